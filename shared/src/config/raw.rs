@@ -1,0 +1,186 @@
+//! The world file as it is written, before anything is checked.
+
+use serde::Deserialize;
+
+use super::InterestMode;
+use crate::schema::{AttributeType, Audience, MergeRule};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct World {
+    #[serde(default)]
+    pub world: Section,
+    #[serde(default)]
+    pub limits: Limits,
+    #[serde(default)]
+    pub commands: Commands,
+    pub kind: Option<Vec<Kind>>,
+    #[serde(default)]
+    pub every: Vec<Every>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Section {
+    pub name: String,
+    pub size: Vec<f64>,
+    pub aoi: f64,
+    pub capacity: u32,
+    pub tick_hz: u32,
+    pub seed: u64,
+    pub visible_max: u32,
+    pub interest: InterestMode,
+    pub player_kind: Option<String>,
+}
+
+impl Default for Section {
+    fn default() -> Section {
+        Section {
+            name: "world".to_owned(),
+            size: vec![1000.0, 1000.0],
+            aoi: 50.0,
+            capacity: 4096,
+            tick_hz: 10,
+            seed: 1,
+            visible_max: 256,
+            interest: InterestMode::Exact,
+            player_kind: None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    pub clients: Option<u32>,
+    pub observers_per_client: u32,
+    pub commands_per_tick: Option<u64>,
+    pub updates_per_tick: Option<u64>,
+    pub deliveries_per_tick: Option<u64>,
+    pub client_commands_per_tick: u32,
+    pub client_commands_burst: u32,
+    pub client_stream_bytes: u32,
+    pub idle_seconds: u32,
+    pub resume_seconds: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            clients: None,
+            observers_per_client: 1,
+            commands_per_tick: None,
+            updates_per_tick: None,
+            deliveries_per_tick: None,
+            client_commands_per_tick: 2,
+            client_commands_burst: 16,
+            client_stream_bytes: 256 * 1024,
+            idle_seconds: 30,
+            resume_seconds: 10,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kind {
+    pub name: String,
+    #[serde(default)]
+    pub population: u32,
+    #[serde(default)]
+    pub attributes: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attribute {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub ty: AttributeType,
+    pub default: Option<toml::Value>,
+    pub min: Option<toml::Value>,
+    pub max: Option<toml::Value>,
+    pub merge: Option<MergeRule>,
+    pub audience: Audience,
+    #[serde(default)]
+    pub symbols: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Every {
+    pub kind: String,
+    pub ticks: u32,
+    pub command: String,
+    #[serde(default)]
+    pub words: Vec<toml::Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Commands {
+    pub r#move: Move,
+    pub strike: Damage,
+    pub heal: Heal,
+    pub blast: Blast,
+    pub pick: Pick,
+    pub roam: Roam,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Move {
+    pub speed_max: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Damage {
+    pub reach: Option<f64>,
+    pub damage: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Heal {
+    pub reach: Option<f64>,
+    pub amount: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Blast {
+    pub reach: Option<f64>,
+    pub radius: Option<f64>,
+    pub damage: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pick {
+    pub reach: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Roam {
+    pub step: Option<f64>,
+}
+
+/// What a file without any `[[kind]]` gets: a player that can be hurt.
+pub fn default_kinds() -> Vec<Kind> {
+    vec![Kind {
+        name: "player".to_owned(),
+        population: 0,
+        attributes: vec![Attribute {
+            name: "hp".to_owned(),
+            ty: AttributeType::I32,
+            default: Some(toml::Value::Integer(100)),
+            min: Some(toml::Value::Integer(0)),
+            max: Some(toml::Value::Integer(100)),
+            merge: Some(MergeRule::Sum),
+            audience: Audience::State,
+            symbols: vec![],
+        }],
+    }]
+}

@@ -1,0 +1,97 @@
+use super::*;
+
+fn refused(text: &str) -> String {
+    WorldConfig::parse(text, "w.toml")
+        .expect_err("refused")
+        .to_string()
+}
+
+#[test]
+fn an_empty_file_is_a_playable_world() {
+    let config = WorldConfig::parse("", "w.toml").unwrap();
+    assert_eq!(config.schema.world.size.len(), 2);
+    assert_eq!(config.schema.default_row(0), [0, 0, 100]);
+    assert!(config.schema.command(CommandKind::Strike).is_some());
+    assert!(config.schema.command(CommandKind::Pick).is_none());
+}
+
+#[test]
+fn errors_name_the_file_the_key_and_what_is_allowed() {
+    let cases = [
+        (
+            "[world]\naoi = -3",
+            "w.toml: world.aoi: -3 is not allowed; expected 1 to 262143",
+        ),
+        (
+            "[world]\nsize = [5]",
+            "w.toml: world.size: 1 numbers is not allowed; expected 2 or 3 numbers",
+        ),
+        (
+            "[world]\nplayer_kind = \"elf\"",
+            "w.toml: world.player_kind: \"elf\" is not allowed; expected one of [\"player\"]",
+        ),
+        (
+            "[[every]]\nkind = \"player\"\nticks = 0\ncommand = \"roam\"",
+            "w.toml: every[0].ticks: 0 is not allowed; expected 1 to 1000000",
+        ),
+        (
+            "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"spawn\"",
+            "w.toml: every[0].command: \"spawn\" is not allowed; expected one of [\"move\", \"strike\", \"heal\", \"blast\", \"roam\"]",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\npopulation = 5000",
+            "w.toml: kind.population: 5000 in all is not allowed; expected at most world.capacity = 4096",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\nattributes = [{ name = \"hp\", type = \"i32\", default = 9, max = 5, audience = \"state\" }]",
+            "w.toml: kind.a.attributes.hp.default: 9 is not allowed; expected -2147483648 to 5",
+        ),
+        (
+            "[limits]\nobservers_per_client = 100",
+            "w.toml: limits.observers_per_client: 100 is not allowed; expected 1 to 64",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refused(text), expected, "for {text}");
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_shown_with_its_line() {
+    let message = refused("[world]\nsizes = [1, 2]");
+    assert!(
+        message.contains("line 2") && message.contains("sizes"),
+        "{message}"
+    );
+}
+
+#[test]
+fn kinds_share_a_column_only_if_they_agree_on_it() {
+    let kind = |name: &str, merge: &str| {
+        format!(
+            "[[kind]]\nname = \"{name}\"\nattributes = [{{ name = \"hp\", type = \"i32\", merge = \"{merge}\", audience = \"state\" }}]\n"
+        )
+    };
+    let shared = kind("a", "sum") + &kind("b", "sum");
+    let config = WorldConfig::parse(&shared, "w.toml").unwrap();
+    assert_eq!(config.schema.attributes.len(), 3);
+    let message = refused(&(kind("a", "sum") + &kind("b", "min")));
+    assert!(message.contains("kind.b.attributes.hp"), "{message}");
+}
+
+#[test]
+fn symbols_are_interned_and_checked() {
+    let text = r#"
+        [[kind]]
+        name = "flag"
+        attributes = [{ name = "team", type = "symbol", symbols = ["red", "blue"], default = "red", audience = "state" }]
+    "#;
+    let config = WorldConfig::parse(text, "w.toml").unwrap();
+    assert_eq!(config.schema.symbols, ["blue", "red"]);
+    assert_eq!(config.schema.default_row(0)[2], 1);
+    let message = refused(&text.replace("default = \"red\"", "default = \"green\""));
+    assert!(
+        message.contains(r#"expected one of ["red", "blue"]"#),
+        "{message}"
+    );
+}

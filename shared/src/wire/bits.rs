@@ -1,0 +1,195 @@
+//! Writing and reading fields of any number of bits, least significant first.
+
+use super::DecodeError;
+
+/// Appends bit fields to a byte buffer.
+#[derive(Default)]
+pub struct BitWriter {
+    bytes: Vec<u8>,
+    pending: u64,
+    pending_bits: u32,
+}
+
+impl BitWriter {
+    /// Appends the low `bits` (at most 64) of `value`.
+    pub fn put(&mut self, value: u64, bits: u32) {
+        debug_assert!(bits <= 64);
+        if bits > 32 {
+            self.put_short(value & 0xffff_ffff, 32);
+            self.put_short(value >> 32, bits - 32);
+        } else {
+            self.put_short(value, bits);
+        }
+    }
+
+    fn put_short(&mut self, value: u64, bits: u32) {
+        let value = value & ((1 << bits) - 1);
+        self.pending |= value << self.pending_bits;
+        self.pending_bits += bits;
+        if self.pending_bits >= 32 {
+            self.bytes
+                .extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.pending_bits -= 32;
+        }
+    }
+
+    /// Appends a number that is usually about `2^parameter`: its quotient in
+    /// unary, its remainder in `parameter` bits (a Rice code). A quotient too
+    /// long for that is escaped, so no number costs more than 64 bits.
+    pub fn put_rice(&mut self, value: u32, parameter: u32) {
+        let quotient = value >> parameter;
+        if quotient < RICE_ESCAPE {
+            self.put((1 << quotient) - 1, quotient + 1);
+            self.put(u64::from(value), parameter);
+        } else {
+            self.put((1 << RICE_ESCAPE) - 1, RICE_ESCAPE);
+            self.put(u64::from(value), 32);
+        }
+    }
+
+    /// Bits that [`BitWriter::put_rice`] would append.
+    pub const fn rice_bits(value: u32, parameter: u32) -> u32 {
+        let quotient = value >> parameter;
+        if quotient < RICE_ESCAPE {
+            quotient + 1 + parameter
+        } else {
+            RICE_ESCAPE + 32
+        }
+    }
+
+    /// Appends a signed number, short where it is close to zero.
+    pub fn put_signed(&mut self, value: i32) {
+        let zigzag = (value << 1 ^ value >> 31) as u32;
+        let bits = 32 - zigzag.leading_zeros();
+        self.put(u64::from(bits), 6);
+        self.put(u64::from(zigzag), bits);
+    }
+
+    /// Bits appended so far.
+    pub fn bit_len(&self) -> usize {
+        self.bytes.len() * 8 + self.pending_bits as usize
+    }
+
+    /// Pads with zeros to a whole byte and appends everything to `out`, leaving
+    /// the writer empty for the next message.
+    pub fn finish_into(&mut self, out: &mut Vec<u8>) {
+        let tail = self.pending_bits.div_ceil(8) as usize;
+        out.extend_from_slice(&self.bytes);
+        out.extend_from_slice(&self.pending.to_le_bytes()[..tail]);
+        self.bytes.clear();
+        self.pending = 0;
+        self.pending_bits = 0;
+    }
+}
+
+/// Reads what [`BitWriter`] wrote, from bytes that may be anything.
+pub struct BitReader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> BitReader<'a> {
+    pub fn new(bytes: &'a [u8]) -> BitReader<'a> {
+        BitReader { bytes, position: 0 }
+    }
+
+    /// The next `bits` (at most 64).
+    pub fn get(&mut self, bits: u32) -> Result<u64, DecodeError> {
+        debug_assert!(bits <= 64);
+        if bits as usize > self.bytes.len() * 8 - self.position {
+            return Err(DecodeError::Truncated);
+        }
+        let first = self.position / 8;
+        let mut window = [0; 16];
+        let available = (self.bytes.len() - first).min(9);
+        window[..available].copy_from_slice(&self.bytes[first..first + available]);
+        let value = u128::from_le_bytes(window) >> (self.position % 8);
+        self.position += bits as usize;
+        Ok(if bits == 64 {
+            value as u64
+        } else {
+            value as u64 & ((1 << bits) - 1)
+        })
+    }
+
+    pub fn get_bool(&mut self) -> Result<bool, DecodeError> {
+        Ok(self.get(1)? == 1)
+    }
+
+    pub fn get_rice(&mut self, parameter: u32) -> Result<u32, DecodeError> {
+        let mut quotient = 0;
+        while self.get(1)? == 1 {
+            quotient += 1;
+            if quotient == RICE_ESCAPE {
+                return Ok(self.get(32)? as u32);
+            }
+        }
+        let value = u64::from(quotient) << parameter | self.get(parameter)?;
+        u32::try_from(value).map_err(|_| DecodeError::OutOfRange {
+            what: "a gap",
+            found: value,
+        })
+    }
+
+    pub fn get_signed(&mut self) -> Result<i32, DecodeError> {
+        let bits = self.get(6)?;
+        if bits > 32 {
+            return Err(DecodeError::OutOfRange {
+                what: "a number's length",
+                found: bits,
+            });
+        }
+        let zigzag = self.get(bits as u32)? as u32;
+        Ok((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32))
+    }
+
+    /// Fails unless only the padding of the last byte is left.
+    pub fn finish(self) -> Result<(), DecodeError> {
+        match self.bytes.len() - self.position.div_ceil(8) {
+            0 => Ok(()),
+            left => Err(DecodeError::TrailingBytes(left)),
+        }
+    }
+}
+
+/// A quotient of this many is escaped. 24 keeps the longest code under 64 bits.
+const RICE_ESCAPE: u32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn fields_of_any_width_come_back(fields in prop::collection::vec((any::<u64>(), 0u32..=64), 0..50)) {
+            let mut writer = BitWriter::default();
+            for &(value, bits) in &fields {
+                writer.put(value, bits);
+            }
+            let mut bytes = vec![];
+            writer.finish_into(&mut bytes);
+            let mut reader = BitReader::new(&bytes);
+            for (value, bits) in fields {
+                let kept = if bits == 64 { value } else { value & ((1 << bits) - 1) };
+                prop_assert_eq!(reader.get(bits), Ok(kept));
+            }
+            prop_assert_eq!(reader.finish(), Ok(()));
+        }
+
+        #[test]
+        fn rice_and_signed_numbers_come_back(value: u32, signed: i32, parameter in 0u32..=31) {
+            let mut writer = BitWriter::default();
+            writer.put_rice(value, parameter);
+            prop_assert_eq!(writer.bit_len(), BitWriter::rice_bits(value, parameter) as usize);
+            writer.put_signed(signed);
+            let mut bytes = vec![];
+            writer.finish_into(&mut bytes);
+            let mut reader = BitReader::new(&bytes);
+            prop_assert_eq!(reader.get_rice(parameter), Ok(value));
+            prop_assert_eq!(reader.get_signed(), Ok(signed));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Datagrams from client to server: an acknowledgement, and recent commands.
+//!
+//! A client repeats its latest commands until the server has named them as
+//! processed, so a lost datagram costs a command some time and not its effect.
+//!
+//! | field | bits |
+//! | --- | --- |
+//! | epoch | 8 |
+//! | newest complete tick, mask of the 32 before it | 32, 32 |
+//! | tick of the newest frame taken from the reliable stream | 32 |
+//! | commands, sequence number of the first | 4, 32 |
+//! | per command: kind, then its words by type | 8, … |
+
+use super::DecodeError;
+use super::bits::{BitReader, BitWriter};
+use crate::command::{CommandKind, Sender};
+use crate::id::Tick;
+use crate::schema::{AttributeType, Schema};
+
+/// The most commands in one datagram.
+pub const COMMANDS_MAX: usize = 15;
+
+/// What a client has received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The newest tick of which every datagram arrived.
+    pub newest: Tick,
+    /// Bit `i`: so did every datagram of tick `newest − 1 − i`.
+    pub mask: u32,
+    /// The tick of the newest frame taken from the reliable stream.
+    pub stream: Tick,
+}
+
+impl Acknowledgement {
+    /// Whether this tick's datagrams are known to have arrived.
+    pub fn has(&self, tick: Tick) -> bool {
+        match self.newest.0.checked_sub(tick.0) {
+            Some(0) => true,
+            Some(age @ 1..=32) => self.mask >> (age - 1) & 1 == 1,
+            _ => false,
+        }
+    }
+
+    /// Notes the arrival of a tick's datagrams.
+    pub fn note(&mut self, tick: Tick) {
+        if tick > self.newest {
+            let ahead = tick.0 - self.newest.0;
+            // The old newest becomes one of the 32 before the new one.
+            let moved = (u64::from(self.mask) << 1 | 1).checked_shl(ahead - 1);
+            self.mask = moved.unwrap_or(0) as u32;
+            self.newest = tick;
+        } else if let age @ 1..=32 = self.newest.0 - tick.0 {
+            self.mask |= 1 << (age - 1);
+        }
+    }
+}
+
+/// A decoded datagram. Reused between datagrams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientDatagram {
+    pub acknowledgement: Acknowledgement,
+    /// The sequence number of the first command; the others count on from it.
+    pub first_sequence: u32,
+    pub kinds: Vec<CommandKind>,
+    /// All words of all commands, one command's after the other's.
+    pub words: Vec<i32>,
+}
+
+/// Encodes and decodes clients' datagrams in one world.
+#[derive(Clone, Debug)]
+pub struct CommandCodec {
+    epoch: u8,
+    symbols: u32,
+    /// By command kind; `None` where clients may not send it.
+    words: Vec<Option<Vec<AttributeType>>>,
+}
+
+impl CommandCodec {
+    pub fn new(schema: &Schema, epoch: u8) -> CommandCodec {
+        CommandCodec {
+            epoch,
+            symbols: schema.symbols.len() as u32,
+            words: CommandKind::ALL
+                .into_iter()
+                .map(|kind| {
+                    let command = schema.command(kind)?;
+                    (command.sender == Sender::Client).then(|| command.words.clone())
+                })
+                .collect(),
+        }
+    }
+
+    /// How many words a command has, or `None` where clients may not send it.
+    pub fn word_count(&self, kind: CommandKind) -> Option<usize> {
+        self.words[usize::from(kind.id())].as_ref().map(Vec::len)
+    }
+
+    /// Encodes a datagram. Kinds that clients may not send, commands beyond
+    /// [`COMMANDS_MAX`] and words that are missing are the caller's mistakes,
+    /// and panic.
+    pub fn encode(&self, datagram: &ClientDatagram, writer: &mut BitWriter, out: &mut Vec<u8>) {
+        assert!(datagram.kinds.len() <= COMMANDS_MAX, "too many commands");
+        writer.put(u64::from(self.epoch), 8);
+        writer.put(u64::from(datagram.acknowledgement.newest.0), 32);
+        writer.put(u64::from(datagram.acknowledgement.mask), 32);
+        writer.put(u64::from(datagram.acknowledgement.stream.0), 32);
+        writer.put(datagram.kinds.len() as u64, 4);
+        writer.put(u64::from(datagram.first_sequence), 32);
+        let mut words = datagram.words.iter();
+        for kind in &datagram.kinds {
+            let types = self.words[usize::from(kind.id())]
+                .as_ref()
+                .expect("a command that clients may send");
+            writer.put(u64::from(kind.id()), 8);
+            for (ty, &word) in types.iter().zip(words.by_ref()) {
+                match ty {
+                    AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
+                    AttributeType::Bool => writer.put(word as u64, 1),
+                    AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
+                }
+            }
+        }
+        writer.finish_into(out);
+    }
+
+    /// Decodes a datagram into `out`, replacing what it held.
+    pub fn decode(&self, bytes: &[u8], out: &mut ClientDatagram) -> Result<(), DecodeError> {
+        out.kinds.clear();
+        out.words.clear();
+        let mut reader = BitReader::new(bytes);
+        let epoch = reader.get(8)? as u8;
+        if epoch != self.epoch {
+            return Err(DecodeError::WrongEpoch {
+                expected: self.epoch,
+                found: epoch,
+            });
+        }
+        out.acknowledgement = Acknowledgement {
+            newest: Tick(reader.get(32)? as u32),
+            mask: reader.get(32)? as u32,
+            stream: Tick(reader.get(32)? as u32),
+        };
+        let count = reader.get(4)?;
+        out.first_sequence = reader.get(32)? as u32;
+        for _ in 0..count {
+            let id = reader.get(8)? as u16;
+            let kind = CommandKind::from_id(id).ok_or(DecodeError::UnknownCommand(id))?;
+            let types = self.words[usize::from(id)]
+                .as_ref()
+                .ok_or(DecodeError::UnknownCommand(id))?;
+            out.kinds.push(kind);
+            for ty in types {
+                out.words.push(match ty {
+                    AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
+                    AttributeType::Bool => reader.get(1)? as i32,
+                    AttributeType::Entity => reader.get(32)? as i32,
+                    AttributeType::Symbol => self.symbol(reader.get(32)?)?,
+                });
+            }
+        }
+        reader.finish()
+    }
+
+    fn symbol(&self, index: u64) -> Result<i32, DecodeError> {
+        if index < u64::from(self.symbols) {
+            Ok(index as i32)
+        } else {
+            Err(DecodeError::OutOfRange {
+                what: "a symbol",
+                found: index,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_remember_32_ticks_in_any_order() {
+        let mut ack = Acknowledgement::default();
+        for tick in [5, 3, 40, 39, 36, 8] {
+            ack.note(Tick(tick));
+        }
+        let known: Vec<u32> = (0..50).filter(|&t| ack.has(Tick(t))).collect();
+        assert_eq!(known, [8, 36, 39, 40]);
+        ack.note(Tick(41));
+        assert!(ack.has(Tick(40)) && !ack.has(Tick(38)) && !ack.has(Tick(8)));
+        ack.note(Tick(500));
+        assert!(ack.has(Tick(500)) && !ack.has(Tick(41)));
+    }
+}

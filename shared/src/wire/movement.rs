@@ -1,0 +1,392 @@
+//! Movement datagrams: positions and the other attributes of audience `movement`.
+//!
+//! Nothing here depends on an earlier datagram, so any may be lost. What a client
+//! sees lies within twice the area of interest, so positions are sent as their
+//! low bits, and each datagram names the corner that completes them: lossless,
+//! and at AOI 50 no more than 19 bits an axis however large the world is.
+//!
+//! | field | bits |
+//! | --- | --- |
+//! | epoch, low bits of the tick | 8, 16 |
+//! | part number, whether it is the tick's last | 4, 1 |
+//! | low bits of the last processed command's sequence | 16 |
+//! | wide (positions in full), gap parameter, entities | 1, 5, 10 |
+//! | corner per axis, in whole units, unless wide | the axis's width − 12 |
+//! | per entity: gap to the slot before, less one | a Rice code |
+//! | per entity: position, then each further attribute: present, value | as the schema says |
+
+use super::bits::{BitReader, BitWriter};
+use super::{DATAGRAM_BYTES_MAX, DecodeError};
+use crate::config::MOVEMENT_BITS_MAX;
+use crate::fixed::Fixed;
+use crate::id::{Slot, Tick};
+use crate::schema::{Audience, Schema, bits_for};
+
+/// Encodes and decodes movement in one world.
+#[derive(Clone, Debug)]
+pub struct MovementCodec {
+    axes: Vec<Axis>,
+    /// Columns of audience movement beyond the position.
+    extras: Vec<Extra>,
+    /// By kind, which extras it has.
+    kind_extras: Vec<u64>,
+    capacity: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Axis {
+    /// Bits of a position in full.
+    bits: u32,
+    /// Bits of a position that are sent when the corner is known.
+    low_bits: u32,
+    max: i32,
+}
+
+#[derive(Clone, Debug)]
+struct Extra {
+    column: u16,
+    bits: u32,
+    min: i32,
+    max: i32,
+}
+
+/// An entity's movement in the form that datagrams copy: made once a tick,
+/// however many clients see the entity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packed {
+    low: u64,
+    high: u64,
+    len: u32,
+}
+
+/// What stands before the entities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub epoch: u8,
+    pub tick: Tick,
+    /// The last of the client's commands that the world has taken in.
+    pub processed: u32,
+}
+
+/// A decoded datagram. Reused between datagrams, so that reading allocates
+/// nothing once it has grown.
+#[derive(Clone, Debug, Default)]
+pub struct Movement {
+    pub epoch: u8,
+    /// The low 16 bits of the tick; see [`nearest`].
+    pub tick_low: u16,
+    pub part: u8,
+    pub is_last_part: bool,
+    /// The low 16 bits of the sequence number; see [`nearest`].
+    pub processed_low: u16,
+    pub slots: Vec<Slot>,
+    /// Positions, [`Schema::dimensions`] values an entity.
+    pub positions: Vec<i32>,
+    /// Further movement attributes: (entity's index in `slots`, column, value).
+    pub extras: Vec<(u32, u16, i32)>,
+}
+
+/// The most parts of one tick for one client.
+pub const PARTS_MAX: usize = 16;
+
+impl MovementCodec {
+    /// The codec of a world, or how many bits its entities would need where that
+    /// is more than [`MOVEMENT_BITS_MAX`].
+    pub fn new(schema: &Schema) -> Result<MovementCodec, u32> {
+        let dimensions = schema.dimensions();
+        let span = 2 * i64::from(schema.world.aoi.raw()) + i64::from(Fixed::ONE.raw());
+        let axes: Vec<Axis> = schema.attributes[..dimensions]
+            .iter()
+            .map(|attribute| Axis {
+                bits: attribute.bits(),
+                low_bits: attribute.bits().min(bits_for(span as u64)),
+                max: attribute.max,
+            })
+            .collect();
+        let extras: Vec<Extra> = schema
+            .attributes
+            .iter()
+            .enumerate()
+            .skip(dimensions)
+            .filter(|(_, attribute)| attribute.audience == Audience::Movement)
+            .map(|(column, attribute)| Extra {
+                column: column as u16,
+                bits: attribute.bits(),
+                min: attribute.min,
+                max: attribute.max,
+            })
+            .collect();
+        let bits = axes.iter().map(|a| a.bits).sum::<u32>()
+            + extras.iter().map(|e| 1 + e.bits).sum::<u32>();
+        if bits > MOVEMENT_BITS_MAX || extras.len() > 64 {
+            return Err(bits);
+        }
+        let kind_extras = schema
+            .kinds
+            .iter()
+            .map(|kind| {
+                let has = |e: &Extra| kind.attributes.iter().any(|a| a.column == e.column);
+                (0..extras.len()).fold(0, |mask, i| mask | u64::from(has(&extras[i])) << i)
+            })
+            .collect();
+        Ok(MovementCodec {
+            axes,
+            extras,
+            kind_extras,
+            capacity: schema.world.capacity,
+        })
+    }
+
+    /// Packs one entity's row.
+    pub fn pack(&self, kind: u16, row: &[i32]) -> Packed {
+        self.pack_as(kind, row, false)
+    }
+
+    fn pack_as(&self, kind: u16, row: &[i32], wide: bool) -> Packed {
+        let mut packed = Packed::default();
+        for (axis, &value) in self.axes.iter().zip(row) {
+            let bits = if wide { axis.bits } else { axis.low_bits };
+            packed.push(value as u64, bits);
+        }
+        let mask = self
+            .kind_extras
+            .get(usize::from(kind))
+            .copied()
+            .unwrap_or(0);
+        for (i, extra) in self.extras.iter().enumerate() {
+            let present = mask >> i & 1;
+            packed.push(present, 1);
+            if present == 1 {
+                let value = i64::from(row[usize::from(extra.column)]) - i64::from(extra.min);
+                packed.push(value as u64, extra.bits);
+            }
+        }
+        packed
+    }
+
+    /// Encodes the given entities, ascending by slot, into as few datagrams as
+    /// they need, at least one, each handed to `send`. `entity` gives an
+    /// entity's kind, row and packed form. Returns how many entities found no
+    /// place in [`PARTS_MAX`] datagrams: they are the last of `slots`.
+    pub fn encode<'a>(
+        &self,
+        header: Header,
+        slots: &[u32],
+        entity: impl Fn(u32) -> (u16, &'a [i32], Packed),
+        writer: &mut BitWriter,
+        mut send: impl FnMut(Vec<u8>),
+    ) -> usize {
+        let corner = self.corner(slots, |slot| entity(slot).1);
+        let gap_mean = match slots.last() {
+            Some(&last) => (last + 1) / slots.len() as u32,
+            None => 0,
+        };
+        let parameter = gap_mean.checked_ilog2().unwrap_or(0);
+        let fixed_bits = HEADER_BITS + self.axes.iter().map(|a| a.bits).sum::<u32>();
+        let entity_bits = |slot: u32, previous: Option<u32>| {
+            let gap = slot - previous.map_or(0, |p| p + 1);
+            let bits = match corner {
+                Some(_) => entity(slot).2.len,
+                None => MOVEMENT_BITS_MAX,
+            };
+            (bits + BitWriter::rice_bits(gap, parameter)) as usize
+        };
+        let mut rest = slots;
+        for part in 0..PARTS_MAX {
+            let mut taken = 0;
+            let mut bits = fixed_bits as usize;
+            while taken < rest.len() && taken < ENTITIES_MAX {
+                bits += entity_bits(rest[taken], taken.checked_sub(1).map(|i| rest[i]));
+                if bits > DATAGRAM_BYTES_MAX * 8 {
+                    break;
+                }
+                taken += 1;
+            }
+            let (now, later) = rest.split_at(taken);
+            let is_last = later.is_empty() || part == PARTS_MAX - 1;
+            self.encode_part(
+                &Part {
+                    header,
+                    part,
+                    is_last,
+                    parameter,
+                    corner: &corner,
+                },
+                now,
+                &entity,
+                writer,
+            );
+            let mut bytes = Vec::with_capacity(writer.bit_len().div_ceil(8));
+            writer.finish_into(&mut bytes);
+            send(bytes);
+            rest = later;
+            if is_last {
+                break;
+            }
+        }
+        rest.len()
+    }
+
+    /// The corner that completes low bits, in whole units; `None` where the
+    /// entities lie too far apart for low bits to tell.
+    fn corner<'a>(&self, slots: &[u32], row: impl Fn(u32) -> &'a [i32]) -> Option<[i32; 3]> {
+        let mut corner = [0; 3];
+        for (i, axis) in self.axes.iter().enumerate() {
+            if axis.low_bits == axis.bits {
+                continue;
+            }
+            let values = slots.iter().map(|&slot| row(slot)[i]);
+            let (min, max) = values.fold((i32::MAX, 0), |(min, max), v| (min.min(v), max.max(v)));
+            if slots.is_empty() {
+                continue;
+            }
+            corner[i] = min >> Fixed::FRACTION_BITS;
+            let span = i64::from(max) - (i64::from(corner[i]) << Fixed::FRACTION_BITS);
+            if span >= 1 << axis.low_bits {
+                return None;
+            }
+        }
+        Some(corner)
+    }
+
+    fn encode_part<'a>(
+        &self,
+        part: &Part,
+        slots: &[u32],
+        entity: &impl Fn(u32) -> (u16, &'a [i32], Packed),
+        writer: &mut BitWriter,
+    ) {
+        writer.put(u64::from(part.header.epoch), 8);
+        writer.put(u64::from(part.header.tick.0), 16);
+        writer.put(part.part as u64, 4);
+        writer.put(u64::from(part.is_last), 1);
+        writer.put(u64::from(part.header.processed), 16);
+        writer.put(u64::from(part.corner.is_none()), 1);
+        writer.put(u64::from(part.parameter), 5);
+        writer.put(slots.len() as u64, 10);
+        if let Some(corner) = part.corner {
+            for (axis, &corner) in self.axes.iter().zip(corner) {
+                writer.put(corner as u64, axis.corner_bits());
+            }
+        }
+        let mut next = 0;
+        for &slot in slots {
+            writer.put_rice(slot - next, part.parameter);
+            next = slot + 1;
+            let (kind, row, packed) = entity(slot);
+            let packed = match part.corner {
+                Some(_) => packed,
+                None => self.pack_as(kind, row, true),
+            };
+            writer.put(packed.low, packed.len.min(64));
+            writer.put(packed.high, packed.len.saturating_sub(64));
+        }
+    }
+
+    /// Decodes one datagram into `out`, replacing what it held.
+    pub fn decode(&self, bytes: &[u8], out: &mut Movement) -> Result<(), DecodeError> {
+        out.slots.clear();
+        out.positions.clear();
+        out.extras.clear();
+        let mut reader = BitReader::new(bytes);
+        out.epoch = reader.get(8)? as u8;
+        out.tick_low = reader.get(16)? as u16;
+        out.part = reader.get(4)? as u8;
+        out.is_last_part = reader.get_bool()?;
+        out.processed_low = reader.get(16)? as u16;
+        let wide = reader.get_bool()?;
+        let parameter = reader.get(5)? as u32;
+        let count = reader.get(10)?;
+        let mut corner = [0; 3];
+        if !wide {
+            for (axis, corner) in self.axes.iter().zip(&mut corner) {
+                *corner = (reader.get(axis.corner_bits())? as i64) << Fixed::FRACTION_BITS;
+            }
+        }
+        let mut next: u64 = 0;
+        for index in 0..count as u32 {
+            let slot = next + u64::from(reader.get_rice(parameter)?);
+            if slot >= u64::from(self.capacity) {
+                return Err(DecodeError::OutOfRange {
+                    what: "a slot",
+                    found: slot,
+                });
+            }
+            next = slot + 1;
+            out.slots.push(Slot(slot as u32));
+            for (axis, &corner) in self.axes.iter().zip(&corner) {
+                out.positions
+                    .push(axis.position(&mut reader, wide, corner)?);
+            }
+            for extra in &self.extras {
+                if reader.get_bool()? {
+                    let value = extra.min as i64 + reader.get(extra.bits)? as i64;
+                    if value > i64::from(extra.max) {
+                        return Err(DecodeError::OutOfRange {
+                            what: "an attribute",
+                            found: value as u64,
+                        });
+                    }
+                    out.extras.push((index, extra.column, value as i32));
+                }
+            }
+        }
+        reader.finish()
+    }
+}
+
+struct Part<'a> {
+    header: Header,
+    part: usize,
+    is_last: bool,
+    parameter: u32,
+    corner: &'a Option<[i32; 3]>,
+}
+
+impl Axis {
+    /// Bits of the corner; none where low bits are the whole position.
+    fn corner_bits(&self) -> u32 {
+        if self.low_bits == self.bits {
+            0
+        } else {
+            self.bits.saturating_sub(Fixed::FRACTION_BITS)
+        }
+    }
+
+    fn position(
+        &self,
+        reader: &mut BitReader<'_>,
+        wide: bool,
+        corner: i64,
+    ) -> Result<i32, DecodeError> {
+        let bits = if wide { self.bits } else { self.low_bits };
+        let low = reader.get(bits)? as i64;
+        // The only number at or above the corner, and less than 2^bits above it,
+        // that ends in these bits.
+        let value = corner + (low - corner).rem_euclid(1 << bits);
+        if value > i64::from(self.max) {
+            return Err(DecodeError::OutOfRange {
+                what: "a position",
+                found: value as u64,
+            });
+        }
+        Ok(value as i32)
+    }
+}
+
+impl Packed {
+    fn push(&mut self, value: u64, bits: u32) {
+        let value = u128::from(value & ((1 << bits) - 1)) << self.len;
+        self.low |= value as u64;
+        self.high |= (value >> 64) as u64;
+        self.len += bits;
+    }
+}
+
+/// The number nearest to `reference` whose low 16 bits are `low`.
+pub const fn nearest(low: u16, reference: u32) -> u32 {
+    reference.wrapping_add(low.wrapping_sub(reference as u16) as i16 as u32)
+}
+
+const HEADER_BITS: u32 = 8 + 16 + 4 + 1 + 16 + 1 + 5 + 10;
+const ENTITIES_MAX: usize = (1 << 10) - 1;

@@ -1,0 +1,233 @@
+//! Frames of the reliable stream: what must neither be lost nor reordered.
+//!
+//! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
+//! by bit: the tick (32), then for each item a tag (2) and its fields, then the
+//! end tag.
+//!
+//! | item | fields |
+//! | --- | --- |
+//! | leave | slot |
+//! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column |
+//! | state | slot, number of attributes (6), each: column (6), value |
+
+use super::bits::{BitReader, BitWriter};
+use super::{DecodeError, FRAME_BYTES_MAX};
+use crate::id::{EntityId, Slot, Tick};
+use crate::schema::{Attribute, Audience, Schema, bits_for};
+
+/// Encodes and decodes frames in one world.
+#[derive(Clone, Debug)]
+pub struct StreamCodec {
+    slot_bits: u32,
+    capacity: u32,
+    attributes: Vec<Attribute>,
+    /// By kind: the columns in an enter for anyone, and for the owner.
+    public: Vec<Vec<u16>>,
+    own: Vec<Vec<u16>>,
+}
+
+/// One thing that a client is told reliably.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// The entity is in view from this tick on, with these attributes.
+    Enter {
+        entity: EntityId,
+        kind: u16,
+        own: bool,
+        values: Vec<(u16, i32)>,
+    },
+    /// The entity is in view no more.
+    Leave(Slot),
+    /// Lasting attributes changed.
+    State { slot: Slot, values: Vec<(u16, i32)> },
+}
+
+/// One tick's items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub tick: Tick,
+    pub items: Vec<Item>,
+}
+
+impl StreamCodec {
+    pub fn new(schema: &Schema) -> StreamCodec {
+        let columns = |kind: usize, own: bool| {
+            let known = |column: u16| match schema.attributes[usize::from(column)].audience {
+                Audience::Movement | Audience::State => true,
+                Audience::Private => own,
+                Audience::Hidden => false,
+            };
+            let all = schema.kinds[kind].attributes.iter().map(|a| a.column);
+            all.filter(|&c| known(c)).collect::<Vec<_>>()
+        };
+        let kinds = 0..schema.kinds.len();
+        StreamCodec {
+            slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
+            capacity: schema.world.capacity,
+            attributes: schema.attributes.clone(),
+            public: kinds.clone().map(|k| columns(k, false)).collect(),
+            own: kinds.map(|k| columns(k, true)).collect(),
+        }
+    }
+
+    /// Starts a frame in an empty writer.
+    pub fn begin(&self, writer: &mut BitWriter, tick: Tick) {
+        writer.put(u64::from(tick.0), 32);
+    }
+
+    pub fn leave(&self, writer: &mut BitWriter, slot: Slot) {
+        writer.put(TAG_LEAVE, 2);
+        writer.put(u64::from(slot.0), self.slot_bits);
+    }
+
+    /// Writes an enter of an entity whose row of all columns is `row`.
+    pub fn enter(
+        &self,
+        writer: &mut BitWriter,
+        entity: EntityId,
+        kind: u16,
+        own: bool,
+        row: &[i32],
+    ) {
+        writer.put(TAG_ENTER, 2);
+        writer.put(u64::from(entity.slot.0), self.slot_bits);
+        writer.put(u64::from(entity.generation), 32);
+        writer.put(u64::from(kind), 8);
+        writer.put(u64::from(own), 1);
+        for &column in &self.columns(own)[usize::from(kind)] {
+            self.put_value(writer, column, row[usize::from(column)]);
+        }
+    }
+
+    /// Writes changed attributes of an entity in view.
+    pub fn state(
+        &self,
+        writer: &mut BitWriter,
+        slot: Slot,
+        values: impl ExactSizeIterator<Item = (u16, i32)>,
+    ) {
+        writer.put(TAG_STATE, 2);
+        writer.put(u64::from(slot.0), self.slot_bits);
+        writer.put(values.len() as u64, 6);
+        for (column, value) in values {
+            writer.put(u64::from(column), 6);
+            self.put_value(writer, column, value);
+        }
+    }
+
+    /// Ends the frame and appends it, with its length, to `out`.
+    pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
+        writer.put(TAG_END, 2);
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        writer.finish_into(out);
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// Decodes a frame's bytes, without their length.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Frame, DecodeError> {
+        if bytes.len() > FRAME_BYTES_MAX {
+            return Err(DecodeError::TooLong {
+                found: bytes.len(),
+                limit: FRAME_BYTES_MAX,
+            });
+        }
+        let mut reader = BitReader::new(bytes);
+        let tick = Tick(reader.get(32)? as u32);
+        let mut items = vec![];
+        loop {
+            let tag = reader.get(2)?;
+            if tag == TAG_END {
+                break;
+            }
+            let slot = self.slot(&mut reader)?;
+            items.push(match tag {
+                TAG_LEAVE => Item::Leave(slot),
+                TAG_ENTER => self.read_enter(&mut reader, slot)?,
+                _ => self.read_state(&mut reader, slot)?,
+            });
+        }
+        reader.finish()?;
+        Ok(Frame { tick, items })
+    }
+
+    fn read_enter(&self, reader: &mut BitReader<'_>, slot: Slot) -> Result<Item, DecodeError> {
+        let generation = reader.get(32)? as u32;
+        let kind = reader.get(8)?;
+        let own = reader.get_bool()?;
+        let columns = self
+            .columns(own)
+            .get(kind as usize)
+            .ok_or(DecodeError::OutOfRange {
+                what: "a kind",
+                found: kind,
+            })?;
+        let values = columns
+            .iter()
+            .map(|&column| Ok((column, self.value(reader, column)?)))
+            .collect::<Result<Vec<_>, DecodeError>>()?;
+        Ok(Item::Enter {
+            entity: EntityId { slot, generation },
+            kind: kind as u16,
+            own,
+            values,
+        })
+    }
+
+    fn read_state(&self, reader: &mut BitReader<'_>, slot: Slot) -> Result<Item, DecodeError> {
+        let count = reader.get(6)?;
+        let values = (0..count)
+            .map(|_| {
+                let column = reader.get(6)?;
+                if column as usize >= self.attributes.len() {
+                    return Err(DecodeError::OutOfRange {
+                        what: "an attribute's column",
+                        found: column,
+                    });
+                }
+                Ok((column as u16, self.value(reader, column as u16)?))
+            })
+            .collect::<Result<Vec<_>, DecodeError>>()?;
+        Ok(Item::State { slot, values })
+    }
+
+    fn columns(&self, own: bool) -> &[Vec<u16>] {
+        if own { &self.own } else { &self.public }
+    }
+
+    fn slot(&self, reader: &mut BitReader<'_>) -> Result<Slot, DecodeError> {
+        let slot = reader.get(self.slot_bits)?;
+        if slot < u64::from(self.capacity) {
+            Ok(Slot(slot as u32))
+        } else {
+            Err(DecodeError::OutOfRange {
+                what: "a slot",
+                found: slot,
+            })
+        }
+    }
+
+    fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
+        let attribute = &self.attributes[usize::from(column)];
+        let above = i64::from(value) - i64::from(attribute.min);
+        writer.put(above as u64, attribute.bits());
+    }
+
+    fn value(&self, reader: &mut BitReader<'_>, column: u16) -> Result<i32, DecodeError> {
+        let attribute = &self.attributes[usize::from(column)];
+        let value = i64::from(attribute.min) + reader.get(attribute.bits())? as i64;
+        if value > i64::from(attribute.max) {
+            return Err(DecodeError::OutOfRange {
+                what: "an attribute",
+                found: value as u64,
+            });
+        }
+        Ok(value as i32)
+    }
+}
+
+const TAG_END: u64 = 0;
+const TAG_LEAVE: u64 = 1;
+const TAG_ENTER: u64 = 2;
+const TAG_STATE: u64 = 3;
