@@ -1,1 +1,28 @@
+//! The tick: commands in, merged updates and deliveries out.
+//!
+//! A [`Backend`] owns the state of one world. Each tick it is given a [`Frame`]
+//! and gives back a [`TickOutput`]; [`TickOutput::hash`] covers all that the
+//! next tick depends on and is the same on every backend, whatever the number of
+//! threads. Nothing here knows sockets, files or the time of day; clocks are
+//! read only to say how long a stage took.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`frame`] | what a tick is given |
+//! | [`output`] | what a tick gives back |
+//! | [`state`] | snapshots and the state hash |
+//! | [`logic`] | the built-in commands, one file each |
+//! | [`cpu`] | the backend for CPUs, one file a stage |
 
+pub mod backend;
+pub mod cpu;
+pub mod frame;
+pub mod logic;
+pub mod output;
+pub mod state;
+
+pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
+pub use cpu::CpuBackend;
+pub use frame::{Command, Frame, Observer, ObserverChange, Target};
+pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use state::{SlotState, Snapshot, StateHash};

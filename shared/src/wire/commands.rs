@@ -112,7 +112,8 @@ impl CommandCodec {
                 .as_ref()
                 .expect("a command that clients may send");
             writer.put(u64::from(kind.id()), 8);
-            for (ty, &word) in types.iter().zip(words.by_ref()) {
+            for ty in types {
+                let &word = words.next().expect("a word for each type");
                 match ty {
                     AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
                     AttributeType::Bool => writer.put(word as u64, 1),

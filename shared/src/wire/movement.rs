@@ -376,6 +376,10 @@ impl Axis {
 
 impl Packed {
     fn push(&mut self, value: u64, bits: u32) {
+        if bits == 0 {
+            // A constant that comes after all 128 bits: the shift would overflow.
+            return;
+        }
         let value = u128::from(value & ((1 << bits) - 1)) << self.len;
         self.low |= value as u64;
         self.high |= (value >> 64) as u64;

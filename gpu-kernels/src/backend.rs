@@ -1,0 +1,89 @@
+//! What every backend offers.
+
+use std::sync::Arc;
+
+use shared::Tick;
+use thiserror::Error;
+
+use crate::frame::Frame;
+use crate::output::TickOutput;
+use crate::state::{Snapshot, StateHash};
+
+/// One world and the machinery that advances it.
+///
+/// [`submit`](Backend::submit) may return before its tick is done, and a second
+/// frame may be submitted before the first is collected, so that one tick's
+/// download overlaps the next one's work. Outputs are buffers of the backend's:
+/// it reuses one when two further ticks have been submitted and every other
+/// holder of the [`Arc`] has let go of it.
+pub trait Backend: Send {
+    /// `"cpu"`, `"cuda"`: what `--backend` calls it.
+    fn name(&self) -> &'static str;
+
+    /// Starts the next tick. At most two may be in flight.
+    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError>;
+
+    /// Waits for a tick and gives its output.
+    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
+
+    /// Everything the next tick depends on.
+    fn snapshot(&mut self) -> Result<Snapshot, TickError>;
+
+    /// Goes on from a snapshot, of this backend or another.
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError>;
+
+    /// The hash of the present state, computed afresh.
+    fn state_hash(&mut self) -> Result<StateHash, TickError>;
+
+    /// Runs one tick to its end.
+    fn tick(&mut self, frame: &Frame) -> Result<Arc<TickOutput>, TickError> {
+        let ticket = self.submit(frame)?;
+        self.collect(ticket)
+    }
+}
+
+/// A tick that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(pub(crate) Tick);
+
+/// Why a backend could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error("the world needs {needed} bytes of memory where {available} are available")]
+    OutOfMemory { needed: u64, available: u64 },
+    #[error("cannot start worker threads: {0}")]
+    Threads(String),
+}
+
+/// Why a tick could not be run. The state is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TickError {
+    #[error("the frame is for tick {found}, where tick {expected} is next")]
+    WrongTick { expected: Tick, found: Tick },
+    #[error("two ticks are in flight already: collect one first")]
+    TooManyInFlight,
+    #[error("tick {0} was not submitted, or was collected before")]
+    NotInFlight(Tick),
+    #[error("command {index} names words {start}..{end} of {words}")]
+    WordsOutOfRange {
+        index: usize,
+        start: usize,
+        end: usize,
+        words: usize,
+    },
+}
+
+/// Why a snapshot was refused. The state is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    #[error("the snapshot has {found} {what}, where this world has {expected}")]
+    WrongSize {
+        what: &'static str,
+        expected: usize,
+        found: usize,
+    },
+    #[error("the snapshot's {what} holds {found}, which is out of range")]
+    OutOfRange { what: &'static str, found: u64 },
+    #[error("a tick is in flight")]
+    InFlight,
+}

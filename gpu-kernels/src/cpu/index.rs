@@ -1,0 +1,233 @@
+use std::ops::Range;
+
+use shared::schema::bits_for;
+use shared::{Slot, WorldConfig};
+
+use super::workers::{Workers, grow, ranges, take};
+use super::{RadixSorter, State};
+use crate::logic::within_distance;
+
+/// The entities, sorted by the bucket they are in (thesis 3.5).
+///
+/// Buckets are numbered row by row, so the neighbours of one are a few contiguous
+/// ranges of the sorted entities. Nothing is allocated per bucket: a directory
+/// about as long as the world has entities says where runs of bucket numbers
+/// begin, and a binary search finds the number within its run.
+pub struct Index {
+    dimensions: usize,
+    edge: i32,
+    size: [i32; 3],
+    /// Buckets per axis.
+    buckets: [u64; 3],
+    key_bits: u32,
+    sorter: RadixSorter<u64>,
+    len: usize,
+    keys: Vec<u64>,
+    slots: Vec<u32>,
+    /// Positions in the same order.
+    positions: [Vec<i32>; 3],
+    /// `directory[key >> shift]`: the first entity with at least that run's keys.
+    directory: Vec<u32>,
+    shift: u32,
+}
+
+/// A block of buckets, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    low: [u64; 3],
+    high: [u64; 3],
+}
+
+impl Block {
+    /// Whether a position is in one of the block's buckets.
+    pub fn contains(&self, index: &Index, position: [i32; 3]) -> bool {
+        let bucket = index.block_around(position, 0).low;
+        (0..3).all(|axis| (self.low[axis]..=self.high[axis]).contains(&bucket[axis]))
+    }
+}
+
+impl Index {
+    pub fn new(config: &WorldConfig) -> Index {
+        let edge = config.schema.world.aoi.raw();
+        let size = config.size_raw();
+        let buckets = size.map(|s| (i64::from(s) - 1) as u64 / edge as u64 + 1);
+        let total = buckets.iter().product::<u64>();
+        let runs_max = u64::from(config.schema.world.capacity).max(1024) * 2;
+        let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
+        Index {
+            dimensions: config.dimensions(),
+            edge,
+            size,
+            buckets,
+            key_bits: bits_for(total - 1),
+            sorter: RadixSorter::new(0),
+            len: 0,
+            keys: vec![],
+            slots: vec![],
+            positions: Default::default(),
+            directory: vec![0; (total >> shift) as usize + 2],
+            shift,
+        }
+    }
+
+    /// The entities by bucket, then by slot.
+    pub fn slots(&self) -> &[u32] {
+        &self.slots[..self.len]
+    }
+
+    /// One axis of the positions, in the order of [`Index::slots`].
+    pub fn positions(&self, axis: usize) -> &[i32] {
+        &self.positions[axis][..self.len]
+    }
+
+    /// Sorts the live entities anew.
+    pub fn build(&mut self, workers: &Workers, state: &State) {
+        self.len = state.slots.live();
+        grow(&mut self.keys, self.len);
+        grow(&mut self.slots, self.len);
+        self.collect(workers, state);
+        let n = self.len;
+        self.sorter
+            .sort(workers, &mut self.keys, &mut self.slots, n, self.key_bits);
+        self.gather(workers, state);
+        self.fill_directory(workers);
+    }
+
+    fn collect(&mut self, workers: &Workers, state: &State) {
+        let used = state.slots.used();
+        let parts = workers.parts(used);
+        let live = |range: Range<usize>| range.filter(|&slot| state.slots.is_live(slot));
+        let mut counts = vec![0; parts];
+        let tasks = ranges(used, parts).zip(&mut counts);
+        workers.run(tasks.collect(), |(range, count)| {
+            *count = live(range).count()
+        });
+        let (edge, buckets) = (self.edge as u64, self.buckets);
+        let dimensions = self.dimensions;
+        let mut keys = &mut self.keys[..self.len];
+        let mut slots = &mut self.slots[..self.len];
+        let tasks = ranges(used, parts)
+            .zip(&counts)
+            .map(|(range, &count)| (range, take(&mut keys, count), take(&mut slots, count)));
+        workers.run(tasks.collect(), |(range, keys, slots)| {
+            for (i, slot) in live(range).enumerate() {
+                let row = &state.rows[slot * state.columns..];
+                let mut key = 0;
+                for axis in (0..dimensions).rev() {
+                    key = key * buckets[axis] + row[axis] as u64 / edge;
+                }
+                keys[i] = key;
+                slots[i] = slot as u32;
+            }
+        });
+    }
+
+    fn gather(&mut self, workers: &Workers, state: &State) {
+        let slots = &self.slots[..self.len];
+        for (axis, positions) in self.positions.iter_mut().take(self.dimensions).enumerate() {
+            grow(positions, self.len);
+            let parts = workers.parts(self.len);
+            let mut rest = &mut positions[..self.len];
+            let tasks = ranges(self.len, parts).map(|range| {
+                let len = range.len();
+                (range, take(&mut rest, len))
+            });
+            workers.run(tasks.collect(), |(range, out)| {
+                for (out, &slot) in out.iter_mut().zip(&slots[range]) {
+                    *out = state.rows[slot as usize * state.columns + axis];
+                }
+            });
+        }
+    }
+
+    fn fill_directory(&mut self, workers: &Workers) {
+        let keys = &self.keys[..self.len];
+        let parts = workers.parts(self.len);
+        let run = |i: usize| (keys[i] >> self.shift) as usize;
+        // A part fills the runs after the part before it, up to its own last.
+        let mut rest = &mut self.directory[..];
+        let mut filled = 0;
+        let tasks = ranges(self.len, parts).map(|range| {
+            let first = filled;
+            if !range.is_empty() {
+                filled = run(range.end - 1) + 1;
+            }
+            let entries = take(&mut rest, filled - first);
+            (range, first, entries)
+        });
+        workers.run(tasks.collect(), |(range, first, entries)| {
+            let mut next = 0;
+            for i in range {
+                while first + next <= run(i) {
+                    entries[next] = i as u32;
+                    next += 1;
+                }
+            }
+        });
+        rest.fill(self.len as u32);
+    }
+
+    /// The buckets that a box of half the given width around a point touches.
+    pub fn block_around(&self, center: [i32; 3], reach: i32) -> Block {
+        let bucket = |axis: usize, position: i64| {
+            let inside = position.clamp(0, i64::from(self.size[axis]) - 1);
+            inside as u64 / self.edge as u64
+        };
+        let at = |offset: i64| [0, 1, 2].map(|axis| bucket(axis, i64::from(center[axis]) + offset));
+        Block {
+            low: at(-i64::from(reach)),
+            high: at(i64::from(reach)),
+        }
+    }
+
+    /// A point's bucket and its neighbours; at the world's edge there are fewer.
+    pub fn block_of_neighbours(&self, center: [i32; 3]) -> Block {
+        let own = self.block_around(center, 0).low;
+        Block {
+            low: own.map(|b| b.saturating_sub(1)),
+            high: [0, 1, 2].map(|axis| (own[axis] + 1).min(self.buckets[axis] - 1)),
+        }
+    }
+
+    /// Where the entities of a block stand: a range for each row of buckets.
+    pub fn ranges(&self, block: Block) -> impl Iterator<Item = Range<usize>> + '_ {
+        let Block { low, high } = block;
+        (low[2]..=high[2]).flat_map(move |z| {
+            (low[1]..=high[1]).map(move |y| {
+                let row = (z * self.buckets[1] + y) * self.buckets[0];
+                self.lower_bound(row + low[0])..self.lower_bound(row + high[0] + 1)
+            })
+        })
+    }
+
+    /// The first entity whose bucket is at least this one.
+    fn lower_bound(&self, key: u64) -> usize {
+        let run = (key >> self.shift) as usize;
+        let start = self.directory[run] as usize;
+        if self.shift == 0 {
+            return start;
+        }
+        let end = self.directory[run + 1] as usize;
+        start + self.keys[start..end].partition_point(|&k| k < key)
+    }
+
+    /// Calls `visit` for each entity within `radius` of a point, in index order.
+    pub fn within(&self, center: [i32; 3], radius: i32, mut visit: impl FnMut(Slot)) {
+        for range in self.ranges(self.block_around(center, radius)) {
+            for i in range {
+                if within_distance(self.position(i), center, radius) {
+                    visit(Slot(self.slots[i]));
+                }
+            }
+        }
+    }
+
+    /// The position of the i-th entity in index order.
+    pub fn position(&self, i: usize) -> [i32; 3] {
+        let mut position = [0; 3];
+        for (axis, p) in position.iter_mut().take(self.dimensions).enumerate() {
+            *p = self.positions[axis][i];
+        }
+        position
+    }
+}

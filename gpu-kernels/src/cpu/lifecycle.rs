@@ -1,0 +1,102 @@
+use shared::mix::Random;
+use shared::{CommandKind, EntityId, Slot};
+
+use super::{Due, Merge, State};
+use crate::frame::Command;
+use crate::logic::Catalog;
+use crate::output::{Birth, Counts, TickOutput};
+use crate::state::{SlotState, attribute, part};
+
+/// Answers the tick's births and deaths, in command order. The n-th birth gets
+/// the n-th lowest free slot; who dies leaves a resting one.
+pub fn run(
+    state: &mut State,
+    catalog: &Catalog,
+    due: &Due,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
+    for command in &due.commands {
+        let Some(kind) = catalog.command(command.kind, usize::from(command.word_count)) else {
+            continue;
+        };
+        match kind {
+            CommandKind::Spawn => birth(state, catalog, due, command, merge, output),
+            CommandKind::Despawn => death(state, command.entity, merge, output),
+            _ => {}
+        }
+    }
+    output.deaths.sort_unstable_by_key(|entity| entity.slot);
+    output.counts.deaths = output.deaths.len() as u64;
+    output.counts.entities = state.slots.live() as u64;
+}
+
+fn birth(
+    state: &mut State,
+    catalog: &Catalog,
+    due: &Due,
+    command: &Command,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
+    let words = &due.words[command.word_start as usize..][..usize::from(command.word_count)];
+    let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
+    let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
+        refuse(&mut output.counts);
+        return;
+    };
+    let slot = state.slots.lowest_free();
+    let entity = slot.map(|slot| {
+        let generation = state.slots.generations()[slot.index()].wrapping_add(1);
+        EntityId { slot, generation }
+    });
+    output.births.push(Birth {
+        token,
+        kind,
+        entity,
+    });
+    let Some(entity) = entity else {
+        output.counts.births_refused += 1;
+        return;
+    };
+    output.counts.births += 1;
+    let row = &mut state.rows[entity.slot.index() * state.columns..][..state.columns];
+    row.copy_from_slice(catalog.default_row(kind));
+    let mut random = Random::new(catalog.seed(), state.tick, entity);
+    for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
+        row[axis] = match place.get(axis) {
+            Some(&position) => position.clamp(0, size - 1),
+            None => random.below(size as u32) as i32,
+        };
+    }
+    output.birth_rows.extend_from_slice(row);
+    state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
+    hash_row(state, entity.slot, u64::wrapping_add);
+    merge.mark_birth(state, entity.slot);
+}
+
+/// A birth of a kind that doesn't exist was no command after all.
+fn refuse(counts: &mut Counts) {
+    counts.applied -= 1;
+    counts.malformed += 1;
+}
+
+fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut TickOutput) {
+    // Dead before, or by an earlier command of this tick.
+    if !state.slots.has(entity) {
+        return;
+    }
+    merge.mark_death(state, entity.slot);
+    hash_row(state, entity.slot, u64::wrapping_sub);
+    state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
+    state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);
+    output.deaths.push(entity);
+}
+
+fn hash_row(state: &mut State, slot: Slot, combine: impl Fn(u64, u64) -> u64) {
+    for column in 0..state.columns {
+        let value = state.rows[slot.index() * state.columns + column];
+        let sum = &mut state.hash.parts[part::COLUMNS + column];
+        *sum = combine(*sum, attribute(slot.0, value));
+    }
+}

@@ -1,0 +1,218 @@
+use shared::{CommandKind, Slot, WorldConfig};
+
+use super::workers::{Workers, grow, ranges, take};
+use super::{Due, Index, State};
+use crate::logic::{Catalog, Emit, Invocation, World};
+use crate::output::Counts;
+
+/// The tick's update vectors: what each command wants changed.
+pub struct Updates {
+    updates_max: u64,
+    /// slot × columns + column.
+    pub keys: Vec<u32>,
+    /// The values, as the sorter's payload.
+    pub values: Vec<u32>,
+    pub len: usize,
+    /// Per command: how many updates, then where they begin.
+    offsets: Vec<u64>,
+    verdicts: Vec<Verdict>,
+}
+
+/// What becomes of a command.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Verdict {
+    #[default]
+    Malformed,
+    Stale,
+    Run(CommandKind),
+}
+
+impl Updates {
+    pub fn new(config: &WorldConfig) -> Updates {
+        Updates {
+            updates_max: u64::from(config.limits.updates_per_tick),
+            keys: vec![],
+            values: vec![],
+            len: 0,
+            offsets: vec![],
+            verdicts: vec![],
+        }
+    }
+
+    /// Runs every command twice: to count its updates and to store them.
+    pub fn emit(
+        &mut self,
+        workers: &Workers,
+        catalog: &Catalog,
+        state: &State,
+        index: &Index,
+        due: &Due,
+        counts: &mut Counts,
+    ) {
+        let world = Frozen { state, index };
+        let n = due.commands.len();
+        let parts = workers.parts_of(n, COMMANDS_GRAIN);
+        grow(&mut self.offsets, n);
+        grow(&mut self.verdicts, n);
+        let (mut offsets, mut verdicts) = (&mut self.offsets[..n], &mut self.verdicts[..n]);
+        let tasks = ranges(n, parts).map(|range| {
+            let len = range.len();
+            (range, take(&mut offsets, len), take(&mut verdicts, len))
+        });
+        workers.run(tasks.collect(), |(range, offsets, verdicts)| {
+            for (i, command) in range.enumerate() {
+                let mut count = CountUpdates(0);
+                verdicts[i] = world.invoke(catalog, due, command, &mut count);
+                offsets[i] = count.0;
+            }
+        });
+        let total = exclusive_scan(&mut self.offsets[..n]);
+        for verdict in &self.verdicts[..n] {
+            match verdict {
+                Verdict::Malformed => counts.malformed += 1,
+                Verdict::Stale => counts.stale += 1,
+                Verdict::Run(_) => counts.applied += 1,
+            }
+        }
+        // Commands keep all their updates or none: those from the first that
+        // doesn't fit lose theirs.
+        let offsets = &self.offsets[..n];
+        let end = |i: usize| offsets.get(i + 1).copied().unwrap_or(total);
+        let kept = match total > self.updates_max {
+            true => partition_point(n, |i| end(i) <= self.updates_max),
+            false => n,
+        };
+        let len = offsets.get(kept).copied().unwrap_or(total);
+        self.len = len as usize;
+        counts.updates = len;
+        counts.updates_dropped = total - len;
+
+        grow(&mut self.keys, self.len);
+        grow(&mut self.values, self.len);
+        let (mut keys, mut values) = (&mut self.keys[..self.len], &mut self.values[..self.len]);
+        let parts = workers.parts_of(kept, COMMANDS_GRAIN);
+        let tasks = ranges(kept, parts).map(|range| {
+            let start = offsets.get(range.start).copied().unwrap_or(len);
+            let end = if range.end == kept {
+                len
+            } else {
+                offsets[range.end]
+            };
+            let n = (end - start) as usize;
+            let store = StoreUpdates {
+                columns: state.columns,
+                keys: take(&mut keys, n),
+                values: take(&mut values, n),
+                next: 0,
+            };
+            (range, store)
+        });
+        workers.run(tasks.collect(), |(range, mut store)| {
+            for command in range {
+                world.invoke(catalog, due, command, &mut store);
+            }
+        });
+    }
+}
+
+/// The world as commands see it.
+struct Frozen<'a> {
+    state: &'a State,
+    index: &'a Index,
+}
+
+impl Frozen<'_> {
+    fn invoke(
+        &self,
+        catalog: &Catalog,
+        due: &Due,
+        command: usize,
+        emit: &mut impl Emit,
+    ) -> Verdict {
+        let command = &due.commands[command];
+        let start = command.word_start as usize;
+        let words = &due.words[start..start + usize::from(command.word_count)];
+        let Some(kind) = catalog.command(command.kind, words.len()) else {
+            return Verdict::Malformed;
+        };
+        if kind != CommandKind::Spawn && !self.state.slots.has(command.entity) {
+            return Verdict::Stale;
+        }
+        let invocation = Invocation {
+            tick: self.state.tick,
+            entity: command.entity,
+            words,
+        };
+        catalog.run(kind, self, &invocation, emit);
+        Verdict::Run(kind)
+    }
+}
+
+impl World for Frozen<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.state.rows[slot.index() * self.state.columns + column]
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let i = slot.index();
+        let live = i < self.state.slots.used() && self.state.slots.is_live(i);
+        live.then(|| self.state.slots.generations()[i])
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.state.slots.kinds()[slot.index()]
+    }
+
+    fn within(&self, center: [i32; 3], radius: i32, visit: impl FnMut(Slot)) {
+        self.index.within(center, radius, visit);
+    }
+}
+
+struct CountUpdates(u64);
+
+impl Emit for CountUpdates {
+    fn update(&mut self, _: Slot, _: usize, _: i32) {
+        self.0 += 1;
+    }
+}
+
+struct StoreUpdates<'a> {
+    columns: usize,
+    keys: &'a mut [u32],
+    values: &'a mut [u32],
+    next: usize,
+}
+
+impl Emit for StoreUpdates<'_> {
+    fn update(&mut self, slot: Slot, column: usize, value: i32) {
+        self.keys[self.next] = (slot.index() * self.columns + column) as u32;
+        self.values[self.next] = value as u32;
+        self.next += 1;
+    }
+}
+
+/// Replaces each number by the sum of those before it, and gives the sum of all.
+pub fn exclusive_scan(numbers: &mut [u64]) -> u64 {
+    let mut sum = 0;
+    for number in numbers {
+        sum += std::mem::replace(number, sum);
+    }
+    sum
+}
+
+/// The first of `0..n` for which `holds` no longer holds.
+pub fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = (low + high) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Commands below which a second thread isn't worth its wake-up.
+const COMMANDS_GRAIN: usize = 2048;

@@ -1,0 +1,327 @@
+use shared::schema::{ATTRIBUTES_MAX, bits_for};
+use shared::{Audience, MergeRule, Slot, WorldConfig};
+
+use super::workers::{Workers, grow, take};
+use super::{RadixSorter, State, Updates};
+use crate::output::{Changes, Counts};
+use crate::state::{attribute, part};
+
+/// Makes one change of each (entity, attribute)'s updates, and applies it.
+pub struct Merge {
+    sorter: RadixSorter<u32>,
+    key_bits: u32,
+    columns: Columns,
+    /// The merged changes, part after part, before they are packed together.
+    keys: Vec<u32>,
+    values: Vec<i32>,
+    /// Per slot: the tick, plus one, of the last change that anybody is told of.
+    changed: Vec<u32>,
+    /// The living entities of this tick's `changed`.
+    changed_entities: usize,
+}
+
+/// What there is to know of the columns.
+struct Columns {
+    rules: Vec<MergeRule>,
+    /// By kind and column.
+    bounds: Vec<(i32, i32)>,
+    /// By column: whether anybody is ever told.
+    told: Vec<bool>,
+}
+
+/// One thread's share: whole entities.
+struct Share<'a> {
+    keys: &'a [u32],
+    values: &'a [u32],
+    first_slot: usize,
+    rows: &'a mut [i32],
+    changed: &'a mut [u32],
+    merged_keys: &'a mut [u32],
+    merged_values: &'a mut [i32],
+    result: &'a mut ShareResult,
+}
+
+#[derive(Clone, Copy)]
+struct ShareResult {
+    changes: usize,
+    entities: usize,
+    /// Entities with a change that somebody is told of.
+    told: usize,
+    /// What the changes add to the hash, by column.
+    hash: [u64; ATTRIBUTES_MAX],
+}
+
+impl Merge {
+    pub fn new(config: &WorldConfig) -> Merge {
+        let schema = &config.schema;
+        let keys = u64::from(schema.world.capacity) * schema.attributes.len() as u64;
+        Merge {
+            sorter: RadixSorter::new(0),
+            key_bits: bits_for(keys - 1),
+            columns: Columns {
+                rules: schema.attributes.iter().map(|a| a.merge).collect(),
+                bounds: (0..schema.kinds.len())
+                    .flat_map(|kind| schema.bounds(kind))
+                    .collect(),
+                told: schema
+                    .attributes
+                    .iter()
+                    .map(|a| a.audience != Audience::Hidden)
+                    .collect(),
+            },
+            keys: vec![],
+            values: vec![],
+            changed: vec![0; schema.world.capacity as usize],
+            changed_entities: 0,
+        }
+    }
+
+    /// Whether an entity changed in this tick, or was born in it.
+    pub fn has_changed(&self, state: &State, slot: u32) -> bool {
+        self.changed[slot as usize] == state.tick.0 + 1
+    }
+
+    /// Whether every living entity changed in this tick, or was born in it.
+    pub fn all_changed(&self, state: &State) -> bool {
+        self.changed_entities == state.slots.live()
+    }
+
+    pub fn mark_birth(&mut self, state: &State, slot: Slot) {
+        self.changed[slot.index()] = state.tick.0 + 1;
+        self.changed_entities += 1;
+    }
+
+    pub fn mark_death(&mut self, state: &State, slot: Slot) {
+        self.changed_entities -= usize::from(self.has_changed(state, slot.0));
+    }
+
+    /// Forgets who changed: the next tick may be one that was run before.
+    pub fn restore(&mut self) {
+        self.changed.fill(0);
+    }
+
+    /// Sorts the updates, marks where one (entity, attribute) ends, folds each
+    /// interval by its merge rule, applies and clamps (thesis 3.4).
+    pub fn merge(
+        &mut self,
+        workers: &Workers,
+        state: &mut State,
+        updates: &mut Updates,
+        changes: &mut Changes,
+        counts: &mut Counts,
+    ) {
+        let n = updates.len;
+        self.sorter.sort(
+            workers,
+            &mut updates.keys,
+            &mut updates.values,
+            n,
+            self.key_bits,
+        );
+        let parts = workers.parts(n);
+        let cuts = cuts(&updates.keys[..n], state.columns, parts);
+        grow(&mut self.keys, n);
+        grow(&mut self.values, n);
+        let mut results = vec![ShareResult::NONE; cuts.len() - 1];
+        let fold = Fold {
+            tick: state.tick.0 + 1,
+            width: state.columns,
+            columns: &self.columns,
+            kinds: state.slots.kinds(),
+        };
+        let mut buffers = Buffers {
+            rows: &mut state.rows,
+            changed: &mut self.changed,
+            keys: &mut self.keys,
+            values: &mut self.values,
+        };
+        let shares = buffers.share(updates, fold.width, &cuts, &mut results);
+        workers.run(shares, |share| fold.run(share));
+
+        self.changed_entities = results.iter().map(|r| r.told).sum();
+        for result in &results {
+            for column in 0..state.columns {
+                let sum = &mut state.hash.parts[part::COLUMNS + column];
+                *sum = sum.wrapping_add(result.hash[column]);
+            }
+        }
+        self.pack(workers, state.columns, &cuts, &results, changes);
+        counts.changes = changes.values.len() as u64;
+    }
+
+    /// Copies the parts' changes together into a CSR by entity.
+    fn pack(
+        &self,
+        workers: &Workers,
+        columns: usize,
+        cuts: &[usize],
+        results: &[ShareResult],
+        out: &mut Changes,
+    ) {
+        let changes = results.iter().map(|r| r.changes).sum::<usize>();
+        let entities = results.iter().map(|r| r.entities).sum::<usize>();
+        out.slots.resize(entities, 0);
+        out.offsets.resize(entities + 1, 0);
+        out.columns.resize(changes, 0);
+        out.values.resize(changes, 0);
+        let (mut slots, mut offsets) = (&mut out.slots[..], &mut out.offsets[..]);
+        let (mut out_columns, mut out_values) = (&mut out.columns[..], &mut out.values[..]);
+        let mut first = 0;
+        let mut tasks = Vec::with_capacity(results.len());
+        for (&cut, result) in cuts.iter().zip(results) {
+            tasks.push((
+                &self.keys[cut..cut + result.changes],
+                &self.values[cut..cut + result.changes],
+                take(&mut slots, result.entities),
+                take(&mut offsets, result.entities),
+                take(&mut out_columns, result.changes),
+                take(&mut out_values, result.changes),
+                first,
+            ));
+            first += result.changes as u32;
+        }
+        offsets[0] = changes as u32;
+        workers.run(
+            tasks,
+            |(keys, values, slots, offsets, out_columns, out_values, first)| {
+                out_values.copy_from_slice(values);
+                let mut entity = 0;
+                for (i, &key) in keys.iter().enumerate() {
+                    let slot = key / columns as u32;
+                    if i == 0 || slots[entity - 1] != slot {
+                        slots[entity] = slot;
+                        offsets[entity] = first + i as u32;
+                        entity += 1;
+                    }
+                    out_columns[i] = (key % columns as u32) as u16;
+                }
+            },
+        );
+    }
+}
+
+/// What the shares are cut from.
+struct Buffers<'a> {
+    rows: &'a mut [i32],
+    changed: &'a mut [u32],
+    keys: &'a mut [u32],
+    values: &'a mut [i32],
+}
+
+impl<'a> Buffers<'a> {
+    fn share(
+        &mut self,
+        updates: &'a Updates,
+        width: usize,
+        cuts: &[usize],
+        results: &'a mut [ShareResult],
+    ) -> Vec<Share<'a>> {
+        let mut slot = 0;
+        let mut shares = Vec::with_capacity(results.len());
+        for (cut, result) in cuts.windows(2).zip(results) {
+            let keys = &updates.keys[cut[0]..cut[1]];
+            let end = keys.last().map_or(slot, |&key| key as usize / width + 1);
+            shares.push(Share {
+                keys,
+                values: &updates.values[cut[0]..cut[1]],
+                first_slot: slot,
+                rows: take(&mut self.rows, (end - slot) * width),
+                changed: take(&mut self.changed, end - slot),
+                merged_keys: take(&mut self.keys, keys.len()),
+                merged_values: take(&mut self.values, keys.len()),
+                result,
+            });
+            slot = end;
+        }
+        shares
+    }
+}
+
+struct Fold<'a> {
+    /// This tick, plus one.
+    tick: u32,
+    width: usize,
+    columns: &'a Columns,
+    kinds: &'a [u16],
+}
+
+impl Fold<'_> {
+    fn run(&self, share: Share<'_>) {
+        let mut result = ShareResult::NONE;
+        let mut start = 0;
+        let mut last_slot = usize::MAX;
+        while start < share.keys.len() {
+            let key = share.keys[start];
+            // The separation mark: where the next (entity, attribute) begins.
+            let same = share.keys[start..].iter().take_while(|&&k| k == key);
+            let end = start + same.count();
+            let (slot, column) = (key as usize / self.width, key as usize % self.width);
+            let place = key as usize - share.first_slot * self.width;
+            let before = share.rows[place];
+            let folded = fold(
+                self.columns.rules[column],
+                before,
+                &share.values[start..end],
+            );
+            let (min, max) =
+                self.columns.bounds[usize::from(self.kinds[slot]) * self.width + column];
+            let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
+            if after != before {
+                share.rows[place] = after;
+                share.merged_keys[result.changes] = key;
+                share.merged_values[result.changes] = after;
+                result.changes += 1;
+                result.entities += usize::from(slot != last_slot);
+                last_slot = slot;
+                if self.columns.told[column] {
+                    let changed = &mut share.changed[slot - share.first_slot];
+                    result.told += usize::from(*changed != self.tick);
+                    *changed = self.tick;
+                }
+                let difference =
+                    attribute(slot as u32, after).wrapping_sub(attribute(slot as u32, before));
+                result.hash[column] = result.hash[column].wrapping_add(difference);
+            }
+            start = end;
+        }
+        *share.result = result;
+    }
+}
+
+impl ShareResult {
+    const NONE: ShareResult = ShareResult {
+        changes: 0,
+        entities: 0,
+        told: 0,
+        hash: [0; ATTRIBUTES_MAX],
+    };
+}
+
+/// One interval's value, before clamping.
+fn fold(rule: MergeRule, before: i32, values: &[u32]) -> i64 {
+    let mut values = values.iter().map(|&value| i64::from(value as i32));
+    match rule {
+        MergeRule::Sum => i64::from(before) + values.sum::<i64>(),
+        MergeRule::Min => values.min().unwrap_or(i64::from(before)),
+        MergeRule::Max => values.max().unwrap_or(i64::from(before)),
+        MergeRule::First => values.next().unwrap_or(i64::from(before)),
+        MergeRule::Last => values.next_back().unwrap_or(i64::from(before)),
+    }
+}
+
+/// Cuts sorted keys into about even parts, never inside an entity.
+fn cuts(keys: &[u32], columns: usize, parts: usize) -> Vec<usize> {
+    let slot = |i: usize| keys[i] / columns as u32;
+    let mut cuts = Vec::with_capacity(parts + 1);
+    cuts.push(0);
+    for part in 1..parts {
+        let mut cut = (keys.len() * part / parts).max(cuts[part - 1]);
+        if cut > 0 && cut < keys.len() {
+            let before = slot(cut - 1);
+            cut += keys[cut..].partition_point(|&k| k / columns as u32 == before);
+        }
+        cuts.push(cut);
+    }
+    cuts.push(keys.len());
+    cuts
+}

@@ -1,0 +1,27 @@
+use shared::WorldConfig;
+
+/// The buffers that a world needs on this backend, with their bytes when full.
+pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
+    let world = &config.schema.world;
+    let limits = &config.limits;
+    let slots = u64::from(world.capacity);
+    let columns = config.schema.attributes.len() as u64;
+    let clients = u64::from(limits.clients);
+    let updates = u64::from(limits.updates_per_tick);
+    let commands = u64::from(limits.commands_per_tick);
+    let observer = size_of::<Option<crate::Observer>>() as u64;
+    vec![
+        ("state rows", slots * columns * 4),
+        ("slots", slots * 12),
+        (
+            "observers",
+            clients * u64::from(limits.observers_per_client) * observer,
+        ),
+        ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
+        ("commands", commands * (20 + 8 + 4)),
+        ("updates and their sort", updates * 16),
+        ("merged changes", updates * (8 + 2 * 6)),
+        ("bucket index and its sort", slots * (24 + 12 + 8)),
+        ("deliveries", limits.deliveries_per_tick * 2 * 4),
+    ]
+}

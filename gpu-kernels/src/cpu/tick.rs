@@ -1,0 +1,141 @@
+//! The tick: this list is it.
+
+use std::time::Instant;
+
+use shared::Slot;
+
+use super::{CpuBackend, lifecycle};
+use crate::frame::{Frame, ObserverChange, Target};
+use crate::output::{Counts, Stage, StageTimes, TickOutput};
+use crate::state::{self, SlotState, part};
+
+impl CpuBackend {
+    pub(super) fn run(&mut self, frame: &Frame, out: &mut TickOutput) {
+        out.reset(self.state.tick);
+        let mut clock = StageClock::start();
+        self.take_in(frame, &mut out.counts);
+        out.stages.set(Stage::Upload, clock.lap());
+
+        self.due.gather(frame, &self.state, &mut out.counts);
+        out.stages.set(Stage::Due, clock.lap());
+
+        self.updates.emit(
+            &self.workers,
+            &self.catalog,
+            &self.state,
+            &self.index,
+            &self.due,
+            &mut out.counts,
+        );
+        out.stages.set(Stage::Logic, clock.lap());
+
+        self.merge.merge(
+            &self.workers,
+            &mut self.state,
+            &mut self.updates,
+            &mut out.changes,
+            &mut out.counts,
+        );
+        out.stages.set(Stage::Merge, clock.lap());
+
+        lifecycle::run(
+            &mut self.state,
+            &self.catalog,
+            &self.due,
+            &mut self.merge,
+            out,
+        );
+        out.stages.set(Stage::Lifecycle, clock.lap());
+
+        self.index.build(&self.workers, &self.state);
+        out.stages.set(Stage::Index, clock.lap());
+
+        self.interest.deliver(
+            &self.workers,
+            &mut self.state,
+            &self.index,
+            &self.merge,
+            &mut out.deliveries,
+            &mut out.counts,
+        );
+        out.stages.set(Stage::Interest, clock.lap());
+
+        self.state.tick = self.state.tick.next();
+        self.state.hash.parts[part::TICK] = state::tick(self.state.tick);
+        out.hash.parts.clone_from(&self.state.hash.parts);
+    }
+
+    /// Applies what the frame says of observers, clients and slots.
+    fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
+        for change in &frame.observers {
+            counts.ignored += u64::from(!self.set_observer(change));
+        }
+        for &client in &frame.forget {
+            counts.ignored += u64::from(!self.interest.forget(client, &mut self.state));
+        }
+        for &slot in &frame.release {
+            counts.ignored += u64::from(!self.release(slot));
+        }
+    }
+
+    fn set_observer(&mut self, change: &ObserverChange) -> bool {
+        let limits = &self.config.limits;
+        if change.client.0 >= limits.clients || change.index >= limits.observers_per_client {
+            return false;
+        }
+        let place =
+            change.client.index() * limits.observers_per_client as usize + change.index as usize;
+        let observer = change.observer.map(|mut observer| {
+            observer.radius = observer.radius.clamp(0, self.config.schema.world.aoi.raw());
+            if let Target::Point(point) = &mut observer.target {
+                for (axis, size) in point.iter_mut().zip(self.config.size_raw()) {
+                    *axis = (*axis).clamp(0, size - 1);
+                }
+            }
+            observer
+        });
+        let before = std::mem::replace(&mut self.state.observers[place], observer);
+        let element = |o| state::observer(change.client, change.index, o);
+        self.state.subtract(part::OBSERVERS, element(&before));
+        self.state.add(part::OBSERVERS, element(&observer));
+        self.interest.use_client(change.client);
+        true
+    }
+
+    fn release(&mut self, slot: Slot) -> bool {
+        let i = slot.index();
+        if self.state.slots.states().get(i) != Some(&SlotState::Resting) {
+            return false;
+        }
+        let generation = self.state.slots.generations()[i];
+        self.state.change_slot(slot, SlotState::Free, 0, generation);
+        true
+    }
+}
+
+impl TickOutput {
+    fn reset(&mut self, tick: shared::Tick) {
+        self.tick = tick;
+        self.births.clear();
+        self.birth_rows.clear();
+        self.deaths.clear();
+        self.counts = Counts::default();
+        self.stages = StageTimes::default();
+    }
+}
+
+/// Says how long stages took; nothing in the world depends on it.
+struct StageClock(Instant);
+
+impl StageClock {
+    fn start() -> StageClock {
+        StageClock(Instant::now())
+    }
+
+    fn lap(&mut self) -> std::time::Duration {
+        let now = Instant::now();
+        let lap = now - self.0;
+        self.0 = now;
+        lap
+    }
+}

@@ -1,0 +1,18 @@
+use super::{Catalog, Emit, Invocation, World};
+
+/// Gives hit points to one entity in reach, which may be oneself.
+pub fn run(
+    catalog: &Catalog,
+    world: &impl World,
+    invocation: &Invocation<'_>,
+    emit: &mut impl Emit,
+) {
+    let (Some(hp), &[target]) = (catalog.hp, invocation.words) else {
+        return;
+    };
+    let rules = &catalog.config.rules;
+    let from = invocation.entity.slot;
+    if let Some(slot) = catalog.target(world, from, target, rules.heal_reach.raw(), hp) {
+        emit.update(slot, hp, rules.heal_amount);
+    }
+}

@@ -1,0 +1,220 @@
+//! What a tick gives back.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use shared::{ClientRow, EntityId, Slot, Tick};
+
+use crate::state::StateHash;
+
+/// The result of one tick.
+#[derive(Debug, Default)]
+pub struct TickOutput {
+    pub tick: Tick,
+    /// Every request for a birth, in command order.
+    pub births: Vec<Birth>,
+    /// The newborns' attributes: one row of all columns for each birth that
+    /// happened, in the order of `births`.
+    pub birth_rows: Vec<i32>,
+    /// Who died, ascending by slot. Their slots rest until released.
+    pub deaths: Vec<EntityId>,
+    pub changes: Changes,
+    pub deliveries: Deliveries,
+    pub counts: Counts,
+    pub stages: StageTimes,
+    /// The state after this tick.
+    pub hash: StateHash,
+}
+
+/// The answer to one request for a birth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Birth {
+    /// As in the request.
+    pub token: u32,
+    pub kind: u16,
+    /// `None` where the world had no free slot.
+    pub entity: Option<EntityId>,
+}
+
+/// The merged, conflict-free changes: a CSR by entity. An update that left the
+/// value as it was is not a change.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Who changed, ascending.
+    pub slots: Vec<u32>,
+    /// Where each entity's changes begin in `columns` and `values`; one more at the end.
+    pub offsets: Vec<u32>,
+    pub columns: Vec<u16>,
+    pub values: Vec<i32>,
+}
+
+impl Changes {
+    /// Each changed entity with its changes as (columns, new values), ascending by slot.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &[u16], &[i32])> {
+        self.slots
+            .iter()
+            .zip(self.offsets.windows(2))
+            .map(|(&slot, range)| {
+                let range = range[0] as usize..range[1] as usize;
+                (
+                    Slot(slot),
+                    &self.columns[range.clone()],
+                    &self.values[range],
+                )
+            })
+    }
+}
+
+/// What a client is told of an entity, in 32 bits: the kind in the upper two,
+/// the slot below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Delivery(pub u32);
+
+impl Delivery {
+    /// The client knows the entity, which has changed.
+    pub const UPDATE: u32 = 0;
+    /// The client must be told of the entity.
+    pub const ENTER: u32 = 1;
+    /// The client must forget the entity.
+    pub const LEAVE: u32 = 2;
+
+    pub const fn new(kind: u32, slot: u32) -> Delivery {
+        Delivery(kind << 30 | slot)
+    }
+
+    pub const fn kind(self) -> u32 {
+        self.0 >> 30
+    }
+
+    pub const fn slot(self) -> Slot {
+        Slot(self.0 & 0x3fff_ffff)
+    }
+}
+
+/// Deliveries as a CSR by client.
+///
+/// Where clients remember (`visible_max` above 0), each client's deliveries
+/// ascend by slot. Where they don't, they go by observer, then bucket, then slot.
+#[derive(Debug, Default)]
+pub struct Deliveries {
+    /// Where each client's deliveries begin; one more at the end. Client rows
+    /// that were never used may be missing.
+    pub(crate) offsets: Vec<u32>,
+    /// At least `offsets.last()` long: what stands behind is of earlier ticks.
+    pub(crate) entries: Vec<Delivery>,
+}
+
+impl Deliveries {
+    /// One client's deliveries.
+    pub fn of(&self, client: ClientRow) -> &[Delivery] {
+        match self.offsets.get(client.index()..client.index() + 2) {
+            Some(range) => &self.entries[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// The number of client rows in use.
+    pub fn clients(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// All deliveries, client after client.
+    pub fn all(&self) -> &[Delivery] {
+        &self.entries[..self.offsets.last().map_or(0, |&end| end as usize)]
+    }
+}
+
+/// What happened in a tick, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Commands of the frame and of world rules.
+    pub commands: u64,
+    /// Commands that were run.
+    pub applied: u64,
+    /// Commands of entities that are dead.
+    pub stale: u64,
+    /// Commands that this world doesn't have, or with too few or too many words.
+    pub malformed: u64,
+    /// Commands beyond `limits.commands_per_tick`.
+    pub commands_dropped: u64,
+    /// Updates before merging.
+    pub updates: u64,
+    /// Updates beyond `limits.updates_per_tick`: the last commands lose theirs.
+    pub updates_dropped: u64,
+    /// Changed (entity, attribute) pairs.
+    pub changes: u64,
+    pub births: u64,
+    /// Births for which there was no free slot.
+    pub births_refused: u64,
+    pub deaths: u64,
+    pub deliveries: u64,
+    /// Deliveries beyond `limits.deliveries_per_tick`: the last clients get none
+    /// this tick. What they know stays true, and they are told as soon as there
+    /// is room.
+    pub deliveries_dropped: u64,
+    /// Clients that were owed deliveries and got none.
+    pub clients_behind: u64,
+    /// Entries of the frame that named what doesn't exist.
+    pub ignored: u64,
+    /// Entities alive after the tick.
+    pub entities: u64,
+}
+
+/// The stages of a tick, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Stage {
+    Upload,
+    Due,
+    Logic,
+    Merge,
+    Lifecycle,
+    Index,
+    Interest,
+    Download,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 8] = [
+        Stage::Upload,
+        Stage::Due,
+        Stage::Logic,
+        Stage::Merge,
+        Stage::Lifecycle,
+        Stage::Index,
+        Stage::Interest,
+        Stage::Download,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Upload => "upload",
+            Stage::Due => "due",
+            Stage::Logic => "logic",
+            Stage::Merge => "merge",
+            Stage::Lifecycle => "lifecycle",
+            Stage::Index => "index",
+            Stage::Interest => "interest",
+            Stage::Download => "download",
+        }
+    }
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes([Duration; Stage::ALL.len()]);
+
+impl StageTimes {
+    pub fn of(&self, stage: Stage) -> Duration {
+        self.0[stage as usize]
+    }
+
+    pub fn set(&mut self, stage: Stage, time: Duration) {
+        self.0[stage as usize] = time;
+    }
+
+    pub fn total(&self) -> Duration {
+        self.0.iter().sum()
+    }
+}

@@ -1,0 +1,24 @@
+//! The worlds whose decoders are fuzzed: those of the wire's tests.
+
+use std::sync::LazyLock;
+
+use shared::{Schema, WorldConfig};
+
+/// Takes the first byte as the choice of a world, and the rest as the message.
+pub fn world_and_message(data: &[u8]) -> Option<(&'static Schema, &[u8])> {
+    let (&choice, message) = data.split_first()?;
+    Some((&SCHEMAS[usize::from(choice) % SCHEMAS.len()], message))
+}
+
+static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+    [
+        "",
+        include_str!("../../tests/worlds/deep.toml"),
+        include_str!("../../tests/worlds/rich.toml"),
+        include_str!("../../tests/worlds/vast.toml"),
+        include_str!("../../tests/worlds/tiny.toml"),
+        include_str!("../../tests/worlds/wide.toml"),
+    ]
+    .map(|text| WorldConfig::parse(text, "a test's world").unwrap().schema)
+    .into()
+});

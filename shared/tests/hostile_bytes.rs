@@ -1,0 +1,227 @@
+//! Whatever the network brings, decoders return: with an error, or with content
+//! that lies within the world and is no larger than the bytes can tell.
+
+mod worlds;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use shared::Schema;
+use shared::wire::bits::BitWriter;
+use shared::wire::codec;
+use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
+use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::movement::{Movement, MovementCodec};
+use shared::wire::stream::{Item, StreamCodec};
+use shared::{Audience, Tick};
+use worlds::{
+    any_client_datagram, any_header, any_hello, any_schema, any_sent, any_welcome, frame, gathered,
+    movement, scattered,
+};
+
+proptest! {
+    // A found failure becomes a named case, not a line in a file.
+    #![proptest_config(ProptestConfig {
+        cases: 1_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(schema in any_schema(), bytes in any_bytes()) {
+        read_movement(schema, &bytes);
+        read_frame(schema, &bytes);
+        let epoch = bytes.first().copied().unwrap_or(0);
+        read_commands(schema, epoch, &bytes);
+        read_hello(&bytes);
+        read_welcome(&bytes);
+    }
+
+    #[test]
+    fn damaged_movement_is_read_or_refused(
+        (schema, entities) in any_schema()
+            .prop_flat_map(|s| (Just(s), prop_oneof![gathered(s, 40), scattered(s, 40)])),
+        header in any_header(),
+        damage in any_damage(),
+    ) {
+        for datagram in movement(schema, header, &entities).0 {
+            read_movement(schema, &damage.apply(datagram));
+        }
+    }
+
+    #[test]
+    fn damaged_frames_are_read_or_refused(
+        (schema, items) in any_schema()
+            .prop_flat_map(|s| (Just(s), prop::collection::vec(any_sent(s), 0..10))),
+        tick: u32,
+        damage in any_damage(),
+    ) {
+        let mut stream = vec![];
+        frame(schema, Tick(tick), &items, &mut stream);
+        read_frame(schema, &damage.apply(stream.split_off(4)));
+    }
+
+    #[test]
+    fn damaged_commands_are_read_or_refused(
+        (schema, sent) in any_schema().prop_flat_map(|s| (Just(s), any_client_datagram(s))),
+        epoch: u8,
+        damage in any_damage(),
+    ) {
+        let mut bytes = vec![];
+        CommandCodec::new(schema, epoch).encode(&sent, &mut BitWriter::default(), &mut bytes);
+        read_commands(schema, epoch, &damage.apply(bytes));
+    }
+
+    #[test]
+    fn damaged_handshakes_are_read_or_refused(
+        hello in any_hello(),
+        welcome in any_welcome(),
+        damage in any_damage(),
+    ) {
+        read_hello(&damage.apply(codec::to_bytes(&hello)));
+        read_welcome(&damage.apply(codec::to_bytes(&welcome)));
+    }
+
+    #[test]
+    fn a_handshake_cut_short_is_refused(
+        hello in any_hello(),
+        welcome in any_welcome(),
+        length: Index,
+    ) {
+        let bytes = codec::to_bytes(&hello);
+        let cut = &bytes[..length.index(bytes.len())];
+        prop_assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(cut).is_err());
+        let bytes = codec::to_bytes(&welcome);
+        let cut = &bytes[..length.index(bytes.len())];
+        prop_assert!(codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(cut).is_err());
+    }
+}
+
+/// What happens to a valid message on its way.
+#[derive(Clone, Debug)]
+struct Damage {
+    flips: Vec<(Index, u8)>,
+    cut: Option<Index>,
+    tail: Vec<u8>,
+}
+
+impl Damage {
+    fn apply(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        for (at, bit) in &self.flips {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] ^= 1 << bit;
+            }
+        }
+        if let Some(cut) = self.cut {
+            bytes.truncate(cut.index(bytes.len() + 1));
+        }
+        bytes.extend(&self.tail);
+        bytes
+    }
+}
+
+fn any_damage() -> impl Strategy<Value = Damage> {
+    let flips = prop::collection::vec((any::<Index>(), 0u8..8), 0..6);
+    let tail = prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(any::<u8>(), 0..20)];
+    (flips, prop::option::weighted(0.3, any::<Index>()), tail)
+        .prop_map(|(flips, cut, tail)| Damage { flips, cut, tail })
+}
+
+/// Random bytes, and runs of ones and zeros: long counts, long codes.
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![2 => any::<u8>(), 1 => Just(0), 1 => Just(0xff)];
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..2_000),
+        prop::collection::vec(byte, 0..300),
+        (any::<u8>(), 0usize..2_000).prop_map(|(byte, count)| vec![byte; count]),
+    ]
+}
+
+fn read_movement(schema: &Schema, bytes: &[u8]) {
+    let codec = MovementCodec::new(schema).expect("a world file's schema");
+    let mut read = Movement::default();
+    let complete = codec.decode(bytes, &mut read).is_ok();
+    let dimensions = schema.dimensions();
+    // An entity takes at least a gap's bit and 12 bits an axis; the last may lack
+    // the rest where the bytes ended early.
+    assert!(read.slots.len() <= 1_023);
+    assert!(read.positions.len() * 12 <= bytes.len() * 8);
+    assert!(read.slots.len() <= read.positions.len() / dimensions + 1);
+    assert!(read.extras.len() <= bytes.len() * 8);
+    if complete {
+        assert_eq!(read.positions.len(), read.slots.len() * dimensions);
+    }
+    assert!(read.slots.is_sorted_by(|a, b| a < b));
+    assert!(read.slots.iter().all(|s| s.0 < schema.world.capacity));
+    for (i, &value) in read.positions.iter().enumerate() {
+        assert_within(schema, i % dimensions, value);
+    }
+    for &(entity, column, value) in &read.extras {
+        assert!((entity as usize) < read.slots.len());
+        assert_eq!(
+            schema.attributes[usize::from(column)].audience,
+            Audience::Movement
+        );
+        assert_within(schema, usize::from(column), value);
+    }
+}
+
+fn read_frame(schema: &Schema, bytes: &[u8]) {
+    let Ok(frame) = StreamCodec::new(schema).decode(bytes) else {
+        return;
+    };
+    // The shortest item is a leave from a world of one slot: its tag.
+    assert!(frame.items.len() * 2 <= bytes.len() * 8);
+    for item in frame.items {
+        let (slot, values) = match item {
+            Item::Enter { entity, values, .. } => (entity.slot, values),
+            Item::State { slot, values } => (slot, values),
+            Item::Leave(slot) => (slot, vec![]),
+        };
+        assert!(slot.0 < schema.world.capacity);
+        assert!(values.len() <= bytes.len() * 8);
+        for (column, value) in values {
+            assert_within(schema, usize::from(column), value);
+        }
+    }
+}
+
+fn read_commands(schema: &Schema, epoch: u8, bytes: &[u8]) {
+    let codec = CommandCodec::new(schema, epoch);
+    let mut read = ClientDatagram::default();
+    let complete = codec.decode(bytes, &mut read).is_ok();
+    assert!(read.kinds.len() <= COMMANDS_MAX.min(bytes.len()));
+    let words = read.kinds.iter().map(|&kind| codec.word_count(kind));
+    let words = words.map(|count| count.expect("a command that clients may send"));
+    let words: usize = words.sum();
+    assert!(read.words.len() == words || !complete && read.words.len() < words);
+}
+
+fn read_hello(bytes: &[u8]) {
+    if let Ok(hello) = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(bytes) {
+        assert!(hello.token.len() < bytes.len());
+    }
+}
+
+fn read_welcome(bytes: &[u8]) {
+    if let Ok(welcome) = codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(bytes) {
+        let schema = welcome.schema;
+        let in_kinds: usize = schema.kinds.iter().map(|k| k.attributes.len()).sum();
+        let in_commands: usize = schema.commands.iter().map(|c| c.words.len()).sum();
+        let lists = [
+            schema.world.size.len(),
+            schema.attributes.len(),
+            schema.kinds.len(),
+            schema.commands.len(),
+            schema.symbols.len(),
+            in_kinds,
+            in_commands,
+        ];
+        assert!(lists.iter().sum::<usize>() <= bytes.len());
+    }
+}
+
+fn assert_within(schema: &Schema, column: usize, value: i32) {
+    let attribute = &schema.attributes[column];
+    assert!((attribute.min..=attribute.max).contains(&value));
+}

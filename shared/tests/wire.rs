@@ -1,0 +1,397 @@
+//! Whatever one side writes, the other reads; and what it costs.
+
+mod worlds;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use shared::mix::{Random, mix};
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{ClientDatagram, CommandCodec};
+use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
+use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
+use shared::{Audience, CommandKind, EntityId, Schema, Tick};
+use worlds::{
+    Entities, Sent, any_client_datagram, any_header, any_hello, any_schema, any_sent, any_welcome,
+    frame, gathered, movement, scattered, schema, schemas,
+};
+
+proptest! {
+    // A found failure becomes a named case, not a line in a file.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn entities_within_one_view_arrive_exactly_in_any_order(
+        (schema, entities) in any_schema().prop_flat_map(|s| (Just(s), gathered(s, 500))),
+        header in any_header(),
+        order: u64,
+    ) {
+        arrives_exactly(schema, header, &entities, order)?;
+    }
+
+    #[test]
+    fn entities_all_over_the_world_arrive_exactly_in_any_order(
+        (schema, entities) in any_schema().prop_flat_map(|s| (Just(s), scattered(s, 500))),
+        header in any_header(),
+        order: u64,
+    ) {
+        arrives_exactly(schema, header, &entities, order)?;
+    }
+
+    #[test]
+    fn frames_come_back_in_order_with_what_the_receiver_may_know(
+        (schema, frames) in any_schema().prop_flat_map(|s| {
+            let items = prop::collection::vec(any_sent(s), 0..30);
+            (Just(s), prop::collection::vec((any::<u32>(), items), 0..4))
+        }),
+    ) {
+        let codec = StreamCodec::new(schema);
+        let mut stream = vec![];
+        for (tick, items) in &frames {
+            frame(schema, Tick(*tick), items, &mut stream);
+        }
+        let mut rest = stream.as_slice();
+        for (tick, items) in &frames {
+            let (length, after) = rest.split_first_chunk().expect("a length");
+            let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+            rest = after;
+            let read = codec.decode(bytes).expect("a frame");
+            prop_assert_eq!(read.tick, Tick(*tick));
+            let expected: Vec<Item> = items.iter().map(|item| told(schema, item)).collect();
+            prop_assert_eq!(read.items, expected);
+        }
+        prop_assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn commands_come_back_with_their_acknowledgement(
+        (schema, sent) in any_schema().prop_flat_map(|s| (Just(s), any_client_datagram(s))),
+        epoch: u8,
+    ) {
+        let codec = CommandCodec::new(schema, epoch);
+        let mut bytes = vec![];
+        codec.encode(&sent, &mut BitWriter::default(), &mut bytes);
+        prop_assert!(bytes.len() <= DATAGRAM_BYTES_MAX);
+        let mut read = ClientDatagram::default();
+        prop_assert_eq!(codec.decode(&bytes, &mut read), Ok(()));
+        prop_assert_eq!(read, sent);
+    }
+
+    #[test]
+    fn commands_for_another_epoch_are_refused(expected: u8, found: u8) {
+        prop_assume!(expected != found);
+        let mut bytes = vec![];
+        let sent = ClientDatagram::default();
+        CommandCodec::new(&schemas()[0], found).encode(&sent, &mut BitWriter::default(), &mut bytes);
+        prop_assert_eq!(
+            CommandCodec::new(&schemas()[0], expected).decode(&bytes, &mut ClientDatagram::default()),
+            Err(DecodeError::WrongEpoch { expected, found })
+        );
+    }
+
+    #[test]
+    fn hellos_and_welcomes_come_back(hello in any_hello(), welcome in any_welcome()) {
+        let bytes = codec::to_bytes(&hello);
+        prop_assert_eq!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&bytes), Ok(hello));
+        let bytes = codec::to_bytes(&welcome);
+        prop_assert_eq!(codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&bytes), Ok(welcome));
+    }
+
+    #[test]
+    fn the_low_bits_of_a_tick_tell_it_from_any_near_reference(
+        reference: u32,
+        away in -32_767i32..=32_767,
+    ) {
+        let tick = reference.wrapping_add_signed(away);
+        prop_assert_eq!(nearest(tick as u16, reference), tick);
+    }
+}
+
+#[test]
+fn an_empty_view_is_one_datagram() {
+    for schema in schemas() {
+        let (datagrams, left) = movement(schema, HEADER, &Entities::new());
+        assert_eq!((datagrams.len(), left), (1, 0));
+        let mut read = Movement::default();
+        let codec = MovementCodec::new(schema).unwrap();
+        assert_eq!(codec.decode(&datagrams[0], &mut read), Ok(()));
+        assert!(read.is_last_part && read.slots.is_empty());
+    }
+}
+
+#[test]
+fn entities_beyond_the_last_part_are_counted_and_are_the_last_by_slot() {
+    let schema = &schemas()[0];
+    let entities: Entities = (0..4096).map(|slot| (slot, (0, vec![9, 9, 0]))).collect();
+    let (datagrams, left) = movement(schema, HEADER, &entities);
+    assert_eq!(datagrams.len(), PARTS_MAX);
+    assert!(left > 0);
+    let arrived: Vec<u32> = received(schema, HEADER, &datagrams, 0)
+        .into_keys()
+        .collect();
+    assert_eq!(arrived, (0..4096 - left as u32).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_entity_in_view_costs_at_most_seven_bytes() {
+    const PLACEMENTS: u64 = 2_000;
+    const VISIBLE: usize = 20;
+    let schema = schema("[world]\nsize = [1095, 1095]\naoi = 50\ncapacity = 3000");
+    let bytes: usize = (0..PLACEMENTS)
+        .map(|seed| {
+            let entities = around_an_observer(&schema, VISIBLE, seed);
+            movement(&schema, HEADER, &entities).0.concat().len()
+        })
+        .sum();
+    let per_entity = bytes as f64 / (PLACEMENTS as usize * VISIBLE) as f64;
+    println!("{per_entity:.3} bytes an entity");
+    assert!(per_entity <= 7.0, "{per_entity} bytes an entity");
+}
+
+#[test]
+fn a_vast_world_makes_a_view_dearer_by_its_corner_only() {
+    let near = schema("[world]\nsize = [1000, 1000]\naoi = 50");
+    let vast = schema("[world]\nsize = [200000, 200000]\naoi = 50");
+    for seed in 0..100 {
+        let entities = around_an_observer(&near, 100, seed);
+        let bytes = |schema| movement(schema, HEADER, &entities).0.concat().len();
+        // 1,000 units take 10 bits an axis, 200,000 take 18.
+        assert!(bytes(&vast) <= bytes(&near) + 2 * 8 / 8, "seed {seed}");
+    }
+}
+
+#[test]
+fn commands_that_clients_may_not_send_are_unknown() {
+    // Without hp and owner nothing can be struck or picked.
+    let schema = schema("[[kind]]\nname = \"ghost\"");
+    let codec = CommandCodec::new(&schema, 0);
+    for kind in CommandKind::ALL {
+        let mut writer = BitWriter::default();
+        writer.put(0, 8 + 32);
+        writer.put(0, 32 + 32);
+        writer.put(1, 4);
+        writer.put(0, 32);
+        writer.put(u64::from(kind.id()), 8);
+        for _ in kind.words(2) {
+            writer.put_signed(0);
+        }
+        let mut bytes = vec![];
+        writer.finish_into(&mut bytes);
+        let expected = match kind {
+            CommandKind::Move => Ok(()),
+            _ => Err(DecodeError::UnknownCommand(kind.id())),
+        };
+        assert_eq!(
+            codec.decode(&bytes, &mut ClientDatagram::default()),
+            expected
+        );
+    }
+}
+
+#[test]
+#[should_panic(expected = "a word")]
+fn a_command_without_all_its_words_is_the_callers_mistake() {
+    let datagram = ClientDatagram {
+        kinds: vec![CommandKind::Move],
+        words: vec![1],
+        ..ClientDatagram::default()
+    };
+    let codec = CommandCodec::new(&schemas()[0], 0);
+    codec.encode(&datagram, &mut BitWriter::default(), &mut vec![]);
+}
+
+#[test]
+fn a_hello_has_a_limit() {
+    let hello = |length| {
+        codec::to_bytes(&Hello {
+            version: PROTOCOL_VERSION,
+            token: "t".repeat(length),
+            schema_hash: Some(u64::MAX),
+            resume: Some([0xff; 16]),
+        })
+    };
+    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(900)).is_ok());
+    let long = hello(2000);
+    assert_eq!(
+        codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&long),
+        Err(DecodeError::TooLong {
+            found: long.len(),
+            limit: HELLO_BYTES_MAX
+        })
+    );
+}
+
+#[test]
+fn a_hello_with_bytes_behind_it_is_refused() {
+    let mut bytes = codec::to_bytes(&Hello {
+        version: PROTOCOL_VERSION,
+        token: String::new(),
+        schema_hash: None,
+        resume: None,
+    });
+    bytes.extend([0, 0]);
+    assert_eq!(
+        codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&bytes),
+        Err(DecodeError::TrailingBytes(2))
+    );
+}
+
+#[test]
+fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
+    let mut text = String::new();
+    for kind in 0..256 {
+        text += &format!("[[kind]]\nname = \"kind number {kind}\"\n");
+        for attribute in 0..62 {
+            text += &format!(
+                "[[kind.attributes]]\nname = \"attribute number {attribute}\"\ntype = \"i32\"\n\
+                 audience = \"state\"\ndefault = {}\n",
+                i32::MAX - kind
+            );
+        }
+    }
+    let welcome = Welcome {
+        tick: Tick(u32::MAX),
+        entity: EntityId::NONE,
+        epoch: 255,
+        ticket: [255; 16],
+        resumed: true,
+        schema: schema(&text),
+    };
+    let bytes = codec::to_bytes(&welcome);
+    assert_eq!(
+        codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&bytes),
+        Ok(welcome)
+    );
+}
+
+fn arrives_exactly(
+    schema: &Schema,
+    header: Header,
+    entities: &Entities,
+    order: u64,
+) -> Result<(), TestCaseError> {
+    let (datagrams, left) = movement(schema, header, entities);
+    prop_assert_eq!(left, 0);
+    for datagram in &datagrams {
+        prop_assert!(datagram.len() <= DATAGRAM_BYTES_MAX);
+    }
+    let expected: BTreeMap<u32, Seen> = entities
+        .iter()
+        .map(|(&slot, (kind, row))| (slot, seen(schema, *kind, row)))
+        .collect();
+    prop_assert_eq!(received(schema, header, &datagrams, order), expected);
+    Ok(())
+}
+
+/// A position, and the further movement attributes by column.
+type Seen = (Vec<i32>, BTreeMap<u16, i32>);
+
+fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
+    let position = row[..schema.dimensions()].to_vec();
+    let extras = schema.kinds[usize::from(kind)]
+        .attributes
+        .iter()
+        .map(|a| usize::from(a.column))
+        .filter(|&c| c >= schema.dimensions())
+        .filter(|&c| schema.attributes[c].audience == Audience::Movement)
+        .map(|c| (c as u16, row[c]))
+        .collect();
+    (position, extras)
+}
+
+/// What a client has seen after all datagrams, decoded in an order that `order`
+/// decides.
+fn received(
+    schema: &Schema,
+    header: Header,
+    datagrams: &[Vec<u8>],
+    order: u64,
+) -> BTreeMap<u32, Seen> {
+    let codec = MovementCodec::new(schema).expect("a world file's schema");
+    let mut arrivals: Vec<_> = datagrams.iter().enumerate().collect();
+    arrivals.sort_by_key(|&(part, _)| mix(order, part as u64));
+    let mut all = BTreeMap::new();
+    let mut read = Movement::default();
+    for (part, datagram) in arrivals {
+        codec.decode(datagram, &mut read).expect("a datagram");
+        assert_eq!(read.epoch, header.epoch);
+        assert_eq!(nearest(read.tick_low, header.tick.0), header.tick.0);
+        assert_eq!(
+            nearest(read.processed_low, header.processed),
+            header.processed
+        );
+        assert_eq!(usize::from(read.part), part);
+        assert_eq!(read.is_last_part, part == datagrams.len() - 1);
+        let positions = read.positions.chunks_exact(schema.dimensions());
+        assert_eq!(positions.len(), read.slots.len());
+        for (i, (slot, position)) in read.slots.iter().zip(positions).enumerate() {
+            let extras = read.extras.iter().filter(|e| e.0 == i as u32);
+            let extras = extras.map(|&(_, column, value)| (column, value)).collect();
+            let before = all.insert(slot.0, (position.to_vec(), extras));
+            assert_eq!(before, None, "slot {} came twice", slot.0);
+        }
+    }
+    all
+}
+
+/// What the receiver of an item is told, by the audiences in the world file.
+fn told(schema: &Schema, item: &Sent) -> Item {
+    match item {
+        Sent::Enter(entity, kind, own, row) => {
+            let knows = |column: usize| match schema.attributes[column].audience {
+                Audience::Movement | Audience::State => true,
+                Audience::Private => *own,
+                Audience::Hidden => false,
+            };
+            let columns = &schema.kinds[usize::from(*kind)].attributes;
+            let columns = columns.iter().map(|a| usize::from(a.column));
+            Item::Enter {
+                entity: *entity,
+                kind: *kind,
+                own: *own,
+                values: columns
+                    .filter(|&c| knows(c))
+                    .map(|c| (c as u16, row[c]))
+                    .collect(),
+            }
+        }
+        Sent::Leave(slot) => Item::Leave(*slot),
+        Sent::State(slot, values) => Item::State {
+            slot: *slot,
+            values: values.clone(),
+        },
+    }
+}
+
+/// Entities in any slots, evenly spread over an area of interest that lies
+/// anywhere in the world.
+fn around_an_observer(schema: &Schema, count: usize, seed: u64) -> Entities {
+    let mut random = Random::new(seed, Tick(0), EntityId::NONE);
+    let size = schema.world.size[0].raw();
+    let aoi = schema.world.aoi.raw();
+    let centre = [(); 2].map(|()| random.below(size as u32) as i32);
+    let mut entities = Entities::new();
+    while entities.len() < count {
+        let offset = [(); 2].map(|()| random.around_zero(aoi));
+        let [x, y] = [0, 1].map(|axis| centre[axis] + offset[axis]);
+        let distance = offset
+            .map(|o| f64::from(o).powi(2))
+            .iter()
+            .sum::<f64>()
+            .sqrt();
+        let in_world = (0..size).contains(&x) && (0..size).contains(&y);
+        if in_world && distance <= f64::from(aoi) {
+            let slot = random.below(schema.world.capacity);
+            entities.insert(slot, (0, vec![x, y, 100]));
+        }
+    }
+    entities
+}
+
+const HEADER: Header = Header {
+    epoch: 1,
+    tick: Tick(70_000),
+    processed: 3,
+};

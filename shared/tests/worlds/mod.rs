@@ -1,0 +1,225 @@
+//! Worlds that differ in everything the wire depends on, and what lives in them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use shared::schema::AttributeType;
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
+use shared::wire::control::{Hello, Welcome};
+use shared::wire::movement::{Header, MovementCodec};
+use shared::wire::stream::StreamCodec;
+use shared::{Audience, CommandKind, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
+
+/// By slot: kind, and a row within the kind's bounds.
+pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
+
+/// What a server puts into a frame of the reliable stream.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    Enter(EntityId, u16, bool, Vec<i32>),
+    Leave(Slot),
+    State(Slot, Vec<(u16, i32)>),
+}
+
+pub fn schema(text: &str) -> Schema {
+    WorldConfig::parse(text, "a test's world")
+        .expect("a valid world file")
+        .schema
+}
+
+pub fn schemas() -> &'static [Schema] {
+    static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+        [
+            "",
+            include_str!("deep.toml"),
+            include_str!("rich.toml"),
+            include_str!("vast.toml"),
+            include_str!("tiny.toml"),
+            include_str!("wide.toml"),
+        ]
+        .map(schema)
+        .into()
+    });
+    &SCHEMAS
+}
+
+pub fn any_schema() -> impl Strategy<Value = &'static Schema> {
+    prop::sample::select(schemas().iter().collect::<Vec<_>>())
+}
+
+/// Up to `count` entities anywhere in the world.
+pub fn scattered(schema: &Schema, count: usize) -> BoxedStrategy<Entities> {
+    let capacity = schema.world.capacity;
+    let count = count.min(capacity as usize);
+    prop::collection::btree_map(0..capacity, entity(schema), 0..=count).boxed()
+}
+
+/// Up to `count` entities no further apart than an area of interest is wide.
+pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities> {
+    let axes = &schema.attributes[..schema.dimensions()];
+    let origin: Vec<_> = axes.iter().map(|axis| 0..=axis.max).collect();
+    (origin, scattered(schema, count))
+        .prop_map(|(origin, mut entities)| {
+            let width = 2 * schema.world.aoi.raw();
+            for (_, row) in entities.values_mut() {
+                for (axis, &from) in origin.iter().enumerate() {
+                    row[axis] = (from + row[axis] % (width + 1)).min(schema.attributes[axis].max);
+                }
+            }
+            entities
+        })
+        .boxed()
+}
+
+pub fn any_header() -> impl Strategy<Value = Header> {
+    (any::<u8>(), any::<u32>(), any::<u32>()).prop_map(|(epoch, tick, processed)| Header {
+        epoch,
+        tick: Tick(tick),
+        processed,
+    })
+}
+
+/// The datagrams of some entities, and how many entities found no place.
+pub fn movement(schema: &Schema, header: Header, entities: &Entities) -> (Vec<Vec<u8>>, usize) {
+    let codec = MovementCodec::new(schema).expect("a world file's schema");
+    let slots: Vec<u32> = entities.keys().copied().collect();
+    let entity = |slot: u32| {
+        let (kind, row) = &entities[&slot];
+        (*kind, row.as_slice(), codec.pack(*kind, row))
+    };
+    let mut datagrams = vec![];
+    let mut writer = BitWriter::default();
+    let left = codec.encode(header, &slots, entity, &mut writer, |d| datagrams.push(d));
+    (datagrams, left)
+}
+
+pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
+    let slot = || (0..schema.world.capacity).prop_map(Slot);
+    let enter = (slot(), any::<u32>(), entity(schema), any::<bool>());
+    let enter = enter.prop_map(|(slot, generation, (kind, row), own)| {
+        Sent::Enter(EntityId { slot, generation }, kind, own, row)
+    });
+    let lasting = |column: &usize| {
+        let audience = schema.attributes[*column].audience;
+        matches!(audience, Audience::State | Audience::Private)
+    };
+    let columns: Vec<usize> = (0..schema.attributes.len()).filter(lasting).collect();
+    let values = prop::sample::subsequence(columns.clone(), 0..=columns.len());
+    let values = values.prop_flat_map(|columns| {
+        let value = |c: usize| {
+            let attribute = &schema.attributes[c];
+            (Just(c as u16), attribute.min..=attribute.max)
+        };
+        columns.into_iter().map(value).collect::<Vec<_>>()
+    });
+    let state = (slot(), values).prop_map(|(slot, values)| Sent::State(slot, values));
+    prop_oneof![enter, slot().prop_map(Sent::Leave), state].boxed()
+}
+
+/// Appends a frame to a stream, as a server does.
+pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
+    let codec = StreamCodec::new(schema);
+    let mut writer = BitWriter::default();
+    codec.begin(&mut writer, tick);
+    for item in items {
+        match item {
+            Sent::Enter(entity, kind, own, row) => {
+                codec.enter(&mut writer, *entity, *kind, *own, row);
+            }
+            Sent::Leave(slot) => codec.leave(&mut writer, *slot),
+            Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
+        }
+    }
+    codec.finish(&mut writer, out);
+}
+
+/// A datagram of any commands that this world's clients may send.
+pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatagram> {
+    let kinds = [
+        CommandKind::Move,
+        CommandKind::Strike,
+        CommandKind::Heal,
+        CommandKind::Blast,
+        CommandKind::Pick,
+    ];
+    let kinds: Vec<_> = kinds
+        .into_iter()
+        .filter(|&kind| schema.command(kind).is_some())
+        .collect();
+    let command = prop::sample::select(kinds).prop_flat_map(|kind| {
+        let words = kind.words(schema.dimensions());
+        let words: Vec<_> = words.into_iter().map(|ty| any_word(schema, ty)).collect();
+        (Just(kind), words)
+    });
+    (
+        (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()),
+        prop::collection::vec(command, 0..=COMMANDS_MAX),
+    )
+        .prop_map(|((newest, mask, stream, first_sequence), commands)| {
+            let (kinds, words): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
+            ClientDatagram {
+                acknowledgement: Acknowledgement {
+                    newest: Tick(newest),
+                    mask,
+                    stream: Tick(stream),
+                },
+                first_sequence,
+                kinds,
+                words: words.concat(),
+            }
+        })
+        .boxed()
+}
+
+pub fn any_hello() -> impl Strategy<Value = Hello> {
+    (
+        any::<u16>(),
+        ".{0,200}",
+        any::<Option<u64>>(),
+        any::<Option<[u8; 16]>>(),
+    )
+        .prop_map(|(version, token, schema_hash, resume)| Hello {
+            version,
+            token,
+            schema_hash,
+            resume,
+        })
+}
+
+pub fn any_welcome() -> impl Strategy<Value = Welcome> {
+    let numbers = (any::<u32>(), any::<u64>(), any::<u8>());
+    (numbers, any::<[u8; 16]>(), any::<bool>(), any_schema()).prop_map(
+        |((tick, entity, epoch), ticket, resumed, schema)| Welcome {
+            tick: Tick(tick),
+            entity: EntityId::from_bits(entity),
+            epoch,
+            ticket,
+            resumed,
+            schema: schema.clone(),
+        },
+    )
+}
+
+fn entity(schema: &Schema) -> BoxedStrategy<(u16, Vec<i32>)> {
+    let rows: Vec<_> = (0..schema.kinds.len())
+        .map(|kind| {
+            let bounds = schema.bounds(kind).into_iter();
+            let row: Vec<_> = bounds.map(|(min, max)| min..=max).collect();
+            (Just(kind as u16), row).boxed()
+        })
+        .collect();
+    prop::strategy::Union::new(rows).boxed()
+}
+
+fn any_word(schema: &Schema, ty: AttributeType) -> BoxedStrategy<i32> {
+    match ty {
+        AttributeType::Bool => (0..=1).boxed(),
+        AttributeType::Symbol => (0..schema.symbols.len() as i32).boxed(),
+        AttributeType::Fixed => {
+            prop_oneof![any::<i32>(), -Fixed::ONE.raw()..Fixed::ONE.raw()].boxed()
+        }
+        AttributeType::I32 | AttributeType::Entity => any::<i32>().boxed(),
+    }
+}
