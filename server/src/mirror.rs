@@ -1,0 +1,139 @@
+//! The world as clients may be told of it, kept on the host from ticks' outputs.
+
+use gpu_kernels::TickOutput;
+use shared::wire::movement::{MovementCodec, Packed};
+use shared::{Audience, EntityId, Schema, Slot, Tick};
+
+/// Every entity's attributes, and the form in which datagrams carry it.
+pub struct Mirror {
+    columns: usize,
+    movement: MovementCodec,
+    pub masks: AudienceMasks,
+    /// By kind: the columns it has, as bits.
+    kinds: Vec<u64>,
+    entities: Vec<Entry>,
+    rows: Vec<i32>,
+}
+
+/// Columns by audience, as bits.
+#[derive(Clone, Copy, Debug)]
+pub struct AudienceMasks {
+    pub movement: u64,
+    pub state: u64,
+    pub private: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    id: EntityId,
+    kind: u16,
+    packed: Packed,
+    /// The last tick that changed it, and the columns it changed.
+    changed: Tick,
+    columns: u64,
+}
+
+impl Mirror {
+    pub fn new(schema: &Schema, movement: MovementCodec) -> Mirror {
+        let capacity = schema.world.capacity as usize;
+        let mask = |audience: Audience| {
+            let with_audience = |(_, a): &(usize, &shared::Attribute)| a.audience == audience;
+            schema
+                .attributes
+                .iter()
+                .enumerate()
+                .filter(with_audience)
+                .fold(0, |mask, (column, _)| mask | 1 << column)
+        };
+        let nobody = Entry {
+            id: EntityId::NONE,
+            kind: 0,
+            packed: Packed::default(),
+            changed: Tick(0),
+            columns: 0,
+        };
+        Mirror {
+            columns: schema.attributes.len(),
+            movement,
+            masks: AudienceMasks {
+                movement: mask(Audience::Movement),
+                state: mask(Audience::State),
+                private: mask(Audience::Private),
+            },
+            kinds: schema
+                .kinds
+                .iter()
+                .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
+                .collect(),
+            entities: vec![nobody; capacity],
+            rows: vec![0; capacity * schema.attributes.len()],
+        }
+    }
+
+    /// Takes in a tick's births and changes, packing each changed entity once.
+    pub fn apply(&mut self, output: &TickOutput) {
+        let newborns = output.births.iter().filter_map(|b| Some((b.kind, b.entity?)));
+        for ((kind, id), row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
+            let slot = id.slot.index();
+            self.rows[slot * self.columns..][..self.columns].copy_from_slice(row);
+            self.entities[slot] = Entry {
+                id,
+                kind,
+                packed: self.movement.pack(kind, row),
+                changed: output.tick,
+                columns: u64::MAX,
+            };
+        }
+        for (slot, columns, values) in output.changes.iter() {
+            let row = &mut self.rows[slot.index() * self.columns..][..self.columns];
+            let mut mask = 0;
+            for (&column, &value) in columns.iter().zip(values) {
+                row[usize::from(column)] = value;
+                mask |= 1 << column;
+            }
+            let entry = &mut self.entities[slot.index()];
+            entry.changed = output.tick;
+            entry.columns = mask;
+            if mask & self.masks.movement != 0 {
+                entry.packed = self.movement.pack(entry.kind, row);
+            }
+        }
+    }
+
+    pub fn id(&self, slot: Slot) -> EntityId {
+        self.entities[slot.index()].id
+    }
+
+    pub fn kind(&self, slot: Slot) -> u16 {
+        self.entities[slot.index()].kind
+    }
+
+    /// The columns that an entity's kind has, as bits.
+    pub fn kind_columns(&self, slot: Slot) -> u64 {
+        self.kinds[usize::from(self.kind(slot))]
+    }
+
+    /// The values of all columns.
+    pub fn row(&self, slot: Slot) -> &[i32] {
+        &self.rows[slot.index() * self.columns..][..self.columns]
+    }
+
+    pub fn packed(&self, slot: Slot) -> Packed {
+        self.entities[slot.index()].packed
+    }
+
+    /// The columns that this tick changed, as bits; all of them where the tick
+    /// delivers an entity that it did not change, to a client that is catching up.
+    pub fn changed_columns(&self, slot: Slot, tick: Tick) -> u64 {
+        let entry = &self.entities[slot.index()];
+        if entry.changed == tick {
+            entry.columns
+        } else {
+            u64::MAX
+        }
+    }
+
+    pub fn movement_codec(&self) -> &MovementCodec {
+        &self.movement
+    }
+}

@@ -1,0 +1,342 @@
+//! One thread's connections: it accepts them, hands their commands to the tick,
+//! and tells each client what the tick says it may know.
+//!
+//! A shard owns a thread, a single-threaded runtime, a socket on the shared port,
+//! and its sessions. It shares nothing with other shards but the read-only
+//! [`Publication`].
+
+mod fan_out;
+mod handshake;
+mod session;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::UdpSocket;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use quinn::{Connection, ConnectionError, Endpoint, Incoming, SendStream, ServerConfig, VarInt};
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{ClientDatagram, CommandCodec};
+use shared::wire::control::{Close, Hello};
+use shared::wire::stream::StreamCodec;
+use shared::{Tick, WorldConfig};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::{LocalSet, spawn_local, yield_now};
+use tracing::debug;
+
+use crate::inbox::{Join, Leave, SessionId, SharedInbox};
+use crate::publication::{FanOutDone, Notice, Publication, ToShard};
+use session::Session;
+
+/// What all shards agree on.
+pub struct ShardWorld {
+    pub config: WorldConfig,
+    pub commands: CommandCodec,
+    pub stream: StreamCodec,
+    pub schema_hash: u64,
+    pub epoch: u8,
+    /// What a hello must carry; empty where anyone may come.
+    pub token: String,
+}
+
+/// A shard's ends of the channels to the tick thread.
+pub struct Channels {
+    pub inbox: SharedInbox,
+    pub from_tick: UnboundedReceiver<ToShard>,
+    pub done: Sender<FanOutDone>,
+}
+
+/// Starts a shard's thread.
+pub fn spawn(
+    number: usize,
+    world: Arc<ShardWorld>,
+    config: ServerConfig,
+    socket: UdpSocket,
+    channels: Channels,
+) -> Result<JoinHandle<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start a runtime")?;
+    let endpoint = {
+        let _guard = runtime.enter();
+        Endpoint::new(
+            crate::quic::endpoint_config(),
+            Some(config),
+            socket,
+            Arc::new(quinn::TokioRuntime),
+        )
+        .context("cannot start a QUIC endpoint")?
+    };
+    let run = move || {
+        let shard = Rc::new(RefCell::new(Shard::new(number, world, channels.inbox)));
+        let local = LocalSet::new();
+        let work = run(shard, endpoint, channels.from_tick, channels.done);
+        local.block_on(&runtime, work);
+    };
+    std::thread::Builder::new()
+        .name(format!("shard-{number}"))
+        .spawn(run)
+        .context("cannot start a shard's thread")
+}
+
+async fn run(
+    shard: Rc<RefCell<Shard>>,
+    endpoint: Endpoint,
+    mut from_tick: UnboundedReceiver<ToShard>,
+    done: Sender<FanOutDone>,
+) {
+    spawn_local(accept(shard.clone(), endpoint.clone()));
+    while let Some(message) = from_tick.recv().await {
+        match message {
+            ToShard::Tick(publication) => {
+                let report = fan_out(&shard, &publication).await;
+                // The tick thread takes the publication back as soon as it hears.
+                drop(publication);
+                if done.send(report).is_err() {
+                    break;
+                }
+            }
+            ToShard::Stop(reason) => {
+                endpoint.close(VarInt::from_u32(Close::Shutdown.code()), reason.as_bytes());
+                break;
+            }
+        }
+    }
+    // Gives the closing packets time to leave.
+    let _ = tokio::time::timeout(CLOSE_WAIT, endpoint.wait_idle()).await;
+}
+
+async fn accept(shard: Rc<RefCell<Shard>>, endpoint: Endpoint) {
+    while let Some(incoming) = endpoint.accept().await {
+        if shard.borrow().is_full() {
+            incoming.refuse();
+        } else {
+            spawn_local(serve(shard.clone(), incoming));
+        }
+    }
+}
+
+/// A connection from its first packet to its last.
+async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
+    let connection = match incoming.await {
+        Ok(connection) => connection,
+        Err(error) => return debug!(%error, "a connection failed before its handshake ended"),
+    };
+    let world = shard.borrow().world.clone();
+    let (send, hello) = match handshake::receive_hello(&connection, &world).await {
+        Ok(received) => received,
+        Err(refusal) => {
+            debug!(reason = %refusal.reason, "a client was refused");
+            shard.borrow().note_refusal(&refusal);
+            return close(&connection, refusal.close, &refusal.reason);
+        }
+    };
+    let session = shard
+        .borrow_mut()
+        .admit(connection.clone(), send, &hello);
+    let mut datagram = ClientDatagram::default();
+    let end = loop {
+        let bytes = match connection.read_datagram().await {
+            Ok(bytes) => bytes,
+            Err(error) => break error,
+        };
+        let read = world.commands.decode(&bytes, &mut datagram);
+        let mut shard = shard.borrow_mut();
+        let taken = match read {
+            Ok(()) => shard.take_in(session, &datagram),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(reason) = taken {
+            debug!(%reason, "a client sent what cannot be read");
+            shard.inbox.lock().refusals.malformed += 1;
+            close(&connection, Close::Malformed, &reason);
+        }
+    };
+    debug!(%end, "a session ended");
+    shard.borrow_mut().remove(session, &end);
+}
+
+fn close(connection: &Connection, close: Close, reason: &str) {
+    connection.close(VarInt::from_u32(close.code()), reason.as_bytes());
+}
+
+/// Tells every client of one tick. Lets go of the thread now and then, so that
+/// thousands of clients don't keep the transport from sending.
+async fn fan_out(shard: &Rc<RefCell<Shard>>, publication: &Publication) -> FanOutDone {
+    let sessions = shard.borrow_mut().begin_tick(publication);
+    for some in sessions.chunks(SESSIONS_BETWEEN_YIELDS) {
+        if !std::ptr::eq(some, &sessions[..some.len()]) {
+            yield_now().await;
+        }
+        shard.borrow_mut().tell(some, publication);
+    }
+    shard.borrow_mut().end_tick(sessions, publication.tick)
+}
+
+/// Sessions and what serving them needs.
+pub struct Shard {
+    number: usize,
+    world: Arc<ShardWorld>,
+    inbox: SharedInbox,
+    sessions: HashMap<SessionId, Session>,
+    next_session: SessionId,
+    /// Handshakes and sessions may not be more than the world has client rows.
+    sessions_max: usize,
+    /// Kept between ticks for its memory.
+    order: Vec<SessionId>,
+    scratch: Scratch,
+    report: FanOutDone,
+}
+
+/// Buffers that every session's fan-out uses in turn.
+#[derive(Default)]
+pub struct Scratch {
+    pub stream: BitWriter,
+    pub datagram: BitWriter,
+    /// Entities whose movement a client is sent, ascending.
+    pub slots: Vec<u32>,
+    pub merged: Vec<u32>,
+    pub pending: Vec<session::Pending>,
+}
+
+impl Shard {
+    fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
+        Shard {
+            number,
+            sessions_max: world.config.limits.clients as usize,
+            world,
+            inbox,
+            sessions: HashMap::new(),
+            next_session: 0,
+            order: vec![],
+            scratch: Scratch::default(),
+            report: empty_report(),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.sessions.len() >= self.sessions_max
+    }
+
+    fn note_refusal(&self, refusal: &handshake::Refusal) {
+        if refusal.close == Close::Malformed {
+            self.inbox.lock().refusals.malformed += 1;
+        }
+    }
+
+    /// A client that said a valid hello becomes a session, and asks the tick for
+    /// its entity.
+    fn admit(&mut self, connection: Connection, send: SendStream, hello: &Hello) -> SessionId {
+        let session = self.next_session;
+        self.next_session += 1;
+        let limits = &self.world.config.limits;
+        self.sessions
+            .insert(session, Session::new(connection, send, limits));
+        self.inbox.lock().joins.push(Join {
+            session,
+            resume: hello.resume,
+        });
+        session
+    }
+
+    fn take_in(&mut self, session: SessionId, datagram: &ClientDatagram) -> Result<(), String> {
+        match self.sessions.get_mut(&session) {
+            Some(session) => session.take_in(datagram, &self.world.commands, &self.inbox),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, id: SessionId, end: &ConnectionError) {
+        let Some(session) = self.sessions.remove(&id) else {
+            return;
+        };
+        let bye = u64::from(Close::Bye.code());
+        let is_final = matches!(end, ConnectionError::ApplicationClosed(close)
+            if close.error_code.into_inner() == bye);
+        if !is_final && !session.is_ending {
+            self.report.lost += 1;
+        }
+        self.inbox.lock().leaves.push(Leave {
+            session: id,
+            client: session.client(),
+            is_final,
+        });
+    }
+
+    fn begin_tick(&mut self, publication: &Publication) -> Vec<SessionId> {
+        for notice in &publication.notices[self.number] {
+            self.notice(notice, publication);
+        }
+        self.report = FanOutDone {
+            lost: self.report.lost,
+            taken_in: publication.tick,
+            ..empty_report()
+        };
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(self.sessions.keys());
+        order
+    }
+
+    fn tell(&mut self, sessions: &[SessionId], publication: &Publication) {
+        for id in sessions {
+            if let Some(session) = self.sessions.get_mut(id) {
+                session.tell(publication, &self.world, &mut self.scratch, &mut self.report);
+            }
+        }
+    }
+
+    fn end_tick(&mut self, order: Vec<SessionId>, tick: Tick) -> FanOutDone {
+        self.order = order;
+        self.report.sessions = self.sessions.len() as u64;
+        self.report.finished = Instant::now();
+        debug!(%tick, sessions = self.report.sessions, "fanned out");
+        let report = self.report;
+        self.report.lost = 0;
+        report
+    }
+
+    /// Acts on what the tick decided about sessions.
+    fn notice(&mut self, notice: &Notice, publication: &Publication) {
+        match notice {
+            Notice::Assigned { session, .. } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.assign(notice, publication.tick, &self.world);
+                }
+            }
+            Notice::Closed {
+                session,
+                close: code,
+                reason,
+            } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.is_ending = true;
+                    close(&session.connection, *code, reason);
+                }
+            }
+        }
+    }
+}
+
+fn empty_report() -> FanOutDone {
+    FanOutDone {
+        finished: Instant::now(),
+        taken_in: Tick(0),
+        sessions: 0,
+        datagrams: 0,
+        datagram_bytes: 0,
+        stream_bytes: 0,
+        lost: 0,
+    }
+}
+
+/// Each takes a few microseconds: long enough apart to matter little, short
+/// enough that acknowledgements and handshakes go on.
+const SESSIONS_BETWEEN_YIELDS: usize = 1024;
+const CLOSE_WAIT: Duration = Duration::from_millis(500);

@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use quinn::{Connection, SendStream};
+use shared::wire::codec;
+use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
+use shared::wire::{DecodeError, PROTOCOL_VERSION};
+
+use super::ShardWorld;
+
+/// Why a client may not come in.
+pub struct Refusal {
+    pub close: Close,
+    pub reason: String,
+}
+
+/// Waits for a client's hello and checks it.
+pub async fn receive_hello(
+    connection: &Connection,
+    world: &ShardWorld,
+) -> Result<(SendStream, Hello), Refusal> {
+    let (send, hello) = tokio::time::timeout(HELLO_WAIT, read_hello(connection))
+        .await
+        .map_err(|_| refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs())))??;
+    check(&hello, world)?;
+    Ok((send, hello))
+}
+
+async fn read_hello(connection: &Connection) -> Result<(SendStream, Hello), Refusal> {
+    let lost = |error: &dyn std::fmt::Display| refused(format!("no hello: {error}"));
+    let (send, mut receive) = connection.accept_bi().await.map_err(|e| lost(&e))?;
+    let mut length = [0; 4];
+    receive
+        .read_exact(&mut length)
+        .await
+        .map_err(|e| lost(&e))?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > HELLO_BYTES_MAX {
+        return Err(malformed(&DecodeError::TooLong {
+            found: length,
+            limit: HELLO_BYTES_MAX,
+        }));
+    }
+    let mut bytes = vec![0; length];
+    receive.read_exact(&mut bytes).await.map_err(|e| lost(&e))?;
+    let hello = codec::from_bytes::<HELLO_BYTES_MAX, _>(&bytes).map_err(|e| malformed(&e))?;
+    Ok((send, hello))
+}
+
+fn check(hello: &Hello, world: &ShardWorld) -> Result<(), Refusal> {
+    if hello.version != PROTOCOL_VERSION {
+        return Err(refused(format!(
+            "the client speaks protocol version {}, the server {PROTOCOL_VERSION}",
+            hello.version
+        )));
+    }
+    if hello.token != world.token {
+        return Err(refused("the token is not the server's".to_owned()));
+    }
+    match hello.schema_hash {
+        Some(hash) if hash != world.schema_hash => Err(refused(format!(
+            "the client needs schema {hash:016x}, the server has {:016x}",
+            world.schema_hash
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn refused(reason: String) -> Refusal {
+    Refusal {
+        close: Close::Refused,
+        reason,
+    }
+}
+
+fn malformed(error: &DecodeError) -> Refusal {
+    Refusal {
+        close: Close::Malformed,
+        reason: error.to_string(),
+    }
+}
+
+const HELLO_WAIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,105 @@
+//! Figures for Prometheus.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use gpu_kernels::{Stage, TickOutput};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use crate::inbox::Refusals;
+use crate::machine;
+use crate::publication::FanOutDone;
+use crate::stats::TickFigures;
+
+/// One tick, as the metrics see it.
+pub struct TickReport<'a> {
+    pub figures: &'a TickFigures,
+    pub output: &'a TickOutput,
+    pub fan_out: &'a FanOutDone,
+    pub refusals: &'a Refusals,
+    /// How long after its scheduled time the tick began.
+    pub lateness: Duration,
+}
+
+/// Serves `http://ADDRESS/metrics` for as long as the process lives.
+pub fn serve(address: SocketAddr) -> Result<()> {
+    PrometheusBuilder::new()
+        .with_http_listener(address)
+        .install()
+        .with_context(|| format!("cannot serve metrics on {address}"))?;
+    describe_histogram!("tick_stage_seconds", "Time of each stage of the tick");
+    describe_histogram!("tick_engine_seconds", "The tick thread's work");
+    describe_histogram!("tick_seconds", "From the inbox swap to the last datagram");
+    describe_histogram!("tick_lateness_seconds", "From the scheduled start to the start");
+    describe_counter!("ticks_late_total", "Ticks that ended a period after their start");
+    describe_counter!("ticks_skipped_total", "Ticks left out because one was late");
+    describe_gauge!("clients", "Clients in the world");
+    describe_gauge!("entities", "Entities in the world");
+    describe_counter!("commands_total", "Commands, by what became of them");
+    describe_counter!("updates_total", "Updates before merging");
+    describe_counter!("changes_total", "Merged changes");
+    describe_counter!("deliveries_total", "Deliveries to clients");
+    describe_counter!("deliveries_dropped_total", "Deliveries put off: the tick was full");
+    describe_counter!("sent_bytes_total", "Payload bytes, by carrier");
+    describe_counter!("datagrams_total", "Datagrams to clients");
+    describe_counter!("messages_malformed_total", "Messages that could not be read");
+    describe_counter!("sessions_lost_total", "Sessions that ended without a goodbye");
+    describe_gauge!(
+        "udp_receive_buffer_errors",
+        "Datagrams that the kernel dropped for want of socket buffer, machine-wide"
+    );
+    Ok(())
+}
+
+/// Records one tick.
+pub fn record(report: &TickReport<'_>) {
+    let TickReport {
+        figures,
+        output,
+        fan_out,
+        refusals,
+        lateness,
+    } = report;
+    for stage in Stage::ALL {
+        let time = output.stages.of(stage);
+        histogram!("tick_stage_seconds", "stage" => stage.name()).record(time);
+    }
+    histogram!("tick_engine_seconds").record(figures.engine);
+    histogram!("tick_seconds").record(figures.tick);
+    histogram!("tick_lateness_seconds").record(*lateness);
+    counter!("ticks_late_total").increment(u64::from(figures.late));
+    counter!("ticks_skipped_total").increment(figures.skipped);
+    gauge!("clients").set(figures.clients as f64);
+    gauge!("entities").set(output.counts.entities as f64);
+    let counts = &output.counts;
+    for (fate, number) in [
+        ("applied", counts.applied),
+        ("stale", counts.stale),
+        ("malformed", counts.malformed),
+        ("dropped", counts.commands_dropped),
+        ("over_quota", refusals.commands_over_quota),
+        ("repeated", refusals.commands_repeated),
+    ] {
+        counter!("commands_total", "fate" => fate).increment(number);
+    }
+    counter!("updates_total").increment(counts.updates);
+    counter!("updates_dropped_total").increment(counts.updates_dropped);
+    counter!("changes_total").increment(counts.changes);
+    counter!("deliveries_total").increment(counts.deliveries);
+    counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
+    counter!("datagrams_total").increment(fan_out.datagrams);
+    counter!("sent_bytes_total", "carrier" => "datagram").increment(fan_out.datagram_bytes);
+    counter!("sent_bytes_total", "carrier" => "stream").increment(fan_out.stream_bytes);
+    counter!("messages_malformed_total").increment(refusals.malformed);
+    counter!("sessions_lost_total").increment(fan_out.lost);
+    // Reading it costs some microseconds, and nobody scrapes more often.
+    if output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
+        && let Some(errors) = machine::udp_receive_buffer_errors()
+    {
+        gauge!("udp_receive_buffer_errors").set(errors as f64);
+    }
+}
+
+const UDP_ERRORS_EVERY_TICKS: u32 = 16;

@@ -1,0 +1,294 @@
+//! The clock: one thread that, every period, swaps the inboxes, runs the tick and
+//! hands its results to the shards. Only here is the time of day read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::{Backend, Frame, TickOutput};
+use shared::wire::control::Ticket;
+use shared::{Tick, WorldConfig};
+use tokio::sync::mpsc::UnboundedSender;
+use tracing::{debug, warn};
+
+use crate::directory::Directory;
+use crate::inbox::{Inbox, Refusals, SharedInbox};
+use crate::journal::JournalWriter;
+use crate::mirror::Mirror;
+use crate::publication::{FanOutDone, Publication, ToShard};
+use crate::stats::{Stats, TickFigures};
+use crate::telemetry::{self, TickReport};
+
+/// The tick thread's possessions.
+pub struct TickLoop {
+    config: WorldConfig,
+    backend: Box<dyn Backend>,
+    directory: Directory,
+    inboxes: Vec<SharedInbox>,
+    shards: Vec<UnboundedSender<ToShard>>,
+    done: Receiver<FanOutDone>,
+    journal: Option<JournalWriter>,
+    stats: Arc<Stats>,
+    stop: Arc<AtomicBool>,
+    frame: Frame,
+    /// An empty inbox to swap in.
+    spare: Inbox,
+    tickets: TicketSource,
+    /// Every client has taken in its stream up to this tick.
+    taken_in: Tick,
+}
+
+/// What the loop is made of.
+pub struct Parts {
+    pub config: WorldConfig,
+    pub backend: Box<dyn Backend>,
+    pub inboxes: Vec<SharedInbox>,
+    pub shards: Vec<UnboundedSender<ToShard>>,
+    pub done: Receiver<FanOutDone>,
+    pub journal: Option<JournalWriter>,
+    pub stats: Arc<Stats>,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl TickLoop {
+    pub fn new(parts: Parts) -> TickLoop {
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&parts.config);
+        TickLoop {
+            directory: Directory::new(&parts.config),
+            config: parts.config,
+            backend: parts.backend,
+            inboxes: parts.inboxes,
+            shards: parts.shards,
+            done: parts.done,
+            journal: parts.journal,
+            stats: parts.stats,
+            stop: parts.stop,
+            frame,
+            spare: Inbox::default(),
+            tickets: TicketSource::new(),
+            taken_in: Tick(0),
+        }
+    }
+
+    /// Runs the world until it is told to stop, then tells the shards.
+    pub fn run(mut self, mirror: Mirror) -> Result<()> {
+        let ended = self.tick_until_stopped(mirror);
+        let reason = match &ended {
+            Ok(()) => "the server is shutting down",
+            Err(_) => "the server has failed",
+        };
+        for shard in &self.shards {
+            // A shard that is gone has nobody left to tell.
+            let _ = shard.send(ToShard::Stop(reason));
+        }
+        match self.journal.take() {
+            Some(journal) => ended.and(journal.finish()),
+            None => ended,
+        }
+    }
+
+    fn tick_until_stopped(&mut self, mut mirror: Mirror) -> Result<()> {
+        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
+        let mut scheduled = Instant::now();
+        while self.wait_until(scheduled) {
+            let begun = Instant::now();
+            let refusals = self.gather();
+            self.directory.prepare(&mut self.frame, self.taken_in);
+            self.frame.order(self.config.seed);
+            let output = self.backend.tick(&self.frame)?;
+            if let Some(journal) = &self.journal {
+                journal.record(&self.frame, &output.hash)?;
+            }
+            mirror.apply(&output);
+            self.directory.settle(&output);
+            let publication = self.publish(mirror, output);
+            let engine = begun.elapsed();
+
+            let fan_out = self.wait_for_shards()?;
+            let finished = fan_out.finished.max(begun + engine);
+            // The shards have let go of it before they reported.
+            let Some(publication) = Arc::into_inner(publication) else {
+                bail!("a shard still reads a tick that it reported as done");
+            };
+            mirror = publication.mirror;
+            self.taken_in = fan_out.taken_in;
+
+            let next = next_start(scheduled, period, Instant::now());
+            let figures = TickFigures {
+                clients: self.directory.live() as u64,
+                late: finished > scheduled + period,
+                skipped: next.skipped,
+                engine,
+                tick: finished - begun,
+                commands_applied: publication.output.counts.applied,
+                deliveries: publication.output.counts.deliveries,
+                sessions_lost: fan_out.lost,
+                malformed: refusals.malformed,
+                commands_over_quota: refusals.commands_over_quota,
+            };
+            if figures.late {
+                debug!(tick = %publication.tick, behind = ?(finished - scheduled), "a late tick");
+            }
+            self.stats.add(&figures);
+            telemetry::record(&TickReport {
+                figures: &figures,
+                output: &publication.output,
+                fan_out: &fan_out,
+                refusals: &refusals,
+                lateness: begun.saturating_duration_since(scheduled),
+            });
+            self.frame.reset(publication.tick.next());
+            scheduled = next.start;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a tick's scheduled start. False when it's time to stop.
+    fn wait_until(&self, scheduled: Instant) -> bool {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let left = scheduled.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(STOP_LATENCY));
+        }
+    }
+
+    /// Takes what has reached the shards into the frame.
+    fn gather(&mut self) -> Refusals {
+        let mut refusals = Refusals::default();
+        for (shard, inbox) in self.inboxes.iter().enumerate() {
+            self.spare.reset();
+            inbox.swap(&mut self.spare, self.frame.tick);
+            for leave in &self.spare.leaves {
+                self.directory.leave(shard, leave, &mut self.frame);
+            }
+            for join in &self.spare.joins {
+                let ticket = self.tickets.next();
+                self.directory.join(shard, join, ticket, &mut self.frame);
+            }
+            let mut words = &self.spare.words[..];
+            for request in &self.spare.commands {
+                let (own, rest) = words.split_at(usize::from(request.word_count));
+                words = rest;
+                self.frame
+                    .push(request.entity, request.sequence, request.kind, own);
+            }
+            let taken = self.spare.refusals;
+            refusals.malformed += taken.malformed;
+            refusals.commands_over_quota += taken.commands_over_quota;
+            refusals.commands_repeated += taken.commands_repeated;
+        }
+        refusals
+    }
+
+    fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
+        let mut notices = vec![vec![]; self.shards.len()];
+        for (shard, notice) in self.directory.notices() {
+            notices[shard].push(notice);
+        }
+        let publication = Arc::new(Publication {
+            tick: output.tick,
+            output,
+            mirror,
+            notices,
+        });
+        for shard in &self.shards {
+            if shard.send(ToShard::Tick(publication.clone())).is_err() {
+                warn!("a shard has ended");
+            }
+        }
+        publication
+    }
+
+    fn wait_for_shards(&self) -> Result<FanOutDone> {
+        let mut all: Option<FanOutDone> = None;
+        for _ in &self.shards {
+            let one = self
+                .done
+                .recv_timeout(SHARD_PATIENCE)
+                .context("a shard does not answer")?;
+            all = Some(match all {
+                None => one,
+                Some(all) => all.and(&one),
+            });
+        }
+        all.context("the server has no shards")
+    }
+}
+
+impl FanOutDone {
+    fn and(&self, other: &FanOutDone) -> FanOutDone {
+        FanOutDone {
+            finished: self.finished.max(other.finished),
+            taken_in: self.taken_in.min(other.taken_in),
+            sessions: self.sessions + other.sessions,
+            datagrams: self.datagrams + other.datagrams,
+            datagram_bytes: self.datagram_bytes + other.datagram_bytes,
+            stream_bytes: self.stream_bytes + other.stream_bytes,
+            lost: self.lost + other.lost,
+        }
+    }
+}
+
+struct NextStart {
+    start: Instant,
+    skipped: u64,
+}
+
+/// The next scheduled start that is not past. Starts that a late tick has missed
+/// are left out, so that the world doesn't run faster afterwards.
+fn next_start(scheduled: Instant, period: Duration, now: Instant) -> NextStart {
+    let mut start = scheduled + period;
+    let mut skipped = 0;
+    while start < now {
+        start += period;
+        skipped += 1;
+    }
+    NextStart { start, skipped }
+}
+
+/// Session tickets: unguessable, from the TLS library's generator.
+struct TicketSource(Arc<rustls::crypto::CryptoProvider>);
+
+impl TicketSource {
+    fn new() -> TicketSource {
+        TicketSource(Arc::new(rustls::crypto::ring::default_provider()))
+    }
+
+    fn next(&mut self) -> Ticket {
+        let mut ticket = Ticket::default();
+        // Without randomness TLS would not work either.
+        self.0
+            .secure_random
+            .fill(&mut ticket)
+            .expect("the system gives random bytes");
+        ticket
+    }
+}
+
+/// The longest that a stop waits for a sleeping tick thread.
+const STOP_LATENCY: Duration = Duration::from_millis(50);
+/// A shard that takes this long for one tick is broken, not slow.
+const SHARD_PATIENCE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_tick_leaves_starts_out_and_keeps_the_beat() {
+        let period = Duration::from_millis(100);
+        let start = Instant::now();
+        let on_time = next_start(start, period, start + Duration::from_millis(30));
+        assert_eq!((on_time.start, on_time.skipped), (start + period, 0));
+        let late = next_start(start, period, start + Duration::from_millis(250));
+        assert_eq!((late.start, late.skipped), (start + 3 * period, 2));
+    }
+}
