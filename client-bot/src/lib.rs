@@ -1,1 +1,29 @@
+//! A client of Myriad, and bots made of it.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`connect`] | trust, sockets, the handshake |
+//! | [`client`] | one connection: commands out, a view in |
+//! | [`view`] | the world as one client was told of it |
+//! | [`behaviour`] | what bots do, one file each |
+//! | [`swarm`] | many bots on a few threads |
+//! | [`verify`] | whether what the bots were told can be true |
+//! | [`report`] | figures, for people and as JSON |
+//! | [`lossy`] | a socket that loses datagrams on purpose |
 
+pub mod behaviour;
+pub mod cli;
+pub mod client;
+pub mod connect;
+pub mod lossy;
+pub mod report;
+pub mod swarm;
+pub mod verify;
+pub mod view;
+
+pub use behaviour::BehaviourKind;
+pub use client::Client;
+pub use connect::{Connector, Trust};
+pub use report::SwarmReport;
+pub use swarm::{Swarm, SwarmOptions};
+pub use view::View;

@@ -80,7 +80,11 @@ impl Directory {
             }
         }
         let Some(Reverse(client)) = self.free.pop() else {
-            return self.close(place, Close::Full, "the server has no room for more clients");
+            return self.close(
+                place,
+                Close::Full,
+                "the server has no room for more clients",
+            );
         };
         self.rows[client as usize] = Row::Joining(Some(place), ticket);
         self.tickets.insert(ticket, ClientRow(client));
@@ -192,7 +196,11 @@ impl Directory {
                     self.free.push(Reverse(client.0));
                     self.tickets.remove(&ticket);
                     if let Some(place) = place {
-                        self.close(place, Close::Full, "the world has no room for more entities");
+                        self.close(
+                            place,
+                            Close::Full,
+                            "the world has no room for more entities",
+                        );
                     }
                 }
             }
@@ -353,7 +361,13 @@ mod tests {
         world.tick(0);
         world.join(3, None);
         let notices = world.tick(death.0 - 1);
-        assert!(matches!(notices[0], Notice::Closed { close: Close::Full, .. }));
+        assert!(matches!(
+            notices[0],
+            Notice::Closed {
+                close: Close::Full,
+                ..
+            }
+        ));
         world.tick(death.0);
         world.join(4, None);
         let (entity, _) = entity_of(&world.tick(death.0)[0]);
@@ -374,6 +388,11 @@ mod tests {
         world.tick(0);
         world.tick(0);
         let snapshot = world.backend.snapshot().unwrap();
-        assert!(snapshot.states.iter().all(|&s| s != gpu_kernels::SlotState::Live));
+        assert!(
+            snapshot
+                .states
+                .iter()
+                .all(|&s| s != gpu_kernels::SlotState::Live)
+        );
     }
 }

@@ -14,10 +14,10 @@
 //! | [`stats`], [`telemetry`] | figures for people and for Prometheus |
 //! | [`demo`], [`doctor`], [`replay`], [`cli`] | the commands of the binary |
 
-
-
+pub mod cli;
+pub mod demo;
 pub mod directory;
-
+pub mod doctor;
 pub mod inbox;
 pub mod journal;
 pub mod machine;

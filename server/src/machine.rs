@@ -50,7 +50,8 @@ pub fn open_files_max() -> Option<u64> {
 pub fn nvidia_driver() -> Option<String> {
     let text = fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let module = text.lines().next()?;
-    let is_version = |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
+    let is_version =
+        |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
     Some(module.split_whitespace().find(is_version)?.to_owned())
 }
 

@@ -1,1 +1,15 @@
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use server::cli;
+
+fn main() -> ExitCode {
+    match cli::run(cli::Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("myriad: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -72,7 +72,10 @@ impl Mirror {
 
     /// Takes in a tick's births and changes, packing each changed entity once.
     pub fn apply(&mut self, output: &TickOutput) {
-        let newborns = output.births.iter().filter_map(|b| Some((b.kind, b.entity?)));
+        let newborns = output
+            .births
+            .iter()
+            .filter_map(|b| Some((b.kind, b.entity?)));
         for ((kind, id), row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
             let slot = id.slot.index();
             self.rows[slot * self.columns..][..self.columns].copy_from_slice(row);

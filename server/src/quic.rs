@@ -76,7 +76,9 @@ fn transport(idle: Duration) -> Result<TransportConfig> {
         .datagram_receive_buffer_size(Some(32 * 1024))
         // A tick or two: what is older is better dropped.
         .datagram_send_buffer_size(32 * 1024)
-        .max_idle_timeout(Some(idle.try_into().context("the idle time-out is too long")?))
+        .max_idle_timeout(Some(
+            idle.try_into().context("the idle time-out is too long")?,
+        ))
         .initial_rtt(Duration::from_millis(50))
         // Datagrams fit the smallest packet, so a search for larger ones only costs.
         .mtu_discovery_config(None);
@@ -94,8 +96,8 @@ pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
     let mut address = address;
     (0..shards)
         .map(|_| {
-            let socket = bind_shared(address)
-                .with_context(|| format!("cannot listen on {address}"))?;
+            let socket =
+                bind_shared(address).with_context(|| format!("cannot listen on {address}"))?;
             address = socket.local_addr()?;
             Ok(socket)
         })
@@ -103,7 +105,11 @@ pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
 }
 
 fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
     socket.set_reuse_port(true)?;
     // As much as the system allows; `doctor` says when that is little.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);

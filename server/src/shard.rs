@@ -137,9 +137,7 @@ async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
             return close(&connection, refusal.close, &refusal.reason);
         }
     };
-    let session = shard
-        .borrow_mut()
-        .admit(connection.clone(), send, &hello);
+    let session = shard.borrow_mut().admit(connection.clone(), send, &hello);
     let mut datagram = ClientDatagram::default();
     let end = loop {
         let bytes = match connection.read_datagram().await {
@@ -287,7 +285,12 @@ impl Shard {
     fn tell(&mut self, sessions: &[SessionId], publication: &Publication) {
         for id in sessions {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.tell(publication, &self.world, &mut self.scratch, &mut self.report);
+                session.tell(
+                    publication,
+                    &self.world,
+                    &mut self.scratch,
+                    &mut self.report,
+                );
             }
         }
     }

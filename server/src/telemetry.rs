@@ -32,8 +32,14 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     describe_histogram!("tick_stage_seconds", "Time of each stage of the tick");
     describe_histogram!("tick_engine_seconds", "The tick thread's work");
     describe_histogram!("tick_seconds", "From the inbox swap to the last datagram");
-    describe_histogram!("tick_lateness_seconds", "From the scheduled start to the start");
-    describe_counter!("ticks_late_total", "Ticks that ended a period after their start");
+    describe_histogram!(
+        "tick_lateness_seconds",
+        "From the scheduled start to the start"
+    );
+    describe_counter!(
+        "ticks_late_total",
+        "Ticks that ended a period after their start"
+    );
     describe_counter!("ticks_skipped_total", "Ticks left out because one was late");
     describe_gauge!("clients", "Clients in the world");
     describe_gauge!("entities", "Entities in the world");
@@ -41,11 +47,20 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     describe_counter!("updates_total", "Updates before merging");
     describe_counter!("changes_total", "Merged changes");
     describe_counter!("deliveries_total", "Deliveries to clients");
-    describe_counter!("deliveries_dropped_total", "Deliveries put off: the tick was full");
+    describe_counter!(
+        "deliveries_dropped_total",
+        "Deliveries put off: the tick was full"
+    );
     describe_counter!("sent_bytes_total", "Payload bytes, by carrier");
     describe_counter!("datagrams_total", "Datagrams to clients");
-    describe_counter!("messages_malformed_total", "Messages that could not be read");
-    describe_counter!("sessions_lost_total", "Sessions that ended without a goodbye");
+    describe_counter!(
+        "messages_malformed_total",
+        "Messages that could not be read"
+    );
+    describe_counter!(
+        "sessions_lost_total",
+        "Sessions that ended without a goodbye"
+    );
     describe_gauge!(
         "udp_receive_buffer_errors",
         "Datagrams that the kernel dropped for want of socket buffer, machine-wide"

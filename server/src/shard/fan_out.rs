@@ -184,9 +184,7 @@ impl Session {
     fn seems_lost(&self, pending: Pending, tick: Tick) -> bool {
         match pending.sent {
             None => true,
-            Some(sent) => {
-                self.acknowledgement.newest > sent || tick.0 - sent.0 >= RESEND_TICKS
-            }
+            Some(sent) => self.acknowledgement.newest > sent || tick.0 - sent.0 >= RESEND_TICKS,
         }
     }
 

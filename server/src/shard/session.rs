@@ -225,7 +225,9 @@ impl Quota {
     fn fill(&mut self, tick: Tick) {
         let ticks = tick.0.saturating_sub(self.filled.0);
         self.filled = tick;
-        let tokens = self.tokens.saturating_add(ticks.saturating_mul(self.per_tick));
+        let tokens = self
+            .tokens
+            .saturating_add(ticks.saturating_mul(self.per_tick));
         self.tokens = tokens.min(self.burst);
     }
 

@@ -1,0 +1,45 @@
+use shared::{CommandKind, Fixed};
+
+use super::{Behaviour, Dice, word};
+use crate::view::View;
+
+/// Walks to the middle of the world and mills about there.
+pub struct Crowd {
+    /// How close to the middle this bot wants to be, in units.
+    near: f64,
+}
+
+impl Crowd {
+    pub fn new(dice: &mut Dice) -> Crowd {
+        Crowd {
+            near: CROWD_RADIUS * dice.unit().sqrt(),
+        }
+    }
+}
+
+impl Behaviour for Crowd {
+    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
+        let Some(own) = view.own() else { return };
+        let size = &view.schema().world.size;
+        let to_middle =
+            |axis: usize| size[axis].to_f64() / 2.0 - Fixed::from_raw(own.row[axis]).to_f64();
+        let distance = (0..size.len())
+            .map(|a| to_middle(a).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        let mut words = [0; 3];
+        for (axis, word_out) in words.iter_mut().enumerate().take(size.len()) {
+            let step = if distance > self.near {
+                to_middle(axis) / distance * SPEED
+            } else {
+                (dice.unit() - 0.5) * SPEED
+            };
+            *word_out = word(step);
+        }
+        act(CommandKind::Move, &words[..size.len()]);
+    }
+}
+
+/// Units per step.
+const SPEED: f64 = 2.0;
+const CROWD_RADIUS: f64 = 40.0;

@@ -1,0 +1,82 @@
+use shared::{CommandKind, EntityId};
+
+use super::wander::Wander;
+use super::{Behaviour, Dice};
+use crate::view::{Entity, View};
+
+/// Wanders, and now and then does something to somebody in view. What is out of
+/// reach comes to nothing: the server decides.
+pub struct Fight {
+    walk: Wander,
+}
+
+impl Fight {
+    pub fn new(dice: &mut Dice) -> Fight {
+        Fight {
+            walk: Wander::new(dice),
+        }
+    }
+}
+
+impl Behaviour for Fight {
+    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
+        self.walk.act(view, dice, act);
+        let Some(own) = view.own() else { return };
+        let offers = |kind| view.schema().command(kind).is_some();
+        match dice.below(8) {
+            0..3 if offers(CommandKind::Strike) => {
+                if let Some(target) = somebody(view, own, dice) {
+                    act(CommandKind::Strike, &[target.reference().0]);
+                }
+            }
+            3 if offers(CommandKind::Heal) => {
+                act(CommandKind::Heal, &[own.id.reference().0]);
+            }
+            4 if offers(CommandKind::Blast) => {
+                let dimensions = view.schema().dimensions();
+                act(CommandKind::Blast, &own.row[..dimensions]);
+            }
+            5 if offers(CommandKind::Pick) => {
+                if let Some(item) = an_item(view, own, dice) {
+                    act(CommandKind::Pick, &[item.reference().0]);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The nearest of a few others.
+fn somebody(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
+    nearest(view, own, dice, |_| true)
+}
+
+/// The nearest of a few that can be owned.
+fn an_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
+    let owner = view.schema().column("owner")? as u16;
+    let kinds = &view.schema().kinds;
+    nearest(view, own, dice, |e| {
+        let kind = &kinds[usize::from(e.kind)];
+        kind.attributes.iter().any(|a| a.column == owner)
+    })
+}
+
+fn nearest(
+    view: &View,
+    own: &Entity,
+    dice: &mut Dice,
+    suits: impl Fn(&Entity) -> bool,
+) -> Option<EntityId> {
+    let dimensions = view.schema().dimensions();
+    let distance = |e: &Entity| {
+        (0..dimensions)
+            .map(|axis| (f64::from(e.row[axis]) - f64::from(own.row[axis])).powi(2))
+            .sum::<f64>()
+    };
+    let others = view.entities().values();
+    let others = others.filter(|e| e.id != own.id && suits(e));
+    let skip = dice.below(3);
+    let mut near: Vec<(f64, EntityId)> = others.map(|e| (distance(e), e.id)).collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    near.get(skip).or(near.last()).map(|&(_, id)| id)
+}

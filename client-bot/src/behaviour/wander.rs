@@ -1,0 +1,55 @@
+use std::f64::consts::TAU;
+
+use shared::{CommandKind, Fixed};
+
+use super::{Behaviour, Dice, word};
+use crate::view::View;
+
+/// Walks straight, turns now and then, and bounces off the world's edge, so that
+/// bots stay spread evenly.
+pub struct Wander {
+    /// Units per axis and step.
+    step: [f64; 3],
+}
+
+impl Wander {
+    pub fn new(dice: &mut Dice) -> Wander {
+        let mut wander = Wander { step: [0.0; 3] };
+        wander.turn(dice);
+        wander
+    }
+
+    fn turn(&mut self, dice: &mut Dice) {
+        let heading = dice.unit() * TAU;
+        let climb = (dice.unit() - 0.5) * SPEED;
+        self.step = [heading.cos() * SPEED, heading.sin() * SPEED, climb];
+    }
+}
+
+impl Behaviour for Wander {
+    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
+        let Some(own) = view.own() else { return };
+        if dice.below(STEPS_PER_TURN) == 0 {
+            self.turn(dice);
+        }
+        let size = &view.schema().world.size;
+        let mut words = [0; 3];
+        for (axis, size) in size.iter().enumerate() {
+            let position = Fixed::from_raw(own.row[axis]).to_f64();
+            let ahead = position + self.step[axis] * LOOK_AHEAD_STEPS;
+            let leaves = ahead < 0.0 && self.step[axis] < 0.0
+                || ahead >= size.to_f64() && self.step[axis] > 0.0;
+            if leaves {
+                self.step[axis] = -self.step[axis];
+            }
+            words[axis] = word(self.step[axis]);
+        }
+        act(CommandKind::Move, &words[..size.len()]);
+    }
+}
+
+/// Units per step.
+const SPEED: f64 = 1.0;
+const STEPS_PER_TURN: usize = 50;
+/// The view is some steps behind; who turns only at the edge sticks to it.
+const LOOK_AHEAD_STEPS: f64 = 3.0;

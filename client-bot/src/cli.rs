@@ -1,0 +1,178 @@
+//! The command line of `myriad-bot`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+
+use crate::behaviour::BehaviourKind;
+use crate::connect::Trust;
+use crate::report::{SwarmReport, print_lines};
+use crate::swarm::{Swarm, SwarmOptions};
+
+/// Load-tests a Myriad server with a swarm of bots, and checks what it tells them.
+#[derive(Debug, Parser)]
+#[command(name = "myriad-bot", version)]
+pub struct Arguments {
+    /// The server's address, as HOST:PORT
+    #[arg(default_value = "127.0.0.1:4433")]
+    server: String,
+    /// How many bots
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    clients: u32,
+    /// How long they play, once all are connected
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    seconds: f64,
+    /// Actions per second of each bot [default: the server's tick rate]
+    #[arg(long, value_parser = positive)]
+    rate: Option<f64>,
+    /// What they do
+    #[arg(long, value_enum, default_value_t)]
+    behaviour: BehaviourKind,
+    /// Compare what different bots are told, in play and at rest
+    #[arg(long)]
+    verify: bool,
+    /// End with one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// The SHA-256 fingerprint that a server with a self-signed certificate prints
+    #[arg(long, value_name = "HEX", conflicts_with_all = ["authority", "insecure"])]
+    fingerprint: Option<String>,
+    /// A PEM file with the authority that signed the server's certificate
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    authority: Option<PathBuf>,
+    /// Believe any server
+    #[arg(long)]
+    insecure: bool,
+    /// The name in the server's certificate
+    #[arg(long, default_value = "localhost")]
+    name: String,
+    /// The token that the server asks for
+    #[arg(long, default_value = "")]
+    token: String,
+    /// Threads to run the bots on [default: all cores]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Sockets to connect from; all bots of one socket land on one shard of the server
+    #[arg(long, default_value_t = 16)]
+    sockets: usize,
+    /// Percentage of datagrams to lose on purpose, each way
+    #[arg(long, default_value_t = 0.0, value_parser = percentage)]
+    loss: f64,
+    /// Makes bots act the same way again
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs a swarm as the arguments say. False if a bot saw anything wrong.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let options = SwarmOptions {
+        server: resolve(&arguments.server)?,
+        name: arguments.name.clone(),
+        trust: trust(arguments)?,
+        token: arguments.token.clone(),
+        clients: arguments.clients as usize,
+        behaviour: arguments.behaviour,
+        rate_hz: arguments.rate,
+        threads: arguments.threads.unwrap_or_else(cores),
+        sockets: arguments.sockets,
+        seed: arguments.seed,
+        loss: arguments.loss / 100.0,
+        verify: arguments.verify,
+    };
+    let report = play(options, Duration::from_secs_f64(arguments.seconds))?;
+    println!("Bots against {}:", arguments.server);
+    print_lines(&report.lines());
+    for example in &report.examples {
+        println!("  ! {example}");
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string(&report)?);
+    }
+    let verified = !arguments.verify || report.verify_checked > 0;
+    Ok(report.verify_errors == 0
+        && report.sessions_lost == 0
+        && report.clients_connected == report.clients
+        && verified)
+}
+
+fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
+    let clients = options.clients;
+    let verify = options.verify;
+    let mut swarm = Swarm::start(options)?;
+    let started = Instant::now();
+    while !swarm.is_settled() && started.elapsed() < CONNECT_WAIT {
+        std::thread::sleep(Duration::from_millis(100));
+        eprint!("\r  connected {} of {clients}", swarm.progress().connected);
+    }
+    eprintln!();
+    if swarm.progress().connected == 0 {
+        let report = swarm.finish()?;
+        let why = report.examples.first().map_or("no answer", String::as_str);
+        bail!("no bot could connect: {why}");
+    }
+    swarm.play();
+    std::thread::sleep(time);
+    swarm.rest();
+    if verify {
+        std::thread::sleep(REST);
+    } else {
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    Ok(swarm.finish()?)
+}
+
+fn trust(arguments: &Arguments) -> Result<Trust> {
+    if arguments.insecure {
+        return Ok(Trust::Anyone);
+    }
+    if let Some(path) = &arguments.authority {
+        return Ok(Trust::Authority(path.clone()));
+    }
+    let Some(text) = &arguments.fingerprint else {
+        bail!("say which server to believe: --fingerprint HEX, --authority FILE or --insecure");
+    };
+    let digits: String = text.chars().filter(|&c| c != ':').collect();
+    let mut fingerprint = [0; 32];
+    if digits.len() != 64 || !digits.is_ascii() {
+        bail!("--fingerprint takes 64 hexadecimal digits, as the server prints them");
+    }
+    for (byte, i) in fingerprint.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&digits[i..i + 2], 16)
+            .context("--fingerprint takes hexadecimal digits")?;
+    }
+    Ok(Trust::Fingerprint(fingerprint))
+}
+
+fn resolve(server: &str) -> Result<SocketAddr> {
+    server
+        .to_socket_addrs()
+        .with_context(|| format!("{server:?} is no address; expected HOST:PORT"))?
+        .next()
+        .with_context(|| format!("{server:?} has no address"))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 100".to_owned()),
+    }
+}
+
+/// How long bots may take to connect.
+const CONNECT_WAIT: Duration = Duration::from_secs(120);
+/// How long the world rests before views are compared.
+const REST: Duration = Duration::from_secs(2);

@@ -1,0 +1,314 @@
+//! Trust, sockets and the handshake.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::{
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, Runtime,
+    SendStream, TokioRuntime, TransportConfig, VarInt,
+};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use shared::wire::control::{Close, Hello, Ticket, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::{self, DecodeError, PROTOCOL_VERSION, codec};
+use socket2::{Domain, Protocol, Socket, Type};
+use thiserror::Error;
+
+use crate::lossy::LossySocket;
+
+/// Which servers to believe.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// The one that shows this certificate.
+    Certificate(CertificateDer<'static>),
+    /// The one whose certificate has this SHA-256 fingerprint.
+    Fingerprint([u8; 32]),
+    /// Those whose certificate an authority in this PEM file has signed.
+    Authority(PathBuf),
+    /// Any: for tests on networks where nobody listens in.
+    Anyone,
+}
+
+/// Why a connection did not come about, or ended.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    #[error("cannot open a socket: {0}")]
+    Socket(std::io::Error),
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
+    #[error("{path} is no readable PEM certificate: {message}")]
+    Authority { path: String, message: String },
+    #[error("cannot connect: {0}")]
+    Connect(#[from] quinn::ConnectError),
+    #[error("the server refused: {0}")]
+    Refused(String),
+    #[error("the connection ended: {0}")]
+    Ended(String),
+    #[error("the server sent what cannot be read: {0}")]
+    Unreadable(#[from] DecodeError),
+}
+
+/// A socket from which to connect.
+pub struct Connector {
+    endpoint: Endpoint,
+    server: SocketAddr,
+    name: String,
+}
+
+/// A connection that the server has welcomed.
+pub struct Connected {
+    pub connection: Connection,
+    /// Kept open: the server's end of the stream lives as long as ours.
+    pub send: SendStream,
+    pub receive: RecvStream,
+    pub welcome: Welcome,
+}
+
+impl Connector {
+    /// Opens a socket for connections to one server. `loss` is the share of
+    /// datagrams, each way, that it loses on purpose, and the seed of which.
+    /// Must be called inside a tokio runtime.
+    pub fn new(
+        server: SocketAddr,
+        name: &str,
+        trust: &Trust,
+        loss: Option<(f64, u64)>,
+    ) -> Result<Connector, ClientError> {
+        let socket = bind(server).map_err(ClientError::Socket)?;
+        let wrapped = TokioRuntime
+            .wrap_udp_socket(socket)
+            .map_err(ClientError::Socket)?;
+        let wrapped = match loss {
+            None => wrapped,
+            Some((share, seed)) => LossySocket::wrap(wrapped, share, seed),
+        };
+        let mut endpoint = Endpoint::new_with_abstract_socket(
+            EndpointConfig::default(),
+            None,
+            wrapped,
+            Arc::new(TokioRuntime),
+        )
+        .map_err(ClientError::Socket)?;
+        endpoint.set_default_client_config(client_config(trust)?);
+        Ok(Connector {
+            endpoint,
+            server,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Connects, says hello and waits for the welcome.
+    pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
+        let connecting = self.endpoint.connect(self.server, &self.name)?;
+        let connection = connecting.await.map_err(ended)?;
+        let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
+        let bytes = codec::to_bytes(hello);
+        let mut message = (bytes.len() as u32).to_le_bytes().to_vec();
+        message.extend_from_slice(&bytes);
+        let exchange = async {
+            send.write_all(&message).await.map_err(|e| e.to_string())?;
+            let mut length = [0; 4];
+            receive
+                .read_exact(&mut length)
+                .await
+                .map_err(|e| e.to_string())?;
+            let length = u32::from_le_bytes(length) as usize;
+            if length > WELCOME_BYTES_MAX {
+                return Err(format!("a welcome of {length} bytes"));
+            }
+            let mut bytes = vec![0; length];
+            receive
+                .read_exact(&mut bytes)
+                .await
+                .map_err(|e| e.to_string())?;
+            Ok(bytes)
+        };
+        let bytes = match exchange.await {
+            Ok(bytes) => bytes,
+            // The connection's own end says more than the stream's.
+            Err(message) => {
+                let reason = connection.close_reason();
+                return Err(reason.map_or(ClientError::Ended(message), ended));
+            }
+        };
+        let welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(&bytes)?;
+        Ok(Connected {
+            connection,
+            send,
+            receive,
+            welcome,
+        })
+    }
+}
+
+/// A hello without special wishes.
+pub fn hello(token: &str, resume: Option<Ticket>) -> Hello {
+    Hello {
+        version: PROTOCOL_VERSION,
+        token: token.to_owned(),
+        schema_hash: None,
+        resume,
+    }
+}
+
+/// A connection's end, in the server's words where it gave any.
+pub fn ended(error: ConnectionError) -> ClientError {
+    let ConnectionError::ApplicationClosed(close) = &error else {
+        return ClientError::Ended(error.to_string());
+    };
+    let reason = String::from_utf8_lossy(&close.reason).into_owned();
+    let refusals = [Close::Refused, Close::Full].map(|c| u64::from(c.code()));
+    if refusals.contains(&close.error_code.into_inner()) {
+        ClientError::Refused(reason)
+    } else {
+        ClientError::Ended(reason)
+    }
+}
+
+fn bind(server: SocketAddr) -> std::io::Result<UdpSocket> {
+    let any = if server.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let any: SocketAddr = any.parse().expect("a constant address");
+    let socket = Socket::new(
+        Domain::for_address(server),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    // As much as the system allows: many bots share a socket.
+    let _ = socket.set_recv_buffer_size(8 << 20);
+    let _ = socket.set_send_buffer_size(8 << 20);
+    socket.bind(&any.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+fn client_config(trust: &Trust) -> Result<ClientConfig, ClientError> {
+    let provider = Arc::new(ring::default_provider());
+    let tls_error = |error: &dyn std::fmt::Display| ClientError::Tls(error.to_string());
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|e| tls_error(&e))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier(trust, provider)?)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+    let crypto =
+        quinn::crypto::rustls::QuicClientConfig::try_from(tls).map_err(|e| tls_error(&e))?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    let mut transport = TransportConfig::default();
+    transport
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .stream_receive_window(VarInt::from_u32(256 * 1024))
+        .receive_window(VarInt::from_u32(256 * 1024))
+        .datagram_receive_buffer_size(Some(64 * 1024))
+        .datagram_send_buffer_size(16 * 1024)
+        .initial_rtt(Duration::from_millis(50))
+        .mtu_discovery_config(None);
+    config.transport_config(Arc::new(transport));
+    Ok(config)
+}
+
+fn verifier(
+    trust: &Trust,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, ClientError> {
+    let Trust::Authority(path) = trust else {
+        return Ok(Arc::new(Pinned {
+            trust: trust.clone(),
+            provider,
+        }));
+    };
+    let unreadable = |message: String| ClientError::Authority {
+        path: path.display().to_string(),
+        message,
+    };
+    let mut roots = RootCertStore::empty();
+    let certificates =
+        CertificateDer::pem_file_iter(path).map_err(|e| unreadable(e.to_string()))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|e| unreadable(e.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|e| unreadable(e.to_string()))?;
+    }
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|e| unreadable(e.to_string()))?;
+    Ok(verifier)
+}
+
+/// Believes one certificate, or any; that the server has its key is checked all
+/// the same.
+#[derive(Debug)]
+struct Pinned {
+    trust: Trust,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let believed = match &self.trust {
+            Trust::Certificate(expected) => certificate == expected,
+            Trust::Fingerprint(expected) => fingerprint(certificate) == *expected,
+            Trust::Anyone => true,
+            Trust::Authority(_) => false,
+        };
+        if believed {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// A certificate's SHA-256 fingerprint, which a server with a self-signed one prints.
+pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
+    let rustls::SupportedCipherSuite::Tls13(suite) = ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+    let hash = suite.common.hash_provider.hash(certificate.as_ref());
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(hash.as_ref());
+    bytes
+}

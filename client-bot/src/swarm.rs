@@ -1,0 +1,457 @@
+//! Many bots on a few threads, each thread with its own runtime and sockets.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use shared::wire::movement::Movement;
+use shared::wire::stream::Item;
+use shared::{Schema, Tick};
+use tokio::sync::Semaphore;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{MissedTickBehavior, interval_at};
+
+use crate::behaviour::{Behaviour, BehaviourKind, Dice};
+use crate::client::{Client, Witness};
+use crate::connect::{ClientError, Connector, Trust, hello};
+use crate::report::SwarmReport;
+use crate::verify::{Checker, FinalView, Ledger, check_at_rest};
+use crate::view::{Told, View, ViewCounts};
+
+/// What swarm to run, against which server.
+#[derive(Clone, Debug)]
+pub struct SwarmOptions {
+    pub server: SocketAddr,
+    /// The name that the server's certificate must have.
+    pub name: String,
+    pub trust: Trust,
+    pub token: String,
+    pub clients: usize,
+    pub behaviour: BehaviourKind,
+    /// How often a second each bot acts; the server's tick rate if not given.
+    pub rate_hz: Option<f64>,
+    pub threads: usize,
+    /// All clients of one socket land on one shard of the server.
+    pub sockets: usize,
+    pub seed: u64,
+    /// The share of datagrams to lose each way.
+    pub loss: f64,
+    pub verify: bool,
+}
+
+/// A running swarm.
+pub struct Swarm {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<Result<(), ClientError>>>,
+    options: SwarmOptions,
+    playing_since: Option<Instant>,
+    played: Duration,
+}
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    pub connected: u64,
+    pub lost: u64,
+    pub commands_sent: u64,
+    pub updates_delivered: u64,
+    pub latency_ms_p50: f64,
+    pub latency_ms_p99: f64,
+}
+
+/// Shared between the swarm's threads.
+struct Shared {
+    phase: AtomicU8,
+    connected: AtomicU64,
+    failed: AtomicU64,
+    lost: AtomicU64,
+    commands_sent: AtomicU64,
+    updates_delivered: AtomicU64,
+    payload_bytes: AtomicU64,
+    /// Others in view, summed over bots' actions; and how many actions.
+    visible_sum: AtomicU64,
+    visible_samples: AtomicU64,
+    latency_us: Mutex<Histogram<u64>>,
+    ledger: OnceLock<Ledger>,
+    schema: OnceLock<Schema>,
+    views: Mutex<Vec<FinalView>>,
+    complaints: Mutex<Vec<String>>,
+}
+
+/// What bots are to do, in order.
+mod phase {
+    pub const CONNECT: u8 = 0;
+    pub const PLAY: u8 = 1;
+    pub const REST: u8 = 2;
+    pub const END: u8 = 3;
+}
+
+impl Swarm {
+    /// Starts connecting.
+    pub fn start(options: SwarmOptions) -> std::io::Result<Swarm> {
+        let latency =
+            Histogram::new_with_bounds(1, 60_000_000, 3).expect("constant bounds are valid");
+        let shared = Arc::new(Shared {
+            phase: AtomicU8::new(phase::CONNECT),
+            connected: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            commands_sent: AtomicU64::new(0),
+            updates_delivered: AtomicU64::new(0),
+            payload_bytes: AtomicU64::new(0),
+            visible_sum: AtomicU64::new(0),
+            visible_samples: AtomicU64::new(0),
+            latency_us: Mutex::new(latency),
+            ledger: OnceLock::new(),
+            schema: OnceLock::new(),
+            views: Mutex::new(vec![]),
+            complaints: Mutex::new(vec![]),
+        });
+        let mut threads = vec![];
+        for thread in 0..options.threads.max(1) {
+            let (shared, options) = (shared.clone(), options.clone());
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            threads.push(
+                std::thread::Builder::new()
+                    .name(format!("bots-{thread}"))
+                    .spawn(move || {
+                        let local = LocalSet::new();
+                        local.block_on(&runtime, run_thread(thread, options, shared))
+                    })?,
+            );
+        }
+        Ok(Swarm {
+            shared,
+            threads,
+            options,
+            playing_since: None,
+            played: Duration::ZERO,
+        })
+    }
+
+    pub fn progress(&self) -> Progress {
+        let shared = &self.shared;
+        let latency = lock(&shared.latency_us);
+        let ms = |quantile| latency.value_at_quantile(quantile) as f64 / 1000.0;
+        Progress {
+            connected: shared.connected.load(Relaxed),
+            lost: shared.lost.load(Relaxed),
+            commands_sent: shared.commands_sent.load(Relaxed),
+            updates_delivered: shared.updates_delivered.load(Relaxed),
+            latency_ms_p50: ms(0.5),
+            latency_ms_p99: ms(0.99),
+        }
+    }
+
+    /// Whether every bot is connected, or has failed to.
+    pub fn is_settled(&self) -> bool {
+        let ended = self.shared.connected.load(Relaxed) + self.shared.failed.load(Relaxed);
+        ended >= self.options.clients as u64 || self.threads.iter().all(|t| t.is_finished())
+    }
+
+    /// Lets the bots act, and counts from here.
+    pub fn play(&mut self) {
+        self.playing_since = Some(Instant::now());
+        self.shared.phase.store(phase::PLAY, Relaxed);
+    }
+
+    /// Stops acting; the world comes to rest.
+    pub fn rest(&mut self) {
+        self.played = self.playing_since.map_or(Duration::ZERO, |t| t.elapsed());
+        self.shared.phase.store(phase::REST, Relaxed);
+    }
+
+    /// Compares what the bots know, sends them home, and reports.
+    pub fn finish(self) -> Result<SwarmReport, ClientError> {
+        let tick_hz = self.shared.schema.get().map_or(0, |s| s.world.tick_hz);
+        self.shared.phase.store(phase::END, Relaxed);
+        let mut first_error = None;
+        for thread in self.threads {
+            match thread.join() {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => first_error = first_error.or(Some(error)),
+                Err(_) => {
+                    let failed = ClientError::Ended("a bots' thread has failed".to_owned());
+                    first_error = first_error.or(Some(failed));
+                }
+            }
+        }
+        if let Some(error) = first_error {
+            return Err(error);
+        }
+        let shared = &self.shared;
+        let mut examples = lock(&shared.complaints).clone();
+        let (mut checked, mut errors) = (0, 0);
+        if let (Some(ledger), Some(schema)) = (shared.ledger.get(), shared.schema.get())
+            && self.options.verify
+        {
+            check_at_rest(ledger, schema, &lock(&shared.views));
+            checked = ledger.findings.checked.load(Relaxed);
+            errors = ledger.findings.errors.load(Relaxed);
+            examples.extend(ledger.findings.examples());
+        }
+        let latency = lock(&shared.latency_us);
+        let ms = |quantile| latency.value_at_quantile(quantile) as f64 / 1000.0;
+        let connected = shared.connected.load(Relaxed);
+        let updates = shared.updates_delivered.load(Relaxed);
+        let bytes = shared.payload_bytes.load(Relaxed) as f64;
+        let seconds = self.played.as_secs_f64();
+        let samples = shared.visible_samples.load(Relaxed).max(1);
+        let visible_mean = shared.visible_sum.load(Relaxed) as f64 / samples as f64;
+        let per_client = bytes / (connected.max(1) as f64 * seconds.max(1e-9));
+        Ok(SwarmReport {
+            behaviour: self.options.behaviour.name(),
+            clients: self.options.clients as u64,
+            clients_connected: connected,
+            seconds,
+            commands_sent: shared.commands_sent.load(Relaxed),
+            updates_delivered: updates,
+            visible_mean,
+            latency_ms_p50: ms(0.5),
+            latency_ms_p99: ms(0.99),
+            bytes_per_client_per_second: per_client,
+            bytes_per_update: bytes / updates.max(1) as f64,
+            // One's own entity is in view too, and told of like the others.
+            bytes_per_visible_per_tick: per_client / (f64::from(tick_hz) * (visible_mean + 1.0)),
+            verify_checked: checked,
+            verify_errors: errors,
+            sessions_lost: shared.lost.load(Relaxed),
+            examples,
+        })
+    }
+}
+
+impl Shared {
+    fn complain(&self, complaint: String) {
+        let mut complaints = lock(&self.complaints);
+        if complaints.len() < COMPLAINTS_MAX {
+            complaints.push(complaint);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One thread's bots, from first to last.
+async fn run_thread(
+    thread: usize,
+    options: SwarmOptions,
+    shared: Arc<Shared>,
+) -> Result<(), ClientError> {
+    let threads = options.threads.max(1);
+    let sockets = options.sockets.max(1).div_ceil(threads);
+    let connectors = (0..sockets)
+        .map(|socket| {
+            let seed = options.seed ^ ((thread * sockets + socket) as u64) << 32;
+            let loss = (options.loss > 0.0).then_some((options.loss, seed));
+            Connector::new(options.server, &options.name, &options.trust, loss).map(Rc::new)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let handshakes = Rc::new(Semaphore::new(HANDSHAKES_AT_ONCE));
+    let latency = Rc::new(RefCell::new(vec![]));
+    let bots: Vec<_> = (thread..options.clients)
+        .step_by(threads)
+        .enumerate()
+        .map(|(i, bot)| {
+            let connector = connectors[i % connectors.len()].clone();
+            let work = run_bot(
+                bot,
+                connector,
+                handshakes.clone(),
+                options.clone(),
+                shared.clone(),
+                latency.clone(),
+            );
+            spawn_local(work)
+        })
+        .collect();
+    for bot in bots {
+        // A bot's own end is in the counts.
+        let _ = bot.await;
+    }
+    Ok(())
+}
+
+async fn run_bot(
+    bot: usize,
+    connector: Rc<Connector>,
+    handshakes: Rc<Semaphore>,
+    options: SwarmOptions,
+    shared: Arc<Shared>,
+    latency: Rc<RefCell<Vec<u64>>>,
+) {
+    let connected = {
+        let Ok(_turn) = handshakes.acquire().await else {
+            return;
+        };
+        Client::connect(&connector, &hello(&options.token, None)).await
+    };
+    let client = match connected {
+        Ok(client) => client,
+        Err(error) => {
+            shared.failed.fetch_add(1, Relaxed);
+            return shared.complain(format!("bot {bot}: {error}"));
+        }
+    };
+    let schema = client.view().schema();
+    shared.schema.get_or_init(|| schema.clone());
+    let ledger = shared
+        .ledger
+        .get_or_init(|| Ledger::new(schema, options.clients));
+    let entity = client.view().entity();
+    ledger.register(bot, entity);
+    let mut dice = Dice::new(options.seed.wrapping_add(bot as u64));
+    let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
+    let bot = Bot {
+        number: bot,
+        behaviour: options.behaviour.start(&mut dice),
+        dice,
+        client,
+        notes: Notes {
+            checker: options.verify.then(|| Checker::new(bot, entity)),
+            sent: VecDeque::new(),
+            latency,
+            shared: shared.clone(),
+        },
+        counted: None,
+        shared: shared.clone(),
+    };
+    shared.connected.fetch_add(1, Relaxed);
+    match bot
+        .live(Duration::from_secs_f64(1.0 / rate_hz.max(0.01)))
+        .await
+    {
+        Ok((view, counts)) => {
+            shared
+                .payload_bytes
+                .fetch_add(counts.payload_bytes(), Relaxed);
+            lock(&shared.views).push(view);
+        }
+        Err(error) => {
+            shared.lost.fetch_add(1, Relaxed);
+            shared.complain(format!("a bot lost its connection: {error}"));
+        }
+    }
+}
+
+struct Bot {
+    number: usize,
+    client: Client,
+    behaviour: Box<dyn Behaviour>,
+    dice: Dice,
+    notes: Notes,
+    /// The counts at the beginning of play.
+    counted: Option<ViewCounts>,
+    shared: Arc<Shared>,
+}
+
+/// What a bot notes of what it is told.
+struct Notes {
+    checker: Option<Checker>,
+    /// Commands whose effect hasn't been seen: (sequence number, when sent).
+    sent: VecDeque<(u32, Instant)>,
+    /// This thread's latencies in microseconds, until they are handed in.
+    latency: Rc<RefCell<Vec<u64>>>,
+    shared: Arc<Shared>,
+}
+
+impl Bot {
+    /// Acts and listens until the end; gives the last view and what play brought.
+    async fn live(mut self, period: Duration) -> Result<(FinalView, ViewCounts), ClientError> {
+        // Bots act at different moments, as people do.
+        let start = tokio::time::Instant::now() + period.mul_f64(self.dice.unit());
+        let mut turns = interval_at(start, period);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut play = ViewCounts::default();
+        loop {
+            tokio::select! {
+                received = self.client.receive(&mut self.notes) => received?,
+                _ = turns.tick() => match self.shared.phase.load(Relaxed) {
+                    phase::PLAY => {
+                        self.counted.get_or_insert(self.client.view().counts);
+                        self.act();
+                    }
+                    phase::END => break,
+                    other => {
+                        if other == phase::REST && let Some(before) = self.counted.take() {
+                            play = self.client.view().counts.since(&before);
+                            self.shared.updates_delivered.fetch_add(play.updates(), Relaxed);
+                        }
+                        self.client.flush();
+                    }
+                },
+            }
+        }
+        let view = self.client.view();
+        let last = FinalView {
+            bot: self.number,
+            entity: view.entity(),
+            newest: view.newest(),
+            entities: view.entities().clone(),
+        };
+        self.client.leave();
+        Ok((last, play))
+    }
+
+    fn act(&mut self) {
+        let mut commands: Vec<(shared::CommandKind, [i32; 4], usize)> = vec![];
+        self.behaviour
+            .act(self.client.view(), &mut self.dice, &mut |kind, words| {
+                let mut own = [0; 4];
+                own[..words.len()].copy_from_slice(words);
+                commands.push((kind, own, words.len()));
+            });
+        let now = Instant::now();
+        for (kind, words, count) in commands {
+            if let Some(sequence) = self.client.command(kind, &words[..count]) {
+                self.shared.commands_sent.fetch_add(1, Relaxed);
+                self.notes.sent.push_back((sequence, now));
+            }
+        }
+        self.client.flush();
+        let others = self.client.view().entities().len().saturating_sub(1);
+        self.shared.visible_sum.fetch_add(others as u64, Relaxed);
+        self.shared.visible_samples.fetch_add(1, Relaxed);
+    }
+}
+
+impl Witness for Notes {
+    fn told(&mut self, view: &View, told: Told, movement: &Movement) {
+        let now = Instant::now();
+        let mut latency = self.latency.borrow_mut();
+        while let Some(&(_, sent)) = self.sent.front().filter(|s| s.0 <= view.processed()) {
+            self.sent.pop_front();
+            latency.push((now - sent).as_micros() as u64);
+        }
+        if latency.len() >= LATENCIES_AT_ONCE {
+            let mut histogram = lock(&self.shared.latency_us);
+            for us in latency.drain(..) {
+                histogram.saturating_record(us.max(1));
+            }
+        }
+        if let (Some(checker), Some(ledger)) = (&mut self.checker, self.shared.ledger.get()) {
+            checker.told(ledger, view, told, movement);
+        }
+    }
+
+    fn item(&mut self, tick: Tick, item: &Item) {
+        if let Some(checker) = &mut self.checker {
+            checker.item(tick, item);
+        }
+    }
+}
+
+/// A server's handshakes are work for one core; more at once only time out.
+const HANDSHAKES_AT_ONCE: usize = 64;
+const LATENCIES_AT_ONCE: usize = 256;
+const COMPLAINTS_MAX: usize = 10;

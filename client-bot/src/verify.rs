@@ -1,0 +1,406 @@
+//! Whether what the bots were told can be true. It knows nothing of the server's
+//! insides: it only compares what different bots were told.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use shared::wire::movement::Movement;
+use shared::wire::stream::Item;
+use shared::{Audience, EntityId, Schema, Slot, Tick};
+
+use crate::view::{Entity, Told, View};
+
+/// What every bot was told of itself, for the others to compare with.
+pub struct Ledger {
+    dimensions: usize,
+    /// The AOI radius in raw units.
+    radius: i64,
+    visible_max: usize,
+    bots: usize,
+    /// By bot, its entity; 0 before it has one.
+    entities: Vec<AtomicU64>,
+    /// By slot, one more than the bot whose entity it is.
+    owners: Vec<AtomicU32>,
+    /// By tick modulo [`TICKS_KEPT`], then bot.
+    cells: Vec<Cell>,
+    pub findings: Findings,
+}
+
+/// One bot's own position in one tick.
+#[derive(Default)]
+struct Cell {
+    /// One more than the tick.
+    tick: AtomicU32,
+    position: [AtomicI32; 3],
+}
+
+/// What the comparisons came to.
+#[derive(Default)]
+pub struct Findings {
+    pub checked: AtomicU64,
+    pub errors: AtomicU64,
+    /// The first few, for people.
+    examples: Mutex<Vec<String>>,
+}
+
+impl Findings {
+    fn check(&self, holds: bool, describe: impl FnOnce() -> String) {
+        self.checked.fetch_add(1, Relaxed);
+        if holds {
+            return;
+        }
+        self.errors.fetch_add(1, Relaxed);
+        let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
+        if examples.len() < EXAMPLES_MAX {
+            examples.push(describe());
+        }
+    }
+
+    pub fn examples(&self) -> Vec<String> {
+        self.examples
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Ledger {
+    pub fn new(schema: &Schema, bots: usize) -> Ledger {
+        Ledger {
+            dimensions: schema.dimensions(),
+            radius: i64::from(schema.world.aoi.raw()),
+            visible_max: schema.world.visible_max as usize,
+            bots,
+            entities: (0..bots).map(|_| AtomicU64::new(0)).collect(),
+            owners: (0..schema.world.capacity)
+                .map(|_| AtomicU32::new(0))
+                .collect(),
+            cells: (0..bots * TICKS_KEPT).map(|_| Cell::default()).collect(),
+            findings: Findings::default(),
+        }
+    }
+
+    /// A bot has an entity from now on.
+    pub fn register(&self, bot: usize, entity: EntityId) {
+        self.entities[bot].store(entity.to_bits(), Relaxed);
+        self.owners[entity.slot.index()].store(bot as u32 + 1, Relaxed);
+    }
+
+    fn cell(&self, bot: usize, tick: Tick) -> &Cell {
+        &self.cells[(tick.0 as usize % TICKS_KEPT) * self.bots + bot]
+    }
+
+    fn write(&self, bot: usize, tick: Tick, position: &[i32]) {
+        let cell = self.cell(bot, tick);
+        for (place, &value) in cell.position.iter().zip(position) {
+            place.store(value, Relaxed);
+        }
+        cell.tick.store(tick.0 + 1, Relaxed);
+    }
+
+    /// Where a bot was told that it is in a tick, if it was told.
+    fn read(&self, bot: usize, tick: Tick) -> Option<[i32; 3]> {
+        let cell = self.cell(bot, tick);
+        let known = cell.tick.load(Relaxed) == tick.0 + 1;
+        known.then(|| [0, 1, 2].map(|axis| cell.position[axis].load(Relaxed)))
+    }
+
+    fn owner(&self, slot: Slot) -> Option<usize> {
+        (self.owners.get(slot.index())?.load(Relaxed) as usize).checked_sub(1)
+    }
+
+    fn is_near(&self, a: &[i32], b: &[i32]) -> bool {
+        squared_distance(a, b) <= self.radius * self.radius
+    }
+}
+
+type Positions = Vec<(Slot, [i32; 3])>;
+
+/// One bot's part of the comparisons in play.
+pub struct Checker {
+    bot: usize,
+    entity: EntityId,
+    /// What this bot was told of others in sampled ticks, awaiting comparison.
+    told: VecDeque<(Tick, Positions)>,
+    /// Ticks for which to look for somebody missing.
+    arrivals: VecDeque<Tick>,
+    /// (tick, slot, entered rather than left), oldest first.
+    memberships: VecDeque<(Tick, u32, bool)>,
+}
+
+impl Checker {
+    pub fn new(bot: usize, entity: EntityId) -> Checker {
+        Checker {
+            bot,
+            entity,
+            told: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            memberships: VecDeque::new(),
+        }
+    }
+
+    /// Notes an enter or a leave.
+    pub fn item(&mut self, tick: Tick, item: &Item) {
+        let (slot, entered) = match item {
+            Item::Enter { entity, .. } => (entity.slot.0, true),
+            Item::Leave(slot) => (slot.0, false),
+            Item::State { .. } => return,
+        };
+        self.memberships.push_back((tick, slot, entered));
+        while self
+            .memberships
+            .front()
+            .is_some_and(|m| m.0.0 + TICKS_KEPT as u32 <= tick.0)
+        {
+            self.memberships.pop_front();
+        }
+    }
+
+    /// Notes a movement datagram, and makes the comparisons that are due.
+    pub fn told(&mut self, ledger: &Ledger, view: &View, told: Told, movement: &Movement) {
+        let tick = told.tick;
+        let own = movement.slots.binary_search(&self.entity.slot);
+        if let Ok(i) = own {
+            let position = &movement.positions[i * ledger.dimensions..][..ledger.dimensions];
+            ledger.write(self.bot, tick, position);
+        }
+        let turn = tick.0 as usize + self.bot;
+        if turn.is_multiple_of(TOLD_EVERY_TICKS) {
+            let others = movement.slots.iter().enumerate().map(|(i, &slot)| {
+                let mut position = [0; 3];
+                let told = &movement.positions[i * ledger.dimensions..][..ledger.dimensions];
+                position[..ledger.dimensions].copy_from_slice(told);
+                (slot, position)
+            });
+            let others = others.filter(|(slot, _)| *slot != self.entity.slot);
+            self.told.push_back((tick, others.collect()));
+        }
+        if told.is_complete && turn.is_multiple_of(ARRIVALS_EVERY_TICKS) {
+            self.arrivals.push_back(tick);
+        }
+        self.compare_told(ledger, tick);
+        self.look_for_missing(ledger, view, tick);
+    }
+
+    /// What a bot was told of another for a tick is what that one's own bot was
+    /// told for it.
+    fn compare_told(&mut self, ledger: &Ledger, now: Tick) {
+        while self
+            .told
+            .front()
+            .is_some_and(|t| t.0.0 + SETTLE_TICKS <= now.0)
+        {
+            let Some((tick, others)) = self.told.pop_front() else {
+                return;
+            };
+            if tick.0 + TICKS_SAFE <= now.0 {
+                continue;
+            }
+            for (slot, position) in others {
+                let Some(owner) = ledger.owner(slot) else {
+                    continue;
+                };
+                let Some(truth) = ledger.read(owner, tick) else {
+                    continue;
+                };
+                let same = position[..ledger.dimensions] == truth[..ledger.dimensions];
+                ledger.findings.check(same, || {
+                    format!(
+                        "tick {tick}: bot {} was told that slot {} is at {position:?}, its own bot {truth:?}",
+                        self.bot, slot.0
+                    )
+                });
+            }
+        }
+    }
+
+    /// Who has been within the radius for two ticks is in view.
+    fn look_for_missing(&mut self, ledger: &Ledger, view: &View, now: Tick) {
+        while self
+            .arrivals
+            .front()
+            .is_some_and(|t| t.0 + SETTLE_TICKS <= now.0)
+        {
+            let Some(tick) = self.arrivals.pop_front() else {
+                return;
+            };
+            let cut = view.entities().len() >= ledger.visible_max;
+            if cut || tick.0 + TICKS_SAFE <= now.0 || tick.0 < 2 {
+                continue;
+            }
+            let ticks = [tick, Tick(tick.0 - 1), Tick(tick.0 - 2)];
+            let own = ticks.map(|t| ledger.read(self.bot, t));
+            let [Some(last), Some(before), Some(first)] = own else {
+                continue;
+            };
+            for other in 0..ledger.bots {
+                let near = |tick: Tick, own: [i32; 3]| {
+                    let other = ledger.read(other, tick);
+                    other.is_some_and(|other| ledger.is_near(&own, &other))
+                };
+                if other == self.bot
+                    || !near(ticks[0], last)
+                    || !near(ticks[1], before)
+                    || !near(ticks[2], first)
+                {
+                    continue;
+                }
+                let id = EntityId::from_bits(ledger.entities[other].load(Relaxed));
+                let seen = self.saw(view, id.slot.0, tick);
+                ledger.findings.check(seen, || {
+                    format!(
+                        "tick {tick}: bot {} does not see slot {}, within its radius for two ticks",
+                        self.bot, id.slot.0
+                    )
+                });
+            }
+        }
+    }
+
+    /// Whether a slot was in view in a tick that may be past.
+    fn saw(&self, view: &View, slot: u32, tick: Tick) -> bool {
+        let after = self.memberships.iter().find(|m| m.0 > tick && m.1 == slot);
+        match after {
+            Some(&(_, _, entered)) => !entered,
+            None => view.entities().contains_key(&slot),
+        }
+    }
+}
+
+/// What a bot knows at the end.
+pub struct FinalView {
+    pub bot: usize,
+    pub entity: EntityId,
+    pub newest: Tick,
+    pub entities: HashMap<u32, Entity>,
+}
+
+/// At rest, every view holds everything within the radius (where `visible_max`
+/// cuts, exactly the nearest) and nothing beyond it, each with the values that
+/// its owner knows.
+///
+/// Who isn't a bot's entity is taken to be as the first bot says; what still
+/// moves (npcs go on) is left out.
+pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
+    let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
+    let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
+    let mut world: HashMap<u32, &Entity> = HashMap::new();
+    for view in views {
+        if let Some(own) = view.entities.get(&view.entity.slot.0) {
+            world.insert(view.entity.slot.0, own);
+        }
+    }
+    let mut moving = vec![];
+    for view in views {
+        for (&slot, entity) in &view.entities {
+            let known = *world.entry(slot).or_insert(entity);
+            if still_moves(entity) || still_moves(known) {
+                moving.push(slot);
+            }
+        }
+    }
+    moving.sort_unstable();
+    moving.dedup();
+    let public: Vec<usize> = (0..schema.attributes.len())
+        .filter(|&c| {
+            let audience = schema.attributes[c].audience;
+            matches!(audience, Audience::Movement | Audience::State)
+        })
+        .collect();
+    let order = VisibleOrder {
+        ledger,
+        world: &world,
+    };
+    for view in views {
+        let expected = order.visible(view);
+        let Some(expected) = expected else {
+            ledger
+                .findings
+                .check(false, || format!("bot {} does not see itself", view.bot));
+            continue;
+        };
+        for slot in &expected {
+            if moving.binary_search(slot).is_ok() {
+                continue;
+            }
+            let seen = view.entities.get(slot);
+            ledger.findings.check(seen.is_some(), || {
+                format!("at rest, bot {} does not see slot {slot}", view.bot)
+            });
+            let Some(seen) = seen else { continue };
+            let known = world[slot];
+            let same = seen.id == known.id && public.iter().all(|&c| seen.row[c] == known.row[c]);
+            ledger.findings.check(same, || {
+                format!(
+                    "at rest, bot {} knows slot {slot} as {seen:?}, its owner as {known:?}",
+                    view.bot
+                )
+            });
+        }
+        for slot in view.entities.keys() {
+            if moving.binary_search(slot).is_ok() {
+                continue;
+            }
+            ledger
+                .findings
+                .check(expected.binary_search(slot).is_ok(), || {
+                    format!(
+                        "at rest, bot {} sees slot {slot}, which is beyond its view",
+                        view.bot
+                    )
+                });
+        }
+    }
+}
+
+struct VisibleOrder<'a> {
+    ledger: &'a Ledger,
+    world: &'a HashMap<u32, &'a Entity>,
+}
+
+impl VisibleOrder<'_> {
+    /// The slots that a bot should see, ascending; `None` if it doesn't know
+    /// where it is.
+    fn visible(&self, view: &FinalView) -> Option<Vec<u32>> {
+        let own = view.entities.get(&view.entity.slot.0)?;
+        let dimensions = self.ledger.dimensions;
+        let mut near: Vec<(i64, u32)> = self
+            .world
+            .iter()
+            .map(|(&slot, entity)| {
+                let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
+                // One's own entity comes before all others on the same spot.
+                let rank = if slot == view.entity.slot.0 {
+                    -1
+                } else {
+                    distance
+                };
+                (rank, slot)
+            })
+            .filter(|&(distance, _)| distance <= self.ledger.radius * self.ledger.radius)
+            .collect();
+        near.sort_unstable();
+        near.truncate(self.ledger.visible_max);
+        let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();
+        slots.sort_unstable();
+        Some(slots)
+    }
+}
+
+fn squared_distance(a: &[i32], b: &[i32]) -> i64 {
+    let along = |(a, b): (&i32, &i32)| (i64::from(*a) - i64::from(*b)).pow(2);
+    a.iter().zip(b).map(along).sum()
+}
+
+/// Ticks that the ledger holds.
+const TICKS_KEPT: usize = 128;
+/// Ticks after which everybody should have been told, losses included.
+const SETTLE_TICKS: u32 = 32;
+/// Ticks after which the ledger may be about to overwrite what is compared.
+const TICKS_SAFE: u32 = 96;
+/// In play, each bot compares one tick in so many.
+const TOLD_EVERY_TICKS: usize = 8;
+/// Looking for somebody missing means looking at every bot.
+const ARRIVALS_EVERY_TICKS: usize = 32;
+const EXAMPLES_MAX: usize = 10;
