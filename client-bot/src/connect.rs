@@ -137,7 +137,7 @@ impl Connector {
                 return Err(reason.map_or(ClientError::Ended(message), ended));
             }
         };
-        let welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(&bytes)?;
+        let welcome = Welcome::decode(&bytes)?;
         Ok(Connected {
             connection,
             send,

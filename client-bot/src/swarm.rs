@@ -89,7 +89,9 @@ mod phase {
     pub const CONNECT: u8 = 0;
     pub const PLAY: u8 = 1;
     pub const REST: u8 = 2;
-    pub const END: u8 = 3;
+    /// Hand in what is known; nobody leaves yet, as the others would see it.
+    pub const COMPARE: u8 = 3;
+    pub const LEAVE: u8 = 4;
 }
 
 impl Swarm {
@@ -157,6 +159,11 @@ impl Swarm {
         ended >= self.options.clients as u64 || self.threads.iter().all(|t| t.is_finished())
     }
 
+    fn has_all_views(&self) -> bool {
+        let lost = self.shared.lost.load(Relaxed);
+        lock(&self.shared.views).len() as u64 + lost >= self.shared.connected.load(Relaxed)
+    }
+
     /// Lets the bots act, and counts from here.
     pub fn play(&mut self) {
         self.playing_since = Some(Instant::now());
@@ -172,7 +179,12 @@ impl Swarm {
     /// Compares what the bots know, sends them home, and reports.
     pub fn finish(self) -> Result<SwarmReport, ClientError> {
         let tick_hz = self.shared.schema.get().map_or(0, |s| s.world.tick_hz);
-        self.shared.phase.store(phase::END, Relaxed);
+        self.shared.phase.store(phase::COMPARE, Relaxed);
+        let asked = Instant::now();
+        while !self.has_all_views() && asked.elapsed() < VIEWS_WAIT {
+            std::thread::sleep(POLL);
+        }
+        self.shared.phase.store(phase::LEAVE, Relaxed);
         let mut first_error = None;
         for thread in self.threads {
             match thread.join() {
@@ -331,11 +343,11 @@ async fn run_bot(
         .live(Duration::from_secs_f64(1.0 / rate_hz.max(0.01)))
         .await
     {
-        Ok((view, counts)) => {
-            shared
-                .payload_bytes
-                .fetch_add(counts.payload_bytes(), Relaxed);
-            lock(&shared.views).push(view);
+        Ok(client) => {
+            while shared.phase.load(Relaxed) != phase::LEAVE {
+                tokio::time::sleep(POLL).await;
+            }
+            client.leave();
         }
         Err(error) => {
             shared.lost.fetch_add(1, Relaxed);
@@ -366,13 +378,12 @@ struct Notes {
 }
 
 impl Bot {
-    /// Acts and listens until the end; gives the last view and what play brought.
-    async fn live(mut self, period: Duration) -> Result<(FinalView, ViewCounts), ClientError> {
+    /// Acts and listens until the end, and hands in what it knows then.
+    async fn live(mut self, period: Duration) -> Result<Client, ClientError> {
         // Bots act at different moments, as people do.
         let start = tokio::time::Instant::now() + period.mul_f64(self.dice.unit());
         let mut turns = interval_at(start, period);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut play = ViewCounts::default();
         loop {
             tokio::select! {
                 received = self.client.receive(&mut self.notes) => received?,
@@ -381,11 +392,12 @@ impl Bot {
                         self.counted.get_or_insert(self.client.view().counts);
                         self.act();
                     }
-                    phase::END => break,
+                    phase::COMPARE | phase::LEAVE => break,
                     other => {
                         if other == phase::REST && let Some(before) = self.counted.take() {
-                            play = self.client.view().counts.since(&before);
+                            let play = self.client.view().counts.since(&before);
                             self.shared.updates_delivered.fetch_add(play.updates(), Relaxed);
+                            self.shared.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
                         }
                         self.client.flush();
                     }
@@ -399,8 +411,8 @@ impl Bot {
             newest: view.newest(),
             entities: view.entities().clone(),
         };
-        self.client.leave();
-        Ok((last, play))
+        lock(&self.shared.views).push(last);
+        Ok(self.client)
     }
 
     fn act(&mut self) {
@@ -455,3 +467,6 @@ impl Witness for Notes {
 const HANDSHAKES_AT_ONCE: usize = 64;
 const LATENCIES_AT_ONCE: usize = 256;
 const COMPLAINTS_MAX: usize = 10;
+const POLL: Duration = Duration::from_millis(20);
+/// How long bots may take to hand in what they know.
+const VIEWS_WAIT: Duration = Duration::from_secs(20);

@@ -18,6 +18,8 @@ use crate::schema::{
     ATTRIBUTES_MAX, Attribute, AttributeType, Audience, CommandSchema, Kind, KindAttribute,
     MergeRule, Schema, WorldInfo,
 };
+use crate::wire::codec;
+use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::MovementCodec;
 
 /// Everything that defines a world, checked.
@@ -243,6 +245,14 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .map(|(i, rule)| every(&schema, &format!("every[{i}]"), rule))
         .collect::<Result<Vec<_>, _>>()?;
     let limits = limits(raw.limits, &schema.world, every.len() as u64)?;
+    let encoded = codec::to_bytes(&schema).len();
+    if encoded > SCHEMA_BYTES_MAX {
+        return problem(
+            "kind",
+            format!("a schema of {encoded} bytes"),
+            format!("at most {SCHEMA_BYTES_MAX}, which every client is sent"),
+        );
+    }
     if let Err(bits) = MovementCodec::new(&schema) {
         return problem(
             "kind.attributes",
@@ -272,6 +282,9 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         schema,
     })
 }
+
+/// What a welcome has room for.
+const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - 256;
 
 /// A little under half of what [`Fixed`] can tell, so that a difference of two
 /// positions and an area of interest around them never overflows.

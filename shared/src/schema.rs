@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandKind, Sender};
 use crate::fixed::Fixed;
+use crate::id::CAPACITY_MAX;
 use crate::mix::mix;
 use crate::wire::codec;
+use crate::wire::movement::MovementCodec;
 
 /// How an attribute's 32 bits are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +127,55 @@ pub struct Schema {
 pub const ATTRIBUTES_MAX: usize = 64;
 
 impl Schema {
+    /// Whether this can be a world's schema at all; the error names what can't.
+    /// A schema that comes from a [`WorldConfig`](crate::WorldConfig) always is;
+    /// one that comes over the network may be anything.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let dimensions = self.dimensions();
+        let columns = self.attributes.len();
+        let held = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+        held((2..=3).contains(&dimensions), "number of axes")?;
+        held(
+            (1..=CAPACITY_MAX).contains(&self.world.capacity),
+            "capacity",
+        )?;
+        held(self.world.tick_hz >= 1, "tick rate")?;
+        held(
+            (dimensions..=ATTRIBUTES_MAX).contains(&columns),
+            "number of attributes",
+        )?;
+        for (axis, size) in self.world.size.iter().enumerate() {
+            let position = &self.attributes[axis];
+            let last = size.raw().checked_sub(1);
+            held(
+                position.min == 0 && Some(position.max) == last && size.raw() <= SIZE_RAW_MAX,
+                "position",
+            )?;
+        }
+        held(
+            (1..=SIZE_RAW_MAX).contains(&self.world.aoi.raw()),
+            "area of interest",
+        )?;
+        held(
+            self.attributes.iter().all(|a| a.min <= a.max),
+            "attribute bounds",
+        )?;
+        held((1..=256).contains(&self.kinds.len()), "number of kinds")?;
+        for kind in &self.kinds {
+            let own = || kind.attributes.iter().map(|a| usize::from(a.column));
+            let ascending = own().is_sorted_by(|a, b| a < b);
+            let known = own().all(|column| column < columns);
+            let positions = own().take(dimensions).eq(0..dimensions);
+            held(ascending && known && positions, "kind")?;
+        }
+        for command in &self.commands {
+            let expected = command.kind.words(dimensions);
+            held(command.words == expected, "command")?;
+        }
+        MovementCodec::new(self).map_err(|_| "movement attributes")?;
+        Ok(())
+    }
+
     /// How many of the first columns are the position.
     pub fn dimensions(&self) -> usize {
         self.world.size.len()
@@ -172,6 +223,9 @@ impl Schema {
             })
     }
 }
+
+/// Positions of larger worlds could overflow when compared.
+const SIZE_RAW_MAX: i32 = 1 << 30;
 
 /// How many bits hold every number in `0..=max`.
 pub const fn bits_for(max: u64) -> u32 {

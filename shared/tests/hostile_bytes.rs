@@ -204,8 +204,12 @@ fn read_hello(bytes: &[u8]) {
 }
 
 fn read_welcome(bytes: &[u8]) {
-    if let Ok(welcome) = codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(bytes) {
+    if let Ok(welcome) = Welcome::decode(bytes) {
         let schema = welcome.schema;
+        // What a client builds of it.
+        assert!(MovementCodec::new(&schema).is_ok());
+        StreamCodec::new(&schema);
+        CommandCodec::new(&schema, welcome.epoch);
         let in_kinds: usize = schema.kinds.iter().map(|k| k.attributes.len()).sum();
         let in_commands: usize = schema.commands.iter().map(|c| c.words.len()).sum();
         let lists = [

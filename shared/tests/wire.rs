@@ -260,10 +260,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         schema: schema(&text),
     };
     let bytes = codec::to_bytes(&welcome);
-    assert_eq!(
-        codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&bytes),
-        Ok(welcome)
-    );
+    assert_eq!(Welcome::decode(&bytes), Ok(welcome));
 }
 
 fn arrives_exactly(

@@ -2,15 +2,19 @@
 
 use libfuzzer_sys::fuzz_target;
 use shared::wire::codec;
-use shared::wire::control::{WELCOME_BYTES_MAX, Welcome};
+use shared::wire::commands::CommandCodec;
+use shared::wire::control::Welcome;
+use shared::wire::movement::MovementCodec;
+use shared::wire::stream::StreamCodec;
 
 fuzz_target!(|message: &[u8]| {
-    if let Ok(read) = codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(message) {
+    if let Ok(read) = Welcome::decode(message) {
+        // What a client builds of it.
+        assert!(MovementCodec::new(&read.schema).is_ok());
+        StreamCodec::new(&read.schema);
+        CommandCodec::new(&read.schema, read.epoch);
         let again = codec::to_bytes(&read);
         assert!(again.len() <= message.len());
-        assert_eq!(
-            codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&again),
-            Ok(read)
-        );
+        assert_eq!(Welcome::decode(&again), Ok(read));
     }
 });

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{DecodeError, codec};
 use crate::id::{EntityId, Tick};
 use crate::schema::Schema;
 
@@ -38,6 +39,19 @@ pub struct Welcome {
     /// Whether this is the entity of the ticket in the hello.
     pub resumed: bool,
     pub schema: Schema,
+}
+
+impl Welcome {
+    /// Reads a welcome. Its schema is checked, so that nothing built from it
+    /// can fail.
+    pub fn decode(bytes: &[u8]) -> Result<Welcome, DecodeError> {
+        let welcome: Welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(bytes)?;
+        welcome
+            .schema
+            .check()
+            .map_err(|what| DecodeError::Malformed(format!("the schema's {what}")))?;
+        Ok(welcome)
+    }
 }
 
 /// Why a connection was closed: the application error code of the close.
