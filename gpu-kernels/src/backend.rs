@@ -53,9 +53,13 @@ pub enum StartError {
     OutOfMemory { needed: u64, available: u64 },
     #[error("cannot start worker threads: {0}")]
     Threads(String),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[error(transparent)]
+    NoDevice(#[from] crate::cuda::NoDevice),
 }
 
-/// Why a tick could not be run. The state is as it was before.
+/// Why a tick could not be run. The state is as it was before, unless the device
+/// failed: then the backend runs no further tick.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TickError {
     #[error("the frame is for tick {found}, where tick {expected} is next")]
@@ -71,6 +75,11 @@ pub enum TickError {
         end: usize,
         words: usize,
     },
+    #[error("the device fails in the {stage} stage: {message}")]
+    Device {
+        stage: &'static str,
+        message: String,
+    },
 }
 
 /// Why a snapshot was refused. The state is as it was before.
@@ -83,7 +92,9 @@ pub enum RestoreError {
         found: usize,
     },
     #[error("the snapshot's {what} holds {found}, which is out of range")]
-    OutOfRange { what: &'static str, found: u64 },
+    OutOfRange { what: &'static str, found: i64 },
     #[error("a tick is in flight")]
     InFlight,
+    #[error("the device fails: {0}")]
+    Device(String),
 }

@@ -117,7 +117,7 @@ impl Backend for CpuBackend {
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
         }
-        check(frame, tick)?;
+        frame.check(tick)?;
         let output = &mut self.outputs[tick.0 as usize % 2];
         // Whoever still holds the buffer of two ticks ago keeps it.
         if Arc::get_mut(output).is_none() {
@@ -160,14 +160,13 @@ impl Backend for CpuBackend {
         if !self.in_flight.is_empty() {
             return Err(RestoreError::InFlight);
         }
-        self.check_snapshot(snapshot)?;
+        snapshot.check(&self.config)?;
         let columns = self.state.columns;
         self.state.tick = snapshot.tick;
         self.state.slots.restore(snapshot);
         self.state.rows.copy_from_slice(&snapshot.rows);
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.interest.restore(snapshot);
-        self.merge.restore();
         let per_client = self.config.limits.observers_per_client as usize;
         self.state.hash = StateHash::of(snapshot, columns, per_client);
         self.index.build(&self.workers, &self.state);
@@ -182,77 +181,6 @@ impl Backend for CpuBackend {
             per_client,
         ))
     }
-}
-
-impl CpuBackend {
-    fn check_snapshot(&self, snapshot: &Snapshot) -> Result<(), RestoreError> {
-        let capacity = self.config.schema.world.capacity as usize;
-        let clients = self.config.limits.clients as usize;
-        let visible_max = self.config.schema.world.visible_max as usize;
-        let sizes = [
-            ("slot states", capacity, snapshot.states.len()),
-            ("generations", capacity, snapshot.generations.len()),
-            ("kinds", capacity, snapshot.kinds.len()),
-            ("values", self.state.rows.len(), snapshot.rows.len()),
-            (
-                "observers",
-                self.state.observers.len(),
-                snapshot.observers.len(),
-            ),
-            ("clients", clients, snapshot.known.len()),
-        ];
-        for (what, expected, found) in sizes {
-            if expected != found {
-                return Err(RestoreError::WrongSize {
-                    what,
-                    expected,
-                    found,
-                });
-            }
-        }
-        let out_of_range = |what, found| Err(RestoreError::OutOfRange { what, found });
-        let kinds = self.config.schema.kinds.len();
-        if let Some(&kind) = snapshot.kinds.iter().find(|&&k| usize::from(k) >= kinds) {
-            return out_of_range("kinds", u64::from(kind));
-        }
-        for known in &snapshot.known {
-            if known.len() > visible_max {
-                return out_of_range("number of known entities", known.len() as u64);
-            }
-            if !known.is_sorted_by(|a, b| a < b) {
-                return out_of_range("known entities' order", known.len() as u64);
-            }
-            if let Some(&slot) = known.last().filter(|&&slot| slot as usize >= capacity) {
-                return out_of_range("known entities", u64::from(slot));
-            }
-        }
-        if let Some(&client) = snapshot.behind.iter().find(|&&c| c as usize >= clients) {
-            return out_of_range("clients behind", u64::from(client));
-        }
-        Ok(())
-    }
-}
-
-fn check(frame: &Frame, expected: Tick) -> Result<(), TickError> {
-    if frame.tick != expected {
-        return Err(TickError::WrongTick {
-            expected,
-            found: frame.tick,
-        });
-    }
-    for (index, command) in frame.commands.iter().enumerate() {
-        let start = command.word_start as usize;
-        let end = start + usize::from(command.word_count);
-        if end > frame.words.len() {
-            return Err(TickError::WordsOutOfRange {
-                index,
-                start,
-                end,
-                words: frame.words.len(),
-            });
-        }
-    }
-    Ok(())
 }
 
 impl State {

@@ -1,5 +1,6 @@
 //! What a tick is given.
 
+use crate::backend::TickError;
 use serde::{Deserialize, Serialize};
 use shared::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
@@ -129,6 +130,29 @@ impl Frame {
         let tick = self.tick;
         self.commands
             .sort_by_cached_key(|c| (order_key(seed, tick, c.entity), c.sequence));
+    }
+
+    /// Whether a backend whose next tick is `expected` can run this frame.
+    pub fn check(&self, expected: Tick) -> Result<(), TickError> {
+        if self.tick != expected {
+            return Err(TickError::WrongTick {
+                expected,
+                found: self.tick,
+            });
+        }
+        for (index, command) in self.commands.iter().enumerate() {
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
+            if end > self.words.len() {
+                return Err(TickError::WordsOutOfRange {
+                    index,
+                    start,
+                    end,
+                    words: self.words.len(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// A command's words.

@@ -13,9 +13,12 @@
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
+//! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
 
 pub mod backend;
 pub mod cpu;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod cuda;
 pub mod frame;
 pub mod logic;
 pub mod output;
@@ -23,6 +26,8 @@ pub mod state;
 
 pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
 pub use cpu::CpuBackend;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use cuda::CudaBackend;
 pub use frame::{Command, Frame, Observer, ObserverChange, Target};
 pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};

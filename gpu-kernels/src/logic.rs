@@ -93,6 +93,14 @@ impl Catalog {
         fits.then_some(kind)
     }
 
+    pub fn hp(&self) -> Option<usize> {
+        self.hp
+    }
+
+    pub fn owner(&self) -> Option<usize> {
+        self.owner
+    }
+
     pub fn seed(&self) -> u64 {
         self.config.seed
     }

@@ -10,6 +10,8 @@ use crate::state::StateHash;
 /// The result of one tick.
 #[derive(Debug, Default)]
 pub struct TickOutput {
+    /// Released before the buffers that it locks.
+    pub(crate) memory_lock: Option<MemoryLock>,
     pub tick: Tick,
     /// Every request for a birth, in command order.
     pub births: Vec<Birth>,
@@ -24,6 +26,17 @@ pub struct TickOutput {
     pub stages: StageTimes,
     /// The state after this tick.
     pub hash: StateHash,
+}
+
+/// Whatever keeps an output's buffers where a device can write to them.
+pub(crate) struct MemoryLock(#[expect(dead_code, reason = "held to be dropped")] pub(crate) Held);
+
+type Held = Box<dyn std::any::Any + Send + Sync>;
+
+impl std::fmt::Debug for MemoryLock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MemoryLock")
+    }
 }
 
 /// The answer to one request for a birth.

@@ -5,6 +5,8 @@
 //! any number of threads, and kept up to date by subtracting what was and adding
 //! what is.
 
+mod check;
+
 use serde::{Deserialize, Serialize};
 use shared::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};

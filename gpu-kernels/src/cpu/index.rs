@@ -15,7 +15,7 @@ use crate::logic::within_distance;
 /// begin, and a binary search finds the number within its run.
 pub struct Index {
     dimensions: usize,
-    edge: i32,
+    edge: Edge,
     size: [i32; 3],
     /// Buckets per axis.
     buckets: [u64; 3],
@@ -31,6 +31,28 @@ pub struct Index {
     shift: u32,
 }
 
+/// A bucket's edge. The tick divides by nothing else so often, so it multiplies.
+#[derive(Clone, Copy)]
+struct Edge {
+    /// 2^64 divided by the edge, rounded up.
+    reciprocal: u64,
+}
+
+impl Edge {
+    fn new(length: i32) -> Edge {
+        Edge {
+            reciprocal: u64::MAX / length as u64 + 1,
+        }
+    }
+
+    /// The bucket of a position along one axis: exactly `position / length`, since
+    /// both are below 2^32 (Lemire, Kaser and Kurz 2019, theorem 1).
+    #[inline]
+    fn bucket(self, position: i32) -> u64 {
+        ((u128::from(self.reciprocal) * position as u128) >> 64) as u64
+    }
+}
+
 /// A block of buckets, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -39,9 +61,14 @@ pub struct Block {
 }
 
 impl Block {
+    /// How many rows of buckets it has.
+    fn rows(&self) -> u64 {
+        (self.high[1] - self.low[1] + 1) * (self.high[2] - self.low[2] + 1)
+    }
+
     /// Whether a position is in one of the block's buckets.
     pub fn contains(&self, index: &Index, position: [i32; 3]) -> bool {
-        let bucket = index.block_around(position, 0).low;
+        let bucket = index.bucket_at(position);
         (0..3).all(|axis| (self.low[axis]..=self.high[axis]).contains(&bucket[axis]))
     }
 }
@@ -56,7 +83,7 @@ impl Index {
         let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
         Index {
             dimensions: config.dimensions(),
-            edge,
+            edge: Edge::new(edge),
             size,
             buckets,
             key_bits: bits_for(total - 1),
@@ -102,7 +129,7 @@ impl Index {
         workers.run(tasks.collect(), |(range, count)| {
             *count = live(range).count()
         });
-        let (edge, buckets) = (self.edge as u64, self.buckets);
+        let (edge, buckets) = (self.edge, self.buckets);
         let dimensions = self.dimensions;
         let mut keys = &mut self.keys[..self.len];
         let mut slots = &mut self.slots[..self.len];
@@ -114,7 +141,7 @@ impl Index {
                 let row = &state.rows[slot * state.columns..];
                 let mut key = 0;
                 for axis in (0..dimensions).rev() {
-                    key = key * buckets[axis] + row[axis] as u64 / edge;
+                    key = key * buckets[axis] + edge.bucket(row[axis]);
                 }
                 keys[i] = key;
                 slots[i] = slot as u32;
@@ -124,20 +151,28 @@ impl Index {
 
     fn gather(&mut self, workers: &Workers, state: &State) {
         let slots = &self.slots[..self.len];
-        for (axis, positions) in self.positions.iter_mut().take(self.dimensions).enumerate() {
+        let dimensions = self.dimensions;
+        for positions in &mut self.positions[..dimensions] {
             grow(positions, self.len);
-            let parts = workers.parts(self.len);
-            let mut rest = &mut positions[..self.len];
-            let tasks = ranges(self.len, parts).map(|range| {
-                let len = range.len();
-                (range, take(&mut rest, len))
-            });
-            workers.run(tasks.collect(), |(range, out)| {
-                for (out, &slot) in out.iter_mut().zip(&slots[range]) {
-                    *out = state.rows[slot as usize * state.columns + axis];
-                }
-            });
         }
+        let parts = workers.parts(self.len);
+        let mut rest = self.positions.each_mut().map(|axis| &mut axis[..]);
+        let tasks = ranges(self.len, parts).map(|range| {
+            let len = range.len();
+            let mut out: [&mut [i32]; 3] = Default::default();
+            for (out, rest) in out.iter_mut().zip(&mut rest[..dimensions]) {
+                *out = take(rest, len);
+            }
+            (range, out)
+        });
+        workers.run(tasks.collect(), |(range, mut out)| {
+            for (i, &slot) in slots[range].iter().enumerate() {
+                let row = &state.rows[slot as usize * state.columns..][..dimensions];
+                for (out, &position) in out.iter_mut().zip(row) {
+                    out[i] = position;
+                }
+            }
+        });
     }
 
     fn fill_directory(&mut self, workers: &Workers) {
@@ -167,40 +202,49 @@ impl Index {
         rest.fill(self.len as u32);
     }
 
+    /// The bucket of a point, by axis; of the nearest one inside the world.
+    #[inline]
+    fn bucket_at(&self, point: [i32; 3]) -> [u64; 3] {
+        let mut bucket = [0; 3];
+        for axis in 0..self.dimensions {
+            bucket[axis] = self.edge.bucket(point[axis].clamp(0, self.size[axis] - 1));
+        }
+        bucket
+    }
+
     /// The buckets that a box of half the given width around a point touches.
     pub fn block_around(&self, center: [i32; 3], reach: i32) -> Block {
-        let bucket = |axis: usize, position: i64| {
-            let inside = position.clamp(0, i64::from(self.size[axis]) - 1);
-            inside as u64 / self.edge as u64
-        };
-        let at = |offset: i64| [0, 1, 2].map(|axis| bucket(axis, i64::from(center[axis]) + offset));
         Block {
-            low: at(-i64::from(reach)),
-            high: at(i64::from(reach)),
+            low: self.bucket_at(center.map(|p| p.saturating_sub(reach))),
+            high: self.bucket_at(center.map(|p| p.saturating_add(reach))),
         }
     }
 
     /// A point's bucket and its neighbours; at the world's edge there are fewer.
+    #[inline]
     pub fn block_of_neighbours(&self, center: [i32; 3]) -> Block {
-        let own = self.block_around(center, 0).low;
+        let own = self.bucket_at(center);
         Block {
             low: own.map(|b| b.saturating_sub(1)),
             high: [0, 1, 2].map(|axis| (own[axis] + 1).min(self.buckets[axis] - 1)),
         }
     }
 
-    /// Where the entities of a block stand: a range for each row of buckets.
-    pub fn ranges(&self, block: Block) -> impl Iterator<Item = Range<usize>> + '_ {
+    /// Where the entities of a block stand: calls `visit` with a range for each
+    /// row of buckets.
+    #[inline]
+    pub fn each_range(&self, block: Block, mut visit: impl FnMut(Range<usize>)) {
         let Block { low, high } = block;
-        (low[2]..=high[2]).flat_map(move |z| {
-            (low[1]..=high[1]).map(move |y| {
+        for z in low[2]..high[2] + 1 {
+            for y in low[1]..high[1] + 1 {
                 let row = (z * self.buckets[1] + y) * self.buckets[0];
-                self.lower_bound(row + low[0])..self.lower_bound(row + high[0] + 1)
-            })
-        })
+                visit(self.lower_bound(row + low[0])..self.lower_bound(row + high[0] + 1));
+            }
+        }
     }
 
     /// The first entity whose bucket is at least this one.
+    #[inline]
     fn lower_bound(&self, key: u64) -> usize {
         let run = (key >> self.shift) as usize;
         let start = self.directory[run] as usize;
@@ -213,12 +257,20 @@ impl Index {
 
     /// Calls `visit` for each entity within `radius` of a point, in index order.
     pub fn within(&self, center: [i32; 3], radius: i32, mut visit: impl FnMut(Slot)) {
-        for range in self.ranges(self.block_around(center, radius)) {
+        let mut look_at = |range: Range<usize>| {
             for i in range {
                 if within_distance(self.position(i), center, radius) {
                     visit(Slot(self.slots[i]));
                 }
             }
+        };
+        let block = self.block_around(center, radius);
+        // A radius of many buckets can touch more rows of them than there are
+        // entities; to look at everyone is less then, and gives the same order.
+        if block.rows() > self.len as u64 {
+            look_at(0..self.len);
+        } else {
+            self.each_range(block, look_at);
         }
     }
 

@@ -268,7 +268,7 @@ impl Interest {
                 deliver(Delivery::new(Delivery::LEAVE, old));
             } else if new < old {
                 deliver(Delivery::new(Delivery::ENTER, new));
-            } else if behind || input.merge.has_changed(input.state, old) {
+            } else if behind || input.merge.has_changed(old) {
                 deliver(Delivery::new(Delivery::UPDATE, old));
             }
             k += usize::from(old <= new);
@@ -351,7 +351,7 @@ impl Interest {
         workers.run(tasks.collect(), |(range, offsets)| {
             for (client, offset) in range.zip(offsets) {
                 let mut count = 0;
-                shared.changed(client, input, |slots| count += slots.len() as u64);
+                shared.changed(client, input, |run| count += run.len() as u64);
                 *offset = count;
             }
         });
@@ -367,21 +367,22 @@ impl Interest {
     ) {
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
         let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
-        workers.run(tasks, |(range, mut entries)| {
+        let slots = input.index.slots();
+        workers.run(tasks, |(range, entries)| {
+            let mut next = 0;
             for client in range {
-                self.changed(client, input, |slots| {
-                    let entries = take(&mut entries, slots.len());
-                    for (entry, &slot) in entries.iter_mut().zip(slots) {
-                        *entry = Delivery::new(Delivery::UPDATE, slot);
-                    }
+                self.changed(client, input, |run| {
+                    let end = next + run.len();
+                    copy_run(entries, next, slots, run);
+                    next = end;
                 });
             }
         });
     }
 
     /// Hands over the changed entities that a client's observers perceive, in
-    /// runs: by observer, then bucket, then slot, each entity once.
-    fn changed(&self, client: usize, input: Input<'_>, mut visit: impl FnMut(&[u32])) {
+    /// runs of the index: by observer, then bucket, then slot, each entity once.
+    fn changed(&self, client: usize, input: Input<'_>, mut visit: impl FnMut(Range<usize>)) {
         let Input {
             state,
             index,
@@ -389,24 +390,23 @@ impl Interest {
         } = input;
         for (i, place) in self.places(client, state).enumerate() {
             let block = place.block(index, self.mode);
-            for range in index.ranges(block) {
-                let slots = &index.slots()[range.clone()];
-                if i == 0 && self.mode == InterestMode::Buckets && merge.all_changed(state) {
-                    visit(slots);
-                    continue;
-                }
-                for (at, slot) in range.zip(slots) {
-                    let fresh = merge.has_changed(state, *slot)
+            if i == 0 && self.mode == InterestMode::Buckets && merge.all_changed(state) {
+                index.each_range(block, &mut visit);
+                continue;
+            }
+            index.each_range(block, |range| {
+                for at in range {
+                    let fresh = merge.has_changed(index.slots()[at])
                         && place.perceives(index, self.mode, at)
                         && !self
                             .places(client, state)
                             .take(i)
                             .any(|earlier| earlier.perceives(index, self.mode, at));
                     if fresh {
-                        visit(std::slice::from_ref(slot));
+                        visit(at..at + 1);
                     }
                 }
-            }
+            });
         }
     }
 }
@@ -450,6 +450,29 @@ fn client_parts<'a>(
             (range, take(&mut rest, n as usize))
         })
         .collect()
+}
+
+/// Writes the updates of one run of slots from `next` on. Runs are short, so they
+/// are copied by whole chunks: what is written behind the end, the next run
+/// overwrites, and the last one has no room for it.
+#[inline]
+fn copy_run(entries: &mut [Delivery], next: usize, slots: &[u32], run: Range<usize>) {
+    const CHUNK: usize = 8;
+    let (entries, slots) = (&mut entries[next..], &slots[run.start..]);
+    let mut at = 0;
+    while at < run.len() {
+        let room = (
+            entries[at..].first_chunk_mut::<CHUNK>(),
+            slots[at..].first_chunk::<CHUNK>(),
+        );
+        if let (Some(entries), Some(slots)) = room {
+            *entries = slots.map(|slot| Delivery::new(Delivery::UPDATE, slot));
+            at += CHUNK;
+        } else {
+            entries[at] = Delivery::new(Delivery::UPDATE, slots[at]);
+            at += 1;
+        }
+    }
 }
 
 /// Clients below which a second thread isn't worth its wake-up.

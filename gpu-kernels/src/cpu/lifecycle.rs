@@ -1,7 +1,7 @@
 use shared::mix::Random;
 use shared::{CommandKind, EntityId, Slot};
 
-use super::{Due, Merge, State};
+use super::{Due, Merge, State, Updates};
 use crate::frame::Command;
 use crate::logic::Catalog;
 use crate::output::{Birth, Counts, TickOutput};
@@ -13,16 +13,15 @@ pub fn run(
     state: &mut State,
     catalog: &Catalog,
     due: &Due,
+    updates: &Updates,
     merge: &mut Merge,
     output: &mut TickOutput,
 ) {
-    for command in &due.commands {
-        let Some(kind) = catalog.command(command.kind, usize::from(command.word_count)) else {
-            continue;
-        };
-        match kind {
-            CommandKind::Spawn => birth(state, catalog, due, command, merge, output),
-            CommandKind::Despawn => death(state, command.entity, merge, output),
+    for (i, command) in due.commands.iter().enumerate() {
+        // Who is born in this tick can't die in it: such a command is stale.
+        match updates.ran(i) {
+            Some(CommandKind::Spawn) => birth(state, catalog, due, command, merge, output),
+            Some(CommandKind::Despawn) => death(state, command.entity, merge, output),
             _ => {}
         }
     }
@@ -72,7 +71,7 @@ fn birth(
     output.birth_rows.extend_from_slice(row);
     state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
     hash_row(state, entity.slot, u64::wrapping_add);
-    merge.mark_birth(state, entity.slot);
+    merge.mark_birth(entity.slot);
 }
 
 /// A birth of a kind that doesn't exist was no command after all.
@@ -82,11 +81,11 @@ fn refuse(counts: &mut Counts) {
 }
 
 fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut TickOutput) {
-    // Dead before, or by an earlier command of this tick.
+    // Dead by an earlier command of this tick.
     if !state.slots.has(entity) {
         return;
     }
-    merge.mark_death(state, entity.slot);
+    merge.mark_death(entity.slot);
     hash_row(state, entity.slot, u64::wrapping_sub);
     state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
     state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);

@@ -113,6 +113,14 @@ impl Updates {
             }
         });
     }
+
+    /// What the tick's n-th command was, if it ran.
+    pub fn ran(&self, command: usize) -> Option<CommandKind> {
+        match self.verdicts[command] {
+            Verdict::Run(kind) => Some(kind),
+            Verdict::Malformed | Verdict::Stale => None,
+        }
+    }
 }
 
 /// The world as commands see it.

@@ -14,8 +14,10 @@ pub struct Merge {
     /// The merged changes, part after part, before they are packed together.
     keys: Vec<u32>,
     values: Vec<i32>,
-    /// Per slot: the tick, plus one, of the last change that anybody is told of.
+    /// Per slot: the stamp of the last change that anybody is told of.
     changed: Vec<u32>,
+    /// One for each tick run here, whatever the tick's number.
+    stamp: u32,
     /// The living entities of this tick's `changed`.
     changed_entities: usize,
 }
@@ -72,13 +74,14 @@ impl Merge {
             keys: vec![],
             values: vec![],
             changed: vec![0; schema.world.capacity as usize],
+            stamp: 0,
             changed_entities: 0,
         }
     }
 
     /// Whether an entity changed in this tick, or was born in it.
-    pub fn has_changed(&self, state: &State, slot: u32) -> bool {
-        self.changed[slot as usize] == state.tick.0 + 1
+    pub fn has_changed(&self, slot: u32) -> bool {
+        self.changed[slot as usize] == self.stamp
     }
 
     /// Whether every living entity changed in this tick, or was born in it.
@@ -86,18 +89,22 @@ impl Merge {
         self.changed_entities == state.slots.live()
     }
 
-    pub fn mark_birth(&mut self, state: &State, slot: Slot) {
-        self.changed[slot.index()] = state.tick.0 + 1;
+    pub fn mark_birth(&mut self, slot: Slot) {
+        self.changed[slot.index()] = self.stamp;
         self.changed_entities += 1;
     }
 
-    pub fn mark_death(&mut self, state: &State, slot: Slot) {
-        self.changed_entities -= usize::from(self.has_changed(state, slot.0));
+    pub fn mark_death(&mut self, slot: Slot) {
+        self.changed_entities -= usize::from(self.has_changed(slot.0));
     }
 
-    /// Forgets who changed: the next tick may be one that was run before.
-    pub fn restore(&mut self) {
-        self.changed.fill(0);
+    /// Nobody has changed yet in the tick that begins.
+    fn next_stamp(&mut self) {
+        if self.stamp == u32::MAX {
+            self.changed.fill(0);
+            self.stamp = 0;
+        }
+        self.stamp += 1;
     }
 
     /// Sorts the updates, marks where one (entity, attribute) ends, folds each
@@ -110,6 +117,7 @@ impl Merge {
         changes: &mut Changes,
         counts: &mut Counts,
     ) {
+        self.next_stamp();
         let n = updates.len;
         self.sorter.sort(
             workers,
@@ -124,7 +132,7 @@ impl Merge {
         grow(&mut self.values, n);
         let mut results = vec![ShareResult::NONE; cuts.len() - 1];
         let fold = Fold {
-            tick: state.tick.0 + 1,
+            stamp: self.stamp,
             width: state.columns,
             columns: &self.columns,
             kinds: state.slots.kinds(),
@@ -238,8 +246,7 @@ impl<'a> Buffers<'a> {
 }
 
 struct Fold<'a> {
-    /// This tick, plus one.
-    tick: u32,
+    stamp: u32,
     width: usize,
     columns: &'a Columns,
     kinds: &'a [u16],
@@ -275,8 +282,8 @@ impl Fold<'_> {
                 last_slot = slot;
                 if self.columns.told[column] {
                     let changed = &mut share.changed[slot - share.first_slot];
-                    result.told += usize::from(*changed != self.tick);
-                    *changed = self.tick;
+                    result.told += usize::from(*changed != self.stamp);
+                    *changed = self.stamp;
                 }
                 let difference =
                     attribute(slot as u32, after).wrapping_sub(attribute(slot as u32, before));

@@ -42,6 +42,7 @@ impl CpuBackend {
             &mut self.state,
             &self.catalog,
             &self.due,
+            &self.updates,
             &mut self.merge,
             out,
         );

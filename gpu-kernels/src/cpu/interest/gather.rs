@@ -13,6 +13,7 @@ pub struct Place {
 
 impl Place {
     /// The buckets that hold all it can perceive.
+    #[inline(always)]
     pub fn block(&self, index: &Index, mode: InterestMode) -> Block {
         match mode {
             InterestMode::Exact => index.block_around(self.center, self.radius),
@@ -87,7 +88,7 @@ impl Candidates {
         let radius = i64::from(place.radius) * i64::from(place.radius);
         // Only ranks up to this one can still be among the nearest.
         let mut limit = if EXACT { radius } else { i64::MAX };
-        for range in index.ranges(place.block(index, mode)) {
+        index.each_range(place.block(index, mode), |range| {
             let slots = &index.slots()[range.clone()];
             let axes: [&[i32]; AXES] =
                 std::array::from_fn(|axis| &index.positions(axis)[range.clone()]);
@@ -108,7 +109,7 @@ impl Candidates {
                     limit = limit.min(farthest.unwrap_or(0) as i64 - 1);
                 }
             }
-        }
+        });
     }
 
     /// Writes the nearest slots, ascending by slot, and says how many.

@@ -1,0 +1,18 @@
+// All kernels in one module.
+#include "sort.cu"
+
+#include "due.cu"
+#include "logic.cu"
+#include "merge.cu"
+#include "lifecycle.cu"
+#include "index.cu"
+#include "interest.cu"
+#include "hash.cu"
+
+// What the host compares with its own idea of the layouts.
+extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
+                                                  sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth)};
+#ifndef SOURCES_HASH
+#error "build with the project's script: it hashes the sources"
+#endif
+extern "C" __device__ const u64 sources_hash = SOURCES_HASH;

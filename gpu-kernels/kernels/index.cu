@@ -1,0 +1,33 @@
+// The entities by bucket (thesis 3.5): bucket numbers row by row, sorted. Nothing
+// is allocated per bucket.
+#include "world.cuh"
+
+KERNEL index_count(World w, Tick t) {
+    u32 slot = thread_index();
+    bool live = slot < w.capacity && w.states[slot] == LIVE;
+    bool changed = live && w.changed[slot] == t.stamp;
+    put_partial(w.partials, blockIdx.x, live);
+    add(&t.counters->live, live);
+    add(&t.counters->changed_live, changed);
+}
+
+KERNEL index_collect(World w, Tick t) {
+    u32 slot = thread_index();
+    bool live = slot < w.capacity && w.states[slot] == LIVE;
+    u64 place = offset_of(w.partials, blockIdx.x, live);
+    if (slot == 0) *w.index_len = t.counters->live;
+    if (!live) return;
+    Point p = position(w, slot);
+    u64 key = 0;
+    for (int axis = 2; axis >= 0; axis--) key = key * w.buckets[axis] + bucket_of(w, axis, p.p[axis]);
+    w.bucket_keys[place] = key;
+    w.bucket_slots[place] = slot;
+}
+
+// After the sort.
+KERNEL index_gather(World w, Tick t) {
+    u32 i = thread_index();
+    if (i >= t.counters->live) return;
+    const i32* row = w.rows + (u64)w.index_slots[i] * w.columns;
+    for (u32 axis = 0; axis < w.dimensions; axis++) w.index_positions[axis * w.capacity + i] = row[axis];
+}

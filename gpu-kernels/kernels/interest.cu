@@ -1,0 +1,388 @@
+// Who is told of what (thesis 3.5). A warp serves a client: it finds what the
+// client sees among the neighbouring bucket rows, and compares that with what the
+// client knows: count, scan, enumerate.
+#include "world.cuh"
+
+// An observer's place.
+struct Place {
+    Point center;
+    i32 radius;
+    u32 followed;  // a slot, or capacity
+};
+
+__device__ inline bool find_place(const World& w, u32 client, u32 index, Place& place) {
+    Observer o = w.observers[client * w.observers_per_client + index];
+    if (o.tag == 0) return false;
+    place.radius = min(o.radius, w.aoi);
+    place.followed = w.capacity;
+    if (o.tag == 2) {
+        place.center = {{o.a, o.b, o.c}};
+        return true;
+    }
+    u32 slot = (u32)o.a;
+    if (slot >= w.capacity || w.states[slot] != LIVE || w.generations[slot] != (u32)o.b) return false;
+    place.center = position(w, slot);
+    place.followed = slot;
+    return true;
+}
+__device__ inline Block block_of(const World& w, const Place& place) {
+    return w.exact ? block_around(w, place.center, place.radius) : block_of_neighbours(w, place.center);
+}
+__device__ inline bool perceives(const World& w, const Place& place, const Point& p) {
+    if (w.exact) return is_within(p, place.center, place.radius);
+    Block block = block_of_neighbours(w, place.center);
+    for (int axis = 0; axis < 3; axis++) {
+        u32 bucket = bucket_of(w, axis, p.p[axis]);
+        if (bucket < block.low[axis] || bucket > block.high[axis]) return false;
+    }
+    return true;
+}
+
+// Whether an earlier observer of the client perceives it too.
+__device__ inline bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
+    Place earlier;
+    for (u32 i = 0; i < index; i++)
+        if (find_place(w, client, i, earlier) && perceives(w, earlier, p)) return true;
+    return false;
+}
+
+// Nearness of a candidate to the nearest of the client's observers: whom one of
+// them follows comes before everyone.
+__device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point& p) {
+    u64 best = ~0ull;
+    Place place;
+    for (u32 i = 0; i < w.observers_per_client; i++) {
+        if (!find_place(w, client, i, place) || !perceives(w, place, p)) continue;
+        if (place.followed == slot) return 0;
+        best = min(best, (u64)squared_distance(p, place.center) + 1);
+    }
+    return best;
+}
+
+// Calls `visit(lanes, i)` for 32 places of the index at a time; `i` is this lane's,
+// and counts only if its bit is set in `lanes`. The rows' ends are searched by one
+// lane each.
+template <class Visit>
+__device__ void each_candidate(const World& w, u32 n, u32 client, Visit visit) {
+    for (u32 o = 0; o < w.observers_per_client; o++) {
+        Place place;
+        if (!find_place(w, client, o, place)) continue;
+        Block block = block_of(w, place);
+        u32 rows_y = block.high[1] - block.low[1] + 1;
+        u32 rows = rows_y * (block.high[2] - block.low[2] + 1);
+        // At most 9 rows: two lanes find each one's ends.
+        u32 row = lane() >> 1;
+        u32 bound = 0;
+        if (row < rows) {
+            u64 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
+            u64 key = (z * w.buckets[1] + y) * w.buckets[0];
+            bound = lower_bound(w.index_keys, n, lane() & 1 ? key + block.high[0] + 1 : key + block.low[0]);
+        }
+        for (u32 r = 0; r < rows; r++) {
+            u32 start = __shfl_sync(~0u, bound, 2 * r), end = __shfl_sync(~0u, bound, 2 * r + 1);
+            for (u32 base = start; base < end; base += 32) {
+                u32 i = base + lane();
+                bool candidate = i < end;
+                u32 slot = candidate ? w.index_slots[i] : w.capacity;
+                if (candidate) {
+                    Point p = indexed_position(w, i);
+                    if (w.exact && !is_within(p, place.center, place.radius)) candidate = false;
+                    else if (o > 0 && is_repeated(w, client, o, p)) candidate = false;
+                }
+                visit(candidate, slot, i);
+            }
+        }
+    }
+}
+
+// Sorts up to `places` (a power of two) slots in shared memory, by a warp.
+__device__ void sort_slots(u32* slots, u32 n, u32 places) {
+    for (u32 i = n + lane(); i < places; i += 32) slots[i] = ~0u;
+    __syncwarp();
+    for (u32 size = 2; size <= places; size <<= 1)
+        for (u32 stride = size >> 1; stride; stride >>= 1) {
+            for (u32 pair = lane(); pair < places / 2; pair += 32) {
+                u32 i = 2 * pair - (pair & (stride - 1)), j = i + stride;
+                u32 a = slots[i], b = slots[j];
+                bool ascending = (i & size) == 0;
+                if ((a > b) == ascending) {
+                    slots[i] = b;
+                    slots[j] = a;
+                }
+            }
+            __syncwarp();
+        }
+}
+__device__ u32 sort_word(u32 word) {
+    for (u32 size = 2; size <= 32; size <<= 1)
+        for (u32 stride = size >> 1; stride; stride >>= 1) {
+            u32 other = __shfl_xor_sync(~0u, word, stride);
+            bool ascending = (lane() & size) == 0, lower = (lane() & stride) == 0;
+            word = (ascending == lower) ? min(word, other) : max(word, other);
+        }
+    return word;
+}
+
+// Where more are near than a client may know: the (rank, slot) of the last one it
+// may, digit by digit.
+__device__ void find_limit(const World& w, u32 n, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
+    u32 wanted = w.visible_max;
+    u64 prefix = 0;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
+        __syncwarp();
+        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+            if (!candidate) return;
+            u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+            if (shift == 56 || rank >> (shift + 8) == prefix) atomicAdd(&histogram[rank >> shift & 255], 1);
+        });
+        __syncwarp();
+        u32 digit = 0;
+        while (histogram[digit] < wanted) wanted -= histogram[digit++];
+        prefix = prefix << 8 | digit;
+        __syncwarp();
+    }
+    rank_limit = prefix;
+    u32 low = 0;
+    for (int shift = 16; shift >= 0; shift -= 8) {
+        for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
+        __syncwarp();
+        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+            if (!candidate || rank_of(w, client, slot, indexed_position(w, i)) != rank_limit) return;
+            if (shift == 16 || slot >> (shift + 8) == low) atomicAdd(&histogram[slot >> shift & 255], 1);
+        });
+        __syncwarp();
+        u32 digit = 0;
+        while (histogram[digit] < wanted) wanted -= histogram[digit++];
+        low = low << 8 | digit;
+        __syncwarp();
+    }
+    slot_limit = low;
+}
+
+// Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
+// long), and says how many.
+__device__ u32 see(const World& w, u32 n, u32 client, u32* view, u32* histogram) {
+    u32 found = 0;
+    each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+        u32 lanes = __ballot_sync(~0u, candidate);
+        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+        if (candidate && place < w.view_places) view[place] = slot;
+        found += __popc(lanes);
+    });
+    __syncwarp();
+    if (found > w.visible_max) {
+        u64 rank_limit;
+        u32 slot_limit;
+        find_limit(w, n, client, histogram, rank_limit, slot_limit);
+        found = 0;
+        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+            if (candidate) {
+                u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+                candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
+            }
+            u32 lanes = __ballot_sync(~0u, candidate);
+            u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+            if (candidate) view[place] = slot;
+            found += __popc(lanes);
+        });
+        __syncwarp();
+    }
+    if (found <= 32) {
+        u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
+        __syncwarp();
+        if (lane() < found) view[lane()] = word;
+        __syncwarp();
+    } else {
+        u32 places = 64;
+        while (places < found) places <<= 1;
+        sort_slots(view, found, places);
+    }
+    return found;
+}
+
+__device__ inline u32 slot_bound(const u32* slots, u32 n, u32 slot) {
+    u32 low = 0, high = n;
+    while (low < high) {
+        u32 middle = (low + high) >> 1;
+        if (slots[middle] < slot) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// Shared memory of a warp: the view, then room for a histogram or a second view,
+// then two prefix arrays.
+__device__ inline u32* warp_memory(u32 words) {
+    extern __shared__ u32 shared_words[];
+    return shared_words + (threadIdx.x >> 5) * words;
+}
+__device__ inline u32 warp_client() { return thread_index() >> 5; }
+
+KERNEL interest_see(World w, Tick t) {
+    u32 client = warp_client();
+    if (client >= t.clients_used) return;
+    u32 n = (u32)t.counters->live;
+    u32* view = warp_memory(w.view_places + 256);
+    u32 seen = see(w, n, client, view, view + w.view_places);
+    u32* out = w.visible + (u64)client * w.visible_max;
+    const u32* known = w.known + (u64)client * w.visible_max;
+    u32 knows = w.known_counts[client];
+    bool behind = w.behind[client];
+    u32 deliveries = 0, both = 0;
+    for (u32 i = lane(); i < seen; i += 32) {
+        u32 slot = view[i];
+        out[i] = slot;
+        u32 at = slot_bound(known, knows, slot);
+        bool is_known = at < knows && known[at] == slot;
+        both += is_known;
+        deliveries += !is_known || behind || w.changed[slot] == t.stamp;
+    }
+    for (int d = 16; d; d >>= 1) {
+        deliveries += __shfl_down_sync(~0u, deliveries, d);
+        both += __shfl_down_sync(~0u, both, d);
+    }
+    if (lane() == 0) {
+        w.visible_counts[client] = seen;
+        w.client_counts[client] = deliveries + (knows - both);
+    }
+}
+
+// Offsets from counts. A client gets all of its deliveries or none: those from
+// the first that doesn't fit get none.
+KERNEL interest_partial(World w, Tick t) {
+    u32 client = thread_index();
+    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
+    put_partial(w.partials, blockIdx.x, count);
+    add(&t.counters->deliveries_total, count);
+}
+KERNEL interest_offsets(World w, Tick t) {
+    u32 client = thread_index();
+    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
+    u64 start = offset_of(w.partials, blockIdx.x, count);
+    bool served = client < t.clients_used && start + count <= w.deliveries_max;
+    if (client < t.clients_used) t.delivery_offsets[client] = served ? (u32)start : ~0u;
+    add(&t.counters->served, served);
+    add(&t.counters->behind, client < t.clients_used && !served && count);
+    u64 end = served ? start + count : 0;
+    for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
+    if (lane() == 0 && end) atomicMax(&t.counters->deliveries, end);
+}
+
+// The exclusive prefix of a flag over a warp's 32 items, and how many are set.
+__device__ inline u32 prefix_of(bool flag, u32& total) {
+    u32 lanes = __ballot_sync(~0u, flag);
+    total = __popc(lanes);
+    return __popc(lanes & ((1u << lane()) - 1));
+}
+
+KERNEL interest_compare(World w, Tick t) {
+    u32 client = warp_client();
+    if (client >= t.clients_used) return;
+    u32 start = t.delivery_offsets[client];
+    u32* out_view = w.visible + (u64)client * w.visible_max;
+    const u32* known = w.known + (u64)client * w.visible_max;
+    u32 knows = w.known_counts[client], seen = w.visible_counts[client];
+    if (start == ~0u) {
+        // Not served: what it knows stays.
+        for (u32 i = lane(); i < knows; i += 32) out_view[i] = known[i];
+        __syncwarp();
+        if (lane() == 0) {
+            w.visible_counts[client] = knows;
+            w.behind[client] = w.client_counts[client] != 0;
+        }
+        return;
+    }
+    bool behind = w.behind[client];
+    u32 stride = w.visible_max;
+    u32* view = warp_memory(4 * stride);
+    u32* old = view + stride;
+    u32* delivered_before = old + stride;  // of what is seen
+    u32* leaves_before = delivered_before + stride;  // of what is known
+    for (u32 i = lane(); i < seen; i += 32) view[i] = out_view[i];
+    for (u32 i = lane(); i < knows; i += 32) old[i] = known[i];
+    __syncwarp();
+    u32 delivered = 0, left = 0, total;
+    for (u32 base = 0; base < seen; base += 32) {
+        u32 i = base + lane();
+        bool deliver = false;
+        if (i < seen) {
+            u32 at = slot_bound(old, knows, view[i]);
+            bool is_known = at < knows && old[at] == view[i];
+            deliver = !is_known || behind || w.changed[view[i]] == t.stamp;
+        }
+        u32 before = delivered + prefix_of(deliver, total);
+        if (i < seen) delivered_before[i] = before;
+        delivered += total;
+    }
+    for (u32 base = 0; base < knows; base += 32) {
+        u32 i = base + lane();
+        bool leave = false;
+        if (i < knows) {
+            u32 at = slot_bound(view, seen, old[i]);
+            leave = at == seen || view[at] != old[i];
+        }
+        u32 before = left + prefix_of(leave, total);
+        if (i < knows) leaves_before[i] = before;
+        left += total;
+    }
+    __syncwarp();
+    u32* out = t.deliveries + start;
+    for (u32 i = lane(); i < seen; i += 32) {
+        u32 after = i + 1 < seen ? delivered_before[i + 1] : delivered;
+        if (after == delivered_before[i]) continue;
+        u32 at = slot_bound(old, knows, view[i]);
+        bool is_known = at < knows && old[at] == view[i];
+        u32 leaves = at < knows ? leaves_before[at] : left;
+        out[delivered_before[i] + leaves] = (is_known ? UPDATE : ENTER) << 30 | view[i];
+    }
+    for (u32 i = lane(); i < knows; i += 32) {
+        u32 after = i + 1 < knows ? leaves_before[i + 1] : left;
+        if (after == leaves_before[i]) continue;
+        u32 at = slot_bound(view, seen, old[i]);
+        u32 others = at < seen ? delivered_before[at] : delivered;
+        out[leaves_before[i] + others] = (u32)LEAVE << 30 | old[i];
+    }
+    if (lane() == 0) w.behind[client] = 0;
+}
+
+// Where nothing is remembered: each client's changed entities in range.
+KERNEL interest_changed_count(World w, Tick t) {
+    u32 client = warp_client();
+    if (client >= t.clients_used) return;
+    u32 n = (u32)t.counters->live;
+    u64 count = 0;
+    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+    if (all) {
+        Place place;
+        if (find_place(w, client, 0, place)) {
+            Block block = block_of(w, place);
+            u32 rows_y = block.high[1] - block.low[1] + 1;
+            u32 row = lane();
+            if (row < rows_y * (block.high[2] - block.low[2] + 1)) {
+                Range r = row_range(w, n, block, block.low[1] + row % rows_y, block.low[2] + row / rows_y);
+                count = r.end - r.start;
+            }
+        }
+        for (int d = 16; d; d >>= 1) count += __shfl_down_sync(~0u, count, d);
+    } else {
+        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+            count += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
+        });
+    }
+    if (lane() == 0) w.client_counts[client] = count;
+}
+KERNEL interest_changed_store(World w, Tick t) {
+    u32 client = warp_client();
+    if (client >= t.clients_used) return;
+    u32 place = t.delivery_offsets[client];
+    if (place == ~0u) return;
+    u32 n = (u32)t.counters->live;
+    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+    each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+        bool deliver = candidate && (all || w.changed[slot] == t.stamp);
+        u32 lanes = __ballot_sync(~0u, deliver);
+        if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;
+        place += __popc(lanes);
+    });
+}

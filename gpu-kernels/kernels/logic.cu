@@ -1,0 +1,158 @@
+// The built-in commands, run twice: to count their updates and to store them
+// (thesis 3.3).
+#include "world.cuh"
+
+struct CountUpdates {
+    u64 n = 0;
+    __device__ void update(u32, u32, i32) { n++; }
+};
+struct StoreUpdates {
+    const World& w;
+    u64 next;
+    __device__ void update(u32 slot, u32 column, i32 value) {
+        w.keys[next] = slot * w.columns + column;
+        w.values[next] = (u32)value;
+        next++;
+    }
+};
+
+struct Invocation {
+    u32 slot, generation;
+    const i32* words;
+    u32 word_count;
+};
+
+// The live entity that a reference means, or capacity.
+__device__ inline u32 resolve(const World& w, i32 reference) {
+    u32 slot = (u32)reference & 0xffffffu;
+    bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
+    return meant ? slot : w.capacity;
+}
+__device__ inline bool has_column(const World& w, u32 slot, i32 column) {
+    return w.kind_columns[w.slot_kinds[slot]] >> column & 1;
+}
+__device__ inline u32 target(const World& w, u32 from, i32 reference, i32 reach, i32 column) {
+    u32 slot = resolve(w, reference);
+    bool hit = slot < w.capacity && is_within(position(w, from), position(w, slot), reach) && has_column(w, slot, column);
+    return hit ? slot : w.capacity;
+}
+
+template <class Emit>
+__device__ void blast(const World& w, const Invocation& in, Emit& emit) {
+    Point center = {{0, 0, 0}};
+    for (u32 axis = 0; axis < in.word_count; axis++) center.p[axis] = min(max(in.words[axis], 0), w.size[axis] - 1);
+    if (!is_within(position(w, in.slot), center, w.blast_reach)) return;
+    u32 n = (u32)*w.index_len;
+    Block block = block_around(w, center, w.blast_radius);
+    u64 rows = (u64)(block.high[1] - block.low[1] + 1) * (block.high[2] - block.low[2] + 1);
+    auto look_at = [&](Range range) {
+        for (u32 i = range.start; i < range.end; i++) {
+            u32 slot = w.index_slots[i];
+            if (slot != in.slot && is_within(indexed_position(w, i), center, w.blast_radius) && has_column(w, slot, w.hp))
+                emit.update(slot, w.hp, -w.blast_damage);
+        }
+    };
+    if (rows > n) {
+        look_at({0, n});
+        return;
+    }
+    for (u32 z = block.low[2]; z <= block.high[2]; z++)
+        for (u32 y = block.low[1]; y <= block.high[1]; y++) look_at(row_range(w, n, block, y, z));
+}
+
+template <class Emit>
+__device__ void run(const World& w, const Tick& t, u32 kind, const Invocation& in, Emit& emit) {
+    switch (kind) {
+    case MOVE:
+        for (u32 axis = 0; axis < in.word_count; axis++)
+            emit.update(in.slot, axis, min(max(in.words[axis], -w.move_speed_max), w.move_speed_max));
+        break;
+    case STRIKE: {
+        u32 slot = target(w, in.slot, in.words[0], w.strike_reach, w.hp);
+        if (slot < w.capacity && slot != in.slot) emit.update(slot, w.hp, -w.strike_damage);
+        break;
+    }
+    case HEAL: {
+        u32 slot = target(w, in.slot, in.words[0], w.heal_reach, w.hp);
+        if (slot < w.capacity) emit.update(slot, w.hp, w.heal_amount);
+        break;
+    }
+    case BLAST: blast(w, in, emit); break;
+    case PICK: {
+        u32 slot = target(w, in.slot, in.words[0], w.pick_reach, w.owner);
+        if (slot == w.capacity) break;
+        u32 present = resolve(w, w.rows[(u64)slot * w.columns + w.owner]);
+        if (present == w.capacity)
+            emit.update(slot, w.owner, (i32)((in.generation & 0xff) << 24 | (in.slot & 0xffffff)));
+        else if (present == in.slot) emit.update(slot, w.owner, -1);
+        break;
+    }
+    case ROAM: {
+        Random random(w.seed, t.number, entity_bits(in.slot, in.generation));
+        for (u32 axis = 0; axis < w.dimensions; axis++) emit.update(in.slot, axis, random.around_zero(w.roam_step));
+        break;
+    }
+    }
+}
+
+__device__ inline Invocation invocation(const World& w, const Tick& t, const Command& c) {
+    bool of_rule = c.word_start >> 31;
+    const i32* words = of_rule ? w.rule_words + (c.word_start & 0x7fffffffu) : t.words + c.word_start;
+    return {c.slot, c.generation, words, c.word_count};
+}
+
+__device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
+    if (c.kind >= COMMAND_KINDS) return MALFORMED;
+    i32 expected = w.word_counts[c.kind];
+    bool fits = c.word_count == expected || (c.kind == SPAWN && c.word_count == expected + w.dimensions);
+    if (expected < 0 || !fits) return MALFORMED;
+    if (c.kind == SPAWN) {
+        u32 kind = (u32)invocation(w, t, c).words[0];
+        return kind < w.kinds ? SPAWN : MALFORMED;
+    }
+    bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
+    return lives ? c.kind : STALE;
+}
+
+KERNEL logic_count(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
+    u32 i = thread_index();
+    CountUpdates count;
+    u32 fate = 0;
+    bool is_command = i < t.counters->commands;
+    if (is_command) {
+        Command c = t.commands[i];
+        fate = verdict(w, t, c);
+        w.verdicts[i] = fate;
+        if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), count);
+    }
+    put_partial(w.partials, blockIdx.x, count.n);
+    add(&t.counters->updates_total, count.n);
+    add(&t.counters->malformed, is_command && fate == MALFORMED);
+    add(&t.counters->stale, is_command && fate == STALE);
+    add(&t.counters->applied, is_command && fate < COMMAND_KINDS);
+    add(&t.counters->births_asked, is_command && fate == SPAWN);
+}
+
+// Commands keep all their updates or none: those from the first that doesn't
+// fit lose theirs.
+KERNEL logic_store(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
+    u32 i = thread_index();
+    u32 fate = i < t.counters->commands ? w.verdicts[i] : (u32)STALE;
+    Command c;
+    CountUpdates count;
+    if (fate < COMMAND_KINDS) {
+        c = t.commands[i];
+        run(w, t, fate, invocation(w, t, c), count);
+    }
+    u64 start = offset_of(w.partials, blockIdx.x, count.n);
+    bool fits = count.n && start + count.n <= w.updates_max;
+    if (fits) {
+        StoreUpdates store{w, start};
+        run(w, t, fate, invocation(w, t, c), store);
+    }
+    u64 end = fits ? start + count.n : 0;
+    for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
+    if (lane() == 0 && end) atomicMax(&t.counters->updates, end);
+}

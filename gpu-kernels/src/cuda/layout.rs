@@ -1,0 +1,217 @@
+//! What kernels are given, as `kernels/world.cuh` lays it out. The module's own
+//! sizes are compared with these when it is loaded.
+
+/// A device address.
+pub type Pointer = u64;
+
+/// The world's configuration, tables, state and scratch.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct World {
+    pub seed: u64,
+    pub buckets: [u64; 3],
+    pub updates_max: u64,
+    pub deliveries_max: u64,
+    pub capacity: u32,
+    pub columns: u32,
+    pub dimensions: u32,
+    pub kinds: u32,
+    pub clients: u32,
+    pub observers_per_client: u32,
+    pub visible_max: u32,
+    pub exact: u32,
+    pub commands_max: u32,
+    pub rules: u32,
+    pub view_places: u32,
+    pub key_bits: u32,
+    pub aoi: i32,
+    pub hp: i32,
+    pub owner: i32,
+    pub move_speed_max: i32,
+    pub size: [i32; 4],
+    pub strike_reach: i32,
+    pub strike_damage: i32,
+    pub heal_reach: i32,
+    pub heal_amount: i32,
+    pub blast_reach: i32,
+    pub blast_radius: i32,
+    pub blast_damage: i32,
+    pub pick_reach: i32,
+    pub roam_step: i32,
+    pub word_counts: [i32; 8],
+    pub padding: u32,
+
+    pub bounds: Pointer,
+    pub defaults: Pointer,
+    pub kind_columns: Pointer,
+    pub merge_rules: Pointer,
+    pub told: Pointer,
+    pub rule_table: Pointer,
+    pub rule_words: Pointer,
+
+    pub rows: Pointer,
+    pub states: Pointer,
+    pub generations: Pointer,
+    pub slot_kinds: Pointer,
+    pub observers: Pointer,
+    pub known: Pointer,
+    pub known_counts: Pointer,
+    pub behind: Pointer,
+
+    pub index_keys: Pointer,
+    pub index_slots: Pointer,
+    pub index_positions: Pointer,
+    pub index_len: Pointer,
+
+    pub visible: Pointer,
+    pub visible_counts: Pointer,
+    pub changed: Pointer,
+    pub verdicts: Pointer,
+    pub partials: Pointer,
+    pub keys: Pointer,
+    pub values: Pointer,
+    pub interval_keys: Pointer,
+    pub interval_starts: Pointer,
+    pub interval_values: Pointer,
+    pub interval_changed: Pointer,
+    pub bucket_keys: Pointer,
+    pub bucket_slots: Pointer,
+    pub free_list: Pointer,
+    pub died: Pointer,
+    pub client_counts: Pointer,
+}
+
+/// One tick's own.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct Tick {
+    pub number: u32,
+    pub stamp: u32,
+    pub frame_commands: u32,
+    pub clients_used: u32,
+    pub observer_sets: u32,
+    pub forgets: u32,
+    pub releases: u32,
+    pub padding: u32,
+    pub frame: Pointer,
+    pub words: Pointer,
+    pub sets: Pointer,
+    pub forget: Pointer,
+    pub release: Pointer,
+    pub commands: Pointer,
+    pub counters: Pointer,
+    pub births: Pointer,
+    pub birth_rows: Pointer,
+    pub deaths: Pointer,
+    pub change_slots: Pointer,
+    pub change_offsets: Pointer,
+    pub change_columns: Pointer,
+    pub change_values: Pointer,
+    pub delivery_offsets: Pointer,
+    pub deliveries: Pointer,
+}
+
+/// Counted on the device during one tick.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Counters {
+    pub due: u64,
+    pub commands: u64,
+    pub applied: u64,
+    pub stale: u64,
+    pub malformed: u64,
+    pub updates_total: u64,
+    pub updates: u64,
+    pub intervals: u64,
+    pub changes: u64,
+    pub entities: u64,
+    pub free_slots: u64,
+    pub births_asked: u64,
+    pub births: u64,
+    pub deaths: u64,
+    pub live: u64,
+    pub changed_live: u64,
+    pub deliveries_total: u64,
+    pub deliveries: u64,
+    pub served: u64,
+    pub behind: u64,
+    pub ignored: u64,
+    pub hash: [u64; 4 + 64],
+}
+
+/// An observer: tag 0 none, 1 an entity (slot, generation), 2 a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Observer {
+    pub tag: u32,
+    pub radius: i32,
+    pub place: [i32; 3],
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct ObserverSet {
+    pub place: u32,
+    pub observer: Observer,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct Rule {
+    pub kind: u32,
+    pub ticks: u32,
+    pub command: u32,
+    pub word_start: u32,
+    pub word_count: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct Birth {
+    pub token: u32,
+    pub kind: u32,
+    pub slot: u32,
+    pub generation: u32,
+}
+
+/// Sizes in the order of the module's `layout_bytes`.
+pub const SIZES: [u32; 8] = [
+    size_of::<World>() as u32,
+    size_of::<Tick>() as u32,
+    size_of::<Counters>() as u32,
+    size_of::<crate::frame::Command>() as u32,
+    size_of::<Observer>() as u32,
+    size_of::<ObserverSet>() as u32,
+    size_of::<Rule>() as u32,
+    size_of::<Birth>() as u32,
+];
+
+impl Default for Counters {
+    fn default() -> Counters {
+        // SAFETY-free: every field is a number.
+        Counters {
+            due: 0,
+            commands: 0,
+            applied: 0,
+            stale: 0,
+            malformed: 0,
+            updates_total: 0,
+            updates: 0,
+            intervals: 0,
+            changes: 0,
+            entities: 0,
+            free_slots: 0,
+            births_asked: 0,
+            births: 0,
+            deaths: 0,
+            live: 0,
+            changed_live: 0,
+            deliveries_total: 0,
+            deliveries: 0,
+            served: 0,
+            behind: 0,
+            ignored: 0,
+            hash: [0; 4 + 64],
+        }
+    }
+}

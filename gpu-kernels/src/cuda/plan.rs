@@ -1,0 +1,179 @@
+//! All device memory, as one plan made from the world's configuration.
+
+use shared::WorldConfig;
+
+use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule};
+use crate::frame::Command;
+
+/// What a world needs on a GPU: named parts of one allocation.
+pub struct Plan {
+    parts: Vec<(&'static str, u64, u64)>,
+    bytes: u64,
+}
+
+impl Plan {
+    pub fn new(config: &WorldConfig) -> Plan {
+        let sizes = Sizes::new(config);
+        let mut plan = Plan {
+            parts: vec![],
+            bytes: 0,
+        };
+        for (name, bytes) in sizes.parts() {
+            plan.parts.push((name, plan.bytes, bytes));
+            plan.bytes += bytes.next_multiple_of(ALIGNMENT);
+        }
+        plan
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Each part with its bytes.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.parts.iter().map(|&(name, _, bytes)| (name, bytes))
+    }
+
+    /// Where a part begins in an allocation at `base`.
+    pub fn place(&self, base: Pointer, name: &str) -> Pointer {
+        let part = self.parts.iter().find(|p| p.0 == name);
+        base + part.expect("a part of the plan").1
+    }
+}
+
+/// The numbers that everything is sized by.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    pub capacity: u64,
+    pub columns: u64,
+    pub kinds: u64,
+    pub clients: u64,
+    pub observers: u64,
+    pub visible_max: u64,
+    pub commands: u64,
+    pub words: u64,
+    pub updates: u64,
+    pub deliveries: u64,
+    pub rules: u64,
+    pub rule_words: u64,
+    /// Updates after merging.
+    pub changes: u64,
+    pub births: u64,
+}
+
+impl Sizes {
+    pub fn new(config: &WorldConfig) -> Sizes {
+        let limits = &config.limits;
+        let capacity = u64::from(config.schema.world.capacity);
+        let columns = config.schema.attributes.len() as u64;
+        let commands = u64::from(limits.commands_per_tick);
+        let updates = u64::from(limits.updates_per_tick);
+        Sizes {
+            capacity,
+            columns,
+            kinds: config.schema.kinds.len() as u64,
+            clients: u64::from(limits.clients),
+            observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
+            visible_max: u64::from(config.schema.world.visible_max),
+            commands,
+            words: commands * WORDS_PER_COMMAND,
+            updates,
+            deliveries: limits.deliveries_per_tick,
+            rules: config.every.len() as u64,
+            rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
+            changes: updates.min(capacity * columns),
+            births: commands,
+        }
+    }
+
+    /// The most items of any scan.
+    fn scanned(&self) -> u64 {
+        let slots = self.capacity * self.rules.max(1);
+        slots.max(self.updates).max(self.commands).max(self.clients)
+    }
+
+    fn parts(&self) -> Vec<(&'static str, u64)> {
+        let bytes = |n: u64, each: usize| n * each as u64;
+        let u32s = |n: u64| n * 4;
+        let u64s = |n: u64| n * 8;
+        let two = |n: u64| n * 2;
+        let s = self;
+        vec![
+            ("bounds", u64s(s.kinds * s.columns)),
+            ("defaults", u32s(s.kinds * s.columns)),
+            ("kind columns", u64s(s.kinds)),
+            ("merge rules", u32s(s.columns)),
+            ("told", u32s(s.columns)),
+            ("rules", bytes(s.rules, size_of::<Rule>())),
+            ("rule words", u32s(s.rule_words)),
+            ("rows", u32s(s.capacity * s.columns)),
+            ("states", u32s(s.capacity)),
+            ("generations", u32s(s.capacity)),
+            ("slot kinds", u32s(s.capacity)),
+            ("observers", bytes(s.observers, size_of::<Observer>())),
+            ("known sets", u32s(two(s.clients * s.visible_max))),
+            ("known counts", u32s(two(s.clients))),
+            ("behind", s.clients),
+            ("index keys", u64s(two(s.capacity))),
+            ("index slots", u32s(two(s.capacity))),
+            ("index positions", u32s(3 * s.capacity)),
+            ("index length", 8),
+            ("changed", u32s(s.capacity)),
+            ("died", u32s(s.capacity)),
+            ("verdicts", u32s(s.commands)),
+            ("partial sums", u64s(s.scanned() / 256 + 1)),
+            ("update keys", u32s(two(s.updates))),
+            ("update values", u32s(two(s.updates))),
+            ("interval keys", u32s(s.updates)),
+            ("interval starts", u32s(s.updates)),
+            ("interval values", u64s(s.updates)),
+            ("interval changed", u32s(s.updates)),
+            ("free list", u32s(s.capacity)),
+            ("client counts", u64s(s.clients)),
+            ("commands", bytes(s.commands, size_of::<Command>())),
+            ("sort scratch", self.sort_scratch()),
+            (
+                "frame commands",
+                two(bytes(s.commands, size_of::<Command>())),
+            ),
+            ("frame words", u32s(two(s.words))),
+            (
+                "frame observers",
+                two(bytes(s.observers, size_of::<ObserverSet>())),
+            ),
+            ("frame forget", u32s(two(s.clients))),
+            ("frame release", u32s(two(s.capacity))),
+            ("counters", two(size_of::<Counters>() as u64)),
+            ("births", two(bytes(s.births, size_of::<Birth>()))),
+            ("birth rows", u32s(two(s.capacity * s.columns))),
+            ("deaths", u64s(two(s.capacity))),
+            ("change slots", u32s(two(s.changes))),
+            ("change offsets", u32s(two(s.changes + 1))),
+            ("change columns", two(2 * s.changes)),
+            ("change values", u32s(two(s.changes))),
+            ("delivery offsets", u32s(two(s.clients))),
+            ("deliveries", u32s(two(s.deliveries))),
+        ]
+    }
+
+    fn sort_scratch(&self) -> u64 {
+        sort_scratch_bytes(self.updates, TILE_U32, 4).max(sort_scratch_bytes(
+            self.capacity,
+            TILE_U64,
+            8,
+        ))
+    }
+}
+
+/// What a sort of `n` pairs needs for `passes` passes: bins, a counter and a
+/// look-back table for each.
+pub fn sort_scratch_bytes(n: u64, tile: u64, passes: u64) -> u64 {
+    passes * (256 + 64 + n.div_ceil(tile).max(1) * 256) * 4
+}
+
+/// Pairs in a sweep's tile, as the sort's policy sets them.
+pub const TILE_U32: u64 = 384 * 23;
+pub const TILE_U64: u64 = 384 * 15;
+/// A birth with a place has the most.
+const WORDS_PER_COMMAND: u64 = 5;
+const ALIGNMENT: u64 = 256;

@@ -1,0 +1,268 @@
+//! A frame on its way to the device: checked and made free of repetitions, in
+//! page-locked memory.
+
+use rayon::prelude::*;
+use shared::{CommandKind, WorldConfig};
+
+use super::device::{Device, DriverError, Pinned};
+use super::layout::{ObserverSet, Pointer, Tick};
+use super::plan::{Plan, Sizes};
+use crate::frame::{Command, Frame, Target};
+
+/// One of the two frames that may be on their way.
+pub struct Staging {
+    // Unlocked before the buffers are freed.
+    _locks: Vec<Pinned>,
+    commands: Vec<Command>,
+    words: Vec<i32>,
+    sets: Vec<ObserverSet>,
+    forget: Vec<u32>,
+    release: Vec<u32>,
+    /// By (client, index), client, slot: the last frame that named it.
+    seen_places: Vec<u32>,
+    seen_clients: Vec<u32>,
+    seen_slots: Vec<u32>,
+    frames: u32,
+    device: DeviceFrame,
+}
+
+/// Where the frame goes.
+#[derive(Clone, Copy)]
+struct DeviceFrame {
+    commands: Pointer,
+    words: Pointer,
+    sets: Pointer,
+    forget: Pointer,
+    release: Pointer,
+}
+
+/// What the host knows of a frame before the device has run it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameCounts {
+    /// All of the frame's commands, those beyond the limit included.
+    pub commands: u64,
+    pub ignored: u64,
+    /// At least as many commands as there will be, those due included.
+    pub commands_max: u64,
+    /// At least as many updates as there will be.
+    pub updates_max: u64,
+    pub births: bool,
+    pub deaths: bool,
+    /// One more than the highest client row named, or 0.
+    pub clients: u32,
+}
+
+impl Staging {
+    pub fn new(
+        config: &WorldConfig,
+        sizes: &Sizes,
+        plan: &Plan,
+        base: Pointer,
+        parity: u64,
+    ) -> Staging {
+        let at = |name: &str, bytes: u64| plan.place(base, name) + parity * bytes;
+        let commands = Vec::with_capacity(sizes.commands as usize);
+        let words = Vec::with_capacity(sizes.words as usize);
+        Staging {
+            _locks: vec![Pinned::lock(&commands), Pinned::lock(&words)],
+            commands,
+            words,
+            sets: vec![],
+            forget: vec![],
+            release: vec![],
+            seen_places: vec![0; sizes.observers as usize],
+            seen_clients: vec![0; sizes.clients as usize],
+            seen_slots: vec![0; config.schema.world.capacity as usize],
+            frames: 0,
+            device: DeviceFrame {
+                commands: at(
+                    "frame commands",
+                    sizes.commands * size_of::<Command>() as u64,
+                ),
+                words: at("frame words", sizes.words * 4),
+                sets: at(
+                    "frame observers",
+                    sizes.observers * size_of::<ObserverSet>() as u64,
+                ),
+                forget: at("frame forget", sizes.clients * 4),
+                release: at("frame release", sizes.capacity * 4),
+            },
+        }
+    }
+
+    /// Takes in a frame, starts its upload, and says what is known of it.
+    pub fn upload(
+        &mut self,
+        frame: &Frame,
+        config: &WorldConfig,
+        device: &Device,
+        tick: &mut Tick,
+    ) -> Result<FrameCounts, DriverError> {
+        self.frames += 1;
+        let mut counts = FrameCounts {
+            commands: frame.commands.len() as u64,
+            ..FrameCounts::default()
+        };
+        self.take_clients(frame, config, &mut counts);
+        self.take_commands(frame, config, &mut counts);
+        tick.frame_commands = self.commands.len() as u32;
+        tick.observer_sets = self.sets.len() as u32;
+        tick.forgets = self.forget.len() as u32;
+        tick.releases = self.release.len() as u32;
+        tick.frame = self.device.commands;
+        tick.words = self.device.words;
+        tick.sets = self.device.sets;
+        tick.forget = self.device.forget;
+        tick.release = self.device.release;
+        device.upload(self.device.commands, &self.commands)?;
+        device.upload(self.device.words, &self.words)?;
+        device.upload(self.device.sets, &self.sets)?;
+        device.upload(self.device.forget, &self.forget)?;
+        device.upload(self.device.release, &self.release)?;
+        Ok(counts)
+    }
+
+    /// Of several changes of one thing the last one counts; the device applies
+    /// them side by side, so only that one goes there.
+    fn take_clients(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
+        let limits = &config.limits;
+        self.sets.clear();
+        for change in frame.observers.iter().rev() {
+            if change.client.0 >= limits.clients || change.index >= limits.observers_per_client {
+                counts.ignored += 1;
+                continue;
+            }
+            counts.clients = counts.clients.max(change.client.0 + 1);
+            let place = change.client.0 * limits.observers_per_client + change.index;
+            if std::mem::replace(&mut self.seen_places[place as usize], self.frames) == self.frames
+            {
+                continue;
+            }
+            let observer = change.observer.map(|mut observer| {
+                observer.radius = observer.radius.clamp(0, config.schema.world.aoi.raw());
+                if let Target::Point(point) = &mut observer.target {
+                    for (axis, size) in point.iter_mut().zip(config.size_raw()) {
+                        *axis = (*axis).clamp(0, size - 1);
+                    }
+                }
+                observer
+            });
+            self.sets.push(ObserverSet {
+                place,
+                observer: super::device_observer(&observer),
+            });
+        }
+        self.forget.clear();
+        for client in &frame.forget {
+            match self.seen_clients.get_mut(client.index()) {
+                None => counts.ignored += 1,
+                Some(seen) if *seen == self.frames => {}
+                Some(seen) => {
+                    *seen = self.frames;
+                    self.forget.push(client.0);
+                }
+            }
+        }
+        self.release.clear();
+        for slot in &frame.release {
+            match self.seen_slots.get_mut(slot.index()) {
+                None => counts.ignored += 1,
+                // Free by the first, so the second finds nothing to release.
+                Some(seen) if *seen == self.frames => counts.ignored += 1,
+                Some(seen) => {
+                    *seen = self.frames;
+                    self.release.push(slot.0);
+                }
+            }
+        }
+    }
+
+    fn take_commands(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
+        let kept = frame
+            .commands
+            .len()
+            .min(config.limits.commands_per_tick as usize);
+        let kept = &frame.commands[..kept];
+        if frame.words.len() <= self.words.capacity() {
+            copy_to(&mut self.commands, kept);
+            copy_to(&mut self.words, &frame.words);
+        } else {
+            self.compact(frame, kept);
+        }
+        let dimensions = config.dimensions() as u64;
+        let each = |kind: u16| match CommandKind::from_id(kind) {
+            Some(CommandKind::Move | CommandKind::Roam) => dimensions,
+            Some(CommandKind::Strike | CommandKind::Heal | CommandKind::Pick) => 1,
+            Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
+            _ => 0,
+        };
+        let kinds = kept.par_iter().with_min_len(COPY_GRAIN).fold(
+            || [0u64; CommandKind::ALL.len()],
+            |mut kinds, command| {
+                if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
+                    *n += 1;
+                }
+                kinds
+            },
+        );
+        let kinds = kinds.reduce(
+            || [0; CommandKind::ALL.len()],
+            |a, b| std::array::from_fn(|i| a[i] + b[i]),
+        );
+        counts.births = kinds[usize::from(CommandKind::Spawn.id())] > 0;
+        counts.deaths = kinds[usize::from(CommandKind::Despawn.id())] > 0;
+        counts.commands_max = kept.len() as u64;
+        for (kind, &n) in kinds.iter().enumerate() {
+            counts.updates_max = counts
+                .updates_max
+                .saturating_add(n.saturating_mul(each(kind as u16)));
+        }
+        for rule in &config.every {
+            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
+            counts.commands_max += turns;
+            counts.updates_max = counts
+                .updates_max
+                .saturating_add(turns.saturating_mul(each(rule.command.id())));
+            counts.deaths |= rule.command == CommandKind::Despawn;
+        }
+        counts.commands_max = counts
+            .commands_max
+            .min(u64::from(config.limits.commands_per_tick));
+        counts.updates_max = counts
+            .updates_max
+            .min(u64::from(config.limits.updates_per_tick));
+    }
+
+    /// A frame with words that no command uses: only the others go along, and of
+    /// a command with too many, which is malformed, only as many as show that.
+    fn compact(&mut self, frame: &Frame, kept: &[Command]) {
+        self.commands.clear();
+        self.words.clear();
+        let each = self.words.capacity() / self.commands.capacity().max(1);
+        for command in kept {
+            let words = frame.words_of(command);
+            let some = words.len().min(each);
+            self.commands.push(Command {
+                word_start: self.words.len() as u32,
+                ..*command
+            });
+            self.words.extend_from_slice(&words[..some]);
+        }
+    }
+}
+
+/// Copies by as many threads as are worth it.
+fn copy_to<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
+    if from.len() < 4 * COPY_GRAIN {
+        to.clear();
+        to.extend_from_slice(from);
+        return;
+    }
+    to.resize(from.len(), from[0]);
+    to.par_chunks_mut(COPY_GRAIN)
+        .zip(from.par_chunks(COPY_GRAIN))
+        .for_each(|(to, from)| to.copy_from_slice(from));
+}
+
+/// Some 100 µs of copying.
+const COPY_GRAIN: usize = 32 * 1024;

@@ -1,0 +1,108 @@
+use shared::WorldConfig;
+
+use super::{SlotState, Snapshot};
+use crate::backend::RestoreError;
+use crate::frame::{Observer, Target};
+
+impl Snapshot {
+    /// Whether a world of this configuration can go on from here: everything has
+    /// its size, and every value is one that a tick could have left behind.
+    pub fn check(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        self.check_sizes(config)?;
+        self.check_slots(config)?;
+        for observer in self.observers.iter().flatten() {
+            check_observer(observer, config)?;
+        }
+        self.check_clients(config)
+    }
+
+    fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let capacity = config.schema.world.capacity as usize;
+        let clients = config.limits.clients as usize;
+        let values = capacity * config.schema.attributes.len();
+        let observers = clients * config.limits.observers_per_client as usize;
+        let sizes = [
+            ("slot states", capacity, self.states.len()),
+            ("generations", capacity, self.generations.len()),
+            ("kinds", capacity, self.kinds.len()),
+            ("values", values, self.rows.len()),
+            ("observers", observers, self.observers.len()),
+            ("clients", clients, self.known.len()),
+        ];
+        for (what, expected, found) in sizes {
+            if expected != found {
+                return Err(RestoreError::WrongSize {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_slots(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let schema = &config.schema;
+        let bounds: Vec<_> = (0..schema.kinds.len()).map(|k| schema.bounds(k)).collect();
+        let empty = vec![(0, 0); schema.attributes.len()];
+        for (slot, row) in self.rows.chunks_exact(empty.len()).enumerate() {
+            let kind = self.kinds[slot];
+            let bounds = match self.states[slot] {
+                SlotState::Live => bounds.get(usize::from(kind)),
+                SlotState::Free | SlotState::Resting => (kind == 0).then_some(&empty),
+            };
+            let Some(bounds) = bounds else {
+                return out_of_range("kinds", kind);
+            };
+            for (&value, &(min, max)) in row.iter().zip(bounds) {
+                if value < min || value > max {
+                    return out_of_range("values", value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_clients(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let world = &config.schema.world;
+        for known in &self.known {
+            if known.len() > world.visible_max as usize {
+                return out_of_range("number of known entities", known.len() as i64);
+            }
+            if !known.is_sorted_by(|a, b| a < b) {
+                return out_of_range("known entities' order", known.len() as i64);
+            }
+            if let Some(&slot) = known.last().filter(|&&slot| slot >= world.capacity) {
+                return out_of_range("known entities", slot);
+            }
+        }
+        if !self.behind.is_sorted_by(|a, b| a < b) {
+            return out_of_range("order of clients behind", self.behind.len() as i64);
+        }
+        if let Some(&client) = self.behind.last().filter(|&&c| c >= config.limits.clients) {
+            return out_of_range("clients behind", client);
+        }
+        Ok(())
+    }
+}
+
+fn check_observer(observer: &Observer, config: &WorldConfig) -> Result<(), RestoreError> {
+    if !(0..=config.schema.world.aoi.raw()).contains(&observer.radius) {
+        return out_of_range("observers' radii", observer.radius);
+    }
+    if let Target::Point(point) = observer.target {
+        for (position, size) in point.into_iter().zip(config.size_raw()) {
+            if !(0..size).contains(&position) {
+                return out_of_range("observers' points", position);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn out_of_range(what: &'static str, found: impl Into<i64>) -> Result<(), RestoreError> {
+    Err(RestoreError::OutOfRange {
+        what,
+        found: found.into(),
+    })
+}

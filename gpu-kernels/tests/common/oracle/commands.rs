@@ -1,0 +1,271 @@
+use std::collections::BTreeMap;
+
+use gpu_kernels::{Counts, Frame, SlotState};
+use shared::mix::Random;
+use shared::{AttributeType, EntityId};
+
+use super::Oracle;
+use super::interest::square_of_distance;
+
+pub const SPAWN: u16 = 0;
+pub const DESPAWN: u16 = 1;
+const MOVE: u16 = 2;
+const STRIKE: u16 = 3;
+const HEAL: u16 = 4;
+const BLAST: u16 = 5;
+const PICK: u16 = 6;
+const ROAM: u16 = 7;
+
+/// A command with its words.
+pub struct Request {
+    pub entity: EntityId,
+    pub kind: u16,
+    pub words: Vec<i32>,
+}
+
+/// Updates of one command: slot, column, value.
+type Emitted = Vec<(u32, usize, i32)>;
+
+impl Oracle {
+    /// The frame's commands, then those of world rules, as many as fit.
+    pub(super) fn requests(&self, frame: &Frame, counts: &mut Counts) -> Vec<Request> {
+        let mut requests = vec![];
+        for command in &frame.commands {
+            let start = command.word_start as usize;
+            requests.push(Request {
+                entity: command.entity,
+                kind: command.kind,
+                words: frame.words[start..start + usize::from(command.word_count)].to_vec(),
+            });
+        }
+        for rule in &self.config.every {
+            for entity in self.alive() {
+                let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
+                let kind = self.slots[entity.slot.index()].kind;
+                if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
+                    requests.push(Request {
+                        entity,
+                        kind: rule.command as u16,
+                        words: rule.words.clone(),
+                    });
+                }
+            }
+        }
+        counts.commands = requests.len() as u64;
+        requests.truncate(self.config.limits.commands_per_tick as usize);
+        counts.commands_dropped = counts.commands - requests.len() as u64;
+        requests
+    }
+
+    /// Leaves out the malformed and the stale.
+    pub(super) fn those_that_run(
+        &self,
+        requests: Vec<Request>,
+        counts: &mut Counts,
+    ) -> Vec<Request> {
+        let mut run = vec![];
+        for request in requests {
+            if !self.is_well_formed(&request) {
+                counts.malformed += 1;
+            } else if request.kind != SPAWN && !self.is_alive(request.entity) {
+                counts.stale += 1;
+            } else {
+                counts.applied += 1;
+                run.push(request);
+            }
+        }
+        run
+    }
+
+    fn is_well_formed(&self, request: &Request) -> bool {
+        let axes = self.config.schema.world.size.len();
+        let words = request.words.len();
+        let hp = self.hp().is_some();
+        match request.kind {
+            SPAWN => {
+                (words == 2 || words == 2 + axes)
+                    && request.words[0] >= 0
+                    && (request.words[0] as usize) < self.config.schema.kinds.len()
+            }
+            DESPAWN | ROAM => words == 0,
+            MOVE => words == axes,
+            BLAST => hp && words == axes,
+            STRIKE | HEAL => hp && words == 1,
+            PICK => self.owner().is_some() && words == 1,
+            _ => false,
+        }
+    }
+
+    /// What every command wants changed, in command order.
+    pub(super) fn updates(
+        &self,
+        requests: &[Request],
+        counts: &mut Counts,
+    ) -> BTreeMap<(u32, usize), Vec<i32>> {
+        let mut updates: BTreeMap<(u32, usize), Vec<i32>> = BTreeMap::new();
+        let mut full = false;
+        for request in requests {
+            let emitted = self.run(request);
+            let n = emitted.len() as u64;
+            full |= counts.updates + n > u64::from(self.config.limits.updates_per_tick);
+            if full {
+                counts.updates_dropped += n;
+                continue;
+            }
+            counts.updates += n;
+            for (slot, column, value) in emitted {
+                updates.entry((slot, column)).or_default().push(value);
+            }
+        }
+        updates
+    }
+
+    fn run(&self, request: &Request) -> Emitted {
+        match request.kind {
+            MOVE => self.step(request),
+            STRIKE => self.strike(request),
+            HEAL => self.heal(request),
+            BLAST => self.blast(request),
+            PICK => self.pick(request),
+            ROAM => self.roam(request),
+            _ => vec![],
+        }
+    }
+
+    fn step(&self, request: &Request) -> Emitted {
+        let speed = self.config.rules.move_speed_max.raw();
+        let mut emitted = vec![];
+        for (axis, &offset) in request.words.iter().enumerate() {
+            let step = if offset > speed {
+                speed
+            } else if offset < -speed {
+                -speed
+            } else {
+                offset
+            };
+            emitted.push((request.entity.slot.0, axis, step));
+        }
+        emitted
+    }
+
+    fn roam(&self, request: &Request) -> Emitted {
+        let step = self.config.rules.roam_step.raw();
+        let mut random = Random::new(self.config.seed, self.tick, request.entity);
+        (0..self.config.schema.world.size.len())
+            .map(|axis| (request.entity.slot.0, axis, random.around_zero(step)))
+            .collect()
+    }
+
+    fn strike(&self, request: &Request) -> Emitted {
+        let rules = &self.config.rules;
+        let own = request.entity.slot.0;
+        match self.who(request.words[0]) {
+            Some(slot)
+                if slot != own
+                    && self.near(own, slot, rules.strike_reach.raw())
+                    && self.has(slot, "hp") =>
+            {
+                vec![(slot, self.hp().unwrap(), -rules.strike_damage)]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn heal(&self, request: &Request) -> Emitted {
+        let rules = &self.config.rules;
+        match self.who(request.words[0]) {
+            Some(slot)
+                if self.near(request.entity.slot.0, slot, rules.heal_reach.raw())
+                    && self.has(slot, "hp") =>
+            {
+                vec![(slot, self.hp().unwrap(), rules.heal_amount)]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn blast(&self, request: &Request) -> Emitted {
+        let rules = &self.config.rules;
+        let own = request.entity.slot.0;
+        let mut center = [0; 3];
+        for (axis, &word) in request.words.iter().enumerate() {
+            center[axis] = word.min(self.size(axis) - 1).max(0);
+        }
+        if !within(self.position(own), center, rules.blast_reach.raw()) {
+            return vec![];
+        }
+        let mut emitted = vec![];
+        for other in self.alive() {
+            let slot = other.slot.0;
+            if slot != own
+                && self.has(slot, "hp")
+                && within(self.position(slot), center, rules.blast_radius.raw())
+            {
+                emitted.push((slot, self.hp().unwrap(), -rules.blast_damage));
+            }
+        }
+        emitted
+    }
+
+    fn pick(&self, request: &Request) -> Emitted {
+        let own = request.entity;
+        let reach = self.config.rules.pick_reach.raw();
+        let column = self.owner().unwrap();
+        let Some(item) = self.who(request.words[0]) else {
+            return vec![];
+        };
+        if !self.near(own.slot.0, item, reach) || !self.has(item, "owner") {
+            return vec![];
+        }
+        match self.who(self.slots[item as usize].row[column]) {
+            None => vec![(item, column, reference(own))],
+            Some(owner) if owner == own.slot.0 => vec![(item, column, -1)],
+            Some(_) => vec![],
+        }
+    }
+
+    /// The slot of the living entity that a word refers to.
+    fn who(&self, word: i32) -> Option<u32> {
+        self.alive()
+            .into_iter()
+            .find(|&entity| reference(entity) == word)
+            .map(|entity| entity.slot.0)
+    }
+
+    fn near(&self, a: u32, b: u32, reach: i32) -> bool {
+        within(self.position(a), self.position(b), reach)
+    }
+
+    fn hp(&self) -> Option<usize> {
+        self.column("hp", AttributeType::I32)
+    }
+
+    fn owner(&self) -> Option<usize> {
+        self.column("owner", AttributeType::Entity)
+    }
+
+    fn column(&self, name: &str, ty: AttributeType) -> Option<usize> {
+        let attributes = &self.config.schema.attributes;
+        attributes.iter().position(|a| a.name == name && a.ty == ty)
+    }
+
+    /// Whether the entity's kind has the attribute.
+    fn has(&self, slot: u32, attribute: &str) -> bool {
+        let slot = &self.slots[slot as usize];
+        assert_eq!(slot.state, SlotState::Live);
+        let schema = &self.config.schema;
+        schema.kinds[usize::from(slot.kind)]
+            .attributes
+            .iter()
+            .any(|a| schema.attributes[usize::from(a.column)].name == attribute)
+    }
+}
+
+/// 8 bits of generation, then 24 of slot.
+fn reference(entity: EntityId) -> i32 {
+    ((entity.generation % 256) * (1 << 24) + entity.slot.0) as i32
+}
+
+fn within(a: [i32; 3], b: [i32; 3], distance: i32) -> bool {
+    square_of_distance(a, b) <= u128::from(distance.unsigned_abs()).pow(2)
+}

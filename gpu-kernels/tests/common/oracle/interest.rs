@@ -1,0 +1,158 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpu_kernels::{Delivery, Target};
+use shared::InterestMode;
+
+use super::{Oracle, OracleOutput};
+
+/// Where one of a client's observers stands.
+struct Viewpoint {
+    center: [i32; 3],
+    radius: i32,
+    followed: Option<u32>,
+}
+
+impl Oracle {
+    /// Tells the clients, one after the other, as long as there is room.
+    pub(super) fn deliver(&mut self, told: &BTreeSet<u32>, out: &mut OracleOutput) {
+        let remembers = self.config.schema.world.visible_max > 0;
+        let room = self.config.limits.deliveries_per_tick;
+        let mut full = false;
+        for client in 0..self.config.limits.clients {
+            let visible = self.nearest(client);
+            let owed = match remembers {
+                true => self.difference(client, &visible, told),
+                false => self.changed_in_sight(client, told),
+            };
+            let n = owed.len() as u64;
+            full |= out.counts.deliveries + n > room;
+            if full {
+                out.counts.deliveries_dropped += n;
+                out.counts.clients_behind += u64::from(n > 0);
+            } else {
+                out.counts.deliveries += n;
+            }
+            if remembers {
+                if full && n > 0 {
+                    self.behind.insert(client);
+                } else {
+                    self.behind.remove(&client);
+                    self.known.insert(client, visible);
+                }
+            }
+            if !full && n > 0 {
+                out.deliveries.insert(client, owed);
+            }
+        }
+    }
+
+    /// The client's `visible_max` nearest by distance, then slot; whom an
+    /// observer follows comes first.
+    fn nearest(&self, client: u32) -> BTreeSet<u32> {
+        let mut ranks: BTreeMap<u32, (bool, u128)> = BTreeMap::new();
+        for viewpoint in self.viewpoints(client) {
+            for entity in self.alive() {
+                let slot = entity.slot.0;
+                if !self.perceives(&viewpoint, slot) {
+                    continue;
+                }
+                let distance = square_of_distance(viewpoint.center, self.position(slot));
+                let rank = (viewpoint.followed != Some(slot), distance);
+                let best = ranks.entry(slot).or_insert(rank);
+                *best = rank.min(*best);
+            }
+        }
+        let mut order: Vec<_> = ranks.into_iter().map(|(slot, rank)| (rank, slot)).collect();
+        order.sort();
+        let max = self.config.schema.world.visible_max as usize;
+        order.into_iter().take(max).map(|(_, slot)| slot).collect()
+    }
+
+    /// Enters, updates and leaves, ascending by slot.
+    fn difference(
+        &self,
+        client: u32,
+        visible: &BTreeSet<u32>,
+        told: &BTreeSet<u32>,
+    ) -> Vec<Delivery> {
+        let known = self.known_by(client);
+        let behind = self.behind.contains(&client);
+        let mut deliveries = vec![];
+        for &slot in known.union(visible) {
+            match (known.contains(&slot), visible.contains(&slot)) {
+                (false, _) => deliveries.push(Delivery::new(Delivery::ENTER, slot)),
+                (_, false) => deliveries.push(Delivery::new(Delivery::LEAVE, slot)),
+                _ if behind || told.contains(&slot) => {
+                    deliveries.push(Delivery::new(Delivery::UPDATE, slot));
+                }
+                _ => {}
+            }
+        }
+        deliveries
+    }
+
+    /// Who changed in sight: by observer, then bucket, then slot, each once.
+    fn changed_in_sight(&self, client: u32, told: &BTreeSet<u32>) -> Vec<Delivery> {
+        let mut seen = BTreeSet::new();
+        let mut deliveries = vec![];
+        for viewpoint in self.viewpoints(client) {
+            let mut fresh = vec![];
+            for &slot in told {
+                if self.perceives(&viewpoint, slot) && seen.insert(slot) {
+                    let [x, y, z] = self.bucket(self.position(slot));
+                    fresh.push((z, y, x, slot));
+                }
+            }
+            fresh.sort();
+            for (_, _, _, slot) in fresh {
+                deliveries.push(Delivery::new(Delivery::UPDATE, slot));
+            }
+        }
+        deliveries
+    }
+
+    fn viewpoints(&self, client: u32) -> Vec<Viewpoint> {
+        let mut viewpoints = vec![];
+        for (_, observer) in self.observers.range((client, 0)..=(client, u32::MAX)) {
+            let (center, followed) = match observer.target {
+                Target::Point(point) => (point, None),
+                Target::Entity(entity) if self.is_alive(entity) => {
+                    (self.position(entity.slot.0), Some(entity.slot.0))
+                }
+                Target::Entity(_) => continue,
+            };
+            viewpoints.push(Viewpoint {
+                center,
+                radius: observer.radius,
+                followed,
+            });
+        }
+        viewpoints
+    }
+
+    fn perceives(&self, viewpoint: &Viewpoint, slot: u32) -> bool {
+        let position = self.position(slot);
+        match self.config.interest {
+            InterestMode::Exact => {
+                let radius = u128::from(viewpoint.radius.unsigned_abs());
+                square_of_distance(position, viewpoint.center) <= radius * radius
+            }
+            InterestMode::Buckets => {
+                let (own, other) = (self.bucket(viewpoint.center), self.bucket(position));
+                (0..3).all(|axis| (own[axis] - other[axis]).abs() <= 1)
+            }
+        }
+    }
+
+    fn bucket(&self, position: [i32; 3]) -> [i32; 3] {
+        position.map(|p| p / self.config.schema.world.aoi.raw())
+    }
+}
+
+pub fn square_of_distance(a: [i32; 3], b: [i32; 3]) -> u128 {
+    let mut sum = 0;
+    for axis in 0..3 {
+        sum += u128::from(a[axis].abs_diff(b[axis])).pow(2);
+    }
+    sum
+}

@@ -1,0 +1,183 @@
+//! What the trait promises around the tick: starting, refusing, two in flight.
+
+mod common;
+
+use std::sync::Arc;
+
+use gpu_kernels::cpu::memory_plan;
+use gpu_kernels::{Command, Frame, Observer, ObserverChange, StartError, Target, TickError};
+use shared::{ClientRow, EntityId, Tick, WorldConfig};
+
+use common::agree::assert_agrees;
+use common::backends::{backends, starters};
+use common::oracle::Oracle;
+use common::scenario;
+
+#[test]
+fn a_frame_for_another_tick_is_refused() {
+    let config = WorldConfig::default();
+    for (label, mut backend) in backends(&config) {
+        backend.tick(&Frame::new(Tick(0))).unwrap();
+        let before = backend.snapshot().unwrap();
+        for found in [0, 2, u32::MAX] {
+            let refused = backend.submit(&Frame::new(Tick(found)));
+            let expected = TickError::WrongTick {
+                expected: Tick(1),
+                found: Tick(found),
+            };
+            assert_eq!(refused, Err(expected), "{label}");
+        }
+        assert_eq!(backend.snapshot().unwrap(), before, "{label}");
+        backend.tick(&Frame::new(Tick(1))).unwrap();
+    }
+}
+
+#[test]
+fn a_command_whose_words_are_not_in_the_frame_is_refused() {
+    let command = |word_start, word_count| Command {
+        entity: EntityId::NONE,
+        sequence: 0,
+        word_start,
+        kind: 0,
+        word_count,
+    };
+    for (label, mut backend) in backends(&WorldConfig::default()) {
+        let before = backend.snapshot().unwrap();
+        for (start, count) in [(1, 2), (3, 0), (0, 3), (u32::MAX, u16::MAX)] {
+            let mut frame = Frame::new(Tick(0));
+            frame.words = vec![0, 0];
+            frame.observers.push(at_the_origin(0));
+            frame.commands = vec![command(0, 2), command(start, count)];
+            let expected = TickError::WordsOutOfRange {
+                index: 1,
+                start: start as usize,
+                end: start as usize + usize::from(count),
+                words: 2,
+            };
+            assert_eq!(backend.submit(&frame), Err(expected), "{label}");
+        }
+        assert_eq!(backend.snapshot().unwrap(), before, "{label}");
+        let mut frame = Frame::new(Tick(0));
+        frame.words = vec![0, 0];
+        frame.commands = vec![command(0, 2), command(2, 0)];
+        let output = backend.tick(&frame).unwrap();
+        assert_eq!((output.counts.births, output.counts.malformed), (1, 1));
+    }
+}
+
+#[test]
+fn two_ticks_may_be_in_flight_and_be_collected_in_either_order() {
+    for newest_first in [false, true] {
+        let config = scenario::fight(60, 20).config;
+        for (label, mut backend) in backends(&config) {
+            let mut scenario = scenario::fight(60, 20);
+            let mut oracle = Oracle::new(&config);
+            for pair in 0..6 {
+                let mut expected = vec![];
+                let mut tickets = vec![];
+                for _ in 0..2 {
+                    let frame = scenario.frame();
+                    let output = oracle.tick(&frame);
+                    scenario.observe(&output.births, &output.deaths);
+                    expected.push(output);
+                    tickets.push(backend.submit(&frame).unwrap());
+                }
+                let third = backend.submit(&Frame::new(oracle.tick));
+                assert_eq!(third, Err(TickError::TooManyInFlight), "{label}");
+                let order = if newest_first { [1, 0] } else { [0, 1] };
+                for i in order {
+                    let output = backend.collect(tickets[i]).unwrap();
+                    let place = format!("{label}, pair {pair}, output {i}");
+                    assert_agrees(&config, &expected[i], &output, &place);
+                }
+                let again = backend.collect(tickets[0]).err();
+                let expected = TickError::NotInFlight(Tick(2 * pair));
+                assert_eq!(again, Some(expected), "{label}");
+                assert_eq!(backend.state_hash().unwrap(), oracle.hash(), "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_output_that_is_held_keeps_its_contents() {
+    let config = scenario::generations(60, 10).config;
+    for (label, mut backend) in backends(&config) {
+        let mut scenario = scenario::generations(60, 10);
+        let mut oracle = Oracle::new(&config);
+        let mut held = vec![];
+        for _ in 0..8 {
+            let frame = scenario.frame();
+            let expected = oracle.tick(&frame);
+            scenario.observe(&expected.births, &expected.deaths);
+            held.push((expected, Arc::clone(&backend.tick(&frame).unwrap())));
+        }
+        for (expected, output) in &held {
+            assert_agrees(&config, expected, output, &label);
+        }
+    }
+}
+
+#[test]
+fn a_world_that_does_not_fit_is_refused_with_what_it_needs() {
+    let config = WorldConfig::default();
+    for starter in starters() {
+        let Some(StartError::OutOfMemory { needed, available }) =
+            starter.start_within(&config, Some(1000)).err()
+        else {
+            panic!("{}: it starts in 1000 bytes", starter.label);
+        };
+        assert_eq!(available, 1000, "{}", starter.label);
+        assert!(needed > 1000, "{}", starter.label);
+        assert!(starter.start_within(&config, Some(needed - 1)).is_err());
+        assert!(starter.start_within(&config, Some(needed)).is_ok());
+    }
+}
+
+/// 125 million buckets, of which a thousand entities can fill a thousand.
+#[test]
+fn a_vast_world_costs_what_its_entities_cost() {
+    let vast = |capacity: u32| {
+        let text = format!(
+            "[world]\nsize = [5000.0, 5000.0, 5000.0]\naoi = 10.0\ncapacity = {capacity}\n\
+             [limits]\nclients = 50\n[[kind]]\nname = \"star\"\npopulation = {capacity}\n\
+             [[every]]\nkind = \"star\"\nticks = 1\ncommand = \"roam\"\n"
+        );
+        WorldConfig::parse(&text, "vast").unwrap()
+    };
+    let bytes = |config| memory_plan(config).iter().map(|&(_, n)| n).sum::<u64>();
+    let config = vast(1000);
+    assert!(bytes(&config) < 64 << 20, "{}", bytes(&config));
+    assert!(bytes(&vast(100_000)) < 110 * bytes(&config));
+    for (label, mut backend) in backends(&config) {
+        let mut oracle = Oracle::new(&config);
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&config);
+        for client in 0..50 {
+            frame.observers.push(ObserverChange {
+                client: ClientRow(client),
+                index: 0,
+                observer: Some(Observer {
+                    target: Target::Entity(EntityId::new(client, 1)),
+                    radius: i32::MAX,
+                }),
+            });
+        }
+        for tick in 0..3 {
+            let output = backend.tick(&frame).unwrap();
+            assert_agrees(&config, &oracle.tick(&frame), &output, &label);
+            frame.reset(Tick(tick + 1));
+        }
+    }
+}
+
+fn at_the_origin(client: u32) -> ObserverChange {
+    ObserverChange {
+        client: ClientRow(client),
+        index: 0,
+        observer: Some(Observer {
+            target: Target::Point([0; 3]),
+            radius: 1,
+        }),
+    }
+}

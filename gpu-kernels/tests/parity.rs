@@ -1,0 +1,400 @@
+//! Every backend against the oracle, tick by tick.
+
+mod common;
+
+use std::ops::Range;
+
+use gpu_kernels::{Counts, Delivery, Frame, Observer, ObserverChange, Target};
+use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
+
+use common::agree::Parity;
+use common::dice::{Dice, Seed};
+use common::oracle::OracleOutput;
+use common::scenario::{self, Scenario};
+use common::world::Play;
+
+/// `PARITY_SEED=7` runs one random world, `PARITY_SEEDS=20000` the first so many.
+fn seeds() -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    match number("PARITY_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("PARITY_SEEDS").unwrap_or(1000),
+    }
+}
+
+#[test]
+fn random_worlds_agree_with_the_oracle_after_every_tick() {
+    let mut reached = Reached::default();
+    for seed in seeds() {
+        let _seed = Seed(seed);
+        let mut dice = Dice::new(seed);
+        let play = Play::new(&mut dice);
+        let mut parity = Parity::new(&play.config);
+        for tick in 0..25 {
+            let frame = play.frame(&mut dice, &parity.oracle);
+            reached.add(&parity.tick(&frame));
+            if tick == 15 {
+                parity.restart(seed % 2 == 0);
+            }
+        }
+    }
+    if seeds().count() >= 1000 {
+        reached.assert_everything_happened_often();
+    }
+}
+
+/// What the random worlds came to: a comparison of idle worlds would show nothing.
+#[derive(Default)]
+struct Reached {
+    counts: [u64; 13],
+    deliveries: [u64; 3],
+}
+
+impl Reached {
+    fn add(&mut self, output: &OracleOutput) {
+        let Counts {
+            commands: _,
+            entities: _,
+            deliveries: _,
+            applied,
+            stale,
+            malformed,
+            commands_dropped,
+            updates,
+            updates_dropped,
+            changes,
+            births,
+            births_refused,
+            deaths,
+            deliveries_dropped,
+            clients_behind,
+            ignored,
+        } = output.counts;
+        let counts = [
+            applied,
+            stale,
+            malformed,
+            commands_dropped,
+            updates,
+            updates_dropped,
+            changes,
+            births,
+            births_refused,
+            deaths,
+            deliveries_dropped,
+            clients_behind,
+            ignored,
+        ];
+        for (sum, count) in self.counts.iter_mut().zip(counts) {
+            *sum += count;
+        }
+        for delivery in output.deliveries.values().flatten() {
+            self.deliveries[delivery.kind() as usize] += 1;
+        }
+    }
+
+    fn assert_everything_happened_often(&self) {
+        assert!(
+            self.counts
+                .iter()
+                .chain(&self.deliveries)
+                .all(|&n| n > 5000),
+            "{:?} {:?}",
+            self.counts,
+            self.deliveries
+        );
+    }
+}
+
+fn play(mut scenario: Scenario, ticks: u32) {
+    let mut parity = Parity::new(&scenario.config);
+    for _ in 0..ticks {
+        let output = parity.tick(&scenario.frame());
+        scenario.observe(&output.births, &output.deaths);
+    }
+}
+
+// Sizes at which the stages split their work among threads.
+
+#[test]
+fn a_large_plain_agrees() {
+    play(scenario::wander(20_000, 600), 4);
+}
+
+#[test]
+fn a_large_crowd_that_overflows_the_deliveries_agrees() {
+    play(scenario::crowd(9000, 300), 2);
+}
+
+#[test]
+fn a_large_fight_agrees() {
+    play(scenario::fight(9000, 600), 3);
+}
+
+#[test]
+fn a_large_space_agrees() {
+    play(scenario::space(10_000, 600), 4);
+}
+
+#[test]
+fn a_large_market_agrees() {
+    play(scenario::market(4000, 600), 3);
+}
+
+#[test]
+fn a_large_coming_and_going_agrees() {
+    play(scenario::generations(10_000, 600), 6);
+}
+
+#[test]
+fn a_hundred_thousand_updates_of_one_attribute_merge_by_every_rule() {
+    for rule in ["sum", "min", "max", "first", "last"] {
+        let config = world(&format!(
+            "[world]\ncapacity = 3\n[limits]\ncommands_per_tick = 200000\nupdates_per_tick = 200000\n\
+             [commands]\nstrike.damage = 2147483647\nheal.amount = 2147483647\n\
+             [[kind]]\nname = \"hot\"\nattributes = [{{ name = \"hp\", type = \"i32\", \
+             merge = \"{rule}\", default = 3, audience = \"state\" }}]\n"
+        ));
+        let mut parity = Parity::new(&config);
+        let mut frame = Frame::new(Tick(0));
+        for token in 0..3 {
+            frame.spawn_at(0, token, &[5, 5]);
+        }
+        parity.tick(&frame);
+        let target = EntityId::new(0, 1).reference().0;
+        let mut dice = Dice::new(1);
+        for tick in 1..4 {
+            frame.reset(Tick(tick));
+            for sequence in 0..100_000 {
+                let entity = EntityId::new(1 + dice.below(2) as u32, 1);
+                // More of one than of the other, so that the sum leaves 32 bits.
+                let kind = match dice.once_in(3) {
+                    true => CommandKind::Heal,
+                    false => CommandKind::Strike,
+                };
+                frame.push(entity, sequence, kind, &[target]);
+            }
+            let output = parity.tick(&frame);
+            assert_eq!(output.counts.updates, 100_000, "{rule}");
+        }
+    }
+}
+
+#[test]
+fn the_order_in_which_commands_arrive_does_not_matter() {
+    let mut hashes = vec![];
+    for seed in 0..3 {
+        let mut scenario = scenario::market(200, 20);
+        let mut parity = Parity::new(&scenario.config);
+        let mut dice = Dice::new(seed);
+        for tick in 0..8 {
+            let mut frame = scenario.frame();
+            // The first tick's births are alike, and so are answered as they stand.
+            if tick > 0 {
+                dice.shuffle(&mut frame.commands);
+                frame.order(scenario.config.seed);
+            }
+            let output = parity.tick(&frame);
+            scenario.observe(&output.births, &output.deaths);
+        }
+        hashes.push(parity.oracle.hash());
+    }
+    assert_eq!(hashes[0], hashes[1]);
+    assert_eq!(hashes[0], hashes[2]);
+}
+
+#[test]
+fn who_is_born_in_a_tick_cannot_die_in_it() {
+    let mut parity = Parity::new(&world("[world]\ncapacity = 3"));
+    let newborn = EntityId::new(0, 1);
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn(0, 7);
+    frame.push(newborn, 0, CommandKind::Despawn, &[]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.births[0].entity, Some(newborn));
+    assert_eq!(output.deaths, []);
+    assert_eq!((output.counts.stale, output.counts.entities), (1, 1));
+}
+
+#[test]
+fn a_slot_rests_from_death_to_release() {
+    let mut parity = Parity::new(&world("[world]\ncapacity = 2"));
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn(0, 1);
+    frame.spawn(0, 2);
+    frame.spawn(0, 3);
+    let output = parity.tick(&frame);
+    assert_eq!(output.births[2].entity, None);
+    assert_eq!(output.counts.births_refused, 1);
+
+    frame.reset(Tick(1));
+    frame.push(EntityId::new(0, 1), 0, CommandKind::Despawn, &[]);
+    frame.push(EntityId::new(0, 1), 1, CommandKind::Despawn, &[]);
+    frame.spawn(0, 4);
+    let output = parity.tick(&frame);
+    assert_eq!(output.deaths, [EntityId::new(0, 1)]);
+    assert_eq!(output.births[0].entity, None);
+
+    frame.reset(Tick(2));
+    frame.spawn(0, 5);
+    let output = parity.tick(&frame);
+    assert_eq!(output.births[0].entity, None);
+
+    frame.reset(Tick(3));
+    frame.release.extend([Slot(0), Slot(0), Slot(1), Slot(9)]);
+    frame.spawn(0, 6);
+    let output = parity.tick(&frame);
+    assert_eq!(output.births[0].entity, Some(EntityId::new(0, 2)));
+    assert_eq!(output.counts.ignored, 3);
+}
+
+#[test]
+fn one_who_stands_exactly_at_the_radius_is_seen_and_one_step_farther_is_not() {
+    let mut parity = Parity::new(&world(
+        "[world]\nsize = [100.0, 100.0, 100.0]\naoi = 9.0\ncapacity = 4\n[limits]\nclients = 1",
+    ));
+    let unit = 4096;
+    let mut frame = Frame::new(Tick(0));
+    let center = [50 * unit; 3];
+    // 1² + 4² + 8² = 9².
+    frame.spawn_at(0, 0, &[51 * unit, 54 * unit, 58 * unit]);
+    frame.spawn_at(0, 1, &[51 * unit, 54 * unit, 58 * unit + 1]);
+    frame.spawn_at(0, 2, &[41 * unit, 50 * unit, 50 * unit]);
+    frame.spawn_at(0, 3, &[41 * unit - 1, 50 * unit, 50 * unit]);
+    frame
+        .observers
+        .push(watch(0, 0, Target::Point(center), i32::MAX));
+    let output = parity.tick(&frame);
+    let enter = |slot| Delivery::new(Delivery::ENTER, slot);
+    assert_eq!(output.deliveries[&0], [enter(0), enter(2)]);
+}
+
+#[test]
+fn whom_an_observer_follows_comes_before_those_on_the_same_spot() {
+    let mut parity = Parity::new(&world("[world]\nvisible_max = 2\ncapacity = 9"));
+    let mut frame = Frame::new(Tick(0));
+    for token in 0..9 {
+        frame.spawn_at(0, token, &[77, 77]);
+    }
+    let followed = Target::Entity(EntityId::new(6, 1));
+    frame.observers.push(watch(3, 0, followed, 0));
+    let output = parity.tick(&frame);
+    let enter = |slot| Delivery::new(Delivery::ENTER, slot);
+    assert_eq!(output.deliveries[&3], [enter(0), enter(6)]);
+}
+
+#[test]
+fn clients_that_find_no_room_are_told_as_soon_as_there_is_some() {
+    let mut parity = Parity::new(&world(
+        "[world]\ncapacity = 4\n[limits]\nclients = 3\ndeliveries_per_tick = 9",
+    ));
+    let mut frame = Frame::new(Tick(0));
+    for token in 0..4 {
+        frame.spawn_at(0, token, &[100, 100]);
+    }
+    for client in 0..3 {
+        frame
+            .observers
+            .push(watch(client, 0, Target::Point([100, 100, 0]), 50));
+    }
+    let output = parity.tick(&frame);
+    assert_eq!(output.deliveries.keys().collect::<Vec<_>>(), [&0, &1]);
+    assert_eq!(output.counts.deliveries_dropped, 4);
+    assert_eq!(output.counts.clients_behind, 1);
+
+    let output = parity.tick(&Frame::new(Tick(1)));
+    assert_eq!(output.deliveries.keys().collect::<Vec<_>>(), [&2]);
+    assert_eq!(output.counts.clients_behind, 0);
+
+    // Once behind with something known, everything known is sent again.
+    let mut tick = |n: u32, movers: Range<u32>| {
+        let mut frame = Frame::new(Tick(n));
+        for slot in movers {
+            frame.push(EntityId::new(slot, 1), 0, CommandKind::Move, &[1, 1]);
+        }
+        parity.tick(&frame)
+    };
+    assert_eq!(tick(2, 0..4).counts.clients_behind, 1);
+    let output = tick(3, 0..1);
+    let update = |slot| Delivery::new(Delivery::UPDATE, slot);
+    assert_eq!(output.deliveries[&0], [update(0)]);
+    assert_eq!(output.deliveries[&2], [0, 1, 2, 3].map(update));
+}
+
+#[test]
+fn words_may_be_any_number() {
+    let config = world(
+        "[world]\nsize = [262143.0, 262143.0, 262143.0]\naoi = 262143.0\ncapacity = 20\n\
+         [commands]\nmove.speed_max = 262143.0\nblast.reach = 262143.0\nblast.radius = 262143.0\n\
+         strike.reach = 262143.0\nheal.reach = 262143.0\n",
+    );
+    let extremes = [i32::MIN, i32::MIN + 1, -1, 0, 1, i32::MAX - 1, i32::MAX];
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    for (i, &word) in extremes.iter().enumerate() {
+        frame.spawn_at(0, i as u32, &[word, i32::MIN, i32::MAX]);
+        let target = Target::Point([word, i32::MAX, i32::MIN]);
+        frame.observers.push(watch(i as u32, 0, target, word));
+    }
+    parity.tick(&frame);
+    for (tick, &a) in (1..).zip(&extremes) {
+        frame.reset(Tick(tick));
+        for (i, &b) in extremes.iter().enumerate() {
+            let entity = EntityId::new(i as u32, 1);
+            frame.push(entity, 0, CommandKind::Move, &[a, b, a]);
+            frame.push(entity, 1, CommandKind::Blast, &[b, a, b]);
+            frame.push(entity, 2, CommandKind::Strike, &[a]);
+            frame.push(entity, 3, CommandKind::Heal, &[EntityRef::NONE.0]);
+        }
+        assert_eq!(parity.tick(&frame).counts.applied, 28);
+    }
+}
+
+#[test]
+fn a_blast_across_a_world_of_countless_buckets_ends() {
+    let mut parity = Parity::new(&world(
+        "[world]\nsize = [262143.0, 262143.0, 262143.0]\naoi = 1.0\ncapacity = 50\n\
+         [commands]\nblast = { reach = 262143.0, radius = 262143.0 }\n\
+         [[kind]]\nname = \"a\"\npopulation = 50\nattributes = [{ name = \"hp\", type = \"i32\", \
+         merge = \"last\", default = 9, audience = \"state\" }]\n",
+    ));
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&parity.oracle.config);
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    for slot in 0..50 {
+        let center = [1 << 29; 3];
+        frame.push(EntityId::new(slot, 1), 0, CommandKind::Blast, &center);
+    }
+    let output = parity.tick(&frame);
+    assert!(output.counts.updates > 50);
+}
+
+#[test]
+fn after_the_last_tick_number_comes_the_first() {
+    let mut scenario = scenario::generations(60, 10);
+    let mut parity = Parity::new(&scenario.config);
+    let output = parity.tick(&scenario.frame());
+    scenario.observe(&output.births, &output.deaths);
+    parity.oracle.tick = Tick(u32::MAX - 2);
+    parity.restore_from_oracle();
+    for _ in 0..6 {
+        let mut frame = scenario.frame();
+        frame.tick = parity.oracle.tick;
+        let output = parity.tick(&frame);
+        scenario.observe(&output.births, &output.deaths);
+    }
+    assert_eq!(parity.oracle.tick, Tick(3));
+}
+
+fn world(text: &str) -> WorldConfig {
+    WorldConfig::parse(text, "test").expect("the world file is valid")
+}
+
+fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {
+    ObserverChange {
+        client: ClientRow(client),
+        index,
+        observer: Some(Observer { target, radius }),
+    }
+}

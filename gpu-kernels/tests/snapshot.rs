@@ -1,0 +1,323 @@
+//! What a snapshot promises: the world goes on from it as it did before, it is
+//! refused where it can't, and the hash sees everything in it.
+
+mod common;
+
+use std::sync::Arc;
+
+use gpu_kernels::{
+    Backend, Frame, Observer, RestoreError, SlotState, Snapshot, StateHash, Target, TickOutput,
+};
+use shared::{EntityId, Tick, WorldConfig};
+
+use common::agree::assert_same;
+use common::backends::{backends, starters};
+use common::scenario::{self, Scenario};
+
+#[test]
+fn a_restored_world_goes_on_as_it_did_before() {
+    for starter in starters() {
+        for mut scenario in [
+            scenario::generations(120, 30),
+            scenario::fight(80, 20),
+            scenario::crowd(100, 10),
+        ] {
+            let mut backend = starter.start(&scenario.config);
+            play(&mut *backend, &mut scenario, 20);
+            let snapshot = backend.snapshot().unwrap();
+            let (frames, outputs) = play(&mut *backend, &mut scenario, 20);
+
+            backend.restore(&snapshot).unwrap();
+            replay(&mut *backend, &frames, &outputs, &starter.label);
+            let mut fresh = starter.start(&scenario.config);
+            fresh.restore(&snapshot).unwrap();
+            assert_eq!(fresh.snapshot().unwrap(), snapshot);
+            replay(&mut *fresh, &frames, &outputs, &starter.label);
+        }
+    }
+}
+
+fn play(
+    backend: &mut dyn Backend,
+    scenario: &mut Scenario,
+    ticks: u32,
+) -> (Vec<Frame>, Vec<Arc<TickOutput>>) {
+    let mut frames = vec![];
+    let mut outputs = vec![];
+    for _ in 0..ticks {
+        let frame = scenario.frame();
+        let output = backend.tick(&frame).unwrap();
+        scenario.observe(&output.births, &output.deaths);
+        frames.push(frame);
+        outputs.push(output);
+    }
+    (frames, outputs)
+}
+
+fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput>], label: &str) {
+    for (frame, before) in frames.iter().zip(outputs) {
+        let again = backend.tick(frame).unwrap();
+        assert_same(before, &again, &format!("{label}, tick {}", frame.tick));
+    }
+}
+
+type Change = fn(&mut Snapshot);
+
+#[test]
+fn the_hash_sees_every_ingredient_of_the_state() {
+    let (config, base) = rich_state();
+    let changes: [(&str, Change); 24] = [
+        ("tick", |s| s.tick = Tick(s.tick.0 + 1)),
+        ("slots", |s| s.generations[LIVE] += 1),
+        ("slots", |s| s.generations[RESTING] += 1),
+        ("slots", |s| s.generations[RELEASED] += 1),
+        ("slots", |s| s.generations[NEVER_FILLED] += 1),
+        ("slots", |s| s.kinds[LIVE] = 1),
+        ("slots", |s| s.states[RESTING] = SlotState::Free),
+        ("slots", |s| s.states[RELEASED] = SlotState::Resting),
+        ("slots", |s| s.states[NEVER_FILLED] = SlotState::Resting),
+        ("attribute x", |s| s.rows[LIVE * COLUMNS] ^= 1),
+        ("attribute y", |s| s.rows[LIVE * COLUMNS + 1] ^= 1),
+        ("attribute hp", |s| s.rows[LIVE * COLUMNS + 2] ^= 1),
+        ("attribute owner", |s| s.rows[LIVE * COLUMNS + 3] ^= 1),
+        ("observers", |s| follower(s).radius -= 1),
+        ("observers", |s| {
+            follower(s).target = Target::Entity(EntityId::new(0, 2));
+        }),
+        ("observers", |s| {
+            follower(s).target = Target::Entity(EntityId::new(1, 1));
+        }),
+        ("observers", |s| {
+            follower(s).target = Target::Point([0, 1, 0]);
+        }),
+        ("observers", |s| point(s)[0] ^= 1),
+        ("observers", |s| point(s)[1] ^= 1),
+        ("observers", |s| s.observers[FOLLOWER] = None),
+        // The same observers, the other way round.
+        ("observers", |s| s.observers.swap(FOLLOWER, FIXED)),
+        ("known", |s| {
+            s.known[0].pop();
+        }),
+        // The same sets, of other clients.
+        ("known", |s| s.known.swap(0, 1)),
+        ("known", |s| s.behind.clear()),
+    ];
+    let names = StateHash::part_names(&config.schema);
+    for (label, mut backend) in backends(&config) {
+        backend.restore(&base).unwrap();
+        let before = backend.state_hash().unwrap();
+        assert_eq!(before.parts.len(), names.len(), "{label}");
+        let mut seen = vec![before.combined()];
+        for (i, (part, change)) in changes.iter().enumerate() {
+            let mut changed = base.clone();
+            change(&mut changed);
+            backend.restore(&changed).unwrap();
+            assert_eq!(backend.snapshot().unwrap(), changed, "{label}, change {i}");
+            let after = backend.state_hash().unwrap();
+            let moved: Vec<_> = (0..names.len())
+                .filter(|&part| after.parts[part] != before.parts[part])
+                .map(|part| names[part].as_str())
+                .collect();
+            assert_eq!(moved, [*part], "{label}, change {i}");
+            assert!(!seen.contains(&after.combined()), "{label}, change {i}");
+            seen.push(after.combined());
+            let output = backend.tick(&Frame::new(changed.tick)).unwrap();
+            let afresh = backend.state_hash().unwrap();
+            assert_eq!(output.hash, afresh, "{label}, the tick after change {i}");
+        }
+    }
+}
+
+#[test]
+fn births_and_deaths_move_every_columns_part() {
+    let (config, base) = rich_state();
+    for (label, mut backend) in backends(&config) {
+        backend.restore(&base).unwrap();
+        let before = backend.state_hash().unwrap();
+        let mut changed = base.clone();
+        changed.states[LIVE] = SlotState::Free;
+        changed.rows[LIVE * COLUMNS..][..COLUMNS].fill(0);
+        backend.restore(&changed).unwrap();
+        let after = backend.state_hash().unwrap();
+        for part in 4..before.parts.len() {
+            assert_ne!(
+                before.parts[part], after.parts[part],
+                "{label}, part {part}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_no_tick_could_have_left_is_refused() {
+    let wrong_size = |what, expected, found| RestoreError::WrongSize {
+        what,
+        expected,
+        found,
+    };
+    let out_of_range = |what, found| RestoreError::OutOfRange { what, found };
+    let cases: [(Change, RestoreError); 21] = [
+        (
+            |s| s.states.truncate(3),
+            wrong_size("slot states", CAPACITY, 3),
+        ),
+        (
+            |s| s.generations.clear(),
+            wrong_size("generations", CAPACITY, 0),
+        ),
+        (
+            |s| s.kinds.push(0),
+            wrong_size("kinds", CAPACITY, CAPACITY + 1),
+        ),
+        (
+            |s| s.rows.truncate(1),
+            wrong_size("values", CAPACITY * COLUMNS, 1),
+        ),
+        (|s| s.observers.truncate(2), wrong_size("observers", 6, 2)),
+        (|s| s.known.push(vec![]), wrong_size("clients", 3, 4)),
+        (|s| s.kinds[LIVE] = 2, out_of_range("kinds", 2)),
+        (|s| s.kinds[RESTING] = 1, out_of_range("kinds", 1)),
+        (|s| s.rows[LIVE * COLUMNS] = -1, out_of_range("values", -1)),
+        (
+            |s| s.rows[LIVE * COLUMNS + 1] = SIDE,
+            out_of_range("values", i64::from(SIDE)),
+        ),
+        (
+            |s| s.rows[LIVE * COLUMNS + 2] = 101,
+            out_of_range("values", 101),
+        ),
+        (
+            |s| s.rows[RESTING * COLUMNS + 3] = 5,
+            out_of_range("values", 5),
+        ),
+        (
+            |s| follower(s).radius = -1,
+            out_of_range("observers' radii", -1),
+        ),
+        (
+            |s| follower(s).radius = i32::MAX,
+            out_of_range("observers' radii", i64::from(i32::MAX)),
+        ),
+        (
+            |s| point(s)[0] = i32::MIN,
+            out_of_range("observers' points", i64::from(i32::MIN)),
+        ),
+        (|s| point(s)[2] = 1, out_of_range("observers' points", 1)),
+        (
+            |s| s.known[2] = (0..9).collect(),
+            out_of_range("number of known entities", 9),
+        ),
+        (
+            |s| s.known[2] = vec![1, 1],
+            out_of_range("known entities' order", 2),
+        ),
+        (
+            |s| s.known[2] = vec![1, CAPACITY as u32],
+            out_of_range("known entities", CAPACITY as i64),
+        ),
+        (
+            |s| s.behind = vec![1, 1],
+            out_of_range("order of clients behind", 2),
+        ),
+        (|s| s.behind = vec![3], out_of_range("clients behind", 3)),
+    ];
+    let (config, base) = rich_state();
+    for (label, mut backend) in backends(&config) {
+        backend.restore(&base).unwrap();
+        for (change, expected) in &cases {
+            let mut bad = base.clone();
+            change(&mut bad);
+            assert_eq!(backend.restore(&bad).as_ref(), Err(expected), "{label}");
+            assert_eq!(backend.snapshot().unwrap(), base, "{label}: {expected}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_restored_while_a_tick_is_in_flight() {
+    let (config, base) = rich_state();
+    for (label, mut backend) in backends(&config) {
+        let ticket = backend.submit(&Frame::new(Tick(0))).unwrap();
+        assert_eq!(
+            backend.restore(&base),
+            Err(RestoreError::InFlight),
+            "{label}"
+        );
+        backend.collect(ticket).unwrap();
+        assert_eq!(backend.restore(&base), Ok(()), "{label}");
+    }
+}
+
+const CAPACITY: usize = 12;
+const COLUMNS: usize = 4;
+/// The world's side in raw units.
+const SIDE: i32 = 100 * 4096;
+// Slots of the rich state.
+const LIVE: usize = 0;
+const RESTING: usize = 4;
+const RELEASED: usize = 5;
+const NEVER_FILLED: usize = 11;
+// Observers of the rich state.
+const FOLLOWER: usize = 0;
+const FIXED: usize = 3;
+
+fn follower(snapshot: &mut Snapshot) -> &mut Observer {
+    snapshot.observers[FOLLOWER].as_mut().unwrap()
+}
+
+fn point(snapshot: &mut Snapshot) -> &mut [i32; 3] {
+    match &mut snapshot.observers[FIXED].as_mut().unwrap().target {
+        Target::Point(point) => point,
+        Target::Entity(_) => unreachable!(),
+    }
+}
+
+/// A state with something of everything.
+fn rich_state() -> (WorldConfig, Snapshot) {
+    let attributes = "[{ name = \"hp\", type = \"i32\", min = 0, max = 100, default = 50, \
+                      audience = \"state\" }, \
+                      { name = \"owner\", type = \"entity\", audience = \"hidden\" }]";
+    let config = WorldConfig::parse(
+        &format!(
+            "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
+             visible_max = 8\n[limits]\nclients = 3\nobservers_per_client = 2\n\
+             [[kind]]\nname = \"a\"\nattributes = {attributes}\n\
+             [[kind]]\nname = \"b\"\nattributes = {attributes}\n"
+        ),
+        "rich",
+    )
+    .unwrap();
+    let empty = |n| vec![0; n];
+    let mut snapshot = Snapshot {
+        tick: Tick(40),
+        states: vec![SlotState::Free; CAPACITY],
+        generations: empty(CAPACITY),
+        kinds: vec![0; CAPACITY],
+        rows: vec![0; CAPACITY * COLUMNS],
+        observers: vec![None; 6],
+        known: vec![vec![0, 2], vec![3, RESTING as u32], vec![]],
+        behind: vec![1],
+    };
+    for slot in 0..4 {
+        snapshot.states[slot] = SlotState::Live;
+        snapshot.generations[slot] = 1 + slot as u32;
+        snapshot.rows[slot * COLUMNS..][..COLUMNS].copy_from_slice(&[
+            slot as i32 * 4096,
+            7,
+            50,
+            -1,
+        ]);
+    }
+    snapshot.states[RESTING] = SlotState::Resting;
+    snapshot.generations[RESTING] = 1;
+    snapshot.generations[RELEASED] = 3;
+    snapshot.observers[FOLLOWER] = Some(Observer {
+        target: Target::Entity(EntityId::new(0, 1)),
+        radius: 4096,
+    });
+    snapshot.observers[FIXED] = Some(Observer {
+        target: Target::Point([9, 8, 0]),
+        radius: 0,
+    });
+    (config, snapshot)
+}
