@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::demo::{self, DemoOptions};
 use crate::server::{BackendChoice, Server, ServerOptions};
-use crate::{doctor, machine, replay};
+use crate::{doctor, machine, parity, replay};
 
 /// A game server for one large shared world.
 #[derive(Debug, Parser)]
@@ -33,7 +33,7 @@ enum Command {
     /// Run a recording and compare each tick's state hash
     Replay(ReplayArguments),
     /// Say what this machine offers, and what to change
-    Doctor,
+    Doctor(DoctorArguments),
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +105,25 @@ struct ServeArguments {
 }
 
 #[derive(Debug, Args)]
+struct DoctorArguments {
+    /// A world file: say what memory it needs on each backend
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Run random worlds on the processor and the GPU, and compare every tick
+    #[arg(long)]
+    parity: bool,
+    /// Random worlds to compare
+    #[arg(long, default_value_t = 12, requires = "parity")]
+    worlds: u32,
+    /// Ticks of each
+    #[arg(long, default_value_t = 60, requires = "parity")]
+    ticks: u32,
+    /// Makes other worlds
+    #[arg(long, default_value_t = 1, requires = "parity")]
+    seed: u64,
+}
+
+#[derive(Debug, Args)]
 struct ReplayArguments {
     /// A recording made with `myriad serve --record`
     file: PathBuf,
@@ -127,7 +146,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Demo(arguments) => run_demo(arguments),
         Command::Serve(arguments) => serve(arguments).map(|()| true),
         Command::Replay(arguments) => run_replay(&arguments),
-        Command::Doctor => Ok(doctor::print(&doctor::examine())),
+        Command::Doctor(arguments) => examine(&arguments),
     }
 }
 
@@ -221,6 +240,24 @@ fn run_replay(arguments: &ReplayArguments) -> Result<bool> {
         println!("the recording breaks off there: {reason}");
     }
     Ok(true)
+}
+
+fn examine(arguments: &DoctorArguments) -> Result<bool> {
+    if arguments.parity {
+        let DoctorArguments {
+            worlds,
+            ticks,
+            seed,
+            ..
+        } = *arguments;
+        println!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
+        return Ok(true);
+    }
+    if let Some(path) = &arguments.world {
+        doctor::print_plans(&WorldConfig::load(path)?);
+        return Ok(true);
+    }
+    Ok(doctor::print(&doctor::examine()))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

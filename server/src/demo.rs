@@ -34,7 +34,7 @@ pub struct DemoOptions {
 pub struct DemoReport {
     #[serde(flatten)]
     pub swarm: SwarmReport,
-    pub backend: &'static str,
+    pub backend: String,
     pub tick_hz: u32,
     pub ticks: u64,
     pub ticks_late: u64,
@@ -101,7 +101,7 @@ pub fn demo(options: &DemoOptions) -> Result<(DemoReport, Vec<String>)> {
     let report = swarm.finish()?;
     progress.end();
     let sessions_lost = server.stats().figures().sessions_lost;
-    let backend = server.backend();
+    let backend = server.backend().to_owned();
     server.stop()?;
     let report = DemoReport {
         backend,

@@ -22,8 +22,9 @@ pub struct Directory {
     rows: Vec<Row>,
     free: BinaryHeap<Reverse<u32>>,
     tickets: HashMap<Ticket, ClientRow>,
-    /// Lost rows with the tick at which their wait ends, in that order.
-    deadlines: VecDeque<(Tick, ClientRow, Ticket)>,
+    /// Lost rows with the tick at which their wait ends, in that order; among them
+    /// some that came back since.
+    deadlines: VecDeque<(Tick, ClientRow)>,
     /// Observers to set in the next frame.
     observers: Vec<(ClientRow, EntityId)>,
     resting: VecDeque<Resting>,
@@ -36,8 +37,8 @@ enum Row {
     /// Waits for its birth. The session may be gone by then.
     Joining(Option<Place>, Ticket),
     Live(Place, EntityId, Ticket),
-    /// The connection was lost; the entity waits.
-    Lost(EntityId, Ticket),
+    /// The connection was lost; the entity waits until a tick.
+    Lost(EntityId, Ticket, Tick),
 }
 
 /// A slot whose entity died.
@@ -70,7 +71,7 @@ impl Directory {
         let place = (shard, join.session);
         if let Some(&client) = join.resume.and_then(|t| self.tickets.get(&t)) {
             match self.rows[client.index()] {
-                Row::Lost(entity, ticket) => return self.resume(client, place, entity, ticket),
+                Row::Lost(entity, ticket, _) => return self.resume(client, place, entity, ticket),
                 Row::Live(old, entity, ticket) => {
                     self.close(old, Close::Resumed, "the session goes on elsewhere");
                     frame.forget.push(client);
@@ -101,13 +102,14 @@ impl Directory {
     pub fn leave(&mut self, shard: usize, leave: &Leave, frame: &mut Frame) {
         let place = (shard, leave.session);
         let Some(client) = leave.client else {
-            // It left before it heard of its row, which may or may not be born by now.
+            // It left before it heard of its row, which may or may not be born by now,
+            // or may be an older one's that it was about to go on with.
             let mine = |row: &Row| match row {
                 Row::Joining(Some(p), _) | Row::Live(p, ..) => *p == place,
                 _ => false,
             };
             if let Some(i) = self.rows.iter().position(mine) {
-                self.leave_row(ClientRow(i as u32), place, true, frame);
+                self.leave_row(ClientRow(i as u32), place, leave.is_final, frame);
             }
             return;
         };
@@ -130,9 +132,9 @@ impl Directory {
                 if is_final || self.resume_ticks == 0 {
                     self.end(client, entity, ticket, frame);
                 } else {
-                    self.rows[client.index()] = Row::Lost(entity, ticket);
                     let deadline = Tick(frame.tick.0.saturating_add(self.resume_ticks));
-                    self.deadlines.push_back((deadline, client, ticket));
+                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                    self.deadlines.push_back((deadline, client));
                 }
             }
             // Its row went on with another connection.
@@ -144,13 +146,16 @@ impl Directory {
     /// releases the slots of which every client knows. `taken_in` is the tick up
     /// to which all clients have read their streams.
     pub fn prepare(&mut self, frame: &mut Frame, taken_in: Tick) {
-        while let Some(&(deadline, client, ticket)) = self.deadlines.front() {
+        while let Some(&(deadline, client)) = self.deadlines.front() {
             if deadline > frame.tick {
                 break;
             }
             self.deadlines.pop_front();
             match self.rows[client.index()] {
-                Row::Lost(entity, t) if t == ticket => self.end(client, entity, ticket, frame),
+                // Who was lost again since then has a later deadline.
+                Row::Lost(entity, ticket, own) if own == deadline => {
+                    self.end(client, entity, ticket, frame);
+                }
                 _ => {}
             }
         }
@@ -188,8 +193,8 @@ impl Directory {
                 }
                 (Some(entity), None) => {
                     // Nobody waits for it: the deadline is now.
-                    self.rows[client.index()] = Row::Lost(entity, ticket);
-                    self.deadlines.push_front((output.tick, client, ticket));
+                    self.rows[client.index()] = Row::Lost(entity, ticket, output.tick);
+                    self.deadlines.push_front((output.tick, client));
                 }
                 (None, place) => {
                     self.rows[client.index()] = Row::Free;
@@ -348,6 +353,41 @@ mod tests {
         assert_eq!(world.directory.live(), 0);
         world.join(2, Some([1; 16]));
         assert!(!entity_of(&world.tick(0)[0]).1);
+    }
+
+    #[test]
+    fn who_is_lost_again_is_waited_for_in_full_again() {
+        let mut world = World::new("resume_seconds = 1");
+        world.join(1, None);
+        let first = entity_of(&world.tick(0)[0]);
+        world.leave(1, 0, false);
+        for session in [2, 3] {
+            for _ in 0..6 {
+                world.tick(0);
+            }
+            // Each time the wait of ten ticks begins anew.
+            world.join(session, Some([1; 16]));
+            assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+            world.leave(session, 0, false);
+        }
+    }
+
+    #[test]
+    fn who_breaks_off_while_coming_back_may_try_again() {
+        let mut world = World::new("resume_seconds = 1");
+        world.join(1, None);
+        let first = entity_of(&world.tick(0)[0]);
+        world.leave(1, 0, false);
+        world.join(2, Some([1; 16]));
+        let leave = Leave {
+            session: 2,
+            client: None,
+            is_final: false,
+        };
+        world.directory.leave(0, &leave, &mut world.frame);
+        world.tick(0);
+        world.join(3, Some([1; 16]));
+        assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
     }
 
     #[test]

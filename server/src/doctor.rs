@@ -1,5 +1,7 @@
 //! `myriad doctor`: what this machine offers, and what to change.
 
+use shared::WorldConfig;
+
 use crate::machine;
 use crate::quic::SOCKET_BUFFER_BYTES;
 
@@ -69,21 +71,48 @@ fn memory() -> Finding {
 }
 
 fn gpu() -> Finding {
-    let gpus = machine::nvidia_gpus();
-    let value = match machine::nvidia_driver() {
-        None => "none: no NVIDIA driver is loaded; worlds run on the processor".to_owned(),
-        Some(driver) if gpus.is_empty() => {
-            format!("none, though NVIDIA driver {driver} is loaded; worlds run on the processor")
-        }
-        Some(driver) => format!(
-            "{} with driver {driver}; this build has the cpu backend only",
-            gpus.join(", ")
-        ),
+    let value = match usable_gpu() {
+        Ok(gpu) => gpu,
+        Err(reason) => format!("none: {reason}; worlds run on the processor"),
     };
     Finding {
         name: "GPU",
         value,
         advice: None,
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn usable_gpu() -> Result<String, String> {
+    let gpu = gpu_kernels::cuda::gpu().map_err(|reason| reason.to_string())?;
+    let driver = machine::nvidia_driver().unwrap_or_else(|| "of unknown version".to_owned());
+    Ok(format!(
+        "{}, {:.1} GB free of {:.1} GB, driver {driver}, CUDA {}.{}",
+        gpu.name,
+        gpu.memory_free as f64 / 1e9,
+        gpu.memory_total as f64 / 1e9,
+        gpu.cuda.0,
+        gpu.cuda.1,
+    ))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn usable_gpu() -> Result<String, String> {
+    Err("the cuda backend needs Linux on x86-64".to_owned())
+}
+
+/// Prints what a world's buffers need on each backend, when full.
+pub fn print_plans(world: &WorldConfig) {
+    print_plan("cpu", &gpu_kernels::cpu::memory_plan(world));
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    print_plan("cuda", &gpu_kernels::cuda::memory_plan(world));
+}
+
+fn print_plan(backend: &str, plan: &[(&'static str, u64)]) {
+    let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    println!("{backend}: {:.1} MB", total as f64 / 1e6);
+    for (name, bytes) in plan {
+        println!("  {name:<28} {:>12.3} MB", *bytes as f64 / 1e6);
     }
 }
 

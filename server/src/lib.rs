@@ -12,7 +12,7 @@
 //! | [`quic`] | sockets, certificates, transport settings |
 //! | [`journal`] | recording frames and replaying them |
 //! | [`stats`], [`telemetry`] | figures for people and for Prometheus |
-//! | [`demo`], [`doctor`], [`replay`], [`cli`] | the commands of the binary |
+//! | [`demo`], [`doctor`], [`parity`], [`replay`], [`cli`] | the commands of the binary |
 
 pub mod cli;
 pub mod demo;
@@ -22,6 +22,7 @@ pub mod inbox;
 pub mod journal;
 pub mod machine;
 pub mod mirror;
+pub mod parity;
 pub mod publication;
 pub mod quic;
 pub mod replay;

@@ -55,22 +55,6 @@ pub fn nvidia_driver() -> Option<String> {
     Some(module.split_whitespace().find(is_version)?.to_owned())
 }
 
-/// The NVIDIA GPUs that the driver has found, by name.
-pub fn nvidia_gpus() -> Vec<String> {
-    let Ok(folder) = fs::read_dir("/proc/driver/nvidia/gpus") else {
-        return vec![];
-    };
-    let mut names: Vec<String> = folder
-        .filter_map(|gpu| fs::read_to_string(gpu.ok()?.path().join("information")).ok())
-        .filter_map(|text| {
-            let model = text.lines().find_map(|l| l.strip_prefix("Model:"))?;
-            Some(model.trim().to_owned())
-        })
-        .collect();
-    names.sort();
-    names
-}
-
 /// The processor's name.
 pub fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;

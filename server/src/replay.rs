@@ -22,7 +22,7 @@ pub struct Replayed {
 pub fn replay(path: &Path, choice: BackendChoice, threads: usize) -> Result<Replayed> {
     let mut journal = JournalReader::open(path)?;
     let available = machine::memory_available();
-    let mut backend = start_backend(choice, &journal.config, threads, available)?;
+    let mut backend = start_backend(choice, &journal.config, threads, available)?.backend;
     let mut ticks = 0;
     loop {
         let (frame, recorded) = match journal.next_tick() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use gpu_kernels::{Backend, CpuBackend};
+use gpu_kernels::{Backend, CpuBackend, StartError};
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::commands::CommandCodec;
@@ -30,11 +30,13 @@ use crate::{machine, telemetry};
 /// Which backend runs the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// The best there is on this machine.
+    /// A GPU if there is one, else the processor.
     #[default]
     Auto,
     /// The processor.
     Cpu,
+    /// An NVIDIA GPU, or nothing.
+    Cuda,
 }
 
 /// How to run a server.
@@ -77,7 +79,7 @@ impl ServerOptions {
 pub struct Server {
     address: SocketAddr,
     certificate: CertificateDer<'static>,
-    backend: &'static str,
+    backend: String,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
     tick_thread: Option<JoinHandle<Result<()>>>,
@@ -91,7 +93,7 @@ impl Server {
         if world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to 1024");
         }
-        let backend = start_backend(
+        let started = start_backend(
             options.backend,
             &world,
             options.threads,
@@ -150,10 +152,9 @@ impl Server {
         }
         let stats = Arc::new(Stats::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let backend_name = backend.name();
         let tick_loop = TickLoop::new(Parts {
             config: world,
-            backend,
+            backend: started.backend,
             inboxes,
             shards: senders,
             done: reports,
@@ -168,7 +169,7 @@ impl Server {
         Ok(Server {
             address,
             certificate,
-            backend: backend_name,
+            backend: started.description,
             stats,
             stop,
             tick_thread: Some(tick_thread),
@@ -187,8 +188,8 @@ impl Server {
     }
 
     /// Which backend runs the world.
-    pub fn backend(&self) -> &'static str {
-        self.backend
+    pub fn backend(&self) -> &str {
+        &self.backend
     }
 
     pub fn stats(&self) -> &Stats {
@@ -230,18 +231,48 @@ impl Drop for Server {
     }
 }
 
+/// A backend that has started.
+pub struct Started {
+    pub backend: Box<dyn Backend>,
+    /// For people: which it is, and why it is not another.
+    pub description: String,
+}
+
 /// Starts the backend that was asked for.
 pub fn start_backend(
     choice: BackendChoice,
     world: &WorldConfig,
     threads: usize,
     memory_available: Option<u64>,
-) -> Result<Box<dyn Backend>> {
+) -> Result<Started, StartError> {
+    let cpu = |why: &str| -> Result<Started, StartError> {
+        Ok(Started {
+            backend: Box::new(CpuBackend::new(world, threads, memory_available)?),
+            description: format!("cpu{why}"),
+        })
+    };
     match choice {
-        BackendChoice::Auto | BackendChoice::Cpu => {
-            Ok(Box::new(CpuBackend::new(world, threads, memory_available)?))
-        }
+        BackendChoice::Cpu => cpu(""),
+        BackendChoice::Cuda => start_cuda(world),
+        BackendChoice::Auto => match start_cuda(world) {
+            Ok(started) => Ok(started),
+            Err(reason) => cpu(&format!(" ({reason})")),
+        },
     }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn start_cuda(world: &WorldConfig) -> Result<Started, StartError> {
+    let gpu = gpu_kernels::cuda::gpu()?;
+    Ok(Started {
+        backend: Box::new(gpu_kernels::CudaBackend::new(world, None)?),
+        description: format!("cuda on {}", gpu.name),
+    })
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn start_cuda(_: &WorldConfig) -> Result<Started, StartError> {
+    Err(StartError::Unsupported("cuda", "Linux on x86-64"))
 }
 
 /// The schema doesn't change while a server runs, so there is one epoch.

@@ -114,11 +114,17 @@ async fn run(
 
 async fn accept(shard: Rc<RefCell<Shard>>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
-        if shard.borrow().is_full() {
+        let mut this = shard.borrow_mut();
+        if this.connections >= this.connections_max {
             incoming.refuse();
-        } else {
-            spawn_local(serve(shard.clone(), incoming));
+            continue;
         }
+        this.connections += 1;
+        let shard = shard.clone();
+        spawn_local(async move {
+            serve(shard.clone(), incoming).await;
+            shard.borrow_mut().connections -= 1;
+        });
     }
 }
 
@@ -184,8 +190,9 @@ pub struct Shard {
     inbox: SharedInbox,
     sessions: HashMap<SessionId, Session>,
     next_session: SessionId,
-    /// Handshakes and sessions may not be more than the world has client rows.
-    sessions_max: usize,
+    /// Handshakes and sessions.
+    connections: usize,
+    connections_max: usize,
     /// Kept between ticks for its memory.
     order: Vec<SessionId>,
     scratch: Scratch,
@@ -205,9 +212,13 @@ pub struct Scratch {
 
 impl Shard {
     fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
+        // Room for all to come back while their old connections linger, and for
+        // some to be told that there is none.
+        let connections_max = 2 * world.config.limits.clients as usize + CONNECTIONS_SPARE;
         Shard {
             number,
-            sessions_max: world.config.limits.clients as usize,
+            connections: 0,
+            connections_max,
             world,
             inbox,
             sessions: HashMap::new(),
@@ -216,10 +227,6 @@ impl Shard {
             scratch: Scratch::default(),
             report: empty_report(),
         }
-    }
-
-    fn is_full(&self) -> bool {
-        self.sessions.len() >= self.sessions_max
     }
 
     fn note_refusal(&self, refusal: &handshake::Refusal) {
@@ -343,3 +350,4 @@ fn empty_report() -> FanOutDone {
 /// enough that acknowledgements and handshakes go on.
 const SESSIONS_BETWEEN_YIELDS: usize = 1024;
 const CLOSE_WAIT: Duration = Duration::from_millis(500);
+const CONNECTIONS_SPARE: usize = 64;

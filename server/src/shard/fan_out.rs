@@ -107,7 +107,7 @@ impl Session {
     ) {
         let tick = publication.tick;
         self.merge_pending(tick, scratch);
-        let quiet = tick.0.saturating_sub(self.told.0) < world.config.schema.world.tick_hz;
+        let quiet = tick.0.saturating_sub(self.told.0) < silence_ticks_max(world);
         if scratch.slots.is_empty() && self.processed.sequence == self.processed.told && quiet {
             return;
         }
@@ -222,6 +222,13 @@ impl Session {
             "the client does not read what it is sent",
         );
     }
+}
+
+/// A word each second keeps a connection alive; where the idle time-out is short,
+/// three within it.
+fn silence_ticks_max(world: &ShardWorld) -> u32 {
+    let tick_hz = world.config.schema.world.tick_hz;
+    tick_hz.min(world.config.limits.idle_seconds * tick_hz / 3)
 }
 
 /// The values of the columns whose bits are set.

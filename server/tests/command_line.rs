@@ -1,0 +1,188 @@
+//! What the binary does and says.
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use common::scratch;
+
+#[test]
+fn a_demo_ends_with_one_json_object_and_success() {
+    let output = myriad(&["demo", "--clients", "30", "--seconds", "2", "--json"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let last = stdout.lines().last().expect("some output");
+    let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let report = report.as_object().expect("an object");
+    for key in [
+        "clients_connected",
+        "seconds",
+        "tick_hz",
+        "ticks",
+        "ticks_late",
+        "engine_ms_p50",
+        "engine_ms_p99",
+        "tick_ms_p50",
+        "tick_ms_p99",
+        "commands_sent",
+        "commands_applied",
+        "updates_delivered",
+        "visible_mean",
+        "latency_ms_p50",
+        "latency_ms_p99",
+        "bytes_per_client_per_second",
+        "bytes_per_update",
+        "rss_bytes",
+        "verify_checked",
+        "verify_errors",
+        "sessions_lost",
+    ] {
+        let value = report.get(key);
+        assert!(value.is_some_and(|v| v.is_number()), "{key}: {value:?}");
+    }
+    let number = |key: &str| report[key].as_f64().unwrap();
+    assert_eq!(number("clients_connected"), 30.0);
+    assert_eq!(number("tick_hz"), 10.0);
+    assert_eq!(number("verify_errors"), 0.0);
+    assert_eq!(number("sessions_lost"), 0.0);
+    for key in ["verify_checked", "commands_applied", "updates_delivered"] {
+        assert!(number(key) > 0.0, "{key}");
+    }
+}
+
+#[test]
+fn the_doctor_names_the_cores_and_the_gpu() {
+    let output = myriad(&["doctor"]);
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    for name in ["cores", "memory", "GPU", "UDP receive buffer"] {
+        assert!(
+            stdout.lines().any(|line| line.starts_with(name)),
+            "{name}: {}",
+            text(&output)
+        );
+    }
+}
+
+#[test]
+fn a_bad_world_is_refused_with_file_key_and_what_is_allowed() {
+    let file = scratch("bad.toml");
+    let path = file.display().to_string();
+    let cases = [
+        (
+            "[world]\naoi = -3",
+            vec!["world.aoi: -3 is not allowed; expected 1 to"],
+        ),
+        (
+            "[limits]\nidle_seconds = 0",
+            vec!["limits.idle_seconds: 0 is not allowed; expected 1 to 3600"],
+        ),
+        (
+            "[world]\nsizes = [1, 2]",
+            vec!["line 2", "sizes", "expected"],
+        ),
+        ("[world", vec!["line 1"]),
+    ];
+    for (content, expected) in cases {
+        fs::write(&file, content).unwrap();
+        let output = myriad(&["serve", "--listen", "127.0.0.1:0", "--world", &path]);
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        for part in expected.into_iter().chain([&path[..]]) {
+            assert!(text.contains(part), "{part:?} is missing in: {text}");
+        }
+    }
+    fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let missing = scratch("nowhere.toml").display().to_string();
+    for arguments in [
+        vec!["serve", "--listen", "127.0.0.1:0", "--world", &missing],
+        vec!["demo", "--world", &missing],
+        vec!["replay", &missing],
+        vec![
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--certificate",
+            &missing,
+            "--key",
+            &missing,
+        ],
+    ] {
+        let output = myriad(&arguments);
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+        assert!(text.contains(&missing), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_world_without_room_to_see_is_refused() {
+    let file = scratch("blind.toml");
+    fs::write(&file, "[world]\nvisible_max = 0").unwrap();
+    let path = file.display().to_string();
+    let output = myriad(&["serve", "--listen", "127.0.0.1:0", "--world", &path]);
+    fs::remove_file(&file).unwrap();
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("world.visible_max: 0 is not allowed"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_server_says_where_it_listens_and_its_recording_replays() {
+    let file = scratch("served.journal");
+    let path = file.display().to_string();
+    let output = myriad(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--stop-after",
+        "1",
+        "--record",
+        &path,
+    ]);
+    let served = text(&output);
+    assert!(output.status.success(), "{served}");
+    for start in ["listening on 127.0.0.1:", "backend ", "fingerprint "] {
+        assert!(served.lines().any(|l| l.starts_with(start)), "{served}");
+    }
+    let output = myriad(&["replay", &path]);
+    fs::remove_file(&file).unwrap();
+    let replayed = text(&output);
+    assert!(output.status.success(), "{replayed}");
+    assert!(
+        replayed.contains("ticks replayed, every state hash as recorded"),
+        "{replayed}"
+    );
+}
+
+#[test]
+fn a_port_in_use_is_refused() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    let output = myriad(&["serve", "--listen", &address]);
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains(&format!("cannot listen on {address}")),
+        "{text}"
+    );
+}
+
+fn myriad(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_myriad"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}

@@ -1,0 +1,352 @@
+//! What the end-to-end tests share: servers, swarms of bots, single players, and
+//! clients that don't keep to the rules.
+//!
+//! Nothing here times anything: conditions are awaited with a deadline that only a
+//! failure reaches, and spans are counted in ticks.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+pub mod raw;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use client_bot::client::Witness;
+use client_bot::connect::{ClientError, hello};
+use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
+use server::{Server, ServerOptions};
+use shared::wire::control::{Hello, Ticket};
+use shared::wire::stream::Item;
+use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
+use tokio::time::{sleep, timeout};
+
+/// A world in which everybody is near some others.
+pub const PLAIN: &str = "
+    [world]
+    size = [200, 200]
+    aoi = 50
+    capacity = 256
+    tick_hz = 20
+";
+
+/// A world in which everybody sees everybody.
+pub const ROOM: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 64
+    tick_hz = 20
+";
+
+pub fn world(text: &str) -> WorldConfig {
+    WorldConfig::parse(text, "a test's world").expect("a valid world file")
+}
+
+pub fn start(text: &str) -> Server {
+    start_with(text, |_| ())
+}
+
+pub fn start_with(text: &str, change: impl FnOnce(&mut ServerOptions)) -> Server {
+    let mut options = ServerOptions::local(world(text));
+    change(&mut options);
+    Server::start(options).expect("the server starts")
+}
+
+/// Waits for something that will come sooner or later.
+pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let asked = Instant::now();
+    while !holds() {
+        assert!(asked.elapsed() < DEADLINE, "in vain: {what}");
+        sleep(POLL).await;
+    }
+}
+
+/// Waits until a server has run so many more ticks.
+pub async fn ticks(server: &Server, count: u64) {
+    let end = server.stats().figures().ticks + count;
+    eventually("the world goes on", || {
+        server.stats().figures().ticks >= end
+    })
+    .await;
+}
+
+/// A path for a test's own file, in the build's folder.
+pub fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// A number of units as a command's word.
+pub fn units(number: f64) -> i32 {
+    Fixed::from_f64(number).expect("a number in range").raw()
+}
+
+/// Bots that verify what they are told.
+pub struct Bots {
+    swarm: Swarm,
+    options: SwarmOptions,
+}
+
+impl Bots {
+    /// Bots that are all connected, and play.
+    pub async fn start(server: &Server, clients: usize, behaviour: BehaviourKind) -> Bots {
+        Bots::start_with(server, clients, behaviour, |_| ()).await
+    }
+
+    pub async fn start_with(
+        server: &Server,
+        clients: usize,
+        behaviour: BehaviourKind,
+        change: impl FnOnce(&mut SwarmOptions),
+    ) -> Bots {
+        let mut options = SwarmOptions {
+            server: server.address(),
+            name: "localhost".to_owned(),
+            trust: trust(server),
+            token: String::new(),
+            clients,
+            behaviour,
+            rate_hz: None,
+            threads: 2,
+            sockets: 8,
+            seed: 1,
+            loss: 0.0,
+            verify: true,
+        };
+        change(&mut options);
+        let mut swarm = Swarm::start(options.clone()).expect("the bots start");
+        eventually("all bots are connected", || swarm.is_settled()).await;
+        swarm.play();
+        Bots { swarm, options }
+    }
+
+    /// Ends the play as it is.
+    pub fn go_home(self) {
+        self.swarm.finish().expect("the bots report");
+    }
+
+    /// Lets the world come to rest, and asserts that everything the bots were
+    /// told was right.
+    pub async fn verify(mut self, server: &Server) -> SwarmReport {
+        self.swarm.rest();
+        ticks(server, REST_TICKS).await;
+        let options = self.options;
+        let report = self.swarm.finish().expect("the bots report");
+        let mut story = format!("bots of seed {}:", options.seed);
+        for example in &report.examples {
+            write!(story, "\n  {example}").expect("text grows");
+        }
+        assert_eq!(report.clients_connected, options.clients as u64, "{story}");
+        assert_eq!(report.sessions_lost, 0, "{story}");
+        assert_eq!(report.verify_errors, 0, "{story}");
+        assert!(report.verify_checked > 0, "nothing was verified");
+        assert!(report.commands_sent > 0, "nobody did anything");
+        report
+    }
+}
+
+/// A single client, and what it was told on the stream.
+pub struct Player {
+    pub client: Client,
+    pub log: Log,
+    /// Its socket.
+    _connector: Connector,
+}
+
+#[derive(Default)]
+pub struct Log {
+    pub items: Vec<(Tick, Item)>,
+}
+
+impl Witness for Log {
+    fn item(&mut self, tick: Tick, item: &Item) {
+        self.items.push((tick, item.clone()));
+    }
+}
+
+impl Player {
+    /// Joins, and waits until it sees itself.
+    pub async fn join(server: &Server) -> Player {
+        let joined = Player::try_join(server, &hello("", None)).await;
+        let mut player = joined.expect("the server welcomes a player");
+        until(&mut [&mut player], "a player sees itself", |p| {
+            p[0].client.view().own().is_some()
+        })
+        .await;
+        player
+    }
+
+    /// Goes on as the entity of a ticket, or begins anew.
+    pub async fn come_back(server: &Server, ticket: Ticket) -> Player {
+        let joined = Player::try_join(server, &hello("", Some(ticket))).await;
+        joined.expect("the server welcomes who comes back")
+    }
+
+    pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
+        let connector = Connector::new(server.address(), "localhost", &trust(server), None)?;
+        let joining = Client::connect(&connector, hello);
+        let client = timeout(DEADLINE, joining).await.expect("an answer")?;
+        Ok(Player {
+            client,
+            log: Log::default(),
+            _connector: connector,
+        })
+    }
+
+    /// Takes in what arrives soon, and says so.
+    pub async fn listen(&mut self) -> Result<(), ClientError> {
+        let end = Instant::now() + POLL;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match timeout(left, self.client.receive(&mut self.log)).await {
+                Ok(received) => received?,
+                Err(_) => break,
+            }
+        }
+        self.client.flush();
+        Ok(())
+    }
+
+    pub fn entity(&self) -> EntityId {
+        self.client.view().entity()
+    }
+
+    pub fn sees(&self, entity: EntityId) -> bool {
+        let seen = self.client.view().entities().get(&entity.slot.0);
+        seen.is_some_and(|seen| seen.id == entity)
+    }
+
+    /// How often it was told that an entity came into view.
+    pub fn enters_of(&self, of: EntityId) -> usize {
+        let is_it =
+            |item: &Item| matches!(item, Item::Enter { entity, .. } if entity.slot == of.slot);
+        self.log.items.iter().filter(|(_, i)| is_it(i)).count()
+    }
+
+    /// The ticks in which it was told that an entity left its view.
+    pub fn leaves_of(&self, entity: EntityId) -> Vec<Tick> {
+        let items = self.log.items.iter();
+        let leaves = items.filter(|(_, item)| *item == Item::Leave(entity.slot));
+        leaves.map(|&(tick, _)| tick).collect()
+    }
+
+    /// An attribute of an entity in view.
+    pub fn value(&self, entity: EntityId, attribute: &str) -> i32 {
+        let view = self.client.view();
+        let column = view.schema().column(attribute).expect("such an attribute");
+        view.entities()[&entity.slot.0].row[column]
+    }
+
+    pub fn send(&mut self, kind: CommandKind, words: &[i32]) {
+        let sent = self.client.command(kind, words);
+        assert!(sent.is_some(), "{kind:?} is no command here");
+        self.client.flush();
+    }
+
+    /// Listens until the connection ends, and says what the client is told then.
+    pub async fn end(&mut self) -> String {
+        let asked = Instant::now();
+        loop {
+            if let Err(error) = self.listen().await {
+                return error.to_string();
+            }
+            assert!(asked.elapsed() < DEADLINE, "the connection does not end");
+        }
+    }
+}
+
+/// Lets players listen until something holds.
+pub async fn until(
+    players: &mut [&mut Player],
+    what: &str,
+    mut holds: impl FnMut(&[&mut Player]) -> bool,
+) {
+    let asked = Instant::now();
+    while !holds(players) {
+        assert!(asked.elapsed() < DEADLINE, "in vain: {what}");
+        listen(players, what).await;
+    }
+}
+
+/// Lets players listen for so many ticks.
+pub async fn listen_for(server: &Server, players: &mut [&mut Player], ticks: u64) {
+    let end = server.stats().figures().ticks + ticks;
+    until(players, "the world goes on", |_| {
+        server.stats().figures().ticks >= end
+    })
+    .await;
+}
+
+async fn listen(players: &mut [&mut Player], what: &str) {
+    for player in players {
+        if let Err(error) = player.listen().await {
+            panic!("while waiting until {what}: {error}");
+        }
+    }
+}
+
+/// A player whose machine stands still from some moment on: it sends nothing any
+/// more, not even a goodbye.
+pub struct Vanished {
+    pub entity: EntityId,
+    pub ticket: Ticket,
+    /// The newest tick that it heard of.
+    pub newest: Tick,
+    wake: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Vanished {
+    /// Joins, sees itself, and vanishes.
+    pub fn join(server: &Server) -> Vanished {
+        std::thread::scope(|scope| {
+            let joined = scope.spawn(|| Vanished::join_here(server));
+            joined.join().expect("a player joins and vanishes")
+        })
+    }
+
+    fn join_here(server: &Server) -> Vanished {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let player = runtime.block_on(Player::join(server));
+        let (wake, woken) = channel();
+        let (entity, ticket) = (player.entity(), player.client.ticket());
+        let newest = player.client.view().newest();
+        let thread = std::thread::spawn(move || {
+            // The socket stays open, and nobody looks after it.
+            let _ = woken.recv();
+            drop((player, runtime));
+        });
+        Vanished {
+            entity,
+            ticket,
+            newest,
+            wake: Some(wake),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Vanished {
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("a vanished player's thread ends");
+        }
+    }
+}
+
+pub fn trust(server: &Server) -> Trust {
+    Trust::Certificate(server.certificate().clone())
+}
+
+/// Only a failure takes this long, however busy the machine is.
+pub const DEADLINE: Duration = Duration::from_secs(40);
+const POLL: Duration = Duration::from_millis(5);
+/// At 20 Hz: bots compare only who has not moved for a second.
+const REST_TICKS: u64 = 45;

@@ -1,0 +1,72 @@
+//! Clients that speak QUIC, and otherwise whatever a test wants.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Connection, ConnectionError, Endpoint, TransportConfig};
+use rustls::RootCertStore;
+use server::Server;
+use shared::wire::{self, codec};
+use tokio::time::timeout;
+
+use super::DEADLINE;
+
+/// A connection without any hello.
+pub struct Raw {
+    pub connection: Connection,
+    _endpoint: Endpoint,
+}
+
+impl Raw {
+    pub async fn connect(server: &Server, transport: TransportConfig) -> Raw {
+        let mut roots = RootCertStore::empty();
+        let certificate = server.certificate().clone();
+        roots.add(certificate).expect("a certificate");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("TLS 1.3")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+        let crypto = QuicClientConfig::try_from(tls).expect("TLS for QUIC");
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        config.transport_config(Arc::new(transport));
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let endpoint = Endpoint::client(any).expect("a socket");
+        let connecting = endpoint
+            .connect_with(config, server.address(), "localhost")
+            .expect("a valid address");
+        let connected = timeout(DEADLINE, connecting).await.expect("an answer");
+        Raw {
+            connection: connected.expect("a connection"),
+            _endpoint: endpoint,
+        }
+    }
+
+    /// Why the server closed it: the code, and the reason for people.
+    pub async fn closed(&self) -> (u64, String) {
+        closed(&self.connection).await
+    }
+}
+
+/// Why a server closed a connection.
+pub async fn closed(connection: &Connection) -> (u64, String) {
+    let end = timeout(DEADLINE, connection.closed()).await;
+    match end.expect("the server closes the connection") {
+        ConnectionError::ApplicationClosed(close) => {
+            let reason = String::from_utf8(close.reason.to_vec()).expect("a readable reason");
+            (close.error_code.into_inner(), reason)
+        }
+        other => panic!("not closed by the server: {other}"),
+    }
+}
+
+/// A message with its length, as hellos are sent.
+pub fn framed(message: &impl serde::Serialize) -> Vec<u8> {
+    let bytes = codec::to_bytes(message);
+    let mut framed = (bytes.len() as u32).to_le_bytes().to_vec();
+    framed.extend_from_slice(&bytes);
+    framed
+}

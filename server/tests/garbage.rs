@@ -1,0 +1,203 @@
+//! A client that sends what cannot be read is shown out and told why; the others
+//! notice nothing.
+
+mod common;
+
+use std::net::UdpSocket;
+
+use client_bot::BehaviourKind;
+use client_bot::connect::hello;
+use common::raw::{Raw, closed, framed};
+use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
+use quinn::TransportConfig;
+use shared::mix::mix;
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
+use shared::wire::control::{Close, Hello};
+use shared::{CommandKind, Tick};
+
+#[tokio::test]
+async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
+    let server = start_with(PLAIN, |options| options.token = "open sesame".to_owned());
+    let good = hello("open sesame", None);
+    let cases: Vec<(&str, Vec<u8>, Close, &str)> = vec![
+        (
+            "random bytes",
+            [20u32.to_le_bytes().to_vec(), garbage(1, 20)].concat(),
+            Close::Malformed,
+            "not a valid message",
+        ),
+        (
+            "no bytes",
+            0u32.to_le_bytes().to_vec(),
+            Close::Malformed,
+            "not a valid message",
+        ),
+        (
+            "more than a hello",
+            framed(&(good.clone(), [0u8; 3])),
+            Close::Malformed,
+            "3 bytes stand behind the message's end",
+        ),
+        (
+            "an oversized hello",
+            framed(&Hello {
+                token: "x".repeat(2000),
+                ..good.clone()
+            }),
+            Close::Malformed,
+            "where 1024 are allowed",
+        ),
+        (
+            "a huge length",
+            u32::MAX.to_le_bytes().to_vec(),
+            Close::Malformed,
+            "a message of 4294967295 bytes, where 1024 are allowed",
+        ),
+        (
+            "another version",
+            framed(&Hello {
+                version: 99,
+                ..good.clone()
+            }),
+            Close::Refused,
+            "the client speaks protocol version 99, the server 1",
+        ),
+        (
+            "a wrong token",
+            framed(&hello("open barley", None)),
+            Close::Refused,
+            "the token is not the server's",
+        ),
+        (
+            "another schema",
+            framed(&Hello {
+                schema_hash: Some(0x1234),
+                ..good.clone()
+            }),
+            Close::Refused,
+            "the client needs schema 0000000000001234, the server has",
+        ),
+    ];
+    let malformed = cases.iter().filter(|c| c.2 == Close::Malformed).count() as u64;
+    for (name, bytes, code, reason) in cases {
+        let raw = Raw::connect(&server, TransportConfig::default()).await;
+        let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
+        send.write_all(&bytes).await.unwrap();
+        let (found, text) = raw.closed().await;
+        assert_eq!(found, u64::from(code.code()), "{name}: {text}");
+        assert!(text.contains(reason), "{name}: {text}");
+    }
+    eventually("all are counted", || {
+        server.stats().figures().malformed == malformed
+    })
+    .await;
+    let schema_hash = Some(common::world(PLAIN).schema.hash());
+    let right = Hello {
+        schema_hash,
+        ..good
+    };
+    Player::try_join(&server, &right).await.unwrap();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_hello_that_breaks_off_is_no_hello() {
+    let server = start(PLAIN);
+    let raw = Raw::connect(&server, TransportConfig::default()).await;
+    let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
+    send.write_all(&framed(&hello("", None))[..6])
+        .await
+        .unwrap();
+    send.finish().unwrap();
+    let (code, reason) = raw.closed().await;
+    assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+    assert!(reason.contains("no hello"), "{reason}");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn garbage_from_some_ends_their_sessions_and_nobody_elses() {
+    let server = start(PLAIN);
+    let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;
+    let mut expected = 0;
+    for (name, datagram, reason) in unreadable_datagrams() {
+        let player = Player::join(&server).await;
+        let connection = player.client.connection();
+        connection.send_datagram(datagram.into()).unwrap();
+        let (code, text) = closed(connection).await;
+        assert_eq!(code, u64::from(Close::Malformed.code()), "{name}: {text}");
+        assert!(text.contains(reason), "{name}: {text}");
+        expected += 1;
+    }
+    // Not even QUIC: nobody is there to be told.
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for i in 0..200 {
+        let length = 1 + i as usize * 6;
+        socket
+            .send_to(&garbage(i, length), server.address())
+            .unwrap();
+    }
+    ticks(&server, 20).await;
+    assert_eq!(server.stats().figures().malformed, expected);
+    bots.verify(&server).await;
+    server.stop().unwrap();
+}
+
+/// Datagrams with the reason for which each is not accepted.
+fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let world = common::world(PLAIN);
+    let encode = |datagram: &ClientDatagram| {
+        let mut bytes = vec![];
+        let codec = CommandCodec::new(&world.schema, 1);
+        codec.encode(datagram, &mut BitWriter::default(), &mut bytes);
+        bytes
+    };
+    let whole = encode(&ClientDatagram {
+        kinds: vec![CommandKind::Move],
+        words: vec![0, 0],
+        ..ClientDatagram::default()
+    });
+    let mut spawn = whole.clone();
+    // Behind the epoch, the acknowledgement and the sequence number: the kind.
+    let kind_bits = 8 + 3 * 32 + 4 + 32;
+    for bit in kind_bits..kind_bits + 8 {
+        spawn[bit / 8] &= !(1 << (bit % 8));
+    }
+    let future = encode(&ClientDatagram {
+        acknowledgement: Acknowledgement {
+            newest: Tick(1_000_000),
+            ..Acknowledgement::default()
+        },
+        ..ClientDatagram::default()
+    });
+    vec![
+        ("an empty datagram", vec![], "ends before its content"),
+        ("random bytes", garbage(5, 300), "schema epoch"),
+        (
+            "half a datagram",
+            whole[..whole.len() / 2].to_vec(),
+            "ends before its content",
+        ),
+        (
+            "more than a datagram",
+            [whole.clone(), vec![0; 2]].concat(),
+            "stand behind the message's end",
+        ),
+        (
+            "a command for servers only",
+            spawn,
+            "command kind 0 does not exist in this world",
+        ),
+        (
+            "an answer to what was never sent",
+            future,
+            "tick 1000000 is acknowledged before it was sent",
+        ),
+    ]
+}
+
+/// Random bytes, the same ones for the same seed.
+fn garbage(seed: u64, length: usize) -> Vec<u8> {
+    (0..length as u64).map(|i| mix(seed, i) as u8).collect()
+}

@@ -1,0 +1,178 @@
+//! A recording replays to the same states, and what is not as it was recorded is
+//! found.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use client_bot::BehaviourKind;
+use common::{Bots, scratch, start_with, ticks, units};
+use gpu_kernels::{Frame, StateHash};
+use server::journal::{JournalReader, JournalWriter, Next};
+use server::replay::{Replayed, replay};
+use server::server::BackendChoice;
+use shared::CommandKind;
+
+const FIGHT: &str = "
+    [world]
+    size = [60, 60]
+    aoi = 30
+    capacity = 64
+    tick_hz = 20
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+    ]
+
+    [[kind]]
+    name = 'item'
+    population = 10
+    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+
+    [[every]]
+    kind = 'item'
+    ticks = 5
+    command = 'roam'
+";
+
+#[tokio::test]
+async fn a_recording_replays_the_same_with_any_number_of_shards_and_threads() {
+    for shards in [1, 3] {
+        let file = Recording::new(&format!("any-{shards}"));
+        let recorded = record(&file.0, shards).await;
+        for threads in [1, 2, 8] {
+            let replayed = replay(&file.0, BackendChoice::Cpu, threads).unwrap();
+            assert_eq!(replayed, whole(recorded), "{shards} shards, {threads}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_recording_is_found() {
+    let file = Recording::new("damaged");
+    let recorded = record(&file.0, 2).await;
+    let bytes = fs::read(&file.0).unwrap();
+    let (config, ticks) = read(&file.0);
+    assert_eq!(ticks.len() as u64, recorded);
+    let changed = Recording::new("changed");
+
+    // A flipped byte in the middle.
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 0x40;
+    fs::write(&changed.0, &flipped).unwrap();
+    let up_to = replay(&changed.0, BackendChoice::Cpu, 2).unwrap();
+    assert!(0 < up_to.ticks && up_to.ticks < recorded, "{up_to:?}");
+    let reason = up_to.broken_off.expect("a reason");
+    assert!(
+        ["a record's checksum is wrong", "it ends inside a record"].contains(&&reason[..]),
+        "{reason}"
+    );
+
+    // The last record cut short.
+    fs::write(&changed.0, &bytes[..bytes.len() - 3]).unwrap();
+    let up_to = replay(&changed.0, BackendChoice::Cpu, 2).unwrap();
+    assert_eq!(up_to.ticks, recorded - 1);
+    assert_eq!(up_to.broken_off.as_deref(), Some("it ends inside a record"));
+
+    // Another hash than the one that was.
+    let firm_step = |frame: &Frame| {
+        let mut moves = frame.commands.iter();
+        let x = |c: &gpu_kernels::Command| frame.words[c.word_start as usize];
+        let is_firm =
+            |c: &&gpu_kernels::Command| c.kind == CommandKind::Move.id() && x(c).abs() > units(0.2);
+        moves.find(is_firm).map(|c| c.word_start as usize)
+    };
+    let moving: Vec<usize> = (0..ticks.len())
+        .filter(|&i| firm_step(&ticks[i].0).is_some())
+        .collect();
+    let middle = moving[moving.len() / 2];
+    let names = StateHash::part_names(&config.schema);
+    let hp = names.iter().position(|n| n == "attribute hp").unwrap();
+    let rewrite = |change: &dyn Fn(&mut Frame, &mut StateHash)| {
+        let journal = JournalWriter::create(&changed.0, &config).unwrap();
+        for (i, (frame, hash)) in ticks.iter().enumerate() {
+            let (mut frame, mut hash) = (frame.clone(), hash.clone());
+            if i == middle {
+                change(&mut frame, &mut hash);
+            }
+            journal.record(&frame, &hash).unwrap();
+        }
+        journal.finish().unwrap();
+        replay(&changed.0, BackendChoice::Cpu, 2)
+    };
+    assert_eq!(rewrite(&|_, _| ()).unwrap(), whole(recorded));
+    let failure = rewrite(&|_, hash| hash.parts[hp] ^= 1).unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        format!(
+            "tick {middle}: the cpu backend's state differs from the recorded one in attribute hp"
+        )
+    );
+
+    // Another step than the one that was taken.
+    let failure = rewrite(&|frame, _| {
+        let x = firm_step(frame).expect("somebody moves");
+        frame.words[x] = -frame.words[x];
+    })
+    .unwrap_err();
+    let text = failure.to_string();
+    assert!(text.starts_with(&format!("tick {middle}: ")), "{text}");
+    assert!(text.contains("attribute x"), "{text}");
+
+    // Something else altogether.
+    fs::write(&changed.0, "not a recording").unwrap();
+    let failure = replay(&changed.0, BackendChoice::Cpu, 2).unwrap_err();
+    assert!(failure.to_string().contains("is not a recording"));
+}
+
+/// Records bots that come, fight and go, and says how many ticks there are.
+async fn record(file: &Path, shards: usize) -> u64 {
+    let server = start_with(FIGHT, |options| {
+        options.shards = shards;
+        options.record = Some(file.to_owned());
+    });
+    let bots = Bots::start(&server, 20, BehaviourKind::Fight).await;
+    ticks(&server, 30).await;
+    bots.go_home();
+    common::eventually("all have left", || server.stats().figures().clients == 0).await;
+    server.stop().unwrap();
+    read(file).1.len() as u64
+}
+
+fn whole(ticks: u64) -> Replayed {
+    Replayed {
+        ticks,
+        broken_off: None,
+    }
+}
+
+fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
+    let mut journal = JournalReader::open(file).unwrap();
+    let mut ticks = vec![];
+    loop {
+        match journal.next_tick() {
+            Next::Tick(frame, hash) => ticks.push((frame, hash)),
+            Next::End => return (journal.config, ticks),
+            Next::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
+        }
+    }
+}
+
+/// A file that is removed in the end.
+struct Recording(PathBuf);
+
+impl Recording {
+    fn new(name: &str) -> Recording {
+        Recording(scratch(&format!("recording-{name}.journal")))
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = fs::remove_file(&self.0);
+    }
+}
