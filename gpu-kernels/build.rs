@@ -8,6 +8,10 @@ use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=driver/symbols.txt");
+    println!("cargo::rerun-if-changed=prebuilt/manifest.json");
+    let manifest = fs::read_to_string("prebuilt/manifest.json").expect("the kernels are prebuilt");
+    let hash = sources_hash(&manifest).expect("the manifest names the sources' hash");
+    println!("cargo::rustc-env=KERNEL_SOURCES_HASH={hash}");
     println!("cargo::rerun-if-changed=build.rs");
     let is_target = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
     if !is_target("CARGO_CFG_TARGET_OS", "linux") || !is_target("CARGO_CFG_TARGET_ARCH", "x86_64") {
@@ -19,6 +23,12 @@ fn main() {
     fs::write(&source, stubs(&symbols)).expect("OUT_DIR can be written to");
     cc::Build::new().file(&source).compile("cuda");
     println!("cargo::rustc-link-lib=dl");
+}
+
+/// The value of `"sources_hash"`.
+fn sources_hash(manifest: &str) -> Option<&str> {
+    let (_, rest) = manifest.split_once("\"sources_hash\": \"")?;
+    Some(rest.split_once('"')?.0)
 }
 
 fn stubs(symbols: &str) -> String {

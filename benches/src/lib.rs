@@ -1,1 +1,11 @@
+//! What Myriad is measured with.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
+//! | [`report`] | the one JSON form of every bench |
+//! | [`statistics`] | median, mean and deviation |
 
+pub mod report;
+pub mod statistics;
+pub mod thesis;

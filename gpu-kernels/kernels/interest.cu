@@ -59,27 +59,34 @@ __device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point&
     return best;
 }
 
-// Calls `visit(lanes, i)` for 32 places of the index at a time; `i` is this lane's,
-// and counts only if its bit is set in `lanes`. The rows' ends are searched by one
-// lane each.
-template <class Visit>
-__device__ void each_candidate(const World& w, u32 n, u32 client, Visit visit) {
-    for (u32 o = 0; o < w.observers_per_client; o++) {
-        Place place;
-        if (!find_place(w, client, o, place)) continue;
+// Where the rows of buckets that an observer touches stand in the index: a thread
+// for each row, since binary searches are little but waiting.
+KERNEL interest_ranges(World w, Tick t) {
+    u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
+    u32 observer = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
+    if (observer >= t.clients_used * w.observers_per_client) return;
+    Range range = {0, 0};
+    Place place;
+    if (find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) {
         Block block = block_of(w, place);
         u32 rows_y = block.high[1] - block.low[1] + 1;
-        u32 rows = rows_y * (block.high[2] - block.low[2] + 1);
-        // At most 9 rows: two lanes find each one's ends.
-        u32 row = lane() >> 1;
-        u32 bound = 0;
-        if (row < rows) {
-            u64 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
-            u64 key = (z * w.buckets[1] + y) * w.buckets[0];
-            bound = lower_bound(w.index_keys, n, lane() & 1 ? key + block.high[0] + 1 : key + block.low[0]);
-        }
-        for (u32 r = 0; r < rows; r++) {
-            u32 start = __shfl_sync(~0u, bound, 2 * r), end = __shfl_sync(~0u, bound, 2 * r + 1);
+        u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
+        if (z <= block.high[2]) range = row_range(w, (u32)t.counters->live, block, y, z);
+    }
+    w.ranges[item] = range;
+}
+
+// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
+// time; `slot` and `i` are the lane's, and count only where `candidate` is set.
+template <class Visit>
+__device__ void each_candidate(const World& w, u32 client, Visit visit) {
+    for (u32 o = 0; o < w.observers_per_client; o++) {
+        Place place;
+        if ((w.exact || o > 0) && !find_place(w, client, o, place)) continue;
+        Range own = {0, 0};
+        if (lane() < w.rows_max) own = w.ranges[((u64)client * w.observers_per_client + o) * w.rows_max + lane()];
+        for (u32 r = 0; r < w.rows_max; r++) {
+            u32 start = __shfl_sync(~0u, own.start, r), end = __shfl_sync(~0u, own.end, r);
             for (u32 base = start; base < end; base += 32) {
                 u32 i = base + lane();
                 bool candidate = i < end;
@@ -125,13 +132,13 @@ __device__ u32 sort_word(u32 word) {
 
 // Where more are near than a client may know: the (rank, slot) of the last one it
 // may, digit by digit.
-__device__ void find_limit(const World& w, u32 n, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
+__device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
     u32 wanted = w.visible_max;
     u64 prefix = 0;
     for (int shift = 56; shift >= 0; shift -= 8) {
         for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
         __syncwarp();
-        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
             if (!candidate) return;
             u64 rank = rank_of(w, client, slot, indexed_position(w, i));
             if (shift == 56 || rank >> (shift + 8) == prefix) atomicAdd(&histogram[rank >> shift & 255], 1);
@@ -147,7 +154,7 @@ __device__ void find_limit(const World& w, u32 n, u32 client, u32* histogram, u6
     for (int shift = 16; shift >= 0; shift -= 8) {
         for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
         __syncwarp();
-        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
             if (!candidate || rank_of(w, client, slot, indexed_position(w, i)) != rank_limit) return;
             if (shift == 16 || slot >> (shift + 8) == low) atomicAdd(&histogram[slot >> shift & 255], 1);
         });
@@ -162,9 +169,9 @@ __device__ void find_limit(const World& w, u32 n, u32 client, u32* histogram, u6
 
 // Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
 // long), and says how many.
-__device__ u32 see(const World& w, u32 n, u32 client, u32* view, u32* histogram) {
+__device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
     u32 found = 0;
-    each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
         u32 lanes = __ballot_sync(~0u, candidate);
         u32 place = found + __popc(lanes & ((1u << lane()) - 1));
         if (candidate && place < w.view_places) view[place] = slot;
@@ -174,9 +181,9 @@ __device__ u32 see(const World& w, u32 n, u32 client, u32* view, u32* histogram)
     if (found > w.visible_max) {
         u64 rank_limit;
         u32 slot_limit;
-        find_limit(w, n, client, histogram, rank_limit, slot_limit);
+        find_limit(w, client, histogram, rank_limit, slot_limit);
         found = 0;
-        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32 i) {
+        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
             if (candidate) {
                 u64 rank = rank_of(w, client, slot, indexed_position(w, i));
                 candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
@@ -222,9 +229,8 @@ __device__ inline u32 warp_client() { return thread_index() >> 5; }
 KERNEL interest_see(World w, Tick t) {
     u32 client = warp_client();
     if (client >= t.clients_used) return;
-    u32 n = (u32)t.counters->live;
     u32* view = warp_memory(w.view_places + 256);
-    u32 seen = see(w, n, client, view, view + w.view_places);
+    u32 seen = see(w, client, view, view + w.view_places);
     u32* out = w.visible + (u64)client * w.visible_max;
     const u32* known = w.known + (u64)client * w.visible_max;
     u32 knows = w.known_counts[client];
@@ -350,23 +356,16 @@ KERNEL interest_compare(World w, Tick t) {
 KERNEL interest_changed_count(World w, Tick t) {
     u32 client = warp_client();
     if (client >= t.clients_used) return;
-    u32 n = (u32)t.counters->live;
     u64 count = 0;
     bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
     if (all) {
-        Place place;
-        if (find_place(w, client, 0, place)) {
-            Block block = block_of(w, place);
-            u32 rows_y = block.high[1] - block.low[1] + 1;
-            u32 row = lane();
-            if (row < rows_y * (block.high[2] - block.low[2] + 1)) {
-                Range r = row_range(w, n, block, block.low[1] + row % rows_y, block.low[2] + row / rows_y);
-                count = r.end - r.start;
-            }
+        if (lane() < w.rows_max) {
+            Range r = w.ranges[(u64)client * w.rows_max + lane()];
+            count = r.end - r.start;
         }
         for (int d = 16; d; d >>= 1) count += __shfl_down_sync(~0u, count, d);
     } else {
-        each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+        each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
             count += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
         });
     }
@@ -377,9 +376,8 @@ KERNEL interest_changed_store(World w, Tick t) {
     if (client >= t.clients_used) return;
     u32 place = t.delivery_offsets[client];
     if (place == ~0u) return;
-    u32 n = (u32)t.counters->live;
     bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
-    each_candidate(w, n, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
         bool deliver = candidate && (all || w.changed[slot] == t.stamp);
         u32 lanes = __ballot_sync(~0u, deliver);
         if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;

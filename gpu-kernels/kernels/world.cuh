@@ -65,7 +65,7 @@ struct World {
     i32 blast_reach, blast_radius, blast_damage, pick_reach;
     i32 roam_step;
     i32 word_counts[COMMAND_KINDS];  // -1: not in this world
-    u32 padding;
+    u32 rows_max;  // of buckets that an observer can touch: 3 or 9
 
     // Tables.
     const int2* bounds;         // kind × column
@@ -109,6 +109,7 @@ struct World {
     u32* free_list;
     u32* died;                  // stamps
     u64* client_counts;
+    Range* ranges;              // observer × row of buckets
 };
 
 // One tick's own.

@@ -13,6 +13,7 @@ mod logic;
 mod merge;
 mod plan;
 mod radix;
+mod reciprocal;
 mod slots;
 mod tick;
 mod workers;
@@ -125,7 +126,11 @@ impl Backend for CpuBackend {
         }
         let mut buffer = std::mem::take(output);
         if let Some(buffer) = Arc::get_mut(&mut buffer) {
-            self.run(frame, buffer);
+            let items = frame.commands.len().max(self.state.slots.live());
+            match self.workers.pool_for(items) {
+                Some(pool) => pool.install(|| self.run(frame, buffer)),
+                None => self.run(frame, buffer),
+            }
         }
         self.outputs[tick.0 as usize % 2] = buffer;
         self.in_flight.push(tick);

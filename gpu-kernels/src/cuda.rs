@@ -20,7 +20,7 @@ use crate::backend::{Backend, RestoreError, StartError, TickError, Ticket};
 use crate::frame::{Frame, Observer, Target};
 use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
-use device::{Device, DriverError, Event, Lane};
+use device::{Device, DriverError, Event, HostBuffer, Lane};
 pub use device::{GpuInfo, NoDevice};
 use layout::{Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
@@ -54,7 +54,9 @@ pub struct CudaBackend {
 /// One tick's buffers on the host, and the marks in its stream.
 struct Flight {
     output: Arc<TickOutput>,
-    counters: Vec<Counters>,
+    counters: HostBuffer<Counters>,
+    /// The counters as they were when the deliveries were still to be found.
+    early: HostBuffer<Counters>,
     /// Before the first stage, and after each.
     marks: Vec<Event>,
     frame_counts: staging::FrameCounts,
@@ -70,12 +72,6 @@ pub fn gpu() -> Result<GpuInfo, NoDevice> {
 /// Each buffer that a world needs on a GPU, with its bytes.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     Plan::new(config).parts().collect()
-}
-
-/// The hash of the sources that the prebuilt kernels were built from, read from
-/// the loaded module.
-pub fn sources_hash() -> Result<u64, NoDevice> {
-    Ok(Device::open(KERNELS)?.sources_hash()?)
 }
 
 /// The prebuilt kernels.
@@ -344,7 +340,8 @@ impl Flight {
     fn new(device: &Device) -> Result<Flight, DriverError> {
         Ok(Flight {
             output: Arc::default(),
-            counters: vec![Counters::default()],
+            counters: HostBuffer::new(device, 1)?,
+            early: HostBuffer::new(device, 1)?,
             marks: (0..=Stage::ALL.len())
                 .map(|_| device.event())
                 .collect::<Result<_, _>>()?,
@@ -404,7 +401,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         roam_step: rules.roam_step.raw(),
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
-        padding: 0,
+        rows_max: sizes.rows as u32,
         bounds: at("bounds"),
         defaults: at("defaults"),
         kind_columns: at("kind columns"),
@@ -440,6 +437,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         free_list: at("free list"),
         died: at("died"),
         client_counts: at("client counts"),
+        ranges: at("bucket ranges"),
     }
 }
 

@@ -140,15 +140,24 @@ impl Frame {
                 found: self.tick,
             });
         }
-        for (index, command) in self.commands.iter().enumerate() {
+        let words = self.words.len();
+        let range = |command: &Command| {
             let start = command.word_start as usize;
-            let end = start + usize::from(command.word_count);
-            if end > self.words.len() {
+            (start, start + usize::from(command.word_count))
+        };
+        // One number first: the loop has no branches, so it is over in no time.
+        let last = self.commands.iter().map(|c| range(c).1).fold(0, usize::max);
+        if last <= words {
+            return Ok(());
+        }
+        let ranges = self.commands.iter().map(range).enumerate();
+        for (index, (start, end)) in ranges {
+            if end > words {
                 return Err(TickError::WordsOutOfRange {
                     index,
                     start,
                     end,
-                    words: self.words.len(),
+                    words,
                 });
             }
         }

@@ -45,7 +45,10 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     describe_gauge!("entities", "Entities in the world");
     describe_counter!("commands_total", "Commands, by what became of them");
     describe_counter!("updates_total", "Updates before merging");
+    describe_counter!("updates_dropped_total", "Updates beyond the tick's limit");
     describe_counter!("changes_total", "Merged changes");
+    describe_counter!("births_refused_total", "Births for which there was no slot");
+    describe_gauge!("clients_behind", "Clients whose deliveries were put off");
     describe_counter!("deliveries_total", "Deliveries to clients");
     describe_counter!(
         "deliveries_dropped_total",
@@ -102,6 +105,8 @@ pub fn record(report: &TickReport<'_>) {
     counter!("updates_total").increment(counts.updates);
     counter!("updates_dropped_total").increment(counts.updates_dropped);
     counter!("changes_total").increment(counts.changes);
+    counter!("births_refused_total").increment(counts.births_refused);
+    gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
     counter!("datagrams_total").increment(fan_out.datagrams);

@@ -540,6 +540,8 @@ fn every(schema: &Schema, key: &str, raw: raw::Every) -> Result<Every, Problem> 
         .commands
         .iter()
         .filter(|c| c.sender != Sender::Server)
+        // A file can't name an entity, so what is aimed at one is for clients.
+        .filter(|c| !c.words.contains(&AttributeType::Entity))
         .collect();
     let Some(command) = givable.iter().find(|c| c.name == raw.command) else {
         let names: Vec<_> = givable.iter().map(|c| c.name.as_str()).collect();

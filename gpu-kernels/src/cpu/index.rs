@@ -3,6 +3,7 @@ use std::ops::Range;
 use shared::schema::bits_for;
 use shared::{Slot, WorldConfig};
 
+use super::reciprocal::Reciprocal;
 use super::workers::{Workers, grow, ranges, take};
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
@@ -15,42 +16,21 @@ use crate::logic::within_distance;
 /// begin, and a binary search finds the number within its run.
 pub struct Index {
     dimensions: usize,
-    edge: Edge,
+    edge: Reciprocal,
     size: [i32; 3],
     /// Buckets per axis.
     buckets: [u64; 3],
     key_bits: u32,
     sorter: RadixSorter<u64>,
     len: usize,
-    keys: Vec<u64>,
+    /// (bucket, slot).
+    pairs: Vec<(u64, u32)>,
     slots: Vec<u32>,
     /// Positions in the same order.
     positions: [Vec<i32>; 3],
     /// `directory[key >> shift]`: the first entity with at least that run's keys.
     directory: Vec<u32>,
     shift: u32,
-}
-
-/// A bucket's edge. The tick divides by nothing else so often, so it multiplies.
-#[derive(Clone, Copy)]
-struct Edge {
-    /// 2^64 divided by the edge, rounded up.
-    reciprocal: u64,
-}
-
-impl Edge {
-    fn new(length: i32) -> Edge {
-        Edge {
-            reciprocal: u64::MAX / length as u64 + 1,
-        }
-    }
-
-    /// The bucket of a position along one axis: exactly `position / length`, since
-    /// both are below 2^32 (Lemire, Kaser and Kurz 2019, theorem 1).
-    #[inline]
-    fn bucket(self, position: i32) -> u64 {
-        ((u128::from(self.reciprocal) * position as u128) >> 64) as u64
-    }
 }
 
 /// A block of buckets, both ends included.
@@ -79,17 +59,17 @@ impl Index {
         let size = config.size_raw();
         let buckets = size.map(|s| (i64::from(s) - 1) as u64 / edge as u64 + 1);
         let total = buckets.iter().product::<u64>();
-        let runs_max = u64::from(config.schema.world.capacity).max(1024) * 2;
+        let runs_max = u64::from(config.schema.world.capacity).max(32_768) * 2;
         let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
         Index {
             dimensions: config.dimensions(),
-            edge: Edge::new(edge),
+            edge: Reciprocal::of(edge as u32),
             size,
             buckets,
             key_bits: bits_for(total - 1),
             sorter: RadixSorter::new(0),
             len: 0,
-            keys: vec![],
+            pairs: vec![],
             slots: vec![],
             positions: Default::default(),
             directory: vec![0; (total >> shift) as usize + 2],
@@ -110,12 +90,10 @@ impl Index {
     /// Sorts the live entities anew.
     pub fn build(&mut self, workers: &Workers, state: &State) {
         self.len = state.slots.live();
-        grow(&mut self.keys, self.len);
-        grow(&mut self.slots, self.len);
+        grow(&mut self.pairs, self.len);
         self.collect(workers, state);
         let n = self.len;
-        self.sorter
-            .sort(workers, &mut self.keys, &mut self.slots, n, self.key_bits);
+        self.sorter.sort(workers, &mut self.pairs, n, self.key_bits);
         self.gather(workers, state);
         self.fill_directory(workers);
     }
@@ -131,31 +109,31 @@ impl Index {
         });
         let (edge, buckets) = (self.edge, self.buckets);
         let dimensions = self.dimensions;
-        let mut keys = &mut self.keys[..self.len];
-        let mut slots = &mut self.slots[..self.len];
+        let mut pairs = &mut self.pairs[..self.len];
         let tasks = ranges(used, parts)
             .zip(&counts)
-            .map(|(range, &count)| (range, take(&mut keys, count), take(&mut slots, count)));
-        workers.run(tasks.collect(), |(range, keys, slots)| {
+            .map(|(range, &count)| (range, take(&mut pairs, count)));
+        workers.run(tasks.collect(), |(range, pairs)| {
             for (i, slot) in live(range).enumerate() {
                 let row = &state.rows[slot * state.columns..];
                 let mut key = 0;
                 for axis in (0..dimensions).rev() {
-                    key = key * buckets[axis] + edge.bucket(row[axis]);
+                    key = key * buckets[axis] + u64::from(edge.divide(row[axis] as u32));
                 }
-                keys[i] = key;
-                slots[i] = slot as u32;
+                pairs[i] = (key, slot as u32);
             }
         });
     }
 
     fn gather(&mut self, workers: &Workers, state: &State) {
-        let slots = &self.slots[..self.len];
+        let pairs = &self.pairs[..self.len];
         let dimensions = self.dimensions;
+        grow(&mut self.slots, self.len);
         for positions in &mut self.positions[..dimensions] {
             grow(positions, self.len);
         }
         let parts = workers.parts(self.len);
+        let mut slots = &mut self.slots[..];
         let mut rest = self.positions.each_mut().map(|axis| &mut axis[..]);
         let tasks = ranges(self.len, parts).map(|range| {
             let len = range.len();
@@ -163,10 +141,11 @@ impl Index {
             for (out, rest) in out.iter_mut().zip(&mut rest[..dimensions]) {
                 *out = take(rest, len);
             }
-            (range, out)
+            (range, take(&mut slots, len), out)
         });
-        workers.run(tasks.collect(), |(range, mut out)| {
-            for (i, &slot) in slots[range].iter().enumerate() {
+        workers.run(tasks.collect(), |(range, slots, mut out)| {
+            for (i, &(_, slot)) in pairs[range].iter().enumerate() {
+                slots[i] = slot;
                 let row = &state.rows[slot as usize * state.columns..][..dimensions];
                 for (out, &position) in out.iter_mut().zip(row) {
                     out[i] = position;
@@ -176,9 +155,9 @@ impl Index {
     }
 
     fn fill_directory(&mut self, workers: &Workers) {
-        let keys = &self.keys[..self.len];
+        let pairs = &self.pairs[..self.len];
         let parts = workers.parts(self.len);
-        let run = |i: usize| (keys[i] >> self.shift) as usize;
+        let run = |i: usize| (pairs[i].0 >> self.shift) as usize;
         // A part fills the runs after the part before it, up to its own last.
         let mut rest = &mut self.directory[..];
         let mut filled = 0;
@@ -207,7 +186,8 @@ impl Index {
     fn bucket_at(&self, point: [i32; 3]) -> [u64; 3] {
         let mut bucket = [0; 3];
         for axis in 0..self.dimensions {
-            bucket[axis] = self.edge.bucket(point[axis].clamp(0, self.size[axis] - 1));
+            let inside = point[axis].clamp(0, self.size[axis] - 1);
+            bucket[axis] = u64::from(self.edge.divide(inside as u32));
         }
         bucket
     }
@@ -252,7 +232,7 @@ impl Index {
             return start;
         }
         let end = self.directory[run + 1] as usize;
-        start + self.keys[start..end].partition_point(|&k| k < key)
+        start + self.pairs[start..end].partition_point(|&(k, _)| k < key)
     }
 
     /// Calls `visit` for each entity within `radius` of a point, in index order.

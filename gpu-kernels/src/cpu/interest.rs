@@ -1,6 +1,7 @@
 //! Who is told of what: deliveries, enters and leaves (thesis 3.5).
 
 mod gather;
+mod neighbours;
 
 use std::ops::Range;
 
@@ -13,6 +14,7 @@ use crate::frame::{Observer, Target};
 use crate::output::{Counts, Deliveries, Delivery};
 use crate::state::{self, Snapshot, part};
 use gather::{Candidates, Place};
+use neighbours::Runs;
 
 /// What clients know, and the machinery that finds what they see.
 pub struct Interest {
@@ -33,6 +35,8 @@ pub struct Interest {
     behind: Vec<bool>,
     /// Per client: how many deliveries, then where they begin.
     offsets: Vec<u64>,
+    /// Per client, in ticks that tell whole neighbourhoods.
+    runs: Vec<Runs>,
     /// One for each part of the work.
     scratch: Vec<Candidates>,
 }
@@ -69,6 +73,7 @@ impl Interest {
             visible: Views::new(clients, visible_max),
             behind: vec![false; clients],
             offsets: vec![],
+            runs: vec![],
             scratch: (0..Workers::parts_max(threads))
                 .map(|_| Candidates::new(visible_max))
                 .collect(),
@@ -340,6 +345,9 @@ impl Interest {
 
     /// Where nothing is remembered: counts each client's changed entities in range.
     fn count_changed(&mut self, workers: &Workers, input: Input<'_>) {
+        if self.tells_whole_neighbourhoods(input) {
+            return self.count_neighbours(workers, input);
+        }
         let mut offsets = std::mem::take(&mut self.offsets);
         let shared = &*self;
         let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
@@ -365,6 +373,9 @@ impl Interest {
         served: usize,
         out: &mut Deliveries,
     ) {
+        if self.tells_whole_neighbourhoods(input) {
+            return self.copy_neighbours(workers, served, input, out);
+        }
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
         let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
         let slots = input.index.slots();

@@ -2,16 +2,15 @@ use shared::{CommandKind, Slot, WorldConfig};
 
 use super::workers::{Workers, grow, ranges, take};
 use super::{Due, Index, State};
+use crate::frame::Command;
 use crate::logic::{Catalog, Emit, Invocation, World};
 use crate::output::Counts;
 
 /// The tick's update vectors: what each command wants changed.
 pub struct Updates {
     updates_max: u64,
-    /// slot × columns + column.
-    pub keys: Vec<u32>,
-    /// The values, as the sorter's payload.
-    pub values: Vec<u32>,
+    /// (slot × columns + column, the value's bits).
+    pub pairs: Vec<(u32, u32)>,
     pub len: usize,
     /// Per command: how many updates, then where they begin.
     offsets: Vec<u64>,
@@ -31,8 +30,7 @@ impl Updates {
     pub fn new(config: &WorldConfig) -> Updates {
         Updates {
             updates_max: u64::from(config.limits.updates_per_tick),
-            keys: vec![],
-            values: vec![],
+            pairs: vec![],
             len: 0,
             offsets: vec![],
             verdicts: vec![],
@@ -62,7 +60,11 @@ impl Updates {
         workers.run(tasks.collect(), |(range, offsets, verdicts)| {
             for (i, command) in range.enumerate() {
                 let mut count = CountUpdates(0);
-                verdicts[i] = world.invoke(catalog, due, command, &mut count);
+                let command = &due.commands[command];
+                verdicts[i] = world.judge(catalog, command);
+                if let Verdict::Run(kind) = verdicts[i] {
+                    world.run(catalog, due, command, kind, &mut count);
+                }
                 offsets[i] = count.0;
             }
         });
@@ -87,9 +89,8 @@ impl Updates {
         counts.updates = len;
         counts.updates_dropped = total - len;
 
-        grow(&mut self.keys, self.len);
-        grow(&mut self.values, self.len);
-        let (mut keys, mut values) = (&mut self.keys[..self.len], &mut self.values[..self.len]);
+        grow(&mut self.pairs, self.len);
+        let mut pairs = &mut self.pairs[..self.len];
         let parts = workers.parts_of(kept, COMMANDS_GRAIN);
         let tasks = ranges(kept, parts).map(|range| {
             let start = offsets.get(range.start).copied().unwrap_or(len);
@@ -101,15 +102,17 @@ impl Updates {
             let n = (end - start) as usize;
             let store = StoreUpdates {
                 columns: state.columns,
-                keys: take(&mut keys, n),
-                values: take(&mut values, n),
+                pairs: take(&mut pairs, n),
                 next: 0,
             };
             (range, store)
         });
+        let verdicts = &self.verdicts;
         workers.run(tasks.collect(), |(range, mut store)| {
             for command in range {
-                world.invoke(catalog, due, command, &mut store);
+                if let Verdict::Run(kind) = verdicts[command] {
+                    world.run(catalog, due, &due.commands[command], kind, &mut store);
+                }
             }
         });
     }
@@ -130,29 +133,30 @@ struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    fn invoke(
+    fn judge(&self, catalog: &Catalog, command: &Command) -> Verdict {
+        match catalog.command(command.kind, usize::from(command.word_count)) {
+            None => Verdict::Malformed,
+            Some(CommandKind::Spawn) => Verdict::Run(CommandKind::Spawn),
+            Some(_) if !self.state.slots.has(command.entity) => Verdict::Stale,
+            Some(kind) => Verdict::Run(kind),
+        }
+    }
+
+    fn run(
         &self,
         catalog: &Catalog,
         due: &Due,
-        command: usize,
+        command: &Command,
+        kind: CommandKind,
         emit: &mut impl Emit,
-    ) -> Verdict {
-        let command = &due.commands[command];
+    ) {
         let start = command.word_start as usize;
-        let words = &due.words[start..start + usize::from(command.word_count)];
-        let Some(kind) = catalog.command(command.kind, words.len()) else {
-            return Verdict::Malformed;
-        };
-        if kind != CommandKind::Spawn && !self.state.slots.has(command.entity) {
-            return Verdict::Stale;
-        }
         let invocation = Invocation {
             tick: self.state.tick,
             entity: command.entity,
-            words,
+            words: &due.words[start..start + usize::from(command.word_count)],
         };
         catalog.run(kind, self, &invocation, emit);
-        Verdict::Run(kind)
     }
 }
 
@@ -186,15 +190,14 @@ impl Emit for CountUpdates {
 
 struct StoreUpdates<'a> {
     columns: usize,
-    keys: &'a mut [u32],
-    values: &'a mut [u32],
+    pairs: &'a mut [(u32, u32)],
     next: usize,
 }
 
 impl Emit for StoreUpdates<'_> {
     fn update(&mut self, slot: Slot, column: usize, value: i32) {
-        self.keys[self.next] = (slot.index() * self.columns + column) as u32;
-        self.values[self.next] = value as u32;
+        let key = slot.index() * self.columns + column;
+        self.pairs[self.next] = (key as u32, value as u32);
         self.next += 1;
     }
 }

@@ -1,6 +1,7 @@
 use shared::schema::{ATTRIBUTES_MAX, bits_for};
 use shared::{Audience, MergeRule, Slot, WorldConfig};
 
+use super::reciprocal::Reciprocal;
 use super::workers::{Workers, grow, take};
 use super::{RadixSorter, State, Updates};
 use crate::output::{Changes, Counts};
@@ -33,8 +34,7 @@ struct Columns {
 
 /// One thread's share: whole entities.
 struct Share<'a> {
-    keys: &'a [u32],
-    values: &'a [u32],
+    updates: &'a [(u32, u32)],
     first_slot: usize,
     rows: &'a mut [i32],
     changed: &'a mut [u32],
@@ -119,21 +119,16 @@ impl Merge {
     ) {
         self.next_stamp();
         let n = updates.len;
-        self.sorter.sort(
-            workers,
-            &mut updates.keys,
-            &mut updates.values,
-            n,
-            self.key_bits,
-        );
+        self.sorter
+            .sort(workers, &mut updates.pairs, n, self.key_bits);
         let parts = workers.parts(n);
-        let cuts = cuts(&updates.keys[..n], state.columns, parts);
+        let cuts = cuts(&updates.pairs[..n], state.columns, parts);
         grow(&mut self.keys, n);
         grow(&mut self.values, n);
         let mut results = vec![ShareResult::NONE; cuts.len() - 1];
         let fold = Fold {
             stamp: self.stamp,
-            width: state.columns,
+            width: Reciprocal::of(state.columns as u32),
             columns: &self.columns,
             kinds: state.slots.kinds(),
         };
@@ -143,7 +138,7 @@ impl Merge {
             keys: &mut self.keys,
             values: &mut self.values,
         };
-        let shares = buffers.share(updates, fold.width, &cuts, &mut results);
+        let shares = buffers.share(updates, state.columns, &cuts, &mut results);
         workers.run(shares, |share| fold.run(share));
 
         self.changed_entities = results.iter().map(|r| r.told).sum();
@@ -174,6 +169,7 @@ impl Merge {
         out.values.resize(changes, 0);
         let (mut slots, mut offsets) = (&mut out.slots[..], &mut out.offsets[..]);
         let (mut out_columns, mut out_values) = (&mut out.columns[..], &mut out.values[..]);
+        let width = Reciprocal::of(columns as u32);
         let mut first = 0;
         let mut tasks = Vec::with_capacity(results.len());
         for (&cut, result) in cuts.iter().zip(results) {
@@ -195,13 +191,13 @@ impl Merge {
                 out_values.copy_from_slice(values);
                 let mut entity = 0;
                 for (i, &key) in keys.iter().enumerate() {
-                    let slot = key / columns as u32;
+                    let (slot, column) = width.divide_with_rest(key);
                     if i == 0 || slots[entity - 1] != slot {
                         slots[entity] = slot;
                         offsets[entity] = first + i as u32;
                         entity += 1;
                     }
-                    out_columns[i] = (key % columns as u32) as u16;
+                    out_columns[i] = column as u16;
                 }
             },
         );
@@ -227,16 +223,17 @@ impl<'a> Buffers<'a> {
         let mut slot = 0;
         let mut shares = Vec::with_capacity(results.len());
         for (cut, result) in cuts.windows(2).zip(results) {
-            let keys = &updates.keys[cut[0]..cut[1]];
-            let end = keys.last().map_or(slot, |&key| key as usize / width + 1);
+            let updates = &updates.pairs[cut[0]..cut[1]];
+            let end = updates
+                .last()
+                .map_or(slot, |&(key, _)| key as usize / width + 1);
             shares.push(Share {
-                keys,
-                values: &updates.values[cut[0]..cut[1]],
+                updates,
                 first_slot: slot,
                 rows: take(&mut self.rows, (end - slot) * width),
                 changed: take(&mut self.changed, end - slot),
-                merged_keys: take(&mut self.keys, keys.len()),
-                merged_values: take(&mut self.values, keys.len()),
+                merged_keys: take(&mut self.keys, updates.len()),
+                merged_values: take(&mut self.values, updates.len()),
                 result,
             });
             slot = end;
@@ -247,7 +244,7 @@ impl<'a> Buffers<'a> {
 
 struct Fold<'a> {
     stamp: u32,
-    width: usize,
+    width: Reciprocal,
     columns: &'a Columns,
     kinds: &'a [u16],
 }
@@ -255,23 +252,25 @@ struct Fold<'a> {
 impl Fold<'_> {
     fn run(&self, share: Share<'_>) {
         let mut result = ShareResult::NONE;
+        let width = self.columns.rules.len();
+        let first = share.first_slot * width;
         let mut start = 0;
         let mut last_slot = usize::MAX;
-        while start < share.keys.len() {
-            let key = share.keys[start];
+        while start < share.updates.len() {
+            let (key, _) = share.updates[start];
             // The separation mark: where the next (entity, attribute) begins.
-            let same = share.keys[start..].iter().take_while(|&&k| k == key);
+            let same = share.updates[start..].iter().take_while(|u| u.0 == key);
             let end = start + same.count();
-            let (slot, column) = (key as usize / self.width, key as usize % self.width);
-            let place = key as usize - share.first_slot * self.width;
+            let (slot, column) = self.width.divide_with_rest(key);
+            let (slot, column) = (slot as usize, column as usize);
+            let place = key as usize - first;
             let before = share.rows[place];
             let folded = fold(
                 self.columns.rules[column],
                 before,
-                &share.values[start..end],
+                &share.updates[start..end],
             );
-            let (min, max) =
-                self.columns.bounds[usize::from(self.kinds[slot]) * self.width + column];
+            let (min, max) = self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
             let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
             if after != before {
                 share.rows[place] = after;
@@ -305,8 +304,13 @@ impl ShareResult {
 }
 
 /// One interval's value, before clamping.
-fn fold(rule: MergeRule, before: i32, values: &[u32]) -> i64 {
-    let mut values = values.iter().map(|&value| i64::from(value as i32));
+fn fold(rule: MergeRule, before: i32, updates: &[(u32, u32)]) -> i64 {
+    // Most often there is but one.
+    if let &[(_, value)] = updates {
+        let base = if rule == MergeRule::Sum { before } else { 0 };
+        return i64::from(base) + i64::from(value as i32);
+    }
+    let mut values = updates.iter().map(|&(_, value)| i64::from(value as i32));
     match rule {
         MergeRule::Sum => i64::from(before) + values.sum::<i64>(),
         MergeRule::Min => values.min().unwrap_or(i64::from(before)),
@@ -317,18 +321,18 @@ fn fold(rule: MergeRule, before: i32, values: &[u32]) -> i64 {
 }
 
 /// Cuts sorted keys into about even parts, never inside an entity.
-fn cuts(keys: &[u32], columns: usize, parts: usize) -> Vec<usize> {
-    let slot = |i: usize| keys[i] / columns as u32;
+fn cuts(updates: &[(u32, u32)], columns: usize, parts: usize) -> Vec<usize> {
+    let slot = |i: usize| updates[i].0 / columns as u32;
     let mut cuts = Vec::with_capacity(parts + 1);
     cuts.push(0);
     for part in 1..parts {
-        let mut cut = (keys.len() * part / parts).max(cuts[part - 1]);
-        if cut > 0 && cut < keys.len() {
+        let mut cut = (updates.len() * part / parts).max(cuts[part - 1]);
+        if cut > 0 && cut < updates.len() {
             let before = slot(cut - 1);
-            cut += keys[cut..].partition_point(|&k| k / columns as u32 == before);
+            cut += updates[cut..].partition_point(|u| u.0 / columns as u32 == before);
         }
         cuts.push(cut);
     }
-    cuts.push(keys.len());
+    cuts.push(updates.len());
     cuts
 }

@@ -21,7 +21,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("commands", commands * (20 + 8 + 4)),
         ("updates and their sort", updates * 16),
         ("merged changes", updates * (8 + 2 * 6)),
-        ("bucket index and its sort", slots * (24 + 12 + 8)),
+        ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
+        ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),
     ]
 }

@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::backend::StartError;
 /// Work is split into parts by its size alone, and a single part runs on the
 /// calling thread: waking threads costs more than a small stage does.
 pub struct Workers {
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Arc<rayon::ThreadPool>>,
     threads: usize,
 }
 
@@ -18,13 +19,14 @@ impl Workers {
         let threads = threads.max(1);
         let pool = match threads {
             1 => None,
-            _ => Some(
-                rayon::ThreadPoolBuilder::new()
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new()
                     .num_threads(threads)
                     .thread_name(|i| format!("tick-{i}"))
                     .build()
-                    .map_err(|error| StartError::Threads(error.to_string()))?,
-            ),
+                    .map_err(|error| StartError::Threads(error.to_string()))?;
+                Some(Arc::new(pool))
+            }
         };
         Ok(Workers { pool, threads })
     }
@@ -45,6 +47,12 @@ impl Workers {
     /// The most parts that [`Workers::parts`] gives with this many threads.
     pub fn parts_max(threads: usize) -> usize {
         threads.max(1) * PARTS_PER_THREAD
+    }
+
+    /// The threads to run a whole tick of so many items on, where it is worth
+    /// their while: from among them, stages start without a switch of threads.
+    pub fn pool_for(&self, items: usize) -> Option<Arc<rayon::ThreadPool>> {
+        self.pool.clone().filter(|_| self.parts(items) > 1)
     }
 
     /// Does each task, side by side where there are several.

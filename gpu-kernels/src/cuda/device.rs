@@ -183,20 +183,20 @@ impl Device {
     fn check_layout(&self) -> Result<(), NoDevice> {
         let mut sizes = [0u32; SIZES.len()];
         self.read_global("layout_bytes", &mut sizes)?;
-        if sizes == SIZES {
-            Ok(())
-        } else {
-            Err(NoDevice::Kernels(format!(
+        if sizes != SIZES {
+            return Err(NoDevice::Kernels(format!(
                 "they were built for structures of {sizes:?} bytes, not {SIZES:?}; rebuild them"
-            )))
+            )));
         }
-    }
-
-    /// The hash of the sources that the kernels were built from.
-    pub fn sources_hash(&self) -> Result<u64, DriverError> {
-        let mut hash = [0];
-        self.read_global("sources_hash", &mut hash)?;
-        Ok(hash[0])
+        let mut built = [0u64];
+        self.read_global("sources_hash", &mut built)?;
+        let built = format!("{:016x}", built[0]);
+        match SOURCES_HASH == built {
+            true => Ok(()),
+            false => Err(NoDevice::Kernels(format!(
+                "they were built from sources {built}, the manifest names {SOURCES_HASH}; rebuild them"
+            ))),
+        }
     }
 
     fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
@@ -416,6 +416,62 @@ impl Drop for Device {
     }
 }
 
+/// Numbers in page-locked memory of their own, so that a copy to them doesn't make
+/// the host wait.
+pub struct HostBuffer<T> {
+    start: *mut T,
+    len: usize,
+}
+
+// SAFETY: it owns its memory, like a boxed slice.
+unsafe impl<T: Send> Send for HostBuffer<T> {}
+
+impl<T: Copy + Default> HostBuffer<T> {
+    /// `len` defaults.
+    pub fn new(device: &Device, len: usize) -> Result<HostBuffer<T>, DriverError> {
+        device.enter()?;
+        let mut start = ptr::null_mut();
+        // SAFETY: the driver gives memory aligned for any number, as long as asked
+        // for, which is filled before anybody sees it.
+        unsafe {
+            check(
+                "cuMemHostAlloc",
+                sys::cuMemHostAlloc(&mut start, len * size_of::<T>(), 0),
+            )?;
+            let start: *mut T = start.cast();
+            for i in 0..len {
+                start.add(i).write(T::default());
+            }
+            Ok(HostBuffer { start, len })
+        }
+    }
+}
+
+impl<T> std::ops::Deref for HostBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: ours, and filled.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl<T> std::ops::DerefMut for HostBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: ours alone, and filled.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
+
+impl<T> Drop for HostBuffer<T> {
+    fn drop(&mut self) {
+        // SAFETY: taken from the driver, and not used after this.
+        unsafe {
+            let _ = sys::cuMemFreeHost(self.start.cast());
+        }
+    }
+}
+
 /// Memory that the GPU may copy to and from while the CPU does something else:
 /// page-locked for as long as this lives. It doesn't own the memory.
 #[derive(Debug)]
@@ -451,3 +507,5 @@ impl Drop for Pinned {
 }
 
 const NON_BLOCKING: u32 = 1;
+/// As the manifest beside the prebuilt kernels names it.
+const SOURCES_HASH: &str = env!("KERNEL_SOURCES_HASH");

@@ -39,7 +39,8 @@ pub struct World {
     pub pick_reach: i32,
     pub roam_step: i32,
     pub word_counts: [i32; 8],
-    pub padding: u32,
+    /// Rows of buckets that an observer can touch.
+    pub rows_max: u32,
 
     pub bounds: Pointer,
     pub defaults: Pointer,
@@ -79,6 +80,7 @@ pub struct World {
     pub free_list: Pointer,
     pub died: Pointer,
     pub client_counts: Pointer,
+    pub ranges: Pointer,
 }
 
 /// One tick's own.

@@ -59,6 +59,8 @@ pub struct Sizes {
     /// Updates after merging.
     pub changes: u64,
     pub births: u64,
+    /// Rows of buckets that an observer can touch.
+    pub rows: u64,
 }
 
 impl Sizes {
@@ -83,6 +85,7 @@ impl Sizes {
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
             changes: updates.min(capacity * columns),
             births: commands,
+            rows: 3u64.pow(config.dimensions() as u32 - 1),
         }
     }
 
@@ -130,6 +133,7 @@ impl Sizes {
             ("interval changed", u32s(s.updates)),
             ("free list", u32s(s.capacity)),
             ("client counts", u64s(s.clients)),
+            ("bucket ranges", u64s(s.observers * s.rows)),
             ("commands", bytes(s.commands, size_of::<Command>())),
             ("sort scratch", self.sort_scratch()),
             (

@@ -183,12 +183,13 @@ impl Staging {
             .len()
             .min(config.limits.commands_per_tick as usize);
         let kept = &frame.commands[..kept];
-        if frame.words.len() <= self.words.capacity() {
-            copy_to(&mut self.commands, kept);
+        let kinds = if frame.words.len() <= self.words.capacity() {
             copy_to(&mut self.words, &frame.words);
+            copy_and_count(&mut self.commands, kept)
         } else {
             self.compact(frame, kept);
-        }
+            count(&self.commands)
+        };
         let dimensions = config.dimensions() as u64;
         let each = |kind: u16| match CommandKind::from_id(kind) {
             Some(CommandKind::Move | CommandKind::Roam) => dimensions,
@@ -196,19 +197,6 @@ impl Staging {
             Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
             _ => 0,
         };
-        let kinds = kept.par_iter().with_min_len(COPY_GRAIN).fold(
-            || [0u64; CommandKind::ALL.len()],
-            |mut kinds, command| {
-                if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
-                    *n += 1;
-                }
-                kinds
-            },
-        );
-        let kinds = kinds.reduce(
-            || [0; CommandKind::ALL.len()],
-            |a, b| std::array::from_fn(|i| a[i] + b[i]),
-        );
         counts.births = kinds[usize::from(CommandKind::Spawn.id())] > 0;
         counts.deaths = kinds[usize::from(CommandKind::Despawn.id())] > 0;
         counts.commands_max = kept.len() as u64;
@@ -251,6 +239,37 @@ impl Staging {
     }
 }
 
+/// How many commands there are of each kind.
+type Kinds = [u64; CommandKind::ALL.len()];
+
+fn count(commands: &[Command]) -> Kinds {
+    let mut kinds = Kinds::default();
+    for command in commands {
+        if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
+            *n += 1;
+        }
+    }
+    kinds
+}
+
+/// Copies and counts in one go, by as many threads as are worth it.
+fn copy_and_count(to: &mut Vec<Command>, from: &[Command]) -> Kinds {
+    if from.len() < 4 * COPY_GRAIN {
+        to.clear();
+        to.extend_from_slice(from);
+        return count(from);
+    }
+    to.resize(from.len(), from[0]);
+    let chunks = to
+        .par_chunks_mut(COPY_GRAIN)
+        .zip(from.par_chunks(COPY_GRAIN));
+    let kinds = chunks.map(|(to, from)| {
+        to.copy_from_slice(from);
+        count(from)
+    });
+    kinds.reduce(Kinds::default, |a, b| std::array::from_fn(|i| a[i] + b[i]))
+}
+
 /// Copies by as many threads as are worth it.
 fn copy_to<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
     if from.len() < 4 * COPY_GRAIN {
@@ -264,5 +283,5 @@ fn copy_to<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
         .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Some 100 µs of copying.
-const COPY_GRAIN: usize = 32 * 1024;
+/// Some 20 µs of copying.
+const COPY_GRAIN: usize = 16 * 1024;

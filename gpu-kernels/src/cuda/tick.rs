@@ -39,6 +39,7 @@ pub struct Kernels {
     index_count: Kernel,
     index_collect: Kernel,
     index_gather: Kernel,
+    ranges: Kernel,
     see: Kernel,
     changed_count: Kernel,
     changed_store: Kernel,
@@ -75,6 +76,7 @@ impl Kernels {
             index_count: kernel("index_count")?,
             index_collect: kernel("index_collect")?,
             index_gather: kernel("index_gather")?,
+            ranges: kernel("interest_ranges")?,
             see: kernel("interest_see")?,
             changed_count: kernel("interest_changed_count")?,
             changed_store: kernel("interest_changed_store")?,
@@ -193,6 +195,7 @@ impl CudaBackend {
         run.merge(&self.kernels, &counts)?;
         done(Stage::Lifecycle)?;
         run.lifecycle(&self.kernels, &counts)?;
+        device.download(Lane::Work, &mut flight.early, tick.counters)?;
         done(Stage::Index)?;
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         done(Stage::Interest)?;
@@ -227,24 +230,45 @@ impl CudaBackend {
         let flight = &mut self.flights[parity as usize];
         let before_download = |error| (Stage::Interest, error);
         device.enter().map_err(before_download)?;
-        device
-            .wait(&flight.marks[Stage::ALL.len()])
-            .map_err(before_download)?;
-        let counters = flight.counters[0];
-        let begun = std::time::Instant::now();
         let (clients_used, counts) = (flight.clients_used, flight.frame_counts);
         let columns = self.sizes.columns as usize;
-        let deliveries_max = self.sizes.deliveries;
-        let download = |out: &mut TickOutput| -> Result<(), DriverError> {
-            fetch(device, out, &from, &counters, columns, clients_used)?;
-            device.synchronize(Lane::Downloads)?;
-            settle_offsets(out, &counters, clients_used, deliveries_max);
-            Ok(())
-        };
         // Nobody else has it before it is handed out.
-        if let Some(out) = Arc::get_mut(&mut flight.output) {
-            download(out).map_err(|error| (Stage::Download, error))?;
+        let mut output = std::mem::take(&mut flight.output);
+        let mut begun = std::time::Instant::now();
+        if let Some(out) = Arc::get_mut(&mut output) {
+            // What changed is ready, and goes while the deliveries are found.
+            let mut lifecycles = Lifecycles::default();
+            device
+                .wait(&flight.marks[Stage::Lifecycle as usize + 1])
+                .and_then(|()| {
+                    fetch_changes(
+                        device,
+                        out,
+                        &mut lifecycles,
+                        &from,
+                        &flight.early[0],
+                        columns,
+                    )
+                })
+                .map_err(before_download)?;
+            device
+                .wait(&flight.marks[Stage::ALL.len()])
+                .map_err(before_download)?;
+            begun = std::time::Instant::now();
+            fetch_deliveries(device, out, &from, &flight.counters[0], clients_used)
+                .and_then(|()| device.synchronize(Lane::Downloads))
+                .map_err(|error| (Stage::Download, error))?;
+            lifecycles.take_out(out);
+            settle_offsets(
+                out,
+                &flight.counters[0],
+                clients_used,
+                self.sizes.deliveries,
+            );
         }
+        let flight = &mut self.flights[parity as usize];
+        flight.output = output;
+        let counters = flight.counters[0];
         let mut stages = output::StageTimes::default();
         for (i, stage) in Stage::ALL
             .into_iter()
@@ -349,6 +373,8 @@ impl Launcher<'_> {
     fn interest(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
         let clients = u64::from(self.tick.clients_used);
         let remembers = self.world.visible_max > 0;
+        let observers = clients * u64::from(self.world.observers_per_client);
+        self.items(kernels.ranges, observers * u64::from(self.world.rows_max))?;
         if remembers {
             let words = self.world.view_places + 256;
             self.clients(kernels.see, warps_for(words), words)?;
@@ -403,21 +429,47 @@ fn index(
     run.items(kernels.index_gather, sizes.capacity)
 }
 
-fn fetch(
+/// Births and deaths as the device writes them.
+#[derive(Default)]
+struct Lifecycles {
+    births: Vec<Birth>,
+    deaths: Vec<[u32; 2]>,
+}
+
+impl Lifecycles {
+    /// Once they have arrived.
+    fn take_out(&self, out: &mut TickOutput) {
+        out.births.clear();
+        out.births.extend(self.births.iter().map(|b| output::Birth {
+            token: b.token,
+            kind: b.kind as u16,
+            entity: (b.generation > 0).then(|| EntityId::new(b.slot, b.generation)),
+        }));
+        out.deaths.clear();
+        let deaths = self.deaths.iter();
+        out.deaths
+            .extend(deaths.map(|&[slot, generation]| EntityId::new(slot, generation)));
+    }
+}
+
+/// Starts the download of births, deaths and changes.
+fn fetch_changes(
     device: &Device,
     out: &mut TickOutput,
+    lifecycles: &mut Lifecycles,
     from: &Tick,
     counters: &Counters,
     columns: usize,
-    clients_used: u32,
 ) -> Result<(), DriverError> {
     let lane = Lane::Downloads;
-    let mut births = vec![Birth::default(); counters.births_asked as usize];
-    device.download(lane, &mut births, from.births)?;
+    lifecycles
+        .births
+        .resize(counters.births_asked as usize, Birth::default());
+    device.download(lane, &mut lifecycles.births, from.births)?;
     out.birth_rows.resize(counters.births as usize * columns, 0);
     device.download(lane, &mut out.birth_rows, from.birth_rows)?;
-    let mut deaths = vec![[0u32; 2]; counters.deaths as usize];
-    device.download(lane, &mut deaths, from.deaths)?;
+    lifecycles.deaths.resize(counters.deaths as usize, [0; 2]);
+    device.download(lane, &mut lifecycles.deaths, from.deaths)?;
     let changes = &mut out.changes;
     changes.slots.resize(counters.entities as usize, 0);
     changes.offsets.resize(counters.entities as usize + 1, 0);
@@ -427,6 +479,18 @@ fn fetch(
     device.download(lane, &mut changes.offsets, from.change_offsets)?;
     device.download(lane, &mut changes.columns, from.change_columns)?;
     device.download(lane, &mut changes.values, from.change_values)?;
+    Ok(())
+}
+
+/// Starts the download of the deliveries.
+fn fetch_deliveries(
+    device: &Device,
+    out: &mut TickOutput,
+    from: &Tick,
+    counters: &Counters,
+    clients_used: u32,
+) -> Result<(), DriverError> {
+    let lane = Lane::Downloads;
     let offsets = &mut out.deliveries.offsets;
     offsets.resize(clients_used as usize + 1, 0);
     let (own, _) = offsets.split_at_mut(clients_used as usize);
@@ -435,21 +499,7 @@ fn fetch(
     if out.deliveries.entries.len() < n {
         out.deliveries.entries.resize(n, Delivery::default());
     }
-    device.download(lane, &mut out.deliveries.entries[..n], from.deliveries)?;
-    device.synchronize(lane)?;
-    out.births.clear();
-    out.births.extend(births.iter().map(|b| output::Birth {
-        token: b.token,
-        kind: b.kind as u16,
-        entity: (b.generation > 0).then(|| EntityId::new(b.slot, b.generation)),
-    }));
-    out.deaths.clear();
-    out.deaths.extend(
-        deaths
-            .iter()
-            .map(|&[slot, generation]| EntityId::new(slot, generation)),
-    );
-    Ok(())
+    device.download(lane, &mut out.deliveries.entries[..n], from.deliveries)
 }
 
 /// Clients that were not served have no deliveries, behind the last one's.

@@ -36,7 +36,7 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
         ),
         (
             "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"spawn\"",
-            "w.toml: every[0].command: \"spawn\" is not allowed; expected one of [\"move\", \"strike\", \"heal\", \"blast\", \"roam\"]",
+            "w.toml: every[0].command: \"spawn\" is not allowed; expected one of [\"move\", \"blast\", \"roam\"]",
         ),
         (
             "[[kind]]\nname = \"a\"\npopulation = 5000",

@@ -1,0 +1,137 @@
+//! The one JSON form of every bench: where and of what it was measured, then a
+//! row for each scenario and approach.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::Summary;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The CPU's model and how many cores were there.
+    pub machine: String,
+    /// Of the sources, or `"unknown"`.
+    pub commit: String,
+    /// YYYY-MM-DD in UTC.
+    pub date: String,
+    pub gpu: Option<String>,
+    pub driver: Option<String>,
+    pub rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    pub scenario: String,
+    /// The scenario's own parameters, which stand in the row itself.
+    #[serde(flatten)]
+    pub params: BTreeMap<String, serde_json::Value>,
+    pub backend: String,
+    /// How the backend goes about it, in a few words.
+    pub approach: String,
+    /// The median.
+    pub total_ms: f64,
+    pub total_ms_mean: f64,
+    /// The sample standard deviation.
+    pub total_ms_deviation: f64,
+    /// The median of each stage.
+    pub stages_ms: BTreeMap<String, f64>,
+    /// How many runs stand behind the row.
+    pub samples: usize,
+    /// What one run did, in the unit that the scenario counts.
+    pub work: u64,
+    /// Equal for rows that must have done the same; in hexadecimal.
+    pub checksum: String,
+}
+
+impl Report {
+    /// An empty report of this machine, this commit and today.
+    pub fn new() -> Report {
+        Report {
+            machine: machine(),
+            commit: commit(),
+            date: date(days_since_1970()),
+            gpu: None,
+            driver: None,
+            rows: vec![],
+        }
+    }
+
+    pub fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report::new()
+    }
+}
+
+impl Row {
+    pub fn total(&self) -> Summary {
+        Summary {
+            median: self.total_ms,
+            mean: self.total_ms_mean,
+            deviation: self.total_ms_deviation,
+        }
+    }
+}
+
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
+        .map_or("unknown CPU", |(_, model)| model.trim());
+    let cores = text.lines().filter(|l| l.starts_with("processor")).count();
+    format!("{model}, {cores} cores")
+}
+
+fn commit() -> String {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).output();
+    output
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .map_or("unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+fn days_since_1970() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs() / 86_400)
+}
+
+/// A day of the Gregorian calendar, counted within eras of 400 years that begin
+/// on 1 March, so that the leap day comes last.
+fn date(days_since_1970: u64) -> String {
+    let days = days_since_1970 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * day + 2) / 153;
+    let day = day - (153 * march_month + 2) / 5 + 1;
+    let month = (march_month + 2) % 12 + 1;
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        // As `date -u -d @$((days * 86400)) +%F` prints them.
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(11_016), "2000-02-29");
+        assert_eq!(date(11_017), "2000-03-01");
+        assert_eq!(date(19_722), "2023-12-31");
+        assert_eq!(date(19_723), "2024-01-01");
+    }
+}

@@ -1,0 +1,194 @@
+//! Chapter 4 of the thesis: a square map, clients spread evenly, one `move` of
+//! every client each tick, and everyone in the neighbouring buckets is told.
+
+mod baseline;
+mod engine;
+mod options;
+mod published;
+mod scenario;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use gpu_kernels::Frame;
+use shared::mix::mix;
+
+use crate::report::{Report, Row};
+use crate::statistics::Summary;
+pub use baseline::Baseline;
+pub use engine::Engine;
+pub use options::{BackendName, ClientCounts, Options};
+pub use scenario::{Moves, Scenario};
+
+/// One way of running ticks.
+pub trait Subject {
+    /// Runs one tick: only what happens in here counts.
+    fn tick(&mut self, frame: &Frame) -> anyhow::Result<Sample>;
+
+    /// Calls `visit` with each (observer, entity) that the last tick delivered.
+    fn deliveries(&self, visit: &mut dyn FnMut(u32, u32));
+}
+
+/// How long a tick took.
+pub struct Sample {
+    pub total: Duration,
+    /// By name, in order.
+    pub stages: Vec<(&'static str, Duration)>,
+}
+
+/// What a tick delivered, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checksum {
+    pub deliveries: u64,
+    pub sum: u64,
+}
+
+impl Checksum {
+    pub fn of(subject: &dyn Subject) -> Checksum {
+        let mut checksum = Checksum::default();
+        subject.deliveries(&mut |observer, entity| {
+            checksum.deliveries += 1;
+            let pair = mix(u64::from(observer), u64::from(entity));
+            checksum.sum = checksum.sum.wrapping_add(pair);
+        });
+        checksum
+    }
+}
+
+/// Measures every scenario, writes the tables to `out` and returns the report.
+/// Fails where two backends don't deliver the same.
+pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
+    let mut report = Report::new();
+    for &map in &options.maps {
+        for &aoi in &options.aois {
+            for &clients in &options.clients.0 {
+                let seed = options.seed;
+                let scenario = Scenario {
+                    map,
+                    aoi,
+                    clients,
+                    seed,
+                };
+                let rows = measure(&scenario, options)
+                    .with_context(|| format!("map {map}, AOI {aoi}, {clients} clients"))?;
+                report.rows.extend(rows);
+            }
+        }
+    }
+    if let Some(path) = &options.json {
+        report.write(path)?;
+    }
+    tables::write(&report, out)?;
+    Ok(report)
+}
+
+/// A row for each backend.
+fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let mut rows: Vec<Row> = vec![];
+    let mut first: Option<(BackendName, Checksum)> = None;
+    // The last tick that all of them run.
+    let common = options.runs.min(options.baseline_runs);
+    for &backend in &options.backends {
+        let (engine, mut moves) = Engine::populated(scenario, backend, options.threads())?;
+        let mut subject: Box<dyn Subject> = match backend {
+            BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
+            BackendName::Cpu | BackendName::Cuda => Box::new(engine),
+        };
+        let (samples, checksum) = sample(subject.as_mut(), &mut moves, common, |done, spent| {
+            done < common
+                || done < options.runs
+                    && (backend != BackendName::Baseline || spent < BASELINE_ENOUGH)
+        })?;
+        let (reference, expected) = *first.get_or_insert((backend, checksum));
+        ensure!(
+            checksum == expected,
+            "{} delivered {checksum:x?} where {} delivered {expected:x?}",
+            backend.name(),
+            reference.name(),
+        );
+        let row = row(scenario, options, backend, &samples, checksum);
+        eprintln!(
+            "map {}, AOI {}, {} clients, {}: {:.3} ms",
+            scenario.map,
+            scenario.aoi,
+            scenario.clients,
+            backend.name(),
+            row.total_ms
+        );
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Runs ticks while `more` (given how many are done and how long they took) asks
+/// for them, and checks what the `checked`-th delivered.
+fn sample(
+    subject: &mut dyn Subject,
+    moves: &mut Moves,
+    checked: usize,
+    more: impl Fn(usize, Duration) -> bool,
+) -> anyhow::Result<(Vec<Sample>, Checksum)> {
+    for _ in 0..WARM_UP_TICKS {
+        subject.tick(moves.next_frame())?;
+    }
+    let begin = Instant::now();
+    let mut samples = vec![];
+    let mut checksum = Checksum::default();
+    while more(samples.len(), begin.elapsed()) {
+        samples.push(subject.tick(moves.next_frame())?);
+        if samples.len() == checked {
+            checksum = Checksum::of(subject);
+        }
+    }
+    Ok((samples, checksum))
+}
+
+fn row(
+    scenario: &Scenario,
+    options: &Options,
+    backend: BackendName,
+    samples: &[Sample],
+    checksum: Checksum,
+) -> Row {
+    let total = Summary::of(samples.iter().map(|s| s.total));
+    let names = samples.first().map_or(&[][..], |s| &s.stages);
+    let stages = names.iter().enumerate().map(|(i, &(name, _))| {
+        let summary = Summary::of(samples.iter().map(|s| s.stages[i].1));
+        (name.to_owned(), summary.median)
+    });
+    let (approach, threads) = match backend {
+        BackendName::Baseline => ("grid of linked lists, as in the thesis", 1),
+        BackendName::Cpu => ("sorted buckets", options.threads()),
+        BackendName::Cuda => ("sorted buckets", 1),
+    };
+    let params = [
+        ("map", u64::from(scenario.map)),
+        ("aoi", u64::from(scenario.aoi)),
+        ("clients", u64::from(scenario.clients)),
+        ("deliveries", checksum.deliveries),
+        ("threads", threads as u64),
+    ];
+    Row {
+        scenario: "thesis".to_owned(),
+        params: params
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .into(),
+        backend: backend.name().to_owned(),
+        approach: approach.to_owned(),
+        total_ms: total.median,
+        total_ms_mean: total.mean,
+        total_ms_deviation: total.deviation,
+        stages_ms: stages.collect::<BTreeMap<_, _>>(),
+        samples: samples.len(),
+        work: checksum.deliveries,
+        checksum: format!("{:016x}", checksum.sum),
+    }
+}
+
+/// Both of the engine's output buffers have been written, and caches are warm.
+const WARM_UP_TICKS: usize = 4;
+/// The baseline runs more often than it must only while that is quick.
+const BASELINE_ENOUGH: Duration = Duration::from_secs(2);

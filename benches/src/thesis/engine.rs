@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use gpu_kernels::{Backend, CpuBackend, Frame, Stage, TickOutput};
+use shared::{ClientRow, Tick, WorldConfig};
+
+use super::{BackendName, Moves, Sample, Scenario, Subject};
+
+/// The engine, through the same door as the server's.
+pub struct Engine {
+    backend: Box<dyn Backend>,
+    output: Arc<TickOutput>,
+}
+
+impl Engine {
+    /// A scenario's world after the tick in which everyone is born, at a random
+    /// place, and the moves that follow.
+    pub fn populated(
+        scenario: &Scenario,
+        name: BackendName,
+        threads: usize,
+    ) -> anyhow::Result<(Engine, Moves)> {
+        let config = scenario.config()?;
+        let mut backend = start(&config, name, threads)?;
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&config);
+        let output = backend.tick(&frame)?;
+        ensure!(output.counts.births == u64::from(scenario.clients));
+        let moves = Moves::after_births(&config, &output);
+        let engine = Engine { backend, output };
+        Ok((engine, moves))
+    }
+
+    /// Of the last tick.
+    pub fn output(&self) -> &TickOutput {
+        &self.output
+    }
+}
+
+/// Births and the baseline's start are the cpu backend's.
+fn start(
+    config: &WorldConfig,
+    name: BackendName,
+    threads: usize,
+) -> anyhow::Result<Box<dyn Backend>> {
+    Ok(match name {
+        BackendName::Cuda => start_cuda(config)?,
+        BackendName::Baseline | BackendName::Cpu => {
+            Box::new(CpuBackend::new(config, threads, None)?)
+        }
+    })
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn start_cuda(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    Ok(Box::new(gpu_kernels::CudaBackend::new(config, None)?))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn start_cuda(_: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    anyhow::bail!("the cuda backend needs Linux on x86-64")
+}
+
+impl Subject for Engine {
+    fn tick(&mut self, frame: &Frame) -> anyhow::Result<Sample> {
+        let begin = Instant::now();
+        self.output = self.backend.tick(frame).context("the tick failed")?;
+        let total = begin.elapsed();
+        let counts = &self.output.counts;
+        let dropped = counts.deliveries_dropped + counts.updates_dropped + counts.commands_dropped;
+        ensure!(dropped == 0, "something was dropped: {counts:?}");
+        let stages = &self.output.stages;
+        Ok(Sample {
+            total,
+            stages: Stage::ALL.map(|s| (s.name(), stages.of(s))).to_vec(),
+        })
+    }
+
+    fn deliveries(&self, visit: &mut dyn FnMut(u32, u32)) {
+        let deliveries = &self.output.deliveries;
+        for client in 0..deliveries.clients() as u32 {
+            for delivery in deliveries.of(ClientRow(client)) {
+                visit(client, delivery.slot().0);
+            }
+        }
+    }
+}
