@@ -338,7 +338,6 @@ async fn run_bot(
         counted: None,
         shared: shared.clone(),
     };
-    shared.connected.fetch_add(1, Relaxed);
     match bot
         .live(Duration::from_secs_f64(1.0 / rate_hz.max(0.01)))
         .await
@@ -349,8 +348,11 @@ async fn run_bot(
             }
             client.leave();
         }
-        Err(error) => {
-            shared.lost.fetch_add(1, Relaxed);
+        Err((error, was_in)) => {
+            if !was_in {
+                shared.failed.fetch_add(1, Relaxed);
+            }
+            shared.lost.fetch_add(u64::from(was_in), Relaxed);
             shared.complain(format!("a bot lost its connection: {error}"));
         }
     }
@@ -379,14 +381,23 @@ struct Notes {
 
 impl Bot {
     /// Acts and listens until the end, and hands in what it knows then.
-    async fn live(mut self, period: Duration) -> Result<Client, ClientError> {
+    /// An error says whether it had been in the world.
+    async fn live(mut self, period: Duration) -> Result<Client, (ClientError, bool)> {
         // Bots act at different moments, as people do.
         let start = tokio::time::Instant::now() + period.mul_f64(self.dice.unit());
         let mut turns = interval_at(start, period);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut is_in = false;
         loop {
             tokio::select! {
-                received = self.client.receive(&mut self.notes) => received?,
+                received = self.client.receive(&mut self.notes) => {
+                    received.map_err(|error| (error, is_in))?;
+                    // Connected is who sees itself, not who was merely welcomed.
+                    if !is_in && self.client.view().own().is_some() {
+                        is_in = true;
+                        self.shared.connected.fetch_add(1, Relaxed);
+                    }
+                }
                 _ = turns.tick() => match self.shared.phase.load(Relaxed) {
                     phase::PLAY => {
                         self.counted.get_or_insert(self.client.view().counts);

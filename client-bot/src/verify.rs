@@ -1,10 +1,11 @@
 //! Whether what the bots were told can be true. It knows nothing of the server's
 //! insides: it only compares what different bots were told.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use rustc_hash::FxHashMap;
 use shared::wire::movement::Movement;
 use shared::wire::stream::Item;
 use shared::{Audience, EntityId, Schema, Slot, Tick};
@@ -273,7 +274,7 @@ pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
     pub newest: Tick,
-    pub entities: HashMap<u32, Entity>,
+    pub entities: FxHashMap<u32, Entity>,
 }
 
 /// At rest, every view holds everything within the radius (where `visible_max`
@@ -285,7 +286,7 @@ pub struct FinalView {
 pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
     let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
-    let mut world: HashMap<u32, &Entity> = HashMap::new();
+    let mut world: FxHashMap<u32, &Entity> = FxHashMap::default();
     for view in views {
         if let Some(own) = view.entities.get(&view.entity.slot.0) {
             world.insert(view.entity.slot.0, own);
@@ -356,7 +357,7 @@ pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
 
 struct VisibleOrder<'a> {
     ledger: &'a Ledger,
-    world: &'a HashMap<u32, &'a Entity>,
+    world: &'a FxHashMap<u32, &'a Entity>,
 }
 
 impl VisibleOrder<'_> {

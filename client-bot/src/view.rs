@@ -5,8 +5,7 @@
 //! client: enters and leaves are reliable and in order, and movement is sent
 //! again until the view has acknowledged it.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use shared::wire::DecodeError;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Welcome;
@@ -21,12 +20,12 @@ pub struct View {
     entity: EntityId,
     movement: MovementCodec,
     stream: StreamCodec,
-    entities: HashMap<u32, Entity>,
+    entities: FxHashMap<u32, Entity>,
     /// Movement of entities that have not entered yet, by slot.
-    ahead: HashMap<u32, Ahead>,
+    ahead: FxHashMap<u32, Ahead>,
     acknowledgement: Acknowledgement,
     /// Ticks of which some datagrams have arrived.
-    parts: HashMap<Tick, Parts>,
+    parts: FxHashMap<Tick, Parts>,
     /// The newest tick of any message.
     newest: Tick,
     processed: u32,
@@ -120,14 +119,14 @@ impl View {
             epoch: welcome.epoch,
             entity: welcome.entity,
             movement,
-            entities: HashMap::new(),
-            ahead: HashMap::new(),
+            entities: FxHashMap::default(),
+            ahead: FxHashMap::default(),
             acknowledgement: Acknowledgement {
                 newest: welcome.tick,
                 mask: 0,
                 stream: Tick(0),
             },
-            parts: HashMap::new(),
+            parts: FxHashMap::default(),
             newest: welcome.tick,
             processed: 0,
             counts: ViewCounts::default(),
@@ -151,7 +150,7 @@ impl View {
     }
 
     /// Everyone in view, by slot.
-    pub fn entities(&self) -> &HashMap<u32, Entity> {
+    pub fn entities(&self) -> &FxHashMap<u32, Entity> {
         &self.entities
     }
 
@@ -236,6 +235,10 @@ impl View {
 
     /// True when a tick has all its datagrams.
     fn note_part(&mut self, tick: Tick, movement: &Movement) -> bool {
+        if movement.part == 0 && movement.is_last_part {
+            self.acknowledgement.note(tick);
+            return true;
+        }
         let parts = self.parts.entry(tick).or_default();
         parts.arrived |= 1 << movement.part;
         if movement.is_last_part {

@@ -91,6 +91,7 @@ pub fn demo(options: &DemoOptions) -> Result<(DemoReport, Vec<String>)> {
         let connected = swarm.progress().connected;
         progress.show(&format!("connecting: {connected} of {}", options.clients));
     }
+    std::thread::sleep(SETTLE);
     server.stats().restart();
     swarm.play();
     let figures = watch(&server, &swarm, options, &mut progress);
@@ -329,6 +330,8 @@ impl ProgressLine {
 
 const SOCKETS_PER_SHARD: usize = 8;
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
+/// Handshakes leave work behind; play begins when that is done.
+const SETTLE: Duration = Duration::from_secs(1);
 /// How long the world rests before views are compared.
 const REST: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(2);
