@@ -103,6 +103,11 @@ impl Connector {
         })
     }
 
+    /// Waits until every connection's goodbye has left, but no longer than a second.
+    pub async fn wait_idle(&self) {
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
+    }
+
     /// Connects, says hello and waits for the welcome.
     pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
         let connecting = self.endpoint.connect(self.server, &self.name)?;

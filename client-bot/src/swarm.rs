@@ -291,6 +291,9 @@ async fn run_thread(
         // A bot's own end is in the counts.
         let _ = bot.await;
     }
+    for connector in &connectors {
+        connector.wait_idle().await;
+    }
     Ok(())
 }
 
