@@ -5,6 +5,7 @@
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
 //! | [`report`] | the one JSON form of every bench |
 //! | [`statistics`] | median, mean and deviation |
+#![deny(unsafe_code)]
 
 pub mod report;
 pub mod statistics;

@@ -55,8 +55,8 @@ impl Report {
             machine: machine(),
             commit: commit(),
             date: date(days_since_1970()),
-            gpu: None,
-            driver: None,
+            gpu: gpu(),
+            driver: driver(),
             rows: vec![],
         }
     }
@@ -91,6 +91,25 @@ fn machine() -> String {
         .map_or("unknown CPU", |(_, model)| model.trim());
     let cores = text.lines().filter(|l| l.starts_with("processor")).count();
     format!("{model}, {cores} cores")
+}
+
+/// The GPU that the cuda backend would use.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn gpu() -> Option<String> {
+    Some(gpu_kernels::cuda::gpu().ok()?.name)
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn gpu() -> Option<String> {
+    None
+}
+
+/// The NVIDIA driver's version.
+fn driver() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let mut words = text.lines().next()?.split_whitespace();
+    Some(words.find(is_version)?.to_owned())
 }
 
 fn commit() -> String {

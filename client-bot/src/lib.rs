@@ -10,6 +10,7 @@
 //! | [`verify`] | whether what the bots were told can be true |
 //! | [`report`] | figures, for people and as JSON |
 //! | [`lossy`] | a socket that loses datagrams on purpose |
+#![forbid(unsafe_code)]
 
 pub mod behaviour;
 pub mod cli;

@@ -14,6 +14,7 @@
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
+#![deny(unsafe_code)]
 
 pub mod backend;
 pub mod cpu;

@@ -197,7 +197,7 @@ fn serve(arguments: ServeArguments) -> Result<()> {
         token: arguments.token,
     })?;
     println!("listening on {}", server.address());
-    println!("backend {}", server.backend());
+    println!("backend {}", server.backend_note());
     if self_signed {
         let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
         println!("fingerprint {}", digits.concat());

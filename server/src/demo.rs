@@ -34,7 +34,7 @@ pub struct DemoOptions {
 pub struct DemoReport {
     #[serde(flatten)]
     pub swarm: SwarmReport,
-    pub backend: String,
+    pub backend: &'static str,
     pub tick_hz: u32,
     pub ticks: u64,
     pub ticks_late: u64,
@@ -63,12 +63,12 @@ pub fn demo(options: &DemoOptions) -> Result<(DemoReport, Vec<String>)> {
         ..ServerOptions::local(world.clone())
     })?;
     println!(
-        "A world of {} on the {} backend, {} ticks a second; {} bots {}.",
+        "A world of {}, {} ticks a second; {} bots {}. Backend: {}.",
         size_text(&world),
-        server.backend(),
         world.schema.world.tick_hz,
         options.clients,
         options.behaviour.name(),
+        server.backend_note(),
     );
     let mut swarm = Swarm::start(SwarmOptions {
         server: server.address(),
@@ -102,7 +102,7 @@ pub fn demo(options: &DemoOptions) -> Result<(DemoReport, Vec<String>)> {
     let report = swarm.finish()?;
     progress.end();
     let sessions_lost = server.stats().figures().sessions_lost;
-    let backend = server.backend().to_owned();
+    let backend = server.backend();
     server.stop()?;
     let report = DemoReport {
         backend,

@@ -13,6 +13,7 @@
 //! | [`journal`] | recording frames and replaying them |
 //! | [`stats`], [`telemetry`] | figures for people and for Prometheus |
 //! | [`demo`], [`doctor`], [`parity`], [`replay`], [`cli`] | the commands of the binary |
+#![forbid(unsafe_code)]
 
 pub mod cli;
 pub mod demo;

@@ -79,7 +79,8 @@ impl ServerOptions {
 pub struct Server {
     address: SocketAddr,
     certificate: CertificateDer<'static>,
-    backend: String,
+    backend: &'static str,
+    backend_note: String,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
     tick_thread: Option<JoinHandle<Result<()>>>,
@@ -152,6 +153,7 @@ impl Server {
         }
         let stats = Arc::new(Stats::new());
         let stop = Arc::new(AtomicBool::new(false));
+        let backend_name = started.backend.name();
         let tick_loop = TickLoop::new(Parts {
             config: world,
             backend: started.backend,
@@ -169,7 +171,8 @@ impl Server {
         Ok(Server {
             address,
             certificate,
-            backend: started.description,
+            backend: backend_name,
+            backend_note: started.description,
             stats,
             stop,
             tick_thread: Some(tick_thread),
@@ -188,8 +191,13 @@ impl Server {
     }
 
     /// Which backend runs the world.
-    pub fn backend(&self) -> &str {
-        &self.backend
+    pub fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    /// The same for people: on what, or why not another.
+    pub fn backend_note(&self) -> &str {
+        &self.backend_note
     }
 
     pub fn stats(&self) -> &Stats {

@@ -9,6 +9,7 @@
 //! | [`command`] | the built-in commands and what each takes |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
+#![forbid(unsafe_code)]
 
 pub mod command;
 pub mod config;

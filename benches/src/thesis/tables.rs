@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use gpu_kernels::Stage;
 
 use super::BackendName;
@@ -14,12 +15,22 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         maps: distinct(&report.rows, "map"),
         aois: distinct(&report.rows, "aoi"),
         clients: distinct(&report.rows, "clients"),
+        backends: BackendName::value_variants()
+            .iter()
+            .copied()
+            .filter(|b| report.rows.iter().any(|row| row.backend == b.name()))
+            .collect(),
     };
     writeln!(
         out,
         "Times in milliseconds, medians. CPU and GPU: the thesis, 2007. baseline: its way on \
-         one thread; cpu: Myriad. Both on {}, {}.",
-        report.machine, report.date
+         one thread; cpu and cuda: Myriad. On {}{}, {}.",
+        report.machine,
+        report
+            .gpu
+            .as_ref()
+            .map_or(String::new(), |gpu| format!(" and {gpu}")),
+        report.date
     )?;
     for &map in &tables.maps {
         tables.execution_times(map, out)?;
@@ -27,7 +38,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     tables.ratios(out)?;
     for &map in &tables.maps {
         for &aoi in &tables.aois {
-            tables.stages(map, aoi, out)?;
+            for engine in tables.engines() {
+                tables.stages(map, aoi, engine, out)?;
+            }
         }
     }
     tables.spread(out)
@@ -38,6 +51,8 @@ struct Tables<'a> {
     maps: Vec<u32>,
     aois: Vec<u32>,
     clients: Vec<u32>,
+    /// Those that were measured.
+    backends: Vec<BackendName>,
 }
 
 impl Tables<'_> {
@@ -48,6 +63,12 @@ impl Tables<'_> {
                     .iter()
                     .all(|&(name, value)| param(row, name) == Some(value))
         })
+    }
+
+    /// The measured backends of the engine.
+    fn engines(&self) -> impl Iterator<Item = BackendName> + '_ {
+        let engines = self.backends.iter().copied();
+        engines.filter(|&b| b != BackendName::Baseline)
     }
 
     fn median(&self, map: u32, aoi: u32, clients: u32, backend: BackendName) -> Option<f64> {
@@ -64,7 +85,9 @@ impl Tables<'_> {
         title(out, &format!("{number}execution time, map {map} x {map}"))?;
         let mut header = vec!["clients".to_owned()];
         for aoi in &self.aois {
-            header.extend(["CPU", "GPU", "baseline", "cpu"].map(|c| format!("AOI {aoi}: {c}")));
+            let measured = self.backends.iter().map(|b| b.name());
+            let columns = ["CPU", "GPU"].into_iter().chain(measured);
+            header.extend(columns.map(|c| format!("AOI {aoi}: {c}")));
         }
         head(out, &header)?;
         for &clients in &self.clients {
@@ -73,7 +96,7 @@ impl Tables<'_> {
                 let published = published::times(map, aoi, clients);
                 cells.push(theirs(published.map(|(cpu, _)| cpu)));
                 cells.push(theirs(published.map(|(_, gpu)| gpu)));
-                for backend in [BackendName::Baseline, BackendName::Cpu] {
+                for &backend in &self.backends {
                     cells.push(ours(self.median(map, aoi, clients, backend)));
                 }
             }
@@ -89,7 +112,10 @@ impl Tables<'_> {
         for map in &self.maps {
             for aoi in &self.aois {
                 header.push(format!("{map}, AOI {aoi}: CPU / GPU"));
-                header.push(format!("{map}, AOI {aoi}: baseline / cpu"));
+                for engine in self.engines() {
+                    let name = engine.name();
+                    header.push(format!("{map}, AOI {aoi}: baseline / {name}"));
+                }
             }
         }
         head(out, &header)?;
@@ -98,11 +124,13 @@ impl Tables<'_> {
             for &map in &self.maps {
                 for &aoi in &self.aois {
                     let median = |backend| self.median(map, aoi, clients, backend);
-                    let ratio = median(BackendName::Baseline)
-                        .zip(median(BackendName::Cpu))
-                        .map(|(baseline, cpu)| baseline / cpu);
                     cells.push(theirs(published::ratio(map, aoi, clients)));
-                    cells.push(ours(ratio));
+                    for engine in self.engines() {
+                        let ratio = median(BackendName::Baseline)
+                            .zip(median(engine))
+                            .map(|(baseline, engine)| baseline / engine);
+                        cells.push(ours(ratio));
+                    }
                 }
             }
             line(out, &cells)?;
@@ -111,12 +139,21 @@ impl Tables<'_> {
     }
 
     /// Table 4-8, and its like for the other scenarios.
-    fn stages(&self, map: u32, aoi: u32, out: &mut dyn Write) -> io::Result<()> {
+    fn stages(
+        &self,
+        map: u32,
+        aoi: u32,
+        engine: BackendName,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let published = (map, aoi) == (2500, 10);
         let number = if published { "Table 4-8: " } else { "" };
         title(
             out,
-            &format!("{number}the cpu's stages, map {map} x {map}, AOI {aoi}"),
+            &format!(
+                "{number}the stages of {}, map {map} x {map}, AOI {aoi}",
+                engine.name()
+            ),
         )?;
         let mut header = vec!["clients".to_owned()];
         if published {
@@ -136,7 +173,7 @@ impl Tables<'_> {
                 cells.push(cell(|s| s.logic_processing));
                 cells.push(cell(|s| s.download));
             }
-            let row = self.row(map, aoi, clients, BackendName::Cpu);
+            let row = self.row(map, aoi, clients, engine);
             for stage in Stage::ALL {
                 let median = row.and_then(|row| row.stages_ms.get(stage.name()).copied());
                 cells.push(ours(median));
