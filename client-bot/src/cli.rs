@@ -165,7 +165,8 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-fn percentage(text: &str) -> Result<f64, String> {
+/// Reads a percentage, for whoever offers such an option.
+pub fn percentage(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
         _ => Err("expected a number from 0 to 100".to_owned()),

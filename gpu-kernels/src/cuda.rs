@@ -46,6 +46,8 @@ pub struct CudaBackend {
     /// Client rows from this on were never used.
     clients_used: u32,
     in_flight: Vec<shared::Tick>,
+    /// As it was before this world took its memory.
+    gpu: GpuInfo,
     /// A tick failed: the state on the device is no tick's.
     failed: Option<TickError>,
     device: Device,
@@ -61,7 +63,6 @@ struct Flight {
     marks: Vec<Event>,
     frame_counts: staging::FrameCounts,
     clients_used: u32,
-    tick: shared::Tick,
 }
 
 /// What the driver says of the first GPU.
@@ -86,7 +87,8 @@ impl CudaBackend {
     ) -> Result<CudaBackend, StartError> {
         let mut device = Device::open(KERNELS)?;
         let plan = Plan::new(config);
-        let free = device.info().map_err(NoDevice::from)?.memory_free;
+        let gpu = device.info().map_err(NoDevice::from)?;
+        let free = gpu.memory_free;
         let available = memory_available.map_or(free, |given| given.min(free));
         if available < plan.bytes() {
             return Err(StartError::OutOfMemory {
@@ -120,11 +122,17 @@ impl CudaBackend {
             stamp: 0,
             clients_used: 0,
             in_flight: Vec::with_capacity(2),
+            gpu,
             failed: None,
             device,
         };
         backend.upload_tables().map_err(NoDevice::from)?;
         Ok(backend)
+    }
+
+    /// The GPU that it runs on.
+    pub fn gpu(&self) -> &GpuInfo {
+        &self.gpu
     }
 
     fn place(&self, name: &str) -> Pointer {
@@ -347,7 +355,6 @@ impl Flight {
                 .collect::<Result<_, _>>()?,
             frame_counts: staging::FrameCounts::default(),
             clients_used: 0,
-            tick: shared::Tick(0),
         })
     }
 }

@@ -9,7 +9,7 @@ mod check;
 
 use serde::{Deserialize, Serialize};
 use shared::mix::mix;
-use shared::{ClientRow, EntityId, Schema, Slot, Tick};
+use shared::{ClientRow, Schema, Slot, Tick};
 
 use crate::frame::{Observer, Target};
 
@@ -167,9 +167,4 @@ pub fn known(client: ClientRow, slot: Slot) -> u64 {
 /// The element of a client that was owed deliveries and got none.
 pub fn behind(client: ClientRow) -> u64 {
     mix(6 << 56, u64::from(client.0))
-}
-
-/// Identity of the entity in a slot.
-pub fn entity(slot: usize, generation: u32) -> EntityId {
-    EntityId::new(slot as u32, generation)
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use client_bot::BehaviourKind;
+use client_bot::cli::percentage;
 use client_bot::connect::fingerprint;
 use shared::WorldConfig;
 use tracing_subscriber::EnvFilter;
@@ -264,13 +265,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && number <= 1e7 => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
-    }
-}
-
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
-        _ => Err("expected a number from 0 to 100".to_owned()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use quinn::{EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use quinn::{ServerConfig, TransportConfig, VarInt};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use shared::wire;
@@ -117,11 +117,6 @@ fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
     socket.bind(&address.into())?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())
-}
-
-/// The endpoint settings that all shards share.
-pub fn endpoint_config() -> EndpointConfig {
-    EndpointConfig::default()
 }
 
 /// What a burst of one tick's datagrams of a few thousand clients needs.

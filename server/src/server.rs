@@ -271,10 +271,10 @@ pub fn start_backend(
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn start_cuda(world: &WorldConfig) -> Result<Started, StartError> {
-    let gpu = gpu_kernels::cuda::gpu()?;
+    let backend = gpu_kernels::CudaBackend::new(world, None)?;
     Ok(Started {
-        backend: Box::new(gpu_kernels::CudaBackend::new(world, None)?),
-        description: format!("cuda on {}", gpu.name),
+        description: format!("cuda on {}", backend.gpu().name),
+        backend: Box::new(backend),
     })
 }
 

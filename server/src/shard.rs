@@ -19,7 +19,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use quinn::{Connection, ConnectionError, Endpoint, Incoming, SendStream, ServerConfig, VarInt};
+use quinn::{
+    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, SendStream, ServerConfig,
+    VarInt,
+};
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
@@ -66,7 +69,7 @@ pub fn spawn(
     let endpoint = {
         let _guard = runtime.enter();
         Endpoint::new(
-            crate::quic::endpoint_config(),
+            EndpointConfig::default(),
             Some(config),
             socket,
             Arc::new(quinn::TokioRuntime),
@@ -174,8 +177,8 @@ fn close(connection: &Connection, close: Close, reason: &str) {
 /// thousands of clients don't keep the transport from sending.
 async fn fan_out(shard: &Rc<RefCell<Shard>>, publication: &Publication) -> FanOutDone {
     let sessions = shard.borrow_mut().begin_tick(publication);
-    for some in sessions.chunks(SESSIONS_BETWEEN_YIELDS) {
-        if !std::ptr::eq(some, &sessions[..some.len()]) {
+    for (i, some) in sessions.chunks(SESSIONS_BETWEEN_YIELDS).enumerate() {
+        if i > 0 {
             yield_now().await;
         }
         shard.borrow_mut().tell(some, publication);

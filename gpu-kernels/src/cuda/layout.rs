@@ -190,7 +190,6 @@ pub const SIZES: [u32; 8] = [
 
 impl Default for Counters {
     fn default() -> Counters {
-        // SAFETY-free: every field is a number.
         Counters {
             due: 0,
             commands: 0,

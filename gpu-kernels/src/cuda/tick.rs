@@ -149,7 +149,6 @@ impl CudaBackend {
         tick.clients_used = self.clients_used;
         flight.frame_counts = counts;
         flight.clients_used = self.clients_used;
-        flight.tick = self.tick;
         device.clear(tick.counters, size_of::<Counters>() as u64)?;
         let mut run = Launcher {
             device,

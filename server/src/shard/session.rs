@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use quinn::{Connection, SendStream};
 use shared::wire::codec;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
-use shared::wire::control::{Ticket, Welcome};
+use shared::wire::control::Welcome;
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use super::ShardWorld;
@@ -120,7 +120,7 @@ impl Session {
             tick,
             entity,
             epoch: world.epoch,
-            ticket: ticket as Ticket,
+            ticket,
             resumed,
             schema: world.config.schema.clone(),
         });
