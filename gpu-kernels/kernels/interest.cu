@@ -71,7 +71,7 @@ KERNEL interest_ranges(World w, Tick t) {
         Block block = block_of(w, place);
         u32 rows_y = block.high[1] - block.low[1] + 1;
         u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
-        if (z <= block.high[2]) range = row_range(w, (u32)t.counters->live, block, y, z);
+        if (z <= block.high[2]) range = row_range(w, block, y, z);
     }
     w.ranges[item] = range;
 }
@@ -91,7 +91,7 @@ __device__ void each_candidate(const World& w, u32 client, Visit visit) {
                 u32 i = base + lane();
                 bool candidate = i < end;
                 u32 slot = candidate ? w.index_slots[i] : w.capacity;
-                if (candidate) {
+                if (candidate && (w.exact || o > 0)) {
                     Point p = indexed_position(w, i);
                     if (w.exact && !is_within(p, place.center, place.radius)) candidate = false;
                     else if (o > 0 && is_repeated(w, client, o, p)) candidate = false;
@@ -224,11 +224,11 @@ __device__ inline u32* warp_memory(u32 words) {
     extern __shared__ u32 shared_words[];
     return shared_words + (threadIdx.x >> 5) * words;
 }
-__device__ inline u32 warp_client() { return thread_index() >> 5; }
+__device__ inline u32 warp_client(const Tick& t) { return t.client_first + (thread_index() >> 5); }
 
 KERNEL interest_see(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
     u32* view = warp_memory(w.view_places + 256);
     u32 seen = see(w, client, view, view + w.view_places);
     u32* out = w.visible + (u64)client * w.visible_max;
@@ -254,23 +254,49 @@ KERNEL interest_see(World w, Tick t) {
     }
 }
 
+// Whether everybody changed and each client sees whole buckets: then the ranges
+// alone say how many deliveries there are.
+__device__ inline bool is_by_ranges(const World& w, const Tick& t) {
+    return w.visible_max == 0 && !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+}
+
 // Offsets from counts. A client gets all of its deliveries or none: those from
 // the first that doesn't fit get none.
 KERNEL interest_partial(World w, Tick t) {
     u32 client = thread_index();
-    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
-    put_partial(w.partials, blockIdx.x, count);
-    add(&t.counters->deliveries_total, count);
+    u64 n = 0;
+    if (client < t.clients_used) {
+        if (is_by_ranges(w, t)) {
+            const Range* ranges = w.ranges + (u64)client * w.rows_max;
+            for (u32 row = 0; row < w.rows_max; row++) n += ranges[row].end - ranges[row].start;
+            w.client_counts[client] = n;
+        } else {
+            n = w.client_counts[client];
+        }
+    }
+    add_once(&t.counters->deliveries_total, put_partial(w, t, SCAN_DELIVERIES, n));
 }
 KERNEL interest_offsets(World w, Tick t) {
     u32 client = thread_index();
-    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
-    u64 start = offset_of(w.partials, blockIdx.x, count);
-    bool served = client < t.clients_used && start + count <= w.deliveries_max;
-    if (client < t.clients_used) t.delivery_offsets[client] = served ? (u32)start : ~0u;
-    add(&t.counters->served, served);
-    add(&t.counters->behind, client < t.clients_used && !served && count);
-    u64 end = served ? start + count : 0;
+    bool is_client = client < t.clients_used;
+    u64 n = is_client ? w.client_counts[client] : 0;
+    u64 start = offset_of(w, t, SCAN_DELIVERIES, n);
+    bool all = t.counters->deliveries_total <= w.deliveries_max;
+    bool served = is_client && start + n <= w.deliveries_max;
+    if (is_client) {
+        t.delivery_offsets[client] = served ? (u32)start : ~0u;
+        if (client % t.chunk_clients == 0) t.counters->chunk_starts[client / t.chunk_clients] = start;
+    }
+    if (all) {
+        if (client == 0) {
+            t.counters->served = t.clients_used;
+            t.counters->deliveries = t.counters->deliveries_total;
+        }
+        return;
+    }
+    count(&t.counters->served, served);
+    count(&t.counters->behind, is_client && !served && n);
+    u64 end = served ? start + n : 0;
     for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
     if (lane() == 0 && end) atomicMax(&t.counters->deliveries, end);
 }
@@ -283,8 +309,8 @@ __device__ inline u32 prefix_of(bool flag, u32& total) {
 }
 
 KERNEL interest_compare(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
     u32 start = t.delivery_offsets[client];
     u32* out_view = w.visible + (u64)client * w.visible_max;
     const u32* known = w.known + (u64)client * w.visible_max;
@@ -352,31 +378,24 @@ KERNEL interest_compare(World w, Tick t) {
     if (lane() == 0) w.behind[client] = 0;
 }
 
-// Where nothing is remembered: each client's changed entities in range.
+// Where nothing is remembered: each client's changed entities in range. Warps go
+// from client to client, so that there is little to end where ranges are enough.
 KERNEL interest_changed_count(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
-    u64 count = 0;
-    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
-    if (all) {
-        if (lane() < w.rows_max) {
-            Range r = w.ranges[(u64)client * w.rows_max + lane()];
-            count = r.end - r.start;
-        }
-        for (int d = 16; d; d >>= 1) count += __shfl_down_sync(~0u, count, d);
-    } else {
+    if (is_by_ranges(w, t)) return;
+    for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
+        u64 n = 0;
         each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
-            count += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
+            n += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
         });
+        if (lane() == 0) w.client_counts[client] = n;
     }
-    if (lane() == 0) w.client_counts[client] = count;
 }
 KERNEL interest_changed_store(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
     u32 place = t.delivery_offsets[client];
     if (place == ~0u) return;
-    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+    bool all = is_by_ranges(w, t);
     each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
         bool deliver = candidate && (all || w.changed[slot] == t.stamp);
         u32 lanes = __ballot_sync(~0u, deliver);

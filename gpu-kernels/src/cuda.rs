@@ -22,11 +22,11 @@ use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
 use device::{Device, DriverError, Event, HostBuffer, Lane};
 pub use device::{GpuInfo, NoDevice};
-use layout::{Counters, Pointer, Rule, World};
+use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
-use staging::Staging;
-use tick::Kernels;
+use staging::{Refusal, Staging};
+use tick::{Chunks, Kernels};
 
 /// A world on the first GPU.
 pub struct CudaBackend {
@@ -57,10 +57,18 @@ pub struct CudaBackend {
 struct Flight {
     output: Arc<TickOutput>,
     counters: HostBuffer<Counters>,
-    /// The counters as they were when the deliveries were still to be found.
+    /// The counters as they were when the deliveries were still to be found, and
+    /// when they were counted.
     early: HostBuffer<Counters>,
-    /// Before the first stage, and after each.
+    /// Around the upload, which has a stream of its own.
+    upload: [Event; 2],
+    /// Before the first stage on the device, and after each.
     marks: Vec<Event>,
+    /// The deliveries are counted.
+    counted: Event,
+    /// Each chunk of clients is served.
+    served: Vec<Event>,
+    chunks: Chunks,
     frame_counts: staging::FrameCounts,
     clients_used: u32,
 }
@@ -177,13 +185,13 @@ impl CudaBackend {
             })
             .collect();
         let device = &self.device;
-        device.upload(self.place("bounds"), &bounds)?;
-        device.upload(self.place("defaults"), &defaults)?;
-        device.upload(self.place("kind columns"), &columns)?;
-        device.upload(self.place("merge rules"), &merge)?;
-        device.upload(self.place("told"), &told)?;
-        device.upload(self.place("rules"), &rules)?;
-        device.upload(self.place("rule words"), &words)?;
+        device.upload(Lane::Work, self.place("bounds"), &bounds)?;
+        device.upload(Lane::Work, self.place("defaults"), &defaults)?;
+        device.upload(Lane::Work, self.place("kind columns"), &columns)?;
+        device.upload(Lane::Work, self.place("merge rules"), &merge)?;
+        device.upload(Lane::Work, self.place("told"), &told)?;
+        device.upload(Lane::Work, self.place("rules"), &rules)?;
+        device.upload(Lane::Work, self.place("rule words"), &words)?;
         device.synchronize(Lane::Work)
     }
 
@@ -248,14 +256,14 @@ impl CudaBackend {
             behind[client as usize] = 1;
         }
         let device = &self.device;
-        device.upload(w.states, &states)?;
-        device.upload(w.generations, &snapshot.generations)?;
-        device.upload(w.slot_kinds, &kinds)?;
-        device.upload(w.rows, &snapshot.rows)?;
-        device.upload(w.observers, &observers)?;
-        device.upload(w.known_counts, &counts)?;
-        device.upload(w.known, &known)?;
-        device.upload(w.behind, &behind)?;
+        device.upload(Lane::Work, w.states, &states)?;
+        device.upload(Lane::Work, w.generations, &snapshot.generations)?;
+        device.upload(Lane::Work, w.slot_kinds, &kinds)?;
+        device.upload(Lane::Work, w.rows, &snapshot.rows)?;
+        device.upload(Lane::Work, w.observers, &observers)?;
+        device.upload(Lane::Work, w.known_counts, &counts)?;
+        device.upload(Lane::Work, w.known, &known)?;
+        device.upload(Lane::Work, w.behind, &behind)?;
         device.synchronize(Lane::Work)?;
         self.tick = snapshot.tick;
         self.clients_used = self.config.limits.clients;
@@ -275,11 +283,13 @@ impl Backend for CudaBackend {
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
         }
-        frame.check(self.tick)?;
+        frame.check_tick(self.tick)?;
         let tick = self.tick;
         let mut stage = Stage::Upload;
-        if let Err(error) = self.start(frame, &mut stage) {
-            return Err(self.fail(stage, error));
+        match self.start(frame, &mut stage) {
+            Ok(()) => {}
+            Err(Refusal::Frame(error)) => return Err(error),
+            Err(Refusal::Device(error)) => return Err(self.fail(stage, error)),
         }
         self.tick = tick.next();
         self.in_flight.push(tick);
@@ -349,14 +359,20 @@ impl Flight {
         Ok(Flight {
             output: Arc::default(),
             counters: HostBuffer::new(device, 1)?,
-            early: HostBuffer::new(device, 1)?,
-            marks: (0..=Stage::ALL.len())
-                .map(|_| device.event())
-                .collect::<Result<_, _>>()?,
+            early: HostBuffer::new(device, 2)?,
+            upload: [device.event()?, device.event()?],
+            marks: events(device, Stage::ALL.len() + 1)?,
+            counted: device.event()?,
+            served: events(device, CHUNKS_MAX)?,
+            chunks: Chunks::of(0),
             frame_counts: staging::FrameCounts::default(),
             clients_used: 0,
         })
     }
+}
+
+fn events(device: &Device, n: usize) -> Result<Vec<Event>, DriverError> {
+    (0..n).map(|_| device.event()).collect()
 }
 
 fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
@@ -409,6 +425,9 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
         rows_max: sizes.rows as u32,
+        scan_groups: sizes.scan_groups() as u32,
+        directory_len: sizes.directory.len as u32,
+        directory_shift: sizes.directory.shift,
         bounds: at("bounds"),
         defaults: at("defaults"),
         kind_columns: at("kind columns"),
@@ -428,6 +447,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         index_slots: at("index slots"),
         index_positions: at("index positions"),
         index_len: at("index length"),
+        directory: at("index directory"),
         visible: second("known sets", sizes.clients * sizes.visible_max * 4),
         visible_counts: second("known counts", sizes.clients * 4),
         changed: at("changed"),

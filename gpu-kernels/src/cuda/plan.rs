@@ -2,7 +2,7 @@
 
 use shared::WorldConfig;
 
-use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule};
+use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS};
 use crate::frame::Command;
 
 /// What a world needs on a GPU: named parts of one allocation.
@@ -61,6 +61,30 @@ pub struct Sizes {
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
+    pub directory: Directory,
+}
+
+/// How finely the index's directory divides the buckets.
+#[derive(Clone, Copy, Debug)]
+pub struct Directory {
+    /// Buckets for each entry, as a power of two.
+    pub shift: u32,
+    pub len: u64,
+}
+
+impl Directory {
+    /// An entry for each bucket, or for as few buckets together as make no more
+    /// entries than there can be entities.
+    fn new(config: &WorldConfig) -> Directory {
+        let aoi = i64::from(config.schema.world.aoi.raw());
+        let along = |size: i32| (i64::from(size) - 1) as u64 / aoi as u64 + 1;
+        let buckets: u64 = config.size_raw().map(along).iter().product();
+        let entries = u64::from(config.schema.world.capacity).max(1024);
+        let shift = (0..).find(|shift| buckets >> shift <= entries).unwrap_or(0);
+        // The end of the last bucket is looked up too, and the entry after it.
+        let len = ((buckets - 1) >> shift) + 3;
+        Directory { shift, len }
+    }
 }
 
 impl Sizes {
@@ -86,7 +110,18 @@ impl Sizes {
             changes: updates.min(capacity * columns),
             births: commands,
             rows: 3u64.pow(config.dimensions() as u32 - 1),
+            directory: Directory::new(config),
         }
+    }
+
+    /// The groups of partial sums in the largest scan.
+    pub fn scan_groups(&self) -> u64 {
+        self.scanned() / BLOCK / SCAN_GROUP + 1
+    }
+
+    /// What is counted anew in each tick: the counters, then the sums of groups.
+    pub fn counted_bytes(&self) -> u64 {
+        size_of::<Counters>() as u64 + SCANS * self.scan_groups() * 8
     }
 
     /// The most items of any scan.
@@ -121,10 +156,11 @@ impl Sizes {
             ("index slots", u32s(two(s.capacity))),
             ("index positions", u32s(3 * s.capacity)),
             ("index length", 8),
+            ("index directory", u32s(s.directory.len)),
             ("changed", u32s(s.capacity)),
             ("died", u32s(s.capacity)),
             ("verdicts", u32s(s.commands)),
-            ("partial sums", u64s(s.scanned() / 256 + 1)),
+            ("partial sums", u64s(s.scanned() / BLOCK + 1)),
             ("update keys", u32s(two(s.updates))),
             ("update values", u32s(two(s.updates))),
             ("interval keys", u32s(s.updates)),
@@ -147,7 +183,7 @@ impl Sizes {
             ),
             ("frame forget", u32s(two(s.clients))),
             ("frame release", u32s(two(s.capacity))),
-            ("counters", two(size_of::<Counters>() as u64)),
+            ("counters", two(s.counted_bytes())),
             ("births", two(bytes(s.births, size_of::<Birth>()))),
             ("birth rows", u32s(two(s.capacity * s.columns))),
             ("deaths", u64s(two(s.capacity))),
@@ -181,3 +217,5 @@ pub const TILE_U64: u64 = 384 * 15;
 /// A birth with a place has the most.
 const WORDS_PER_COMMAND: u64 = 5;
 const ALIGNMENT: u64 = 256;
+/// Items of a scan's block.
+const BLOCK: u64 = 256;
