@@ -61,19 +61,20 @@ __device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point&
 
 // Where the rows of buckets that an observer touches stand in the index: a thread
 // for each row, since binary searches are little but waiting.
+__device__ inline Range observer_range(const World& w, u32 observer, u32 row) {
+    Place place;
+    if (!find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) return {0, 0};
+    Block block = block_of(w, place);
+    u32 rows_y = block.high[1] - block.low[1] + 1;
+    u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
+    if (z > block.high[2]) return {0, 0};
+    return row_range(w, block, y, z);
+}
 KERNEL interest_ranges(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     u32 observer = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
     if (observer >= t.clients_used * w.observers_per_client) return;
-    Range range = {0, 0};
-    Place place;
-    if (find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) {
-        Block block = block_of(w, place);
-        u32 rows_y = block.high[1] - block.low[1] + 1;
-        u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
-        if (z <= block.high[2]) range = row_range(w, block, y, z);
-    }
-    w.ranges[item] = range;
+    w.ranges[item] = observer_range(w, observer, row);
 }
 
 // Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
@@ -402,4 +403,35 @@ KERNEL interest_changed_store(World w, Tick t) {
         if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;
         place += __popc(lanes);
     });
+}
+
+// The same told by buckets: who changed, in the index's order, and which part of
+// that each client's rows of buckets are.
+__device__ inline bool changed_at(const World& w, const Tick& t, u32 i) {
+    return i < t.counters->live && w.changed[w.index_slots[i]] == t.stamp;
+}
+KERNEL interest_order_count(World w, Tick t) {
+    put_partial(w, t, SCAN_ORDER, changed_at(w, t, thread_index()));
+}
+KERNEL interest_order_store(World w, Tick t) {
+    u32 i = thread_index();
+    bool changed = changed_at(w, t, i);
+    u32 place = (u32)offset_of(w, t, SCAN_ORDER, changed);
+    // The place after the last one too: ranges end there.
+    if (i <= t.counters->live) w.changed_before[i] = place;
+    if (changed) t.bucket_order[place] = w.index_slots[i];
+}
+KERNEL interest_bucket_ranges(World w, Tick t) {
+    u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
+    u32 client = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
+    u64 n = 0;
+    if (client < t.clients_used) {
+        Range range = observer_range(w, client, row);
+        range = {w.changed_before[range.start], w.changed_before[range.end]};
+        t.bucket_ranges[item] = range;
+        n = range.end - range.start;
+    }
+    u64 sum = block_sum(n);
+    add_once(&t.counters->deliveries_total, sum);
+    add_once(&t.counters->deliveries, sum);
 }

@@ -115,6 +115,7 @@ struct World {
     u32* died;                  // stamps
     u64* client_counts;
     Range* ranges;              // observer × row of buckets
+    u32* changed_before;        // in the index
 };
 
 // One tick's own.
@@ -141,6 +142,8 @@ struct Tick {
     i32* change_values;
     u32* delivery_offsets;
     u32* deliveries;
+    u32* bucket_order;
+    Range* bucket_ranges;
 };
 
 #define KERNEL extern "C" __global__ void
@@ -231,6 +234,7 @@ enum Scan : u32 {
     SCAN_DEATHS,
     SCAN_LIVE,
     SCAN_DELIVERIES,
+    SCAN_ORDER,
     SCANS
 };
 constexpr u32 SCAN_GROUP = 256;

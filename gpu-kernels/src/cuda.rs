@@ -7,6 +7,7 @@
 mod device;
 mod layout;
 mod plan;
+pub mod primitives;
 mod sort;
 mod staging;
 mod tick;
@@ -48,6 +49,7 @@ pub struct CudaBackend {
     in_flight: Vec<shared::Tick>,
     /// As it was before this world took its memory.
     gpu: GpuInfo,
+    form: OutputForm,
     /// A tick failed: the state on the device is no tick's.
     failed: Option<TickError>,
     device: Device,
@@ -73,6 +75,16 @@ struct Flight {
     clients_used: u32,
 }
 
+/// How a tick's output says who is told of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputForm {
+    /// One by one: [`TickOutput::deliveries`].
+    Pairs,
+    /// By buckets: [`TickOutput::bucket_ranges`]. For worlds whose clients
+    /// remember nothing and see whole buckets from one observer.
+    Ranges,
+}
+
 /// What the driver says of the first GPU.
 pub fn gpu() -> Result<GpuInfo, NoDevice> {
     Ok(Device::open(KERNELS)?.info()?)
@@ -80,7 +92,11 @@ pub fn gpu() -> Result<GpuInfo, NoDevice> {
 
 /// Each buffer that a world needs on a GPU, with its bytes.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
-    Plan::new(config).parts().collect()
+    let sizes = Sizes::new(config, OutputForm::Pairs);
+    Plan::new(&sizes)
+        .parts()
+        .filter(|part| part.1 > 0)
+        .collect()
 }
 
 /// The prebuilt kernels.
@@ -93,8 +109,27 @@ impl CudaBackend {
         config: &WorldConfig,
         memory_available: Option<u64>,
     ) -> Result<CudaBackend, StartError> {
+        CudaBackend::with_output(config, memory_available, OutputForm::Pairs)
+    }
+
+    /// As [`CudaBackend::new`], with the output in another form.
+    pub fn with_output(
+        config: &WorldConfig,
+        memory_available: Option<u64>,
+        form: OutputForm,
+    ) -> Result<CudaBackend, StartError> {
+        let has_buckets_only = config.schema.world.visible_max == 0
+            && config.interest == InterestMode::Buckets
+            && config.limits.observers_per_client == 1;
+        if form == OutputForm::Ranges && !has_buckets_only {
+            return Err(StartError::Unsupported(
+                "ranges form of the cuda",
+                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
+            ));
+        }
         let mut device = Device::open(KERNELS)?;
-        let plan = Plan::new(config);
+        let sizes = Sizes::new(config, form);
+        let plan = Plan::new(&sizes);
         let gpu = device.info().map_err(NoDevice::from)?;
         let free = gpu.memory_free;
         let available = memory_available.map_or(free, |given| given.min(free));
@@ -105,8 +140,7 @@ impl CudaBackend {
             });
         }
         let base = device.allocate(plan.bytes()).map_err(NoDevice::from)?;
-        let sizes = Sizes::new(config);
-        let world = world(config, &plan, base);
+        let world = world(config, &sizes, &plan, base);
         let start = || -> Result<_, DriverError> {
             let flight = || Flight::new(&device);
             Ok((
@@ -131,10 +165,11 @@ impl CudaBackend {
             clients_used: 0,
             in_flight: Vec::with_capacity(2),
             gpu,
+            form,
             failed: None,
             device,
         };
-        backend.upload_tables().map_err(NoDevice::from)?;
+        backend.prepare_memory().map_err(NoDevice::from)?;
         Ok(backend)
     }
 
@@ -145,6 +180,18 @@ impl CudaBackend {
 
     fn place(&self, name: &str) -> Pointer {
         self.plan.place(self.base, name)
+    }
+
+    fn prepare_memory(&mut self) -> Result<(), DriverError> {
+        if cfg!(debug_assertions) {
+            // Whoever reads before writing shall be seen.
+            self.device.fill(self.base, self.plan.bytes(), 0xa5)?;
+        }
+        for name in plan::ZEROED {
+            let bytes = self.plan.bytes_of(name);
+            self.device.fill(self.place(name), bytes, 0)?;
+        }
+        self.upload_tables()
     }
 
     fn upload_tables(&mut self) -> Result<(), DriverError> {
@@ -375,7 +422,7 @@ fn events(device: &Device, n: usize) -> Result<Vec<Event>, DriverError> {
     (0..n).map(|_| device.event()).collect()
 }
 
-fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
+fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> World {
     let schema = &config.schema;
     let rules = &config.rules;
     let limits = &config.limits;
@@ -385,7 +432,6 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
     let buckets = size.map(|s| (i64::from(s) - 1) as u64 / aoi as u64 + 1);
     let column = |c: Option<usize>| c.map_or(-1, |c| c as i32);
     let at = |name: &str| plan.place(base, name);
-    let sizes = Sizes::new(config);
     let second = |name: &str, bytes: u64| at(name) + bytes;
     let index_bits = bits_for(buckets.iter().product::<u64>() - 1);
     // The sort moves pairs to and fro; what it is given lies so that what it
@@ -465,6 +511,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         died: at("died"),
         client_counts: at("client counts"),
         ranges: at("bucket ranges"),
+        changed_before: at("changed before"),
     }
 }
 

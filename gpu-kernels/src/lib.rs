@@ -33,5 +33,5 @@ pub use cpu::CpuBackend;
 pub use cuda::CudaBackend;
 pub use frame::{Command, Frame, Observer, ObserverChange, Target};
 pub use host_vec::HostVec;
-pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};

@@ -250,7 +250,7 @@ impl Device {
         }
     }
 
-    /// Takes the device's one allocation, cleared.
+    /// Takes the device's one allocation.
     pub fn allocate(&mut self, bytes: u64) -> Result<Pointer, DriverError> {
         self.enter()?;
         // SAFETY: the address is the driver's, and no longer than asked for.
@@ -260,10 +260,6 @@ impl Device {
                 sys::cuMemAlloc_v2(&mut self.memory, bytes as usize),
             )?;
             self.bytes = bytes;
-            check(
-                "cuMemsetD8",
-                sys::cuMemsetD8_v2(self.memory, 0, bytes as usize),
-            )?;
         }
         Ok(self.memory)
     }
@@ -308,11 +304,15 @@ impl Device {
         })
     }
 
-    pub fn clear(&self, start: Pointer, bytes: u64) -> Result<(), DriverError> {
+    /// Sets bytes on the work lane.
+    pub fn fill(&self, start: Pointer, bytes: u64, byte: u8) -> Result<(), DriverError> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.check_range(start, bytes);
         // SAFETY: the range is inside our allocation.
         check("cuMemsetD8Async", unsafe {
-            sys::cuMemsetD8Async(start, 0, bytes as usize, self.work)
+            sys::cuMemsetD8Async(start, byte, bytes as usize, self.work)
         })
     }
 

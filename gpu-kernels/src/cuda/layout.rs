@@ -85,6 +85,7 @@ pub struct World {
     pub died: Pointer,
     pub client_counts: Pointer,
     pub ranges: Pointer,
+    pub changed_before: Pointer,
 }
 
 /// One tick's own.
@@ -118,6 +119,8 @@ pub struct Tick {
     pub change_values: Pointer,
     pub delivery_offsets: Pointer,
     pub deliveries: Pointer,
+    pub bucket_order: Pointer,
+    pub bucket_ranges: Pointer,
 }
 
 /// Counted on the device during one tick.
@@ -189,7 +192,7 @@ pub struct Birth {
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 9;
+pub const SCANS: u64 = 10;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.

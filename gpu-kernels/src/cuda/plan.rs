@@ -2,8 +2,24 @@
 
 use shared::WorldConfig;
 
+use super::OutputForm;
 use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS};
 use crate::frame::Command;
+
+/// What must be zero at the start; the rest is written before it is read.
+pub const ZEROED: [&str; 11] = [
+    "rows",
+    "states",
+    "generations",
+    "slot kinds",
+    "observers",
+    "known counts",
+    "behind",
+    "index length",
+    "index directory",
+    "changed",
+    "died",
+];
 
 /// What a world needs on a GPU: named parts of one allocation.
 pub struct Plan {
@@ -12,8 +28,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(config: &WorldConfig) -> Plan {
-        let sizes = Sizes::new(config);
+    pub fn new(sizes: &Sizes) -> Plan {
         let mut plan = Plan {
             parts: vec![],
             bytes: 0,
@@ -34,10 +49,19 @@ impl Plan {
         self.parts.iter().map(|&(name, _, bytes)| (name, bytes))
     }
 
+    /// A part's bytes.
+    pub fn bytes_of(&self, name: &str) -> u64 {
+        self.part(name).2
+    }
+
     /// Where a part begins in an allocation at `base`.
     pub fn place(&self, base: Pointer, name: &str) -> Pointer {
+        base + self.part(name).1
+    }
+
+    fn part(&self, name: &str) -> &(&'static str, u64, u64) {
         let part = self.parts.iter().find(|p| p.0 == name);
-        base + part.expect("a part of the plan").1
+        part.expect("a part of the plan")
     }
 }
 
@@ -53,7 +77,10 @@ pub struct Sizes {
     pub commands: u64,
     pub words: u64,
     pub updates: u64,
+    /// 0 where they are told by buckets.
     pub deliveries: u64,
+    /// 1 where deliveries are told by buckets, else 0.
+    pub by_buckets: u64,
     pub rules: u64,
     pub rule_words: u64,
     /// Updates after merging.
@@ -88,7 +115,8 @@ impl Directory {
 }
 
 impl Sizes {
-    pub fn new(config: &WorldConfig) -> Sizes {
+    pub fn new(config: &WorldConfig, form: OutputForm) -> Sizes {
+        let by_buckets = u64::from(form == OutputForm::Ranges);
         let limits = &config.limits;
         let capacity = u64::from(config.schema.world.capacity);
         let columns = config.schema.attributes.len() as u64;
@@ -104,7 +132,8 @@ impl Sizes {
             commands,
             words: commands * WORDS_PER_COMMAND,
             updates,
-            deliveries: limits.deliveries_per_tick,
+            deliveries: limits.deliveries_per_tick * (1 - by_buckets),
+            by_buckets,
             rules: config.every.len() as u64,
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
             changes: updates.min(capacity * columns),
@@ -193,6 +222,12 @@ impl Sizes {
             ("change values", u32s(two(s.changes))),
             ("delivery offsets", u32s(two(s.clients))),
             ("deliveries", u32s(two(s.deliveries))),
+            ("changed before", u32s((s.capacity + 1) * s.by_buckets)),
+            ("bucket order", u32s(two(s.capacity * s.by_buckets))),
+            (
+                "bucket ranges told",
+                u64s(two(s.clients * s.rows * s.by_buckets)),
+            ),
         ]
     }
 

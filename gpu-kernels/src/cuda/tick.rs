@@ -12,9 +12,9 @@ use super::layout::{Birth, CHUNKS_MAX, Counters, Pointer, Tick, World};
 use super::plan::Sizes;
 use super::sort::{Doubled, Sort, passes};
 use super::staging::{FrameCounts, Refusal};
-use super::{CudaBackend, Flight};
+use super::{CudaBackend, Flight, OutputForm};
 use crate::frame::Frame;
-use crate::output::{self, Counts, Delivery, Stage, TickOutput};
+use crate::output::{self, BucketRanges, Counts, Delivery, Stage, TickOutput};
 
 /// The kernels by name.
 pub struct Kernels {
@@ -47,6 +47,9 @@ pub struct Kernels {
     partial: Kernel,
     offsets: Kernel,
     compare: Kernel,
+    order_count: Kernel,
+    order_store: Kernel,
+    bucket_ranges: Kernel,
     hash_slots: Kernel,
     hash_clients: Kernel,
 }
@@ -84,6 +87,9 @@ impl Kernels {
             partial: kernel("interest_partial")?,
             offsets: kernel("interest_offsets")?,
             compare: kernel("interest_compare")?,
+            order_count: kernel("interest_order_count")?,
+            order_store: kernel("interest_order_store")?,
+            bucket_ranges: kernel("interest_bucket_ranges")?,
             hash_slots: kernel("hash_slots")?,
             hash_clients: kernel("hash_clients")?,
         })
@@ -174,7 +180,7 @@ impl CudaBackend {
     ) -> Result<(), DriverError> {
         let device = &self.device;
         let flight = &mut self.flights[tick.number as usize % 2];
-        device.clear(tick.counters, self.sizes.counted_bytes())?;
+        device.fill(tick.counters, self.sizes.counted_bytes(), 0)?;
         device.follow(Lane::Work, &flight.upload[1])?;
         device.record(Lane::Work, &flight.marks[0])?;
         let mut run = Launcher {
@@ -225,10 +231,17 @@ impl CudaBackend {
         done(Stage::Index)?;
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         done(Stage::Interest)?;
-        run.count_deliveries(&self.kernels)?;
+        match self.form {
+            OutputForm::Pairs => run.count_deliveries(&self.kernels)?,
+            OutputForm::Ranges => run.bucket_ranges(&self.kernels)?,
+        }
         device.download(Lane::Work, &mut flight.early[1..], tick.counters)?;
         device.record(Lane::Work, &flight.counted)?;
-        for (range, served) in flight.chunks.ranges().zip(&flight.served) {
+        let chunks = match self.form {
+            OutputForm::Pairs => flight.chunks,
+            OutputForm::Ranges => Chunks::of(0),
+        };
+        for (range, served) in chunks.ranges().zip(&flight.served) {
             run.store_deliveries(&self.kernels, range)?;
             device.record(Lane::Work, served)?;
         }
@@ -285,7 +298,11 @@ impl CudaBackend {
                 .map_err(before_download)?;
             // So are the clients who were served, while others still are.
             device.wait(&flight.counted).map_err(before_download)?;
-            fetch_deliveries(device, out, &from, flight).map_err(before_download)?;
+            match self.form {
+                OutputForm::Pairs => fetch_deliveries(device, out, &from, flight),
+                OutputForm::Ranges => fetch_ranges(device, out, &from, flight),
+            }
+            .map_err(before_download)?;
             device
                 .wait(&flight.marks[Stage::Interest as usize + 1])
                 .map_err(before_download)?;
@@ -295,12 +312,14 @@ impl CudaBackend {
                 .and_then(|()| device.synchronize(Lane::Downloads))
                 .map_err(|error| (Stage::Download, error))?;
             lifecycles.take_out(out);
-            settle_offsets(
-                out,
-                &flight.counters[0],
-                clients_used,
-                self.sizes.deliveries,
-            );
+            if self.form == OutputForm::Pairs {
+                settle_offsets(
+                    out,
+                    &flight.counters[0],
+                    clients_used,
+                    self.sizes.deliveries,
+                );
+            }
         }
         let flight = &mut self.flights[parity as usize];
         flight.output = output;
@@ -342,7 +361,7 @@ impl CudaBackend {
         let mut tick = self.sizes.tick(|name| self.plan.place(self.base, name), 0);
         tick.stamp = self.stamp;
         self.device
-            .clear(tick.counters, self.sizes.counted_bytes())?;
+            .fill(tick.counters, self.sizes.counted_bytes(), 0)?;
         let mut run = Launcher {
             device: &self.device,
             world: self.world,
@@ -434,6 +453,15 @@ impl Launcher<'_> {
         }
         self.items(kernels.partial, clients)?;
         self.items(kernels.offsets, clients)
+    }
+
+    /// What each client is told, by buckets.
+    fn bucket_ranges(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+        let places = u64::from(self.world.capacity) + 1;
+        self.items(kernels.order_count, places)?;
+        self.items(kernels.order_store, places)?;
+        let rows = u64::from(self.tick.clients_used) * u64::from(self.world.rows_max);
+        self.items(kernels.bucket_ranges, rows)
     }
 
     /// What each client of a chunk is told.
@@ -576,6 +604,22 @@ fn fetch_deliveries(
     Ok(())
 }
 
+/// Starts the download of what the clients are told by buckets.
+fn fetch_ranges(
+    device: &Device,
+    out: &mut TickOutput,
+    from: &Tick,
+    flight: &Flight,
+) -> Result<(), DriverError> {
+    let ranges = out.bucket_ranges.get_or_insert_default();
+    let changed = flight.early[1].changed_live as usize;
+    ranges.order.resize(changed, 0);
+    let rows = flight.clients_used as usize * ranges.rows;
+    ranges.ranges.resize(rows, [0; 2]);
+    device.download(Lane::Downloads, &mut ranges.order, from.bucket_order)?;
+    device.download(Lane::Downloads, &mut ranges.ranges, from.bucket_ranges)
+}
+
 /// The clients, cut into parts that are served one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunks {
@@ -646,8 +690,18 @@ impl Flight {
         let deliveries = &mut output.deliveries;
         deliveries.offsets = Vec::with_capacity(sizes.clients as usize + 1);
         deliveries.entries = Vec::with_capacity(sizes.deliveries as usize);
+        let mut ranges = BucketRanges {
+            rows: sizes.rows as usize,
+            ..BucketRanges::default()
+        };
+        if sizes.by_buckets > 0 {
+            ranges.order = Vec::with_capacity(sizes.capacity as usize);
+            ranges.ranges = Vec::with_capacity((sizes.clients * sizes.rows) as usize);
+        }
         // What can't be locked is as good, but slower.
         let locks = [
+            Pinned::lock(&ranges.order),
+            Pinned::lock(&ranges.ranges),
             Pinned::lock(&changes.slots),
             Pinned::lock(&changes.offsets),
             Pinned::lock(&changes.columns),
@@ -655,6 +709,7 @@ impl Flight {
             Pinned::lock(&deliveries.offsets),
             Pinned::lock(&deliveries.entries),
         ];
+        output.bucket_ranges = (sizes.by_buckets > 0).then_some(ranges);
         output.memory_lock = Some(output::MemoryLock(Box::new(locks)));
         self.output = Arc::new(output);
     }
@@ -677,6 +732,8 @@ impl Sizes {
             change_values: at("change values", self.changes * 4),
             delivery_offsets: at("delivery offsets", self.clients * 4),
             deliveries: at("deliveries", self.deliveries * 4),
+            bucket_order: at("bucket order", self.capacity * 4),
+            bucket_ranges: at("bucket ranges told", self.clients * self.rows * 8),
             ..Tick::default()
         }
     }
