@@ -27,7 +27,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     pub scenario: String,
-    /// The scenario's own parameters, which stand in the row itself.
+    /// The scenario's own parameters and figures, which stand in the row itself.
     #[serde(flatten)]
     pub params: BTreeMap<String, serde_json::Value>,
     pub backend: String,
@@ -64,6 +64,14 @@ impl Report {
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// What [`Report::write`] wrote.
+    pub fn read(path: &Path) -> anyhow::Result<Report> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a bench's report", path.display()))
     }
 }
 

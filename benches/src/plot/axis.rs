@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use crate::markdown::grouped;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 #[derive(Clone, Debug)]
@@ -182,18 +183,11 @@ fn label(value: f64) -> String {
         return format!("{value:.0e}");
     }
     // Steps like 0.1 add up to 0.30000000000000004.
-    let text = format!("{size:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
+    let millionths = (size * 1e6).round() as u64;
+    let fraction = format!(".{:06}", millionths % 1_000_000);
+    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
     let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{grouped}{fraction}")
+    format!("{sign}{}{fraction}", grouped(millionths / 1_000_000))
 }
 
 const TICKS_MAX: u32 = 12;

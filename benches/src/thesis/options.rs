@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
 /// Every client moves once a tick, and each change is delivered to everyone in
-/// the neighbouring buckets. Tables 4-5 to 4-8 go to standard output. Where two
+/// the neighbouring buckets. Tables 4-5 to 4-12 go to standard output. Where two
 /// backends don't deliver the same, the bench fails.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -42,6 +42,9 @@ pub struct Options {
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draws the figures into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 impl Options {
