@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use crate::report::Report;
-use crate::thesis;
+use crate::{fight, hot, overlap, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -51,4 +51,9 @@ fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::R
 type Show = fn(&Report, Option<&Path>, &mut dyn Write) -> anyhow::Result<()>;
 
 /// What rows are called, and what shows them.
-const BENCHES: [(&str, Show); 1] = [(thesis::NAME, thesis::show)];
+const BENCHES: [(&str, Show); 4] = [
+    (thesis::NAME, thesis::show),
+    (fight::NAME, fight::show),
+    (hot::NAME, hot::show),
+    (overlap::NAME, overlap::show),
+];

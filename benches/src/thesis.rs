@@ -10,7 +10,6 @@ mod results;
 mod scenario;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,12 +18,12 @@ use anyhow::{Context, ensure};
 use gpu_kernels::Frame;
 use shared::mix::mix;
 
+pub use crate::report::Sample;
 use crate::report::{Report, Row};
-use crate::statistics::Summary;
 pub use baseline::Baseline;
 pub use engine::Engine;
 pub use options::{BackendName, ClientCounts, Options};
-pub use scenario::{Moves, Scenario};
+pub use scenario::{Actor, Moves, Scenario};
 
 /// One way of running ticks.
 pub trait Subject {
@@ -33,13 +32,6 @@ pub trait Subject {
 
     /// Calls `visit` with each (observer, entity) that the last tick delivered.
     fn deliveries(&self, visit: &mut dyn FnMut(u32, u32));
-}
-
-/// How long a tick took.
-pub struct Sample {
-    pub total: Duration,
-    /// By name, in order.
-    pub stages: Vec<(&'static str, Duration)>,
 }
 
 /// What a tick delivered, in any order.
@@ -163,68 +155,25 @@ fn row(
     samples: &[Sample],
     checksum: Checksum,
 ) -> Row {
-    let total = Summary::of(samples.iter().map(|s| s.total));
-    let names = samples.first().map_or(&[][..], |s| &s.stages);
-    let stages = names.iter().enumerate().map(|(i, &(name, _))| {
-        let summary = Summary::of(samples.iter().map(|s| s.stages[i].1));
-        (name.to_owned(), summary.median)
-    });
     let (approach, threads) = match backend {
         BackendName::Baseline => ("grid of linked lists, as in the thesis", 1),
         BackendName::Cpu => ("sorted buckets", options.threads()),
         BackendName::Cuda => ("sorted buckets", 1),
     };
-    let params: [(&str, serde_json::Value); 9] = [
-        ("map", scenario.map.into()),
-        ("aoi", scenario.aoi.into()),
-        ("clients", scenario.clients.into()),
-        ("deliveries", checksum.deliveries.into()),
-        ("threads", threads.into()),
-        ("output", results::PAIRS.into()),
-        (
-            "upload_ms",
-            part_ms(samples, |stage| stage == "upload").into(),
-        ),
-        (
-            "compute_ms",
-            part_ms(samples, |stage| !TRANSFERS.contains(&stage)).into(),
-        ),
-        (
-            "download_ms",
-            part_ms(samples, |stage| stage == "download").into(),
-        ),
-    ];
-    Row {
-        scenario: NAME.to_owned(),
-        params: params.map(|(name, value)| (name.to_owned(), value)).into(),
-        backend: backend.name().to_owned(),
-        approach: approach.to_owned(),
-        total_ms: total.median,
-        total_ms_mean: total.mean,
-        total_ms_deviation: total.deviation,
-        stages_ms: stages.collect::<BTreeMap<_, _>>(),
-        samples: samples.len(),
-        work: checksum.deliveries,
-        checksum: format!("{:016x}", checksum.sum),
-    }
-}
-
-/// The median time of some of the stages together.
-fn part_ms(samples: &[Sample], is_part: impl Fn(&str) -> bool) -> f64 {
-    let parts = samples.iter().map(|sample| {
-        let stages = sample.stages.iter();
-        stages
-            .filter(|stage| is_part(stage.0))
-            .map(|stage| stage.1)
-            .sum()
-    });
-    Summary::of(parts).median
+    let mut row = Row::of(NAME, backend.name(), approach, samples);
+    row.put("map", scenario.map);
+    row.put("aoi", scenario.aoi);
+    row.put("clients", scenario.clients);
+    row.put("deliveries", checksum.deliveries);
+    row.put("threads", threads);
+    row.put("output", results::PAIRS);
+    row.work = checksum.deliveries;
+    row.checksum = format!("{:016x}", checksum.sum);
+    row
 }
 
 /// What rows of this bench are called.
 pub const NAME: &str = "thesis";
-/// The stages that the thesis leaves out in 4.2.3, computation only.
-const TRANSFERS: [&str; 2] = ["upload", "download"];
 /// Both of the engine's output buffers have been written, and caches are warm.
 const WARM_UP_TICKS: usize = 4;
 /// The baseline runs more often than it must only while that is quick.

@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use crate::engines::{at_least_one, cores};
+
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
 /// Every client moves once a tick, and each change is delivered to everyone in
@@ -49,7 +51,6 @@ pub struct Options {
 
 impl Options {
     pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
         self.threads.unwrap_or_else(cores)
     }
 }
@@ -104,13 +105,6 @@ impl FromStr for ClientCounts {
 }
 
 const CLIENTS_MAX: u32 = 1 << 23;
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
-}
 
 #[cfg(test)]
 mod tests {

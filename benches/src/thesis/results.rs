@@ -135,10 +135,9 @@ pub fn compute(row: &Row) -> Option<f64> {
     row.params.get("compute_ms")?.as_f64()
 }
 
-/// A parameter that is a whole number.
+/// A parameter of the scenario.
 pub fn param(row: &Row, name: &str) -> Option<u32> {
-    let value = row.params.get(name)?.as_u64()?;
-    u32::try_from(value).ok()
+    u32::try_from(row.whole(name)?).ok()
 }
 
 /// The values in the order in which they come first.

@@ -14,12 +14,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "Times in milliseconds, medians. CPU and GPU: the thesis, 2007. baseline: its way on \
-         one thread; the others: Myriad. On {}{}, {}.",
-        report.machine,
-        report
-            .gpu
-            .as_ref()
-            .map_or(String::new(), |gpu| format!(" and {gpu}")),
+         one thread; the others: Myriad. On {}, {}.",
+        report.place(),
         report.date
     )?;
     summary(&results, out)?;
