@@ -2,23 +2,24 @@
 //! it saw, everybody moves, and half of them strike, heal or blast.
 
 mod scenario;
+mod table;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use gpu_kernels::{Backend, Counts, Delivery, Frame, Stage, TickOutput};
+use gpu_kernels::{Backend, Counts, Delivery, Frame, TickOutput};
 use shared::mix::mix;
 use shared::{ClientRow, Tick};
 
 use crate::engines::{BASELINE, Candidate, EngineOptions, at_least_one};
-use crate::markdown::{NOTHING, grouped, head, line, number, title};
 use crate::report::{Report, Row, Sample};
 use crate::thesis::ClientCounts;
 pub use scenario::Fight;
+pub use table::show;
 
 /// The tick that the server runs: a fight of everybody, evenly spread
 ///
@@ -39,6 +40,9 @@ pub struct Options {
     pub baseline_runs: usize,
     #[command(flatten)]
     pub engines: EngineOptions,
+    /// Draws the times into this folder, as an SVG file
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 /// Measures, writes the table to `out` and returns the report. Fails where two backends
@@ -52,7 +56,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     if let Some(path) = &options.engines.json {
         report.write(path)?;
     }
-    show(&report, None, out)?;
+    show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
 
@@ -213,64 +217,6 @@ fn row(clients: u32, candidate: &Candidate, samples: &[Sample], outcome: &Outcom
     row.work = told.deliveries();
     row.checksum = format!("{:016x}", mix(*state, told.sum));
     row
-}
-
-/// Writes the table of a report.
-pub fn show(report: &Report, _plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
-    title(out, "The server's tick: a fight")?;
-    writeln!(
-        out,
-        "Times in milliseconds, medians, from commands in host memory to changes and deliveries \
-         in host memory. baseline: {}. On {}, {}.\n",
-        BASELINE.approach,
-        report.place(),
-        report.date
-    )?;
-    let mut header = [
-        "clients",
-        "commands",
-        "updates",
-        "deliveries",
-        "enters",
-        "leaves",
-        "backend",
-        "threads",
-        "total",
-        "deviation",
-        "baseline / this",
-    ]
-    .to_vec();
-    header.extend(Stage::ALL.map(Stage::name));
-    head(out, &header)?;
-    let rows = || report.rows.iter().filter(|row| row.scenario == NAME);
-    for row in rows() {
-        let clients = row.whole("clients");
-        let is_baseline = |r: &&Row| r.backend == BASELINE.name && r.whole("clients") == clients;
-        let ratio = rows().find(is_baseline).map(|b| b.total_ms / row.total_ms);
-        let whole = |name| row.whole(name).map_or(NOTHING.to_owned(), grouped);
-        let counts = [
-            "clients",
-            "commands",
-            "updates",
-            "deliveries",
-            "enters",
-            "leaves",
-        ];
-        let mut cells = counts.map(whole).to_vec();
-        cells.extend([
-            row.backend.clone(),
-            whole("threads"),
-            number(Some(row.total_ms)),
-            number(Some(row.total_ms_deviation)),
-            number(ratio),
-        ]);
-        let stages = Stage::ALL
-            .iter()
-            .map(|stage| row.stages_ms.get(stage.name()));
-        cells.extend(stages.map(|ms| number(ms.copied())));
-        line(out, &cells)?;
-    }
-    Ok(())
 }
 
 /// What rows of this bench are called.

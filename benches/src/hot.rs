@@ -2,7 +2,6 @@
 //! same number spread evenly.
 
 use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
@@ -45,7 +44,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     if let Some(path) = &options.engines.json {
         report.write(path)?;
     }
-    show(&report, None, out)?;
+    show(&report, out)?;
     Ok(report)
 }
 
@@ -189,7 +188,7 @@ fn config(entities: u32, seed: u64) -> anyhow::Result<WorldConfig> {
 }
 
 /// Writes the table of a report.
-pub fn show(report: &Report, _plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     title(out, "The hot entity")?;
     writeln!(
         out,

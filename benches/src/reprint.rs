@@ -54,6 +54,6 @@ type Show = fn(&Report, Option<&Path>, &mut dyn Write) -> anyhow::Result<()>;
 const BENCHES: [(&str, Show); 4] = [
     (thesis::NAME, thesis::show),
     (fight::NAME, fight::show),
-    (hot::NAME, hot::show),
+    (hot::NAME, |report, _, out| hot::show(report, out)),
     (overlap::NAME, overlap::show),
 ];

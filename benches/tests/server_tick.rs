@@ -37,11 +37,15 @@ fn kept(file: PathBuf, tables: &[u8]) -> Report {
 fn a_fight_ends_the_same_on_every_backend() {
     let mut options: fight::Options =
         options("--clients 512,2048 --runs 3 --baseline-runs 2 --threads 2 --backend cpu");
-    let file = path("fight.json");
+    let (file, plots) = (path("fight.json"), path("fight-plots"));
     options.engines.json = Some(file.clone());
+    options.plots = Some(plots.clone());
     let mut tables = vec![];
     fight::run(&options, &mut tables).unwrap();
 
+    let picture = std::fs::read_to_string(plots.join("fight.svg")).unwrap();
+    assert!(picture.contains("baseline") && picture.contains("cpu"));
+    std::fs::remove_dir_all(&plots).unwrap();
     let report = kept(file, &tables);
     assert_eq!(report.rows.len(), 4);
     for pair in report.rows.chunks(2) {
