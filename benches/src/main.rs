@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::thesis;
+use benches::{fight, hot, overlap, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures the tick of Myriad
@@ -14,14 +14,23 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     Thesis(thesis::Options),
+    Fight(fight::Options),
+    Hot(hot::Options),
+    Overlap(overlap::Options),
+    Report(reprint::Options),
 }
 
 fn main() -> ExitCode {
+    let out = &mut std::io::stdout().lock();
     let result = match Arguments::parse().bench {
-        Bench::Thesis(options) => thesis::run(&options, &mut std::io::stdout().lock()),
+        Bench::Thesis(options) => thesis::run(&options, out).map(drop),
+        Bench::Fight(options) => fight::run(&options, out).map(drop),
+        Bench::Hot(options) => hot::run(&options, out).map(drop),
+        Bench::Overlap(options) => overlap::run(&options, out).map(drop),
+        Bench::Report(options) => reprint::run(&options, out),
     };
     match result {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
