@@ -6,6 +6,7 @@
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`overlap`] | two ticks in flight against one at a time |
+//! | `primitives` | the tick's sort and scan against CUB's |
 //! | [`engines`] | backends by name |
 //! | [`markdown`] | tables |
 //! | [`plot`] | line charts as SVG files |
@@ -20,6 +21,8 @@ pub mod hot;
 pub mod markdown;
 pub mod overlap;
 pub mod plot;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod primitives;
 pub mod report;
 pub mod reprint;
 pub mod statistics;

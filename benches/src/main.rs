@@ -17,6 +17,8 @@ enum Bench {
     Fight(fight::Options),
     Hot(hot::Options),
     Overlap(overlap::Options),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Primitives(benches::primitives::Options),
     Report(reprint::Options),
 }
 
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Bench::Primitives(options) => benches::primitives::run(&options, out).map(drop),
         Bench::Report(options) => reprint::run(&options, out),
     };
     match result {

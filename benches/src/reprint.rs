@@ -36,12 +36,16 @@ fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::R
         ensure!(
             is_known,
             "expected rows of {}; found {:?}",
-            BENCHES.map(|bench| bench.0).join(", "),
+            BENCHES
+                .iter()
+                .map(|bench| bench.0)
+                .collect::<Vec<_>>()
+                .join(", "),
             row.scenario
         );
     }
     for (scenario, show) in BENCHES {
-        if report.rows.iter().any(|row| row.scenario == scenario) {
+        if report.rows.iter().any(|row| row.scenario == *scenario) {
             show(report, plots, out)?;
         }
     }
@@ -51,9 +55,13 @@ fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::R
 type Show = fn(&Report, Option<&Path>, &mut dyn Write) -> anyhow::Result<()>;
 
 /// What rows are called, and what shows them.
-const BENCHES: [(&str, Show); 4] = [
+const BENCHES: &[(&str, Show)] = &[
     (thesis::NAME, thesis::show),
     (fight::NAME, fight::show),
     (hot::NAME, |report, _, out| hot::show(report, out)),
     (overlap::NAME, overlap::show),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    (crate::primitives::NAME, |report, _, out| {
+        crate::primitives::show(report, out)
+    }),
 ];

@@ -22,7 +22,7 @@ pub use crate::report::Sample;
 use crate::report::{Report, Row};
 pub use baseline::Baseline;
 pub use engine::Engine;
-pub use options::{BackendName, ClientCounts, Options};
+pub use options::{BackendName, ClientCounts, Options, OutputName};
 pub use scenario::{Actor, Moves, Scenario};
 
 /// One way of running ticks.
@@ -90,11 +90,11 @@ pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyho
 /// A row for each backend.
 fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows: Vec<Row> = vec![];
-    let mut first: Option<(BackendName, Checksum)> = None;
+    let mut first: Option<(String, Checksum)> = None;
     // The last tick that all of them run.
     let common = options.runs.min(options.baseline_runs);
-    for &backend in &options.backends {
-        let (engine, mut moves) = Engine::populated(scenario, backend, options.threads())?;
+    for (backend, output) in options.subjects() {
+        let (engine, mut moves) = Engine::populated(scenario, backend, output, options.threads())?;
         let mut subject: Box<dyn Subject> = match backend {
             BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
             BackendName::Cpu | BackendName::Cuda => Box::new(engine),
@@ -104,21 +104,16 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
                 || done < options.runs
                     && (backend != BackendName::Baseline || spent < BASELINE_ENOUGH)
         })?;
-        let (reference, expected) = *first.get_or_insert((backend, checksum));
+        let name = format!("{} {}", backend.name(), output.name());
+        let (reference, expected) = first.get_or_insert_with(|| (name.clone(), checksum));
         ensure!(
-            checksum == expected,
-            "{} delivered {checksum:x?} where {} delivered {expected:x?}",
-            backend.name(),
-            reference.name(),
+            checksum == *expected,
+            "{name} delivered {checksum:x?} where {reference} delivered {expected:x?}",
         );
-        let row = row(scenario, options, backend, &samples, checksum);
+        let row = row(scenario, options, (backend, output), &samples, checksum);
         eprintln!(
-            "map {}, AOI {}, {} clients, {}: {:.3} ms",
-            scenario.map,
-            scenario.aoi,
-            scenario.clients,
-            backend.name(),
-            row.total_ms
+            "map {}, AOI {}, {} clients, {name}: {:.3} ms",
+            scenario.map, scenario.aoi, scenario.clients, row.total_ms
         );
         rows.push(row);
     }
@@ -151,7 +146,7 @@ fn sample(
 fn row(
     scenario: &Scenario,
     options: &Options,
-    backend: BackendName,
+    (backend, output): (BackendName, OutputName),
     samples: &[Sample],
     checksum: Checksum,
 ) -> Row {
@@ -166,7 +161,7 @@ fn row(
     row.put("clients", scenario.clients);
     row.put("deliveries", checksum.deliveries);
     row.put("threads", threads);
-    row.put("output", results::PAIRS);
+    row.put("output", output.name());
     row.work = checksum.deliveries;
     row.checksum = format!("{:016x}", checksum.sum);
     row

@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{ClientRow, Tick, WorldConfig};
 
-use super::{BackendName, Moves, Sample, Scenario, Subject};
+use super::{BackendName, Moves, OutputName, Sample, Scenario, Subject};
 use crate::engines::EngineName;
 
 /// The engine, through the same door as the server's.
@@ -20,10 +20,11 @@ impl Engine {
     pub fn populated(
         scenario: &Scenario,
         name: BackendName,
+        form: OutputName,
         threads: usize,
     ) -> anyhow::Result<(Engine, Moves)> {
         let config = scenario.config()?;
-        let mut backend = start(&config, name, threads)?;
+        let mut backend = start(&config, name, form, threads)?;
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let output = backend.tick(&frame)?;
@@ -43,12 +44,26 @@ impl Engine {
 fn start(
     config: &WorldConfig,
     name: BackendName,
+    form: OutputName,
     threads: usize,
 ) -> anyhow::Result<Box<dyn Backend>> {
-    match name {
-        BackendName::Cuda => EngineName::Cuda.start(config, threads),
-        BackendName::Baseline | BackendName::Cpu => EngineName::Cpu.start(config, threads),
+    match (name, form) {
+        (BackendName::Cuda, OutputName::Pairs) => EngineName::Cuda.start(config, threads),
+        (BackendName::Cuda, OutputName::Ranges) => start_with_ranges(config),
+        (BackendName::Baseline | BackendName::Cpu, _) => EngineName::Cpu.start(config, threads),
     }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    use gpu_kernels::cuda::{CudaBackend, OutputForm};
+    let backend = CudaBackend::with_output(config, None, OutputForm::Ranges)?;
+    Ok(Box::new(backend))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    EngineName::Cuda.start(config, 1)
 }
 
 impl Subject for Engine {
@@ -63,6 +78,14 @@ impl Subject for Engine {
     }
 
     fn deliveries(&self, visit: &mut dyn FnMut(u32, u32)) {
+        if let Some(ranges) = &self.output.bucket_ranges {
+            for client in 0..ranges.clients() as u32 {
+                for &slot in ranges.of(ClientRow(client)).flatten() {
+                    visit(client, slot);
+                }
+            }
+            return;
+        }
         let deliveries = &self.output.deliveries;
         for client in 0..deliveries.clients() as u32 {
             for delivery in deliveries.of(ClientRow(client)) {

@@ -29,6 +29,14 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub backends: Vec<BackendName>,
+    /// How the cuda backend says who is told of what; the others know pairs only
+    #[arg(
+        long = "output",
+        default_value = "pairs,ranges",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
+    pub outputs: Vec<OutputName>,
     /// Timed ticks of each scenario
     #[arg(long, default_value = "100", value_name = "N", value_parser = at_least_one)]
     pub runs: usize,
@@ -50,6 +58,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// Each backend with each form of output that it has.
+    pub fn subjects(&self) -> impl Iterator<Item = (BackendName, OutputName)> {
+        self.backends.iter().flat_map(|&backend| {
+            let outputs = match backend {
+                BackendName::Cuda => &self.outputs[..],
+                BackendName::Baseline | BackendName::Cpu => &[OutputName::Pairs],
+            };
+            outputs.iter().map(move |&output| (backend, output))
+        })
+    }
+
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(cores)
     }
@@ -63,6 +82,24 @@ pub enum BackendName {
     Cpu,
     /// The engine's backend for NVIDIA GPUs
     Cuda,
+}
+
+/// How a tick says who is told of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputName {
+    /// A word for each (client, entity), as in the thesis
+    Pairs,
+    /// Who changed in the order of the buckets, and each client's ranges of that
+    Ranges,
+}
+
+impl OutputName {
+    pub const fn name(self) -> &'static str {
+        match self {
+            OutputName::Pairs => "pairs",
+            OutputName::Ranges => "ranges",
+        }
+    }
 }
 
 impl BackendName {

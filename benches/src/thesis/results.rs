@@ -1,6 +1,6 @@
 //! What a report has of the thesis's scenarios, to be looked up.
 
-use super::BackendName;
+use super::{BackendName, OutputName};
 use crate::report::{Report, Row};
 
 pub struct Results<'a> {
@@ -151,8 +151,7 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     values
 }
 
-/// A word for each (client, entity) that is delivered, as in the thesis.
-pub const PAIRS: &str = "pairs";
+const PAIRS: &str = OutputName::Pairs.name();
 
 #[cfg(test)]
 mod tests {
