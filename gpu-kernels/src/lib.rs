@@ -9,6 +9,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`frame`] | what a tick is given |
+//! | [`host_vec`] | its vectors, which a device may read where they are |
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
@@ -21,6 +22,7 @@ pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod cuda;
 pub mod frame;
+pub mod host_vec;
 pub mod logic;
 pub mod output;
 pub mod state;
@@ -30,5 +32,6 @@ pub use cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaBackend;
 pub use frame::{Command, Frame, Observer, ObserverChange, Target};
-pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use host_vec::HostVec;
+pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};
