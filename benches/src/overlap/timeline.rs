@@ -73,8 +73,8 @@ fn summary(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Resul
     title(out, "Two ticks in flight")?;
     writeln!(
         out,
-        "Times in milliseconds; that of a tick is the median of what lies between two ticks' \
-         ends. On {}, {}.\n",
+        "Times in milliseconds; that of a tick is the median round's, divided by its ticks. \
+         On {}, {}.\n",
         report.place(),
         report.date
     )?;

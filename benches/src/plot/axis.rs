@@ -14,9 +14,9 @@ pub struct Axis {
 pub enum Scale {
     /// From 0, unless something lies below.
     Linear,
-    /// Ticks at powers of two.
+    /// Ticks at powers of two, in a narrow range at round numbers.
     Log2,
-    /// Ticks at powers of ten; in a narrow range at their double and fivefold too.
+    /// Ticks at powers of ten, in a narrow range at other round numbers too.
     Log10,
 }
 
@@ -91,13 +91,11 @@ impl Span {
     /// From tick to tick.
     fn linear(low: f64, high: f64) -> Span {
         let high = if high > low { high } else { low + 1.0 };
-        let step = round_step((high - low) / f64::from(TICKS_MAX));
-        let (first, last) = ((low / step).floor() as i64, (high / step).ceil() as i64);
-        let ticks: Vec<f64> = (first..=last).map(|i| i as f64 * step).collect();
+        let ticks = round_ticks(low, high);
         Span {
             scale: Scale::Linear,
-            from: first as f64 * step,
-            to: last as f64 * step,
+            from: ticks.first().map_or(low, |&first| first.min(low)),
+            to: ticks.last().map_or(high, |&last| last.max(high)),
             ticks,
             between: vec![],
         }
@@ -118,11 +116,16 @@ impl Span {
             ticks.collect::<Vec<f64>>()
         };
         let mut ticks = multiples(&[1.0]);
+        if ticks.len() < 3 && scale == Scale::Log10 {
+            ticks = multiples(&[1.0, 2.0, 5.0]);
+        }
+        // In so narrow a range there is hardly a difference.
         if ticks.len() < 3 {
-            ticks = match scale {
-                Scale::Log10 => multiples(&[1.0, 2.0, 5.0]),
-                _ => multiples(&[1.0, 1.25, 1.5, 1.75]),
-            };
+            let even = round_ticks(scale.raised(from), scale.raised(to));
+            ticks = even
+                .into_iter()
+                .filter(|&v| inside(&scale.flat(v)))
+                .collect();
         }
         let every = ticks.len().div_ceil(TICKS_MAX as usize);
         let ticks = ticks.into_iter().step_by(every.max(1)).collect();
@@ -165,6 +168,13 @@ impl ValueFormatter<f64> for Span {
     fn format_ext(&self, value: &f64) -> String {
         label(*value)
     }
+}
+
+/// From just below `low` to just above `high`, which is more.
+fn round_ticks(low: f64, high: f64) -> Vec<f64> {
+    let step = round_step((high - low) / f64::from(TICKS_MAX));
+    let (first, last) = ((low / step).floor() as i64, (high / step).ceil() as i64);
+    (first..=last).map(|i| i as f64 * step).collect()
 }
 
 /// The next larger of 1, 2 or 5 times a power of ten.
@@ -231,6 +241,19 @@ mod tests {
         assert_eq!(
             labels(Scale::Log10, &[0.9, 21.0]),
             ["1", "2", "5", "10", "20"]
+        );
+    }
+
+    #[test]
+    fn a_narrow_logarithmic_range_has_ticks_too() {
+        assert_eq!(
+            labels(Scale::Log10, &[3.1, 3.9]),
+            ["2.8", "3", "3.2", "3.4", "3.6", "3.8", "4", "4.2"]
+        );
+        let ticks = labels(Scale::Log2, &[100_000.0, 120_000.0]);
+        assert_eq!(
+            ticks,
+            ["100,000", "105,000", "110,000", "115,000", "120,000"]
         );
     }
 
