@@ -39,7 +39,7 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
 }
 
 // Whether an earlier observer of the client perceives it too.
-__device__ inline bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
+__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
         if (find_place(w, client, i, earlier) && perceives(w, earlier, p)) return true;
@@ -168,6 +168,26 @@ __device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank
     slot_limit = low;
 }
 
+// The nearest of those that a client could see, as many as it may know. Apart, so
+// that where there are few no registers are kept for it.
+__device__ __noinline__ u32 see_nearest(const World& w, u32 client, u32* view, u32* histogram) {
+    u64 rank_limit;
+    u32 slot_limit, found = 0;
+    find_limit(w, client, histogram, rank_limit, slot_limit);
+    each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
+        if (candidate) {
+            u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+            candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
+        }
+        u32 lanes = __ballot_sync(~0u, candidate);
+        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+        if (candidate) view[place] = slot;
+        found += __popc(lanes);
+    });
+    __syncwarp();
+    return found;
+}
+
 // Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
 // long), and says how many.
 __device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
@@ -179,23 +199,7 @@ __device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
         found += __popc(lanes);
     });
     __syncwarp();
-    if (found > w.visible_max) {
-        u64 rank_limit;
-        u32 slot_limit;
-        find_limit(w, client, histogram, rank_limit, slot_limit);
-        found = 0;
-        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
-            if (candidate) {
-                u64 rank = rank_of(w, client, slot, indexed_position(w, i));
-                candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
-            }
-            u32 lanes = __ballot_sync(~0u, candidate);
-            u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-            if (candidate) view[place] = slot;
-            found += __popc(lanes);
-        });
-        __syncwarp();
-    }
+    if (found > w.visible_max) found = see_nearest(w, client, view, histogram);
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
         __syncwarp();
@@ -220,22 +224,24 @@ __device__ inline u32 slot_bound(const u32* slots, u32 n, u32 slot) {
 }
 
 // Shared memory of a warp: the view, then room for a histogram or a second view,
-// then two prefix arrays.
+// then two prefix arrays or what is known.
 __device__ inline u32* warp_memory(u32 words) {
     extern __shared__ u32 shared_words[];
     return shared_words + (threadIdx.x >> 5) * words;
 }
 __device__ inline u32 warp_client(const Tick& t) { return t.client_first + (thread_index() >> 5); }
 
-KERNEL interest_see(World w, Tick t) {
+extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
-    u32* view = warp_memory(w.view_places + 256);
-    u32 seen = see(w, client, view, view + w.view_places);
-    u32* out = w.visible + (u64)client * w.visible_max;
-    const u32* known = w.known + (u64)client * w.visible_max;
+    u32* view = warp_memory(w.view_places + 256 + w.visible_max);
+    // Near, since it is searched; at once, since everything else waits for memory.
+    u32* known = view + w.view_places + 256;
     u32 knows = w.known_counts[client];
     bool behind = w.behind[client];
+    for (u32 i = lane(); i < knows; i += 32) known[i] = w.known[(u64)client * w.visible_max + i];
+    u32 seen = see(w, client, view, view + w.view_places);
+    u32* out = w.visible + (u64)client * w.visible_max;
     u32 deliveries = 0, both = 0;
     for (u32 i = lane(); i < seen; i += 32) {
         u32 slot = view[i];

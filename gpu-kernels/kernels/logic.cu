@@ -125,6 +125,7 @@ KERNEL logic_count(World w, Tick t) {
         fate = verdict(w, t, c);
         w.verdicts[i] = fate;
         if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), updates);
+        w.update_counts[i] = (u32)updates.n;
     }
     add_once(&t.counters->updates_total, put_partial(w, t, SCAN_UPDATES, updates.n));
     count(&t.counters->malformed, is_command && fate == MALFORMED);
@@ -138,24 +139,19 @@ KERNEL logic_count(World w, Tick t) {
 KERNEL logic_store(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
     u32 i = thread_index();
-    u32 fate = i < t.counters->commands ? w.verdicts[i] : (u32)STALE;
-    Command c;
-    CountUpdates updates;
-    if (fate < COMMAND_KINDS) {
-        c = t.commands[i];
-        run(w, t, fate, invocation(w, t, c), updates);
-    }
-    u64 start = offset_of(w, t, SCAN_UPDATES, updates.n);
-    bool fits = updates.n && start + updates.n <= w.updates_max;
+    u32 n = i < t.counters->commands ? w.update_counts[i] : 0;
+    u64 start = offset_of(w, t, SCAN_UPDATES, n);
+    bool fits = n && start + n <= w.updates_max;
     if (fits) {
         StoreUpdates store{w, start};
-        run(w, t, fate, invocation(w, t, c), store);
+        Command c = t.commands[i];
+        run(w, t, w.verdicts[i], invocation(w, t, c), store);
     }
     if (t.counters->updates_total <= w.updates_max) {
         if (i == 0) t.counters->updates = t.counters->updates_total;
         return;
     }
-    u64 end = fits ? start + updates.n : 0;
+    u64 end = fits ? start + n : 0;
     for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
     if (lane() == 0 && end) atomicMax(&t.counters->updates, end);
 }

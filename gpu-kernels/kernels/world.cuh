@@ -102,6 +102,7 @@ struct World {
     u32* visible_counts;
     u32* changed;               // stamps
     u32* verdicts;
+    u32* update_counts;         // command
     u64* partials;
     u32* keys;
     u32* values;

@@ -5,6 +5,7 @@
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
 mod device;
+mod download;
 mod layout;
 mod plan;
 pub mod primitives;
@@ -23,11 +24,12 @@ use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
 use device::{Device, DriverError, Event, HostBuffer, Lane};
 pub use device::{GpuInfo, NoDevice};
+use download::Chunks;
 use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
 use staging::{Refusal, Staging};
-use tick::{Chunks, Kernels};
+use tick::Kernels;
 
 /// A world on the first GPU.
 pub struct CudaBackend {
@@ -498,6 +500,7 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         visible_counts: second("known counts", sizes.clients * 4),
         changed: at("changed"),
         verdicts: at("verdicts"),
+        update_counts: at("update counts"),
         partials: at("partial sums"),
         keys: at("update keys"),
         values: at("update values"),

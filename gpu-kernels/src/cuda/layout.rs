@@ -72,6 +72,7 @@ pub struct World {
     pub visible_counts: Pointer,
     pub changed: Pointer,
     pub verdicts: Pointer,
+    pub update_counts: Pointer,
     pub partials: Pointer,
     pub keys: Pointer,
     pub values: Pointer,

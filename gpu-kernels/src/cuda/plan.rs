@@ -189,6 +189,7 @@ impl Sizes {
             ("changed", u32s(s.capacity)),
             ("died", u32s(s.capacity)),
             ("verdicts", u32s(s.commands)),
+            ("update counts", u32s(s.commands)),
             ("partial sums", u64s(s.scanned() / BLOCK + 1)),
             ("update keys", u32s(two(s.updates))),
             ("update values", u32s(two(s.updates))),
