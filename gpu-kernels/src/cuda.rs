@@ -5,6 +5,7 @@
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
 mod device;
+pub mod events;
 mod layout;
 mod plan;
 mod sort;
