@@ -16,7 +16,8 @@
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
                                                   sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth)};
-extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl)};
+extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl),
+                                                         sizeof(Facility)};
 #ifndef SOURCES_HASH
 #error "build with the project's script: it hashes the sources"
 #endif

@@ -4,6 +4,16 @@
 // read again.
 #include "events.cuh"
 
+// One sector of memory: random accesses to sectors are what a window's time goes to.
+struct alignas(32) Facility {
+    u32 free_at, services;
+    // A channel brings at most one token a window. The stamp of the window in which
+    // it did, so that slots need no clearing after it.
+    u16 stamps[4];
+    u32 tokens[4];
+};
+constexpr u32 STAMPS = 65535;  // and 0, which is no window's
+
 struct TorusRun {
     u64 seed;
     u32 side, facilities, tokens, lookahead;
@@ -12,11 +22,7 @@ struct TorusRun {
     u32 chunk;              // tokens of a block, a multiple of 4
     u32* times;             // of each token's next arrival
     u32* places;            // facility × 4 + channel of it
-    // For each facility and channel the latest token and time: time << 32 | token.
-    // A channel brings at most one token a window, and a time before the window's
-    // marks an empty one, so slots are never cleared.
-    ulonglong2* slots;
-    uint2* states;          // free_at, services
+    Facility* facilities_at;
     u32* list;              // places of the selected; a block has its own range, or all have one
     u32* partials;          // blocks
     EventControl* control;
@@ -149,14 +155,21 @@ __device__ Selected torus_select(const TorusRun& t, u32 end, u32 turn, u64& pass
 }
 
 // Puts the selected tokens into their slots; the list holds their places from then on.
-__device__ inline void torus_post(const TorusRun& t, const Selected& selected) {
+__device__ inline void torus_post(const TorusRun& t, const Selected& selected, u16 stamp) {
     for (u32 i = selected.first; i < selected.count; i += selected.step) {
         u32 token = load(selected.list + i);
-        u32 time = load(t.times + token), place = load(t.places + token);
-        __stcg((u64*)t.slots + place, (u64)time << 32 | token);
+        u32 place = load(t.places + token);
+        Facility* facility = t.facilities_at + (place >> 2);
+        __stcg(facility->stamps + (place & 3), stamp);
+        __stcg(facility->tokens + (place & 3), token);
         __stcg(selected.list + i, place);
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(t.states + (place >> 2)));
     }
+}
+
+// Makes stamps ready to be used once more.
+__device__ inline void torus_clear_stamps(const TorusRun& t) {
+    for (u32 i = thread_index(); i < t.facilities; i += thread_count())
+        __stcg((uint2*)t.facilities_at[i].stamps, make_uint2(0, 0));
 }
 
 struct TorusSums {
@@ -165,44 +178,47 @@ struct TorusSums {
 
 // Handles what has come to one facility, if this channel is the first of those
 // that brought something. Returns the least time of what follows.
-__device__ inline u32 torus_arrive(const TorusRun& t, u32 place, u32 begin, TorusSums& sums) {
-    u32 facility = place >> 2;
-    ulonglong2 a = __ldcg(t.slots + 2 * (u64)facility), b = __ldcg(t.slots + 2 * (u64)facility + 1);
-    u64 slots[4] = {a.x, a.y, b.x, b.y};
+__device__ inline u32 torus_arrive(const TorusRun& t, u32 place, u32 stamp, TorusSums& sums) {
+    u32 number = place >> 2;
+    Facility* facility = t.facilities_at + number;
+    uint4 a = __ldcg((const uint4*)facility), b = __ldcg((const uint4*)facility + 1);
+    u32 stamps[4] = {a.z & 0xffff, a.z >> 16, a.w & 0xffff, a.w >> 16}, tokens[4] = {b.x, b.y, b.z, b.w};
     u32 came = 0;
-    for (int k = 0; k < 4; k++) came |= (u32)((u32)(slots[k] >> 32) >= begin) << k;
+#pragma unroll
+    for (u32 k = 0; k < 4; k++) came |= (u32)(stamps[k] == stamp) << k;
     if ((u32)__ffs(came) - 1 != (place & 3)) return NEVER;
-    uint2 state = load(t.states + facility);
-    u32 least = NEVER;
+    u32 times[4], least = NEVER;
+#pragma unroll
+    for (u32 k = 0; k < 4; k++) times[k] = came >> k & 1 ? load(t.times + tokens[k]) : NEVER;
+    uint2 state = make_uint2(a.x, a.y);
     while (came) {
         // The earliest by (time, source): of at most four, so by looking at all.
-        u64 earliest = ~0ull;
-        u32 source = 0, channel = 0;
+        u32 time = NEVER, token = 0, source = 0, channel = 0;
 #pragma unroll
         for (u32 k = 0; k < 4; k++) {
-            if (!(came >> k & 1) || slots[k] >> 32 > earliest >> 32) continue;
+            if (!(came >> k & 1) || times[k] > time) continue;
             // It came from where the way back leads.
-            u32 from = torus_neighbour(t, facility, k ^ 1);
-            if (slots[k] >> 32 == earliest >> 32 && from > source) continue;
-            earliest = slots[k];
+            u32 from = torus_neighbour(t, number, k ^ 1);
+            if (times[k] == time && from > source) continue;
+            time = times[k];
+            token = tokens[k];
             source = from;
             channel = k;
         }
         came &= ~(1u << channel);
-        u32 time = (u32)(earliest >> 32), token = (u32)earliest;
         u32 start = max(time, state.x);
-        u64 bits = Draw(t.seed, facility, state.y).first();
+        u64 bits = Draw(t.seed, number, state.y).first();
         u64 service = exponential(t.mean, (u32)(bits >> 32)) + t.lookahead;
         u32 end = later(start, service), way = (u32)bits & 3;
         state = make_uint2(end, state.y + 1);
         __stcg(t.times + token, end);
-        __stcg(t.places + token, torus_neighbour(t, facility, way) << 2 | way);
+        __stcg(t.places + token, torus_neighbour(t, number, way) << 2 | way);
         least = min(least, end);
         sums.events++;
         sums.service += service;
         sums.stay += start - time + service;
     }
-    __stcg(t.states + facility, state);
+    __stcg((uint2*)facility, state);
     return least;
 }
 
@@ -210,6 +226,7 @@ template <Selection S>
 __device__ void torus_run(const TorusRun& t) {
     EventControl* c = t.control;
     u32 turn = load(&c->turn), windows = 0;
+    u64 windows_before = __ldcg(&c->windows);
     u64 passed = 0;
     TorusSums sums;
     u64 cycles[3] = {0, 0, 0};
@@ -222,11 +239,16 @@ __device__ void torus_run(const TorusRun& t) {
         u32 least = NEVER;
         Selected selected = torus_select<S>(t, end, turn, passed, least);
         u64 clock1 = clock64();
-        torus_post(t, selected);
+        u32 stamp = 1 + (u32)((windows_before + windows) % STAMPS);
+        if (stamp == 1) {
+            torus_clear_stamps(t);
+            grid_barrier(c, passed);
+        }
+        torus_post(t, selected, stamp);
         grid_barrier(c, passed);
         u64 clock2 = clock64();
         for (u32 i = selected.first; i < selected.count; i += selected.step)
-            least = min(least, torus_arrive(t, load(selected.list + i), begin, sums));
+            least = min(least, torus_arrive(t, load(selected.list + i), stamp, sums));
         least = block_least(least);
         if (threadIdx.x == 0) {
             atomicMin(&c->least[next], least);

@@ -69,6 +69,22 @@ fn a_large_network_has_the_hash_of_the_cpus() {
 }
 
 #[test]
+fn stamps_of_windows_may_come_round() {
+    if is_skipped() {
+        return;
+    }
+    // A tick a window, and stamps for 65,535 windows.
+    let torus = Torus::new(5, 8, 4, 1).unwrap();
+    let mut one = Sequential::<Torus>::new(&torus);
+    let mut gpu = CudaTorus::new(&torus, Selection::Local).unwrap();
+    for stop in [65_000, 66_000, 140_000] {
+        one.run(stop, |_| ());
+        gpu.run(stop).unwrap();
+        assert!(gpu.snapshot().unwrap() == one.snapshot(), "at {stop}");
+    }
+}
+
+#[test]
 fn phold_is_the_heaps_whatever_meets() {
     if is_skipped() {
         return;

@@ -1,142 +1,120 @@
-//! A calendar queue (Brown 1988): the best known future event set for one thread.
+//! A calendar queue (Brown 1988), the usual future event set for one thread that
+//! has many events: as a baseline it must be quick, so a day is an array that is
+//! sorted only when it comes, where Brown's is a sorted list.
 
 use gpu_kernels::events::{Event, EventSet};
 
-/// Days of a year as sorted lists; an event lies in its day, whatever its year.
+/// Events by days of a year; one lies in its day, whatever its year.
 pub struct CalendarQueue {
-    /// The first event of each day, as a place in `nodes`.
-    days: Vec<u32>,
+    days: Vec<Vec<Event>>,
     /// A day is this power of two of ticks.
     day_shift: u32,
-    nodes: Vec<Node>,
-    /// The first free node.
-    free: u32,
+    /// Since the beginning of time, not of the year.
+    today: u64,
+    /// The events of today and before, latest first.
+    current: Vec<Event>,
     len: usize,
-    /// No event is earlier.
-    now: u32,
-}
-
-#[derive(Clone, Copy)]
-struct Node {
-    event: Event,
-    next: u32,
 }
 
 impl EventSet for CalendarQueue {
-    fn with_capacity(events: usize) -> CalendarQueue {
+    fn with_capacity(_: usize) -> CalendarQueue {
         CalendarQueue {
-            days: vec![NONE; DAYS_MIN],
+            days: vec![vec![]; DAYS_MIN],
             day_shift: 0,
-            nodes: Vec::with_capacity(events),
-            free: NONE,
+            today: 0,
+            current: vec![],
             len: 0,
-            now: 0,
         }
     }
 
     fn push(&mut self, event: Event) {
         self.insert(event);
-        if self.len > 2 * self.days.len() {
+        if self.len > EVENTS_PER_DAY * self.days.len() {
             self.resize(2 * self.days.len());
         }
     }
 
     fn pop_before(&mut self, until: u32) -> Option<Event> {
-        if self.len == 0 {
+        if self.current.is_empty() {
+            self.begin_next_day(until)?;
+        }
+        if self.current.last()?.time >= until {
             return None;
         }
-        let mask = self.days.len() - 1;
-        let today = u64::from(self.now) >> self.day_shift;
-        for day in today..today + self.days.len() as u64 {
-            let first = self.days[day as usize & mask];
-            if first == NONE {
-                continue;
-            }
-            let Node { event, next } = self.nodes[first as usize];
-            if u64::from(event.time) >> self.day_shift != day {
-                continue; // of a later year
-            }
-            self.now = event.time.min(until);
-            if event.time >= until {
-                return None;
-            }
-            self.days[day as usize & mask] = next;
-            self.nodes[first as usize].next = self.free;
-            self.free = first;
-            self.len -= 1;
-            return Some(event);
-        }
-        // Nothing this year: go on in the year of the earliest event.
-        let firsts = self.days.iter().filter(|&&first| first != NONE);
-        let times = firsts.map(|&first| self.nodes[first as usize].event.time);
-        let earliest = times.min()?;
-        if earliest >= until {
-            return None;
-        }
-        self.now = earliest;
-        self.pop_before(until)
+        self.len -= 1;
+        self.current.pop()
     }
 
     fn events(&self) -> Vec<Event> {
-        let mut events = Vec::with_capacity(self.len);
-        for &first in &self.days {
-            let mut place = first;
-            while place != NONE {
-                events.push(self.nodes[place as usize].event);
-                place = self.nodes[place as usize].next;
-            }
-        }
-        events
+        let days = self.days.iter().flatten();
+        days.chain(&self.current).copied().collect()
     }
 }
 
 impl CalendarQueue {
+    #[inline]
     fn insert(&mut self, event: Event) {
-        let node = Node { event, next: NONE };
-        let place = match self.free {
-            NONE => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-            place => {
-                self.free = self.nodes[place as usize].next;
-                self.nodes[place as usize] = node;
-                place
-            }
-        };
-        let day = (event.time >> self.day_shift) as usize & (self.days.len() - 1);
-        let mut before = NONE;
-        let mut after = self.days[day];
-        while after != NONE && self.nodes[after as usize].event < event {
-            before = after;
-            after = self.nodes[after as usize].next;
-        }
-        self.nodes[place as usize].next = after;
-        match before {
-            NONE => self.days[day] = place,
-            before => self.nodes[before as usize].next = place,
-        }
         self.len += 1;
+        let day = u64::from(event.time) >> self.day_shift;
+        if day <= self.today {
+            let place = self.current.partition_point(|other| *other > event);
+            self.current.insert(place, event);
+        } else {
+            let mask = self.days.len() - 1;
+            self.days[day as usize & mask].push(event);
+        }
     }
 
-    /// Twice the days, as long as leaves a year for nearly all events: the mean
-    /// distance of the events from now, times four.
+    /// Goes to the next day that has events and begins before `until`.
+    fn begin_next_day(&mut self, until: u32) -> Option<()> {
+        let last = u64::from(until.checked_sub(1)?) >> self.day_shift;
+        let mut passed = 0;
+        while self.today < last {
+            self.today += 1;
+            passed += 1;
+            if passed > self.days.len() {
+                // A year without events: go on in that of the earliest.
+                let earliest = self.days.iter().flatten().min()?.time;
+                self.today = (u64::from(earliest) >> self.day_shift).min(last);
+                passed = 0;
+            }
+            let (shift, today) = (self.day_shift, self.today);
+            let mask = self.days.len() - 1;
+            let day = &mut self.days[today as usize & mask];
+            let current = &mut self.current;
+            day.retain(|event| {
+                let is_later = u64::from(event.time) >> shift != today;
+                if !is_later {
+                    current.push(*event);
+                }
+                is_later
+            });
+            if !current.is_empty() {
+                current.sort_unstable_by(|a, b| b.cmp(a));
+                return Some(());
+            }
+        }
+        None
+    }
+
+    /// More days, so long that a year holds nearly all events: four times their
+    /// mean distance from now.
     fn resize(&mut self, days: usize) {
         let events = self.events();
-        let ahead = events
-            .iter()
-            .map(|e| u64::from(e.time.saturating_sub(self.now)));
+        let now = self.today << self.day_shift;
+        let ahead = events.iter().map(|e| u64::from(e.time).saturating_sub(now));
         let year = 4 * ahead.sum::<u64>() / events.len() as u64;
         self.day_shift = (year / days as u64).max(1).ilog2().min(31);
-        self.days = vec![NONE; days];
-        self.nodes.clear();
-        self.free = NONE;
+        self.today = now >> self.day_shift;
+        self.days = vec![vec![]; days];
+        self.current.clear();
         self.len = 0;
         events.into_iter().for_each(|event| self.insert(event));
     }
 }
 
-const NONE: u32 = u32::MAX;
+/// On average; those that come soon are denser.
+const EVENTS_PER_DAY: usize = 8;
 const DAYS_MIN: usize = 16;
 
 #[cfg(test)]
@@ -175,7 +153,9 @@ mod tests {
             target: 0,
         };
         let mut queue = CalendarQueue::with_capacity(4);
-        [4_000_000_000, 5, u32::MAX - 1, 7].map(|time| queue.push(event(time)));
+        for time in [4_000_000_000, 5, u32::MAX - 1, 7] {
+            queue.push(event(time));
+        }
         let mut times = vec![];
         while let Some(event) = queue.pop_before(u32::MAX) {
             times.push(event.time);

@@ -36,10 +36,12 @@ pub fn torus(options: &Options) -> anyhow::Result<Vec<Row>> {
             let rate = f64::from(side * side) / f64::from(2 * SERVICE);
             let mut scenario = Scenario::new("torus", options, rate);
             scenario.param("side", side).param("lookahead", lookahead);
-            rows.extend(scenario.run_on_cpu(&model, options)?);
+            let on_cpu = scenario.run_on_cpu(&model, options)?;
             if options.backends.contains(&BackendName::Cuda) {
-                rows.extend(cuda::torus(&scenario, &model, options)?);
+                let expected = scenario.checksum(&model, options, &on_cpu)?;
+                rows.extend(cuda::torus(&scenario, &model, options, &expected)?);
             }
+            rows.extend(on_cpu);
         }
     }
     Ok(rows)
@@ -55,10 +57,12 @@ pub fn phold(options: &Options) -> anyhow::Result<Vec<Row>> {
         scenario
             .param("processes", n)
             .param("remote_percent", remote / 10_000);
-        rows.extend(scenario.run_on_cpu(&model, options)?);
+        let on_cpu = scenario.run_on_cpu(&model, options)?;
         if options.backends.contains(&BackendName::Cuda) {
-            rows.extend(cuda::phold(&scenario, &model, options)?);
+            let expected = scenario.checksum(&model, options, &on_cpu)?;
+            rows.push(cuda::phold(&scenario, &model, &expected)?);
         }
+        rows.extend(on_cpu);
     }
     Ok(rows)
 }
@@ -176,8 +180,22 @@ impl Scenario {
             stages_ms: BTreeMap::new(),
             samples: 1,
             work: run.progress.events,
-            checksum: format!("{:016x}", run.hash),
+            checksum: checksum(run.hash),
         }
+    }
+
+    /// What the state at `until` must be.
+    fn checksum<M: Model>(
+        &self,
+        model: &M,
+        options: &Options,
+        rows: &[Row],
+    ) -> anyhow::Result<String> {
+        if let Some(row) = rows.first() {
+            return Ok(row.checksum.clone());
+        }
+        let run = parallel(model, options.threads(), self.until)?;
+        Ok(checksum(run.hash))
     }
 
     /// Rows of the backends on CPUs, which must all come to the same state.
@@ -220,6 +238,10 @@ impl Scenario {
         }
         Ok(rows)
     }
+}
+
+fn checksum(hash: u64) -> String {
+    format!("{hash:016x}")
 }
 
 fn sequential<M: Model, S: EventSet>(model: &M, until: u32) -> Run {
@@ -272,9 +294,9 @@ mod cuda {
         scenario: &Scenario,
         model: &Torus,
         options: &Options,
+        expected: &str,
     ) -> anyhow::Result<Vec<Row>> {
         let is_largest = options.sides.iter().all(|&side| side <= model.side);
-        let expected = parallel(model, options.threads(), scenario.until)?.hash;
         let mut rows = vec![];
         for selection in Selection::ALL {
             if selection != Selection::Local && !is_largest {
@@ -283,7 +305,7 @@ mod cuda {
             let mut gpu = CudaTorus::new(model, selection)?;
             gpu.run(scenario.until)?;
             ensure!(
-                gpu.snapshot()?.hash::<Torus>() == expected,
+                checksum(gpu.snapshot()?.hash::<Torus>()) == expected,
                 "{:?}: the GPU came to another state with {selection:?}",
                 scenario.params
             );
@@ -317,12 +339,7 @@ mod cuda {
         Ok(rows)
     }
 
-    pub fn phold(
-        scenario: &Scenario,
-        model: &Phold,
-        options: &Options,
-    ) -> anyhow::Result<Vec<Row>> {
-        let expected = parallel(model, options.threads(), scenario.until)?.hash;
+    pub fn phold(scenario: &Scenario, model: &Phold, expected: &str) -> anyhow::Result<Row> {
         let mut gpu = CudaPhold::new(model)?;
         gpu.run(WARM_UP * UNIT)?;
         let begin = Instant::now();
@@ -333,13 +350,13 @@ mod cuda {
             hash: gpu.snapshot()?.hash::<Phold>(),
         };
         ensure!(
-            run.hash == expected,
+            checksum(run.hash) == expected,
             "{:?}: the GPU came to another state",
             scenario.params
         );
         let row = scenario.row(BackendName::Cuda, "windows, sorted", 1, &run);
         say(&row);
-        Ok(vec![row])
+        Ok(row)
     }
 
     pub fn selection(options: &Options) -> anyhow::Result<Vec<Row>> {
@@ -393,11 +410,11 @@ mod cuda {
 mod cuda {
     use super::*;
 
-    pub fn torus(_: &Scenario, _: &Torus, _: &Options) -> anyhow::Result<Vec<Row>> {
+    pub fn torus(_: &Scenario, _: &Torus, _: &Options, _: &str) -> anyhow::Result<Vec<Row>> {
         anyhow::bail!("the cuda backend needs Linux on x86-64")
     }
 
-    pub fn phold(_: &Scenario, _: &Phold, _: &Options) -> anyhow::Result<Vec<Row>> {
+    pub fn phold(_: &Scenario, _: &Phold, _: &str) -> anyhow::Result<Row> {
         anyhow::bail!("the cuda backend needs Linux on x86-64")
     }
 

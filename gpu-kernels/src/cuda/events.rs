@@ -110,8 +110,9 @@ fn check_layout(device: &Device) -> Result<(), NoDevice> {
         size_of::<torus::TorusRun>() as u32,
         size_of::<phold::PholdRun>() as u32,
         size_of::<EventControl>() as u32,
+        size_of::<torus::Record>() as u32,
     ];
-    let mut built = [0; 3];
+    let mut built = [0; 4];
     device.read_global("events_layout_bytes", &mut built)?;
     match built == expected {
         true => Ok(()),

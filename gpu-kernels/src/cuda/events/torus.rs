@@ -21,12 +21,22 @@ pub(super) struct TorusRun {
     chunk: u32,
     times: Pointer,
     places: Pointer,
-    slots: Pointer,
-    states: Pointer,
+    facilities_at: Pointer,
     list: Pointer,
     partials: Pointer,
     control: Pointer,
 }
+
+/// A facility as the kernels have it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+pub(super) struct Record {
+    facility: Facility,
+    stamps: [u16; 4],
+    tokens: [u32; 4],
+}
+
+const _: () = assert!(size_of::<Record>() == 32);
 
 /// A torus network in a planned part of a device's memory.
 pub struct TorusOnDevice {
@@ -73,8 +83,7 @@ impl TorusOnDevice {
             chunk: tokens.div_ceil(blocks).next_multiple_of(4),
             times: base + places.times,
             places: base + places.places,
-            slots: base + places.slots,
-            states: base + places.states,
+            facilities_at: base + places.facilities,
             list: base + places.list,
             partials: base + places.partials,
             control: base + places.control,
@@ -106,14 +115,21 @@ impl TorusOnDevice {
             let way = (0..WAYS).find(leads).unwrap_or_default();
             places[event.number as usize] = event.target * WAYS + way;
         }
+        let records: Vec<Record> = start
+            .processes
+            .iter()
+            .map(|&facility| Record {
+                facility,
+                ..Record::default()
+            })
+            .collect();
         self.control[0] = EventControl::starting_at(times.iter().copied().min().unwrap_or(NEVER));
         self.started = start.tally;
         self.now = 0;
         device.upload(self.run.times, &times)?;
         device.upload(self.run.places, &places)?;
-        device.upload(self.run.states, &start.processes)?;
+        device.upload(self.run.facilities_at, &records)?;
         device.upload(self.run.control, &self.control)?;
-        device.clear(self.run.slots, u64::from(self.run.facilities) * SLOTS_BYTES)?;
         device.synchronize(Lane::Work)
     }
 
@@ -160,7 +176,8 @@ impl TorusOnDevice {
         let tokens = self.run.tokens as usize;
         let times = fetch::<u32>(device, self.run.times, tokens)?;
         let places = fetch::<u32>(device, self.run.places, tokens)?;
-        let states = fetch::<Facility>(device, self.run.states, self.run.facilities as usize)?;
+        let facilities = self.run.facilities as usize;
+        let records = fetch::<Record>(device, self.run.facilities_at, facilities)?;
         let event = |token: usize| {
             let (target, channel) = (places[token] / WAYS, places[token] % WAYS);
             Event {
@@ -176,7 +193,7 @@ impl TorusOnDevice {
         let control = &self.control[0];
         Ok(Snapshot {
             now: self.now,
-            processes: states.to_vec(),
+            processes: records.iter().map(|record| record.facility).collect(),
             pending,
             tally: TorusTally {
                 arrivals: self.started.arrivals + control.events,
@@ -226,8 +243,7 @@ impl CudaTorus {
 struct Places {
     times: u64,
     places: u64,
-    slots: u64,
-    states: u64,
+    facilities: u64,
     list: u64,
     partials: u64,
     control: u64,
@@ -243,8 +259,7 @@ impl Places {
         Places {
             times: cut.take(tokens.next_multiple_of(4) * 4),
             places: cut.take(tokens.next_multiple_of(4) * 4),
-            slots: cut.take(facilities * SLOTS_BYTES),
-            states: cut.take(facilities * size_of::<Facility>() as u64),
+            facilities: cut.take(facilities * size_of::<Record>() as u64),
             list: cut.take(listed * 4),
             partials: cut.take(u64::from(BLOCKS_MAX) * 4),
             control: cut.take(size_of::<EventControl>() as u64),
@@ -253,8 +268,6 @@ impl Places {
     }
 }
 
-/// Four channels with a time and a token each.
-const SLOTS_BYTES: u64 = 32;
 /// Below this a block's threads are idle while it waits for more blocks.
 const TOKENS_PER_BLOCK: u32 = 4 * THREADS;
 const BLOCKS_MAX: u32 = 4096;
