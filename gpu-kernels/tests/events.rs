@@ -128,7 +128,8 @@ fn a_slow_process_is_busy_as_queueing_theory_says() {
         let end = run.snapshot();
         let (n, k) = (256.0, 256.0 * f64::from(tokens));
         let expected = k / (k + n - 1.0);
-        let found = torus.utilization(until, &end.processes, &end.tally);
+        let busy = torus.busy(until, &end.processes, &end.tally);
+        let found = busy as f64 / (f64::from(until) * n);
         assert!(
             (found / expected - 1.0).abs() < 0.01,
             "{found}, not {expected}"

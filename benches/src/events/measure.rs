@@ -16,6 +16,8 @@ const UNIT: u32 = 1 << 16;
 const SERVICE: u32 = 10;
 /// Units until the start is forgotten.
 const WARM_UP: u32 = 2 * SERVICE;
+/// Units until queues are as long as they will be.
+const SETTLED: u32 = 1000;
 /// Time ends at 65,536 units.
 const UNITS_MAX: u32 = 65_000;
 
@@ -76,20 +78,27 @@ pub fn accuracy(options: &Options) -> anyhow::Result<Vec<Row>> {
         for lookahead in std::iter::once(0).chain(options.lookaheads.iter().copied()) {
             let model = network(side, options.seed, mean, lookahead)?;
             let rate = f64::from(side * side) / f64::from(2 * mean);
-            let units = (options.events as f64 / rate).ceil();
-            let until = (units as u32).clamp(WARM_UP, 50_000) * UNIT;
-            let begin = Instant::now();
+            let units = (options.events as f64 / rate).ceil() as u32;
+            let (from, until) = (SETTLED * UNIT, (SETTLED + units).min(50_000) * UNIT);
             let mut run = Sequential::<_, CalendarQueue>::new(&model);
+            run.run(from, |_| ());
+            let start = run.snapshot();
+            let begin = Instant::now();
             let progress = run.run(until, |_| ());
             let time = begin.elapsed();
             let end = run.snapshot();
-            let stay = end.tally.stay as f64 / end.tally.arrivals as f64 / f64::from(UNIT);
+            let stay = (end.tally.stay - start.tally.stay) as f64
+                / (end.tally.arrivals - start.tally.arrivals) as f64;
+            let busy = model.busy(until, &end.processes, &end.tally)
+                - model.busy(from, &start.processes, &start.tally);
+            let all = f64::from(until - from) * f64::from(side * side);
             let mut scenario = Scenario::new("accuracy", options, rate);
-            scenario.param("side", side).param("lookahead", lookahead);
-            scenario.param("mean", mean).param("stay", stay).param(
-                "utilization",
-                model.utilization(until, &end.processes, &end.tally),
-            );
+            scenario
+                .param("side", side)
+                .param("lookahead", lookahead)
+                .param("mean", mean)
+                .param("stay", stay / f64::from(UNIT))
+                .param("utilization", busy as f64 / all);
             let hash = end.hash::<Torus>();
             let run = Run {
                 time,

@@ -127,14 +127,13 @@ impl Torus {
         (end, bits as u32 % WAYS, service)
     }
 
-    /// Share of the time until `now` in which servers were busy.
-    pub fn utilization(&self, now: u32, facilities: &[Facility], tally: &TorusTally) -> f64 {
+    /// Ticks until `now` in which servers were busy, over all of them.
+    pub fn busy(&self, now: u32, facilities: &[Facility], tally: &TorusTally) -> u64 {
         // What is left to serve was counted when it was drawn.
         let left = facilities
             .iter()
             .map(|f| u64::from(f.free_at.saturating_sub(now)));
-        let busy = tally.service - left.sum::<u64>();
-        busy as f64 / (f64::from(now) * facilities.len() as f64)
+        tally.service - left.sum::<u64>()
     }
 }
 
