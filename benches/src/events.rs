@@ -3,12 +3,14 @@
 //! windows and, as baselines, one event after another.
 
 mod calendar;
+mod figures;
 mod measure;
 mod options;
 mod published;
 mod tables;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 
@@ -35,6 +37,16 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     if let Some(path) = &options.json {
         report.write(path)?;
     }
-    tables::write(&report, out)?;
+    show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
+
+/// Writes the tables of a report to `out`, and its figures into a folder, with links
+/// below the tables.
+pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    tables::write(report, out)?;
+    plots.map_or(Ok(()), |folder| figures::write(report, folder, out))
+}
+
+/// What the rows' scenario is called.
+pub const NAME: &str = "events";

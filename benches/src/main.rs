@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::{events, thesis};
+use benches::{events, fight, hot, overlap, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures the tick of Myriad
@@ -15,15 +15,24 @@ struct Arguments {
 enum Bench {
     Thesis(thesis::Options),
     Events(events::Options),
+    Fight(fight::Options),
+    Hot(hot::Options),
+    Overlap(overlap::Options),
+    Report(reprint::Options),
 }
 
 fn main() -> ExitCode {
+    let out = &mut std::io::stdout().lock();
     let result = match Arguments::parse().bench {
-        Bench::Thesis(options) => thesis::run(&options, &mut std::io::stdout().lock()),
-        Bench::Events(options) => events::run(&options, &mut std::io::stdout().lock()),
+        Bench::Thesis(options) => thesis::run(&options, out).map(drop),
+        Bench::Events(options) => events::run(&options, out).map(drop),
+        Bench::Fight(options) => fight::run(&options, out).map(drop),
+        Bench::Hot(options) => hot::run(&options, out).map(drop),
+        Bench::Overlap(options) => overlap::run(&options, out).map(drop),
+        Bench::Report(options) => reprint::run(&options, out),
     };
     match result {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -16,6 +16,8 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
     let line = "events --sides 16,32 --lookaheads 500,1000 --events 20000 --processes 2000";
     let mut options = Line::parse_from(line.split(' ')).options;
     options.json = Some(file.clone());
+    let folder = std::env::temp_dir().join(format!("myriad-events-{}", std::process::id()));
+    options.plots = Some(folder.clone());
     let mut tables = vec![];
     events::run(&options, &mut tables).unwrap();
 
@@ -23,10 +25,20 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
     std::fs::remove_file(&file).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let rows = report["rows"].as_array().unwrap();
-    let of = |scenario: &str| {
-        let rows = rows.iter().filter(|row| row["scenario"] == scenario);
+    let of = |part: &str| {
+        let rows = rows.iter().filter(|row| row["part"] == part);
         rows.collect::<Vec<_>>()
     };
+    for name in [
+        "speed-1",
+        "parallel-events",
+        "utilization",
+        "time-in-facility",
+    ] {
+        let svg = std::fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap();
+        assert!(svg.contains("<svg") && svg.contains("polyline"), "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
     // Two sides, two lookaheads, three backends; two shares of remote events.
     assert_eq!((of("torus").len(), of("phold").len()), (12, 6));
     for same in of("torus").chunks(3).chain(of("phold").chunks(3)) {

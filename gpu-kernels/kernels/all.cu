@@ -8,6 +8,7 @@
 #include "index.cu"
 #include "interest.cu"
 #include "hash.cu"
+#include "primitives.cu"
 
 #include "events_torus.cu"
 #include "events_phold.cu"

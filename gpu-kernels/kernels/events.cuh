@@ -84,6 +84,12 @@ __device__ inline void grid_barrier(EventControl* control, u64& passed) {
     __syncthreads();
 }
 
+// Adds a block's values to a sum.
+__device__ inline void add_block(u64* sum, u64 value) {
+    value = block_sum(value);
+    if (threadIdx.x == 0 && value) atomicAdd(sum, value);
+}
+
 // The least of a block's values; thread 0 gets it.
 __device__ inline u32 block_least(u32 value) {
     __shared__ u32 leasts[32];

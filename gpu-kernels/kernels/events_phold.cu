@@ -99,8 +99,8 @@ KERNEL __launch_bounds__(256) events_phold_handle(PholdRun p, u32 turn) {
         }
         p.states[target] = state;
     }
-    add(&c->sums[0], remote);
-    add(&c->sums[1], delay);
+    add_block(&c->sums[0], remote);
+    add_block(&c->sums[1], delay);
     least = block_least(least);
     if (threadIdx.x == 0) {
         atomicMin(&c->least[next], least);

@@ -21,14 +21,17 @@ KERNEL __launch_bounds__(BLOCK) events_select_count(const u32* numbers, u32 n, u
         u32 i = blockIdx.x * TILE + k + threadIdx.x;
         own += i < n && numbers[i] < bound;
     }
-    put_partial(partials, blockIdx.x, own);
+    u64 sum = block_sum(own);
+    if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 KERNEL __launch_bounds__(BLOCK)
     events_select_store(const u32* numbers, u32 n, u32 bound, const u64* partials, u32* count, u32* places) {
     // Sixteen neighbours a thread keep the order.
     u32 first = blockIdx.x * TILE + threadIdx.x * 16, own = 0;
     for (u32 k = 0; k < 16; k++) own += first + k < n && numbers[first + k] < bound;
-    u32 place = (u32)offset_of(partials, blockIdx.x, own);
+    u64 before = 0;
+    for (u32 i = threadIdx.x; i < blockIdx.x; i += BLOCK) before += partials[i];
+    u32 place = (u32)(block_sum(before) + block_exclusive(own));
     for (u32 k = 0; k < 16; k++)
         if (first + k < n && numbers[first + k] < bound) places[place++] = first + k;
     if (blockIdx.x == gridDim.x - 1 && threadIdx.x == BLOCK - 1) *count = place;

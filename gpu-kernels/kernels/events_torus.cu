@@ -265,13 +265,10 @@ __device__ void torus_run(const TorusRun& t) {
         cycles[2] += clock3 - clock2;
         turn = next;
     }
-    sums.events = block_sum(sums.events);
-    sums.service = block_sum(sums.service);
-    sums.stay = block_sum(sums.stay);
+    add_block(&c->events, sums.events);
+    add_block(&c->sums[0], sums.service);
+    add_block(&c->sums[1], sums.stay);
     if (threadIdx.x == 0) {
-        if (sums.events) atomicAdd(&c->events, sums.events);
-        if (sums.service) atomicAdd(&c->sums[0], sums.service);
-        if (sums.stay) atomicAdd(&c->sums[1], sums.stay);
         // The last to leave prepares the next launch.
         __threadfence();
         if (atomicAdd(&c->arrived, 1u) == gridDim.x - 1) {

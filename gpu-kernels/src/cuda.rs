@@ -8,6 +8,7 @@ mod device;
 pub mod events;
 mod layout;
 mod plan;
+pub mod primitives;
 mod sort;
 mod staging;
 mod tick;
@@ -23,11 +24,11 @@ use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
 use device::{Device, DriverError, Event, HostBuffer, Lane};
 pub use device::{GpuInfo, NoDevice};
-use layout::{Counters, Pointer, Rule, World};
+use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
-use staging::Staging;
-use tick::Kernels;
+use staging::{Refusal, Staging};
+use tick::{Chunks, Kernels};
 
 /// A world on the first GPU.
 pub struct CudaBackend {
@@ -49,6 +50,7 @@ pub struct CudaBackend {
     in_flight: Vec<shared::Tick>,
     /// As it was before this world took its memory.
     gpu: GpuInfo,
+    form: OutputForm,
     /// A tick failed: the state on the device is no tick's.
     failed: Option<TickError>,
     device: Device,
@@ -58,12 +60,30 @@ pub struct CudaBackend {
 struct Flight {
     output: Arc<TickOutput>,
     counters: HostBuffer<Counters>,
-    /// The counters as they were when the deliveries were still to be found.
+    /// The counters as they were when the deliveries were still to be found, and
+    /// when they were counted.
     early: HostBuffer<Counters>,
-    /// Before the first stage, and after each.
+    /// Around the upload, which has a stream of its own.
+    upload: [Event; 2],
+    /// Before the first stage on the device, and after each.
     marks: Vec<Event>,
+    /// The deliveries are counted.
+    counted: Event,
+    /// Each chunk of clients is served.
+    served: Vec<Event>,
+    chunks: Chunks,
     frame_counts: staging::FrameCounts,
     clients_used: u32,
+}
+
+/// How a tick's output says who is told of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputForm {
+    /// One by one: [`TickOutput::deliveries`].
+    Pairs,
+    /// By buckets: [`TickOutput::bucket_ranges`]. For worlds whose clients
+    /// remember nothing and see whole buckets from one observer.
+    Ranges,
 }
 
 /// What the driver says of the first GPU.
@@ -73,7 +93,11 @@ pub fn gpu() -> Result<GpuInfo, NoDevice> {
 
 /// Each buffer that a world needs on a GPU, with its bytes.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
-    Plan::new(config).parts().collect()
+    let sizes = Sizes::new(config, OutputForm::Pairs);
+    Plan::new(&sizes)
+        .parts()
+        .filter(|part| part.1 > 0)
+        .collect()
 }
 
 /// The prebuilt kernels.
@@ -86,8 +110,27 @@ impl CudaBackend {
         config: &WorldConfig,
         memory_available: Option<u64>,
     ) -> Result<CudaBackend, StartError> {
+        CudaBackend::with_output(config, memory_available, OutputForm::Pairs)
+    }
+
+    /// As [`CudaBackend::new`], with the output in another form.
+    pub fn with_output(
+        config: &WorldConfig,
+        memory_available: Option<u64>,
+        form: OutputForm,
+    ) -> Result<CudaBackend, StartError> {
+        let has_buckets_only = config.schema.world.visible_max == 0
+            && config.interest == InterestMode::Buckets
+            && config.limits.observers_per_client == 1;
+        if form == OutputForm::Ranges && !has_buckets_only {
+            return Err(StartError::Unsupported(
+                "ranges form of the cuda",
+                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
+            ));
+        }
         let mut device = Device::open(KERNELS)?;
-        let plan = Plan::new(config);
+        let sizes = Sizes::new(config, form);
+        let plan = Plan::new(&sizes);
         let gpu = device.info().map_err(NoDevice::from)?;
         let free = gpu.memory_free;
         let available = memory_available.map_or(free, |given| given.min(free));
@@ -98,8 +141,7 @@ impl CudaBackend {
             });
         }
         let base = device.allocate(plan.bytes()).map_err(NoDevice::from)?;
-        let sizes = Sizes::new(config);
-        let world = world(config, &plan, base);
+        let world = world(config, &sizes, &plan, base);
         let start = || -> Result<_, DriverError> {
             let flight = || Flight::new(&device);
             Ok((
@@ -124,10 +166,11 @@ impl CudaBackend {
             clients_used: 0,
             in_flight: Vec::with_capacity(2),
             gpu,
+            form,
             failed: None,
             device,
         };
-        backend.upload_tables().map_err(NoDevice::from)?;
+        backend.prepare_memory().map_err(NoDevice::from)?;
         Ok(backend)
     }
 
@@ -138,6 +181,18 @@ impl CudaBackend {
 
     fn place(&self, name: &str) -> Pointer {
         self.plan.place(self.base, name)
+    }
+
+    fn prepare_memory(&mut self) -> Result<(), DriverError> {
+        if cfg!(debug_assertions) {
+            // Whoever reads before writing shall be seen.
+            self.device.fill(self.base, self.plan.bytes(), 0xa5)?;
+        }
+        for name in plan::ZEROED {
+            let bytes = self.plan.bytes_of(name);
+            self.device.fill(self.place(name), bytes, 0)?;
+        }
+        self.upload_tables()
     }
 
     fn upload_tables(&mut self) -> Result<(), DriverError> {
@@ -178,13 +233,13 @@ impl CudaBackend {
             })
             .collect();
         let device = &self.device;
-        device.upload(self.place("bounds"), &bounds)?;
-        device.upload(self.place("defaults"), &defaults)?;
-        device.upload(self.place("kind columns"), &columns)?;
-        device.upload(self.place("merge rules"), &merge)?;
-        device.upload(self.place("told"), &told)?;
-        device.upload(self.place("rules"), &rules)?;
-        device.upload(self.place("rule words"), &words)?;
+        device.upload(Lane::Work, self.place("bounds"), &bounds)?;
+        device.upload(Lane::Work, self.place("defaults"), &defaults)?;
+        device.upload(Lane::Work, self.place("kind columns"), &columns)?;
+        device.upload(Lane::Work, self.place("merge rules"), &merge)?;
+        device.upload(Lane::Work, self.place("told"), &told)?;
+        device.upload(Lane::Work, self.place("rules"), &rules)?;
+        device.upload(Lane::Work, self.place("rule words"), &words)?;
         device.synchronize(Lane::Work)
     }
 
@@ -249,14 +304,14 @@ impl CudaBackend {
             behind[client as usize] = 1;
         }
         let device = &self.device;
-        device.upload(w.states, &states)?;
-        device.upload(w.generations, &snapshot.generations)?;
-        device.upload(w.slot_kinds, &kinds)?;
-        device.upload(w.rows, &snapshot.rows)?;
-        device.upload(w.observers, &observers)?;
-        device.upload(w.known_counts, &counts)?;
-        device.upload(w.known, &known)?;
-        device.upload(w.behind, &behind)?;
+        device.upload(Lane::Work, w.states, &states)?;
+        device.upload(Lane::Work, w.generations, &snapshot.generations)?;
+        device.upload(Lane::Work, w.slot_kinds, &kinds)?;
+        device.upload(Lane::Work, w.rows, &snapshot.rows)?;
+        device.upload(Lane::Work, w.observers, &observers)?;
+        device.upload(Lane::Work, w.known_counts, &counts)?;
+        device.upload(Lane::Work, w.known, &known)?;
+        device.upload(Lane::Work, w.behind, &behind)?;
         device.synchronize(Lane::Work)?;
         self.tick = snapshot.tick;
         self.clients_used = self.config.limits.clients;
@@ -276,11 +331,13 @@ impl Backend for CudaBackend {
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
         }
-        frame.check(self.tick)?;
+        frame.check_tick(self.tick)?;
         let tick = self.tick;
         let mut stage = Stage::Upload;
-        if let Err(error) = self.start(frame, &mut stage) {
-            return Err(self.fail(stage, error));
+        match self.start(frame, &mut stage) {
+            Ok(()) => {}
+            Err(Refusal::Frame(error)) => return Err(error),
+            Err(Refusal::Device(error)) => return Err(self.fail(stage, error)),
         }
         self.tick = tick.next();
         self.in_flight.push(tick);
@@ -350,17 +407,23 @@ impl Flight {
         Ok(Flight {
             output: Arc::default(),
             counters: HostBuffer::new(device, 1)?,
-            early: HostBuffer::new(device, 1)?,
-            marks: (0..=Stage::ALL.len())
-                .map(|_| device.event())
-                .collect::<Result<_, _>>()?,
+            early: HostBuffer::new(device, 2)?,
+            upload: [device.event()?, device.event()?],
+            marks: events(device, Stage::ALL.len() + 1)?,
+            counted: device.event()?,
+            served: events(device, CHUNKS_MAX)?,
+            chunks: Chunks::of(0),
             frame_counts: staging::FrameCounts::default(),
             clients_used: 0,
         })
     }
 }
 
-fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
+fn events(device: &Device, n: usize) -> Result<Vec<Event>, DriverError> {
+    (0..n).map(|_| device.event()).collect()
+}
+
+fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> World {
     let schema = &config.schema;
     let rules = &config.rules;
     let limits = &config.limits;
@@ -370,7 +433,6 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
     let buckets = size.map(|s| (i64::from(s) - 1) as u64 / aoi as u64 + 1);
     let column = |c: Option<usize>| c.map_or(-1, |c| c as i32);
     let at = |name: &str| plan.place(base, name);
-    let sizes = Sizes::new(config);
     let second = |name: &str, bytes: u64| at(name) + bytes;
     let index_bits = bits_for(buckets.iter().product::<u64>() - 1);
     // The sort moves pairs to and fro; what it is given lies so that what it
@@ -410,6 +472,9 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
         rows_max: sizes.rows as u32,
+        scan_groups: sizes.scan_groups() as u32,
+        directory_len: sizes.directory.len as u32,
+        directory_shift: sizes.directory.shift,
         bounds: at("bounds"),
         defaults: at("defaults"),
         kind_columns: at("kind columns"),
@@ -429,6 +494,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         index_slots: at("index slots"),
         index_positions: at("index positions"),
         index_len: at("index length"),
+        directory: at("index directory"),
         visible: second("known sets", sizes.clients * sizes.visible_max * 4),
         visible_counts: second("known counts", sizes.clients * 4),
         changed: at("changed"),
@@ -446,6 +512,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         died: at("died"),
         client_counts: at("client counts"),
         ranges: at("bucket ranges"),
+        changed_before: at("changed before"),
     }
 }
 

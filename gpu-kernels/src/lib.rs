@@ -9,6 +9,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`frame`] | what a tick is given |
+//! | [`host_vec`] | its vectors, which a device may read where they are |
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
@@ -23,6 +24,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod events;
 pub mod frame;
+pub mod host_vec;
 pub mod logic;
 pub mod output;
 pub mod state;
@@ -32,5 +34,6 @@ pub use cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaBackend;
 pub use frame::{Command, Frame, Observer, ObserverChange, Target};
-pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use host_vec::HostVec;
+pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};

@@ -150,7 +150,6 @@ fn network(side: u32, seed: u64, mean: u32, lookahead: u32) -> anyhow::Result<To
 
 /// One model's rows.
 struct Scenario {
-    name: &'static str,
     params: BTreeMap<String, serde_json::Value>,
     /// When a run on a CPU ends.
     until: u32,
@@ -158,11 +157,13 @@ struct Scenario {
 
 impl Scenario {
     /// For a model with so many events a unit.
-    fn new(name: &'static str, options: &Options, rate: f64) -> Scenario {
+    fn new(part: &str, options: &Options, rate: f64) -> Scenario {
         let units = f64::from(WARM_UP) + options.events as f64 / rate;
         Scenario {
-            name,
-            params: BTreeMap::from([("seed".to_owned(), options.seed.into())]),
+            params: BTreeMap::from([
+                ("part".to_owned(), part.into()),
+                ("seed".to_owned(), options.seed.into()),
+            ]),
             // In ticks, as on a large network a unit is many events.
             until: (units.min(f64::from(UNITS_MAX)) * f64::from(UNIT)) as u32,
         }
@@ -179,7 +180,7 @@ impl Scenario {
         params.insert("threads".to_owned(), threads.into());
         params.insert("windows".to_owned(), run.progress.windows.into());
         Row {
-            scenario: self.name.to_owned(),
+            scenario: super::NAME.to_owned(),
             params,
             backend: backend.name().to_owned(),
             approach: approach.to_owned(),
@@ -280,8 +281,7 @@ fn parallel<M: Model>(model: &M, threads: usize, until: u32) -> anyhow::Result<R
 fn say(row: &Row) {
     let params: Vec<String> = row.params.iter().map(|(k, v)| format!("{k} {v}")).collect();
     eprintln!(
-        "{}, {}: {}, {}: {} events in {:.1} ms, {:.2} million a second",
-        row.scenario,
+        "{}: {}, {}: {} events in {:.1} ms, {:.2} million a second",
         params.join(", "),
         row.backend,
         row.approach,

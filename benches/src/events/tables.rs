@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::published;
+use crate::markdown::{NOTHING, head, line, title};
 use crate::report::{Report, Row};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let gpu = report
-        .gpu
-        .as_ref()
-        .map_or(String::new(), |g| format!(" and {g}"));
-    writeln!(out, "On {}{gpu}, {}.", report.machine, report.date)?;
-    let tables = Tables(&report.rows);
+    writeln!(out, "On {}, {}.", report.place(), report.date)?;
+    let tables = Tables::of_report(report);
     tables.speed(out)?;
     tables.parallel_events(out)?;
     tables.breakdown(out)?;
@@ -22,28 +19,41 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     tables.selection(out)
 }
 
-struct Tables<'a>(&'a [Row]);
+/// A report's rows of events.
+pub(super) struct Tables<'a>(&'a [Row]);
 
-impl Tables<'_> {
-    fn of<'a>(&'a self, scenario: &'a str) -> impl Iterator<Item = &'a Row> {
-        self.0.iter().filter(move |row| row.scenario == scenario)
+impl<'a> Tables<'a> {
+    pub fn of_report(report: &'a Report) -> Tables<'a> {
+        Tables(&report.rows)
     }
 
-    /// Each value of a scenario's parameter.
-    fn values(&self, scenario: &str, name: &str) -> BTreeSet<u64> {
-        self.of(scenario)
-            .filter_map(|row| param(row, name))
-            .collect()
+    /// The rows of one part.
+    pub fn of(&self, part: &'a str) -> impl Iterator<Item = &'a Row> {
+        let is = move |row: &&Row| row.scenario == super::NAME && row.params["part"] == part;
+        self.0.iter().filter(is)
+    }
+
+    /// Each value of a parameter of one part.
+    pub fn values(&self, part: &'a str, name: &str) -> BTreeSet<u64> {
+        self.of(part).filter_map(|row| param(row, name)).collect()
     }
 
     /// The torus's row of a backend; on a GPU, with the best selection.
-    fn torus(&self, side: u64, lookahead: u64, backend: &str) -> Option<&Row> {
+    pub fn torus(&self, side: u64, lookahead: u64, backend: &str) -> Option<&'a Row> {
         let is = |row: &&Row| {
             row.backend == backend
                 && param(row, "side") == Some(side)
                 && param(row, "lookahead") == Some(lookahead)
         };
         self.of("torus").find(is)
+    }
+
+    /// How many events were handled at once, on average.
+    pub fn parallel(&self, side: u64, lookahead: u64) -> Option<f64> {
+        let row = |backend| self.torus(side, lookahead, backend);
+        let row = row("cuda").or(row("cpu"))?;
+        let windows = param(row, "windows").filter(|&windows| windows > 0)?;
+        Some(row.work as f64 / windows as f64)
     }
 
     fn speed(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -108,12 +118,7 @@ impl Tables<'_> {
         for side in self.values("torus", "side") {
             let mut cells = vec![square(side)];
             for &lookahead in &lookaheads {
-                let row = self
-                    .torus(side, lookahead, "cuda")
-                    .or(self.torus(side, lookahead, "cpu"));
-                let windows = |row: &Row| param(row, "windows").filter(|&w| w > 0);
-                let each = row.and_then(|row| Some(row.work as f64 / windows(row)? as f64));
-                cells.push(cell(each, 1));
+                cells.push(cell(self.parallel(side, lookahead), 1));
             }
             line(out, &cells)?;
         }
@@ -172,7 +177,7 @@ impl Tables<'_> {
                     stage("departures"),
                     stage("arrivals"),
                     format!("{:.3}", row.total_ms / 1e3),
-                    published.map_or("-".to_owned(), |(_, times)| times[4].to_string()),
+                    published.map_or(NOTHING.to_owned(), |(_, times)| times[4].to_string()),
                 ],
             )?;
         }
@@ -287,7 +292,7 @@ impl Tables<'_> {
                     of("errors").to_string(),
                     row.work.to_string(),
                     format!("{:.1}", 1e6 * of("errors") as f64 / row.work as f64),
-                    published.unwrap_or("-".to_owned()),
+                    published.unwrap_or(NOTHING.to_owned()),
                 ],
             )?;
         }
@@ -325,16 +330,16 @@ impl Tables<'_> {
     }
 }
 
-fn param(row: &Row, name: &str) -> Option<u64> {
+pub(super) fn param(row: &Row, name: &str) -> Option<u64> {
     row.params.get(name)?.as_u64()
 }
 
 /// Million events a second.
-fn rate(row: &Row) -> f64 {
+pub(super) fn rate(row: &Row) -> f64 {
     row.work as f64 / row.total_ms / 1e3
 }
 
-fn units(thousandths: u64) -> String {
+pub(super) fn units(thousandths: u64) -> String {
     format!("{}", thousandths as f64 / 1e3)
 }
 
@@ -343,19 +348,5 @@ fn square(side: u64) -> String {
 }
 
 fn cell(value: Option<f64>, digits: usize) -> String {
-    value.map_or("-".to_owned(), |v| format!("{v:.digits$}"))
-}
-
-fn title(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    writeln!(out, "\n### {text}\n")
-}
-
-fn head(out: &mut dyn Write, names: &[&str]) -> io::Result<()> {
-    let cells: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    line(out, &cells)?;
-    writeln!(out, "|{}", " --- |".repeat(names.len()))
-}
-
-fn line(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    writeln!(out, "| {} |", cells.join(" | "))
+    value.map_or(NOTHING.to_owned(), |v| format!("{v:.digits$}"))
 }

@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use gpu_kernels::{Backend, CpuBackend, Frame, Stage, TickOutput};
+use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{ClientRow, Tick, WorldConfig};
 
 use super::{BackendName, Moves, Sample, Scenario, Subject};
+use crate::engines::EngineName;
 
 /// The engine, through the same door as the server's.
 pub struct Engine {
@@ -44,22 +45,10 @@ fn start(
     name: BackendName,
     threads: usize,
 ) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(match name {
-        BackendName::Cuda => start_cuda(config)?,
-        BackendName::Baseline | BackendName::Cpu => {
-            Box::new(CpuBackend::new(config, threads, None)?)
-        }
-    })
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(Box::new(gpu_kernels::CudaBackend::new(config, None)?))
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    anyhow::bail!("the cuda backend needs Linux on x86-64")
+    match name {
+        BackendName::Cuda => EngineName::Cuda.start(config, threads),
+        BackendName::Baseline | BackendName::Cpu => EngineName::Cpu.start(config, threads),
+    }
 }
 
 impl Subject for Engine {
@@ -70,11 +59,7 @@ impl Subject for Engine {
         let counts = &self.output.counts;
         let dropped = counts.deliveries_dropped + counts.updates_dropped + counts.commands_dropped;
         ensure!(dropped == 0, "something was dropped: {counts:?}");
-        let stages = &self.output.stages;
-        Ok(Sample {
-            total,
-            stages: Stage::ALL.map(|s| (s.name(), stages.of(s))).to_vec(),
-        })
+        Ok(Sample::of(&self.output, total))
     }
 
     fn deliveries(&self, visit: &mut dyn FnMut(u32, u32)) {

@@ -3,10 +3,12 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use crate::engines::{at_least_one, cores};
+
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
 /// Every client moves once a tick, and each change is delivered to everyone in
-/// the neighbouring buckets. Tables 4-5 to 4-8 go to standard output. Where two
+/// the neighbouring buckets. Tables 4-5 to 4-12 go to standard output. Where two
 /// backends don't deliver the same, the bench fails.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -42,11 +44,13 @@ pub struct Options {
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draws the figures into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 impl Options {
     pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
         self.threads.unwrap_or_else(cores)
     }
 }
@@ -101,13 +105,6 @@ impl FromStr for ClientCounts {
 }
 
 const CLIENTS_MAX: u32 = 1 << 23;
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,19 +1,20 @@
 //! The tick on the device: this list of launches is it.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use shared::EntityId;
 
 use super::device::{Device, DriverError, Grid, Kernel, Lane, Pinned};
-use super::layout::{Birth, Counters, Pointer, Tick, World};
+use super::layout::{Birth, CHUNKS_MAX, Counters, Pointer, Tick, World};
 use super::plan::Sizes;
 use super::sort::{Doubled, Sort, passes};
-use super::staging::FrameCounts;
-use super::{CudaBackend, Flight};
+use super::staging::{FrameCounts, Refusal};
+use super::{CudaBackend, Flight, OutputForm};
 use crate::frame::Frame;
-use crate::output::{self, Counts, Delivery, Stage, TickOutput};
+use crate::output::{self, BucketRanges, Counts, Delivery, Stage, TickOutput};
 
 /// The kernels by name.
 pub struct Kernels {
@@ -46,6 +47,9 @@ pub struct Kernels {
     partial: Kernel,
     offsets: Kernel,
     compare: Kernel,
+    order_count: Kernel,
+    order_store: Kernel,
+    bucket_ranges: Kernel,
     hash_slots: Kernel,
     hash_clients: Kernel,
 }
@@ -83,6 +87,9 @@ impl Kernels {
             partial: kernel("interest_partial")?,
             offsets: kernel("interest_offsets")?,
             compare: kernel("interest_compare")?,
+            order_count: kernel("interest_order_count")?,
+            order_store: kernel("interest_order_store")?,
+            bucket_ranges: kernel("interest_bucket_ranges")?,
             hash_slots: kernel("hash_slots")?,
             hash_clients: kernel("hash_clients")?,
         })
@@ -102,9 +109,17 @@ impl Launcher<'_> {
         self.grid(kernel, items.div_ceil(u64::from(BLOCK)) as u32, BLOCK, 0)
     }
 
-    /// A warp for each client.
-    fn clients(&mut self, kernel: Kernel, warps: u32, words: u32) -> Result<(), DriverError> {
-        let blocks = self.tick.clients_used.div_ceil(warps);
+    /// A warp for each client of a range.
+    fn clients(
+        &mut self,
+        kernel: Kernel,
+        range: Range<u32>,
+        warps: u32,
+        words: u32,
+    ) -> Result<(), DriverError> {
+        let blocks = (range.end - range.start).div_ceil(warps);
+        self.tick.client_first = range.start;
+        self.tick.client_end = range.end;
         self.grid(kernel, blocks, warps * 32, warps * words * 4)
     }
 
@@ -130,7 +145,7 @@ impl Launcher<'_> {
 
 impl CudaBackend {
     /// Starts the next tick; `stage` says how far it came.
-    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), DriverError> {
+    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), Refusal> {
         self.device.enter()?;
         self.stamp += 1;
         let parity = u64::from(self.tick.0 % 2);
@@ -142,14 +157,32 @@ impl CudaBackend {
         tick.number = self.tick.0;
         tick.stamp = self.stamp;
         let device = &self.device;
-        device.record(&flight.marks[0])?;
-        let counts =
-            self.staging[parity as usize].upload(frame, &self.config, device, &mut tick)?;
+        let staging = &mut self.staging[parity as usize];
+        let counts = staging.upload(frame, &self.config, device, &flight.upload, &mut tick)?;
         self.clients_used = self.clients_used.max(counts.clients);
         tick.clients_used = self.clients_used;
         flight.frame_counts = counts;
         flight.clients_used = self.clients_used;
-        device.clear(tick.counters, size_of::<Counters>() as u64)?;
+        flight.chunks = Chunks::of(self.clients_used);
+        tick.chunk_clients = flight.chunks.clients;
+        let launched = self.launch(tick, counts, stage);
+        // The frame is the caller's again, whatever became of the launches.
+        let flight = &self.flights[parity as usize];
+        self.device.wait(&flight.upload[1])?;
+        Ok(launched?)
+    }
+
+    fn launch(
+        &mut self,
+        tick: Tick,
+        counts: FrameCounts,
+        stage: &mut Stage,
+    ) -> Result<(), DriverError> {
+        let device = &self.device;
+        let flight = &mut self.flights[tick.number as usize % 2];
+        device.fill(tick.counters, self.sizes.counted_bytes(), 0)?;
+        device.follow(Lane::Work, &flight.upload[1])?;
+        device.record(Lane::Work, &flight.marks[0])?;
         let mut run = Launcher {
             device,
             world: self.world,
@@ -161,9 +194,9 @@ impl CudaBackend {
             .max(u64::from(tick.releases));
         run.items(self.kernels.take_in, begun)?;
         let mut done = |next: Stage| {
-            device.record(&flight.marks[*stage as usize + 1])?;
+            device.record(Lane::Work, &flight.marks[*stage as usize + 1])?;
             *stage = next;
-            Ok(())
+            Ok::<(), DriverError>(())
         };
         done(Stage::Due)?;
         run.due(&self.kernels)?;
@@ -194,11 +227,24 @@ impl CudaBackend {
         run.merge(&self.kernels, &counts)?;
         done(Stage::Lifecycle)?;
         run.lifecycle(&self.kernels, &counts)?;
-        device.download(Lane::Work, &mut flight.early, tick.counters)?;
+        device.download(Lane::Work, &mut flight.early[..1], tick.counters)?;
         done(Stage::Index)?;
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         done(Stage::Interest)?;
-        run.interest(&self.kernels)?;
+        match self.form {
+            OutputForm::Pairs => run.count_deliveries(&self.kernels)?,
+            OutputForm::Ranges => run.bucket_ranges(&self.kernels)?,
+        }
+        device.download(Lane::Work, &mut flight.early[1..], tick.counters)?;
+        device.record(Lane::Work, &flight.counted)?;
+        let chunks = match self.form {
+            OutputForm::Pairs => flight.chunks,
+            OutputForm::Ranges => Chunks::of(0),
+        };
+        for (range, served) in chunks.ranges().zip(&flight.served) {
+            run.store_deliveries(&self.kernels, range)?;
+            device.record(Lane::Work, served)?;
+        }
         done(Stage::Download)?;
         // What was seen is what is known from here on.
         if run.world.visible_max > 0 {
@@ -214,7 +260,7 @@ impl CudaBackend {
         };
         run.hash(&self.kernels)?;
         device.download(Lane::Work, &mut flight.counters, tick.counters)?;
-        device.record(&flight.marks[Stage::ALL.len()])
+        device.record(Lane::Work, &flight.marks[Stage::ALL.len()])
     }
 
     /// Waits for a tick, and downloads what came of it.
@@ -250,35 +296,53 @@ impl CudaBackend {
                     )
                 })
                 .map_err(before_download)?;
+            // So are the clients who were served, while others still are.
+            device.wait(&flight.counted).map_err(before_download)?;
+            match self.form {
+                OutputForm::Pairs => fetch_deliveries(device, out, &from, flight),
+                OutputForm::Ranges => fetch_ranges(device, out, &from, flight),
+            }
+            .map_err(before_download)?;
             device
-                .wait(&flight.marks[Stage::ALL.len()])
+                .wait(&flight.marks[Stage::Interest as usize + 1])
                 .map_err(before_download)?;
             begun = std::time::Instant::now();
-            fetch_deliveries(device, out, &from, &flight.counters[0], clients_used)
+            device
+                .wait(&flight.marks[Stage::ALL.len()])
                 .and_then(|()| device.synchronize(Lane::Downloads))
                 .map_err(|error| (Stage::Download, error))?;
             lifecycles.take_out(out);
-            settle_offsets(
-                out,
-                &flight.counters[0],
-                clients_used,
-                self.sizes.deliveries,
-            );
+            if self.form == OutputForm::Pairs {
+                settle_offsets(
+                    out,
+                    &flight.counters[0],
+                    clients_used,
+                    self.sizes.deliveries,
+                );
+            }
         }
         let flight = &mut self.flights[parity as usize];
         flight.output = output;
         let counters = flight.counters[0];
         let mut stages = output::StageTimes::default();
+        let duration = |from, to| {
+            let ms = device.elapsed_ms(from, to)?;
+            Ok(Duration::from_secs_f32(ms.max(0.0) / 1000.0))
+        };
         for (i, stage) in Stage::ALL
             .into_iter()
             .enumerate()
             .take(Stage::ALL.len() - 1)
         {
-            let ms = device
-                .elapsed_ms(&flight.marks[i], &flight.marks[i + 1])
-                .map_err(|error| (stage, error))?;
-            stages.set(stage, Duration::from_secs_f32(ms.max(0.0) / 1000.0));
+            let time = duration(&flight.marks[i], &flight.marks[i + 1]);
+            stages.set(stage, time.map_err(|error| (stage, error))?);
         }
+        let upload = duration(&flight.upload[0], &flight.upload[1]);
+        let taken_in = stages.of(Stage::Upload);
+        stages.set(
+            Stage::Upload,
+            taken_in + upload.map_err(|error| (Stage::Upload, error))?,
+        );
         stages.set(Stage::Download, begun.elapsed());
         let hash = self.hash(&counters, tick.next());
         let flight = &mut self.flights[parity as usize];
@@ -297,7 +361,7 @@ impl CudaBackend {
         let mut tick = self.sizes.tick(|name| self.plan.place(self.base, name), 0);
         tick.stamp = self.stamp;
         self.device
-            .clear(tick.counters, size_of::<Counters>() as u64)?;
+            .fill(tick.counters, self.sizes.counted_bytes(), 0)?;
         let mut run = Launcher {
             device: &self.device,
             world: self.world,
@@ -369,24 +433,48 @@ impl Launcher<'_> {
         Ok(())
     }
 
-    fn interest(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+    /// How much each client is told, and where that will stand.
+    fn count_deliveries(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
         let clients = u64::from(self.tick.clients_used);
-        let remembers = self.world.visible_max > 0;
         let observers = clients * u64::from(self.world.observers_per_client);
         self.items(kernels.ranges, observers * u64::from(self.world.rows_max))?;
-        if remembers {
+        if self.world.visible_max > 0 {
             let words = self.world.view_places + 256;
-            self.clients(kernels.see, warps_for(words), words)?;
+            let all = 0..self.tick.clients_used;
+            self.clients(kernels.see, all, warps_for(words), words)?;
         } else {
-            self.clients(kernels.changed_count, WARPS_MAX, 0)?;
+            let blocks = self.tick.clients_used.div_ceil(WARPS_MAX);
+            self.grid(
+                kernels.changed_count,
+                blocks.min(RESIDENT_BLOCKS),
+                WARPS_MAX * 32,
+                0,
+            )?;
         }
         self.items(kernels.partial, clients)?;
-        self.items(kernels.offsets, clients)?;
-        if remembers {
+        self.items(kernels.offsets, clients)
+    }
+
+    /// What each client is told, by buckets.
+    fn bucket_ranges(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+        let places = u64::from(self.world.capacity) + 1;
+        self.items(kernels.order_count, places)?;
+        self.items(kernels.order_store, places)?;
+        let rows = u64::from(self.tick.clients_used) * u64::from(self.world.rows_max);
+        self.items(kernels.bucket_ranges, rows)
+    }
+
+    /// What each client of a chunk is told.
+    fn store_deliveries(
+        &mut self,
+        kernels: &Kernels,
+        chunk: Range<u32>,
+    ) -> Result<(), DriverError> {
+        if self.world.visible_max > 0 {
             let words = 4 * self.world.visible_max;
-            self.clients(kernels.compare, warps_for(words), words)
+            self.clients(kernels.compare, chunk, warps_for(words), words)
         } else {
-            self.clients(kernels.changed_store, WARPS_MAX, 0)
+            self.clients(kernels.changed_store, chunk, WARPS_MAX, 0)
         }
     }
 
@@ -425,7 +513,10 @@ fn index(
             key_bits: shared::schema::bits_for(buckets - 1),
         },
     )?;
-    run.items(kernels.index_gather, sizes.capacity)
+    run.items(
+        kernels.index_gather,
+        sizes.capacity.max(sizes.directory.len),
+    )
 }
 
 /// Births and deaths as the device writes them.
@@ -481,24 +572,73 @@ fn fetch_changes(
     Ok(())
 }
 
-/// Starts the download of the deliveries.
+/// Starts the download of the deliveries, chunk after chunk, each as soon as it is
+/// there.
 fn fetch_deliveries(
     device: &Device,
     out: &mut TickOutput,
     from: &Tick,
-    counters: &Counters,
-    clients_used: u32,
+    flight: &Flight,
 ) -> Result<(), DriverError> {
     let lane = Lane::Downloads;
+    let clients_used = flight.clients_used as usize;
+    let counters = &flight.early[1];
     let offsets = &mut out.deliveries.offsets;
-    offsets.resize(clients_used as usize + 1, 0);
-    let (own, _) = offsets.split_at_mut(clients_used as usize);
-    device.download(lane, own, from.delivery_offsets)?;
-    let n = counters.deliveries as usize;
-    if out.deliveries.entries.len() < n {
-        out.deliveries.entries.resize(n, Delivery::default());
+    offsets.resize(clients_used + 1, 0);
+    device.download(lane, &mut offsets[..clients_used], from.delivery_offsets)?;
+    let total = counters.deliveries as usize;
+    if out.deliveries.entries.len() < total {
+        out.deliveries.entries.resize(total, Delivery::default());
     }
-    device.download(lane, &mut out.deliveries.entries[..n], from.deliveries)
+    let chunks = flight.chunks.ranges().count();
+    for (i, served) in flight.served[..chunks].iter().enumerate() {
+        // Clients that were not served begin behind the end.
+        let start = |i: usize| match i < chunks {
+            true => total.min(counters.chunk_starts[i] as usize),
+            false => total,
+        };
+        device.follow(lane, served)?;
+        let entries = &mut out.deliveries.entries[start(i)..start(i + 1)];
+        device.download(lane, entries, from.deliveries + start(i) as u64 * 4)?;
+    }
+    Ok(())
+}
+
+/// Starts the download of what the clients are told by buckets.
+fn fetch_ranges(
+    device: &Device,
+    out: &mut TickOutput,
+    from: &Tick,
+    flight: &Flight,
+) -> Result<(), DriverError> {
+    let ranges = out.bucket_ranges.get_or_insert_default();
+    let changed = flight.early[1].changed_live as usize;
+    ranges.order.resize(changed, 0);
+    let rows = flight.clients_used as usize * ranges.rows;
+    ranges.ranges.resize(rows, [0; 2]);
+    device.download(Lane::Downloads, &mut ranges.order, from.bucket_order)?;
+    device.download(Lane::Downloads, &mut ranges.ranges, from.bucket_ranges)
+}
+
+/// The clients, cut into parts that are served one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunks {
+    /// In each but the last, which may have fewer.
+    pub clients: u32,
+    all: u32,
+}
+
+impl Chunks {
+    /// So that a chunk is worth a launch.
+    pub fn of(all: u32) -> Chunks {
+        let clients = all.div_ceil(CHUNKS_MAX as u32).max(CHUNK_CLIENTS_MIN);
+        Chunks { clients, all }
+    }
+
+    fn ranges(self) -> impl Iterator<Item = Range<u32>> {
+        let Chunks { clients, all } = self;
+        (0..all.div_ceil(clients)).map(move |i| i * clients..all.min((i + 1) * clients))
+    }
 }
 
 /// Clients that were not served have no deliveries, behind the last one's.
@@ -550,7 +690,18 @@ impl Flight {
         let deliveries = &mut output.deliveries;
         deliveries.offsets = Vec::with_capacity(sizes.clients as usize + 1);
         deliveries.entries = Vec::with_capacity(sizes.deliveries as usize);
-        let locks = vec![
+        let mut ranges = BucketRanges {
+            rows: sizes.rows as usize,
+            ..BucketRanges::default()
+        };
+        if sizes.by_buckets > 0 {
+            ranges.order = Vec::with_capacity(sizes.capacity as usize);
+            ranges.ranges = Vec::with_capacity((sizes.clients * sizes.rows) as usize);
+        }
+        // What can't be locked is as good, but slower.
+        let locks = [
+            Pinned::lock(&ranges.order),
+            Pinned::lock(&ranges.ranges),
             Pinned::lock(&changes.slots),
             Pinned::lock(&changes.offsets),
             Pinned::lock(&changes.columns),
@@ -558,6 +709,7 @@ impl Flight {
             Pinned::lock(&deliveries.offsets),
             Pinned::lock(&deliveries.entries),
         ];
+        output.bucket_ranges = (sizes.by_buckets > 0).then_some(ranges);
         output.memory_lock = Some(output::MemoryLock(Box::new(locks)));
         self.output = Arc::new(output);
     }
@@ -569,7 +721,8 @@ impl Sizes {
         let at = |name: &str, bytes: u64| place(name) + parity * bytes;
         Tick {
             commands: place("commands"),
-            counters: at("counters", size_of::<Counters>() as u64),
+            counters: at("counters", self.counted_bytes()),
+            scan_sums: at("counters", self.counted_bytes()) + size_of::<Counters>() as u64,
             births: at("births", self.births * size_of::<Birth>() as u64),
             birth_rows: at("birth rows", self.capacity * self.columns * 4),
             deaths: at("deaths", self.capacity * 8),
@@ -579,6 +732,8 @@ impl Sizes {
             change_values: at("change values", self.changes * 4),
             delivery_offsets: at("delivery offsets", self.clients * 4),
             deliveries: at("deliveries", self.deliveries * 4),
+            bucket_order: at("bucket order", self.capacity * 4),
+            bucket_ranges: at("bucket ranges told", self.clients * self.rows * 8),
             ..Tick::default()
         }
     }
@@ -605,3 +760,7 @@ const BLOCK: u32 = 256;
 const WARPS_MAX: u32 = 8;
 /// Four blocks on each of a large GPU's multiprocessors.
 const HASH_BLOCKS_MAX: u64 = 132 * 4;
+/// Eight blocks on each.
+const RESIDENT_BLOCKS: u32 = 132 * 8;
+/// Clients whose deliveries take some 100 µs to download.
+const CHUNK_CLIENTS_MIN: u32 = 32 * 1024;

@@ -125,11 +125,11 @@ impl PholdOnDevice {
         self.control[0] = EventControl::starting_at(times.iter().copied().min().unwrap_or(NEVER));
         self.started = start.tally;
         self.now = 0;
-        device.upload(self.run.times, &times)?;
-        device.upload(self.run.bodies, &bodies)?;
-        device.upload(self.run.states, &start.processes)?;
-        device.upload(self.run.control, &self.control)?;
-        device.clear(self.run.counts, COUNTS * 8)?;
+        device.upload(Lane::Work, self.run.times, &times)?;
+        device.upload(Lane::Work, self.run.bodies, &bodies)?;
+        device.upload(Lane::Work, self.run.states, &start.processes)?;
+        device.upload(Lane::Work, self.run.control, &self.control)?;
+        device.fill(self.run.counts, COUNTS * 8, 0)?;
         device.synchronize(Lane::Work)
     }
 

@@ -1,7 +1,7 @@
 //! The paper's three ways of selection by themselves, for its figure 10.
 
 use super::{Cut, EventsError, Selection, THREADS, argument, fetch, open};
-use crate::cuda::device::{Device, DriverError, Event, Grid, Kernel};
+use crate::cuda::device::{Device, DriverError, Event, Grid, Kernel, Lane};
 use crate::cuda::layout::Pointer;
 
 /// Random numbers on a device, from which those below a bound are selected.
@@ -59,10 +59,10 @@ impl SelectionTrial {
     /// device's time that took.
     pub fn select(&self, selection: Selection, bound: u32) -> Result<f32, EventsError> {
         self.device.enter()?;
-        self.device.clear(self.count, 4)?;
-        self.device.record(&self.marks[0])?;
+        self.device.fill(self.count, 4, 0)?;
+        self.device.record(Lane::Work, &self.marks[0])?;
         self.launch(selection, bound)?;
-        self.device.record(&self.marks[1])?;
+        self.device.record(Lane::Work, &self.marks[1])?;
         self.device.wait(&self.marks[1])?;
         Ok(self.device.elapsed_ms(&self.marks[0], &self.marks[1])?)
     }

@@ -126,10 +126,10 @@ impl TorusOnDevice {
         self.control[0] = EventControl::starting_at(times.iter().copied().min().unwrap_or(NEVER));
         self.started = start.tally;
         self.now = 0;
-        device.upload(self.run.times, &times)?;
-        device.upload(self.run.places, &places)?;
-        device.upload(self.run.facilities_at, &records)?;
-        device.upload(self.run.control, &self.control)?;
+        device.upload(Lane::Work, self.run.times, &times)?;
+        device.upload(Lane::Work, self.run.places, &places)?;
+        device.upload(Lane::Work, self.run.facilities_at, &records)?;
+        device.upload(Lane::Work, self.run.control, &self.control)?;
         device.synchronize(Lane::Work)
     }
 
