@@ -49,10 +49,7 @@ fn tokens_go_as_in_a_network_of_explicit_queues() {
 }
 
 /// The same trace in windows as one by one, and the same state.
-fn windows_agree<M: Model>(model: &M, until: u32)
-where
-    M::Process: PartialEq + std::fmt::Debug,
-{
+fn windows_agree<M: Model>(model: &M, until: u32) {
     let mut one = Sequential::<M>::new(model);
     let mut expected = vec![];
     one.run(until, |&event| expected.push(event));
@@ -113,7 +110,7 @@ fn no_token_is_lost_or_doubled() {
 }
 
 #[test]
-fn a_slow_process_is_busy_as_queueing_theory_says() {
+fn servers_are_busy_as_queueing_theory_says() {
     // With a small lookahead services are exponential, and a closed network of n
     // servers and k tokens has the utilisation k / (k + n - 1) (Gordon and Newell
     // 1967). The standard error of this run is under a thousandth.

@@ -28,10 +28,7 @@ pub enum Windows {
     Slots,
 }
 
-impl<'a, M: Model> Parallel<'a, M>
-where
-    M::Process: Send,
-{
+impl<'a, M: Model> Parallel<'a, M> {
     /// At its beginning, with exact windows.
     pub fn new(model: &'a M, threads: usize) -> Result<Self, StartError> {
         Self::with_windows(model, threads, Windows::Exact)
@@ -146,8 +143,7 @@ where
         snapshot
     }
 
-    /// Numbers of the order in which each part handled its events since the last
-    /// call: a trace of (time, source, number, target) for each event.
+    /// Handles every event before `until` and gives all of them back, in order.
     pub fn record(&mut self, until: u32) -> Vec<Event> {
         let mut trace = vec![];
         while self.run_some(until, 1).events > 0 {
