@@ -130,7 +130,8 @@ impl Model for Phold {
         let (first, second) = (draw.bits(), draw.bits());
         let mean = self.delay_mean - self.lookahead;
         let delay = exponential(mean, (first >> 32) as u32) + u64::from(self.lookahead);
-        let below = |bits: u64, bound: u32| ((bits & 0xffff_ffff) * u64::from(bound) >> 32) as u32;
+        let below =
+            |bits: u64, bound: u32| (((bits & 0xffff_ffff) * u64::from(bound)) >> 32) as u32;
         let remote = below(first, MILLION) < self.remote_per_million && self.processes > 1;
         let target = match remote {
             // A step of 1 or more round the ring of processes.
