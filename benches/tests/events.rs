@@ -35,7 +35,7 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
         "utilization",
         "time-in-facility",
     ] {
-        let svg = std::fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap();
+        let svg = std::fs::read_to_string(folder.join(format!("events-{name}.svg"))).unwrap();
         assert!(svg.contains("<svg") && svg.contains("polyline"), "{name}");
     }
     std::fs::remove_dir_all(&folder).unwrap();

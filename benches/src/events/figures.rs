@@ -17,7 +17,7 @@ pub fn write(report: &Report, folder: &Path, out: &mut dyn Write) -> anyhow::Res
     let tables = Tables::of_report(report);
     title(out, "Figures")?;
     for (name, chart) in charts(&tables) {
-        let file = format!("{name}.svg");
+        let file = format!("events-{name}.svg");
         chart.write(&folder.join(&file))?;
         writeln!(out, "![{}]({file})\n", chart.title)?;
     }
