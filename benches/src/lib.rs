@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
+//! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`overlap`] | two ticks in flight against one at a time |
@@ -16,6 +17,7 @@
 #![deny(unsafe_code)]
 
 pub mod engines;
+pub mod events;
 pub mod fight;
 pub mod hot;
 pub mod markdown;

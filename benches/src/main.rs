@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::{fight, hot, overlap, reprint, thesis};
+use benches::{events, fight, hot, overlap, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures the tick of Myriad
@@ -14,6 +14,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     Thesis(thesis::Options),
+    Events(events::Options),
     Fight(fight::Options),
     Hot(hot::Options),
     Overlap(overlap::Options),
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let out = &mut std::io::stdout().lock();
     let result = match Arguments::parse().bench {
         Bench::Thesis(options) => thesis::run(&options, out).map(drop),
+        Bench::Events(options) => events::run(&options, out).map(drop),
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use crate::report::Report;
-use crate::{fight, hot, overlap, thesis};
+use crate::{events, fight, hot, overlap, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -64,4 +64,5 @@ const BENCHES: &[(&str, Show)] = &[
     (crate::primitives::NAME, |report, _, out| {
         crate::primitives::show(report, out)
     }),
+    (events::NAME, events::show),
 ];

@@ -6,6 +6,7 @@
 
 mod device;
 mod download;
+pub mod events;
 mod layout;
 mod plan;
 pub mod primitives;

@@ -14,6 +14,7 @@
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
+//! | [`events`] | timed events: a discrete-event engine of its own |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
 #![deny(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod backend;
 pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod cuda;
+pub mod events;
 pub mod frame;
 pub mod host_vec;
 pub mod logic;

@@ -202,7 +202,8 @@ impl Device {
         }
     }
 
-    fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
+    /// Copies a variable of the module, as much as fits.
+    pub fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
         let name = CString::new(name).expect("a constant name without zeros");
         // SAFETY: the driver gives the variable's own address and size, and no
         // more than fits is copied.
@@ -302,6 +303,54 @@ impl Device {
                 ptr::null_mut(),
             )
         })
+    }
+
+    /// Launches a kernel whose blocks all run at once, so that they may wait for
+    /// each other: at most [`Device::resident_blocks`] of them.
+    pub fn launch_cooperative(
+        &self,
+        kernel: Kernel,
+        grid: Grid,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), DriverError> {
+        // SAFETY: as in `launch`; the driver refuses a grid that is too large.
+        check("cuLaunchCooperativeKernel", unsafe {
+            sys::cuLaunchCooperativeKernel(
+                kernel.0,
+                grid.blocks,
+                1,
+                1,
+                grid.threads,
+                1,
+                1,
+                grid.shared_bytes,
+                self.work,
+                arguments.as_mut_ptr(),
+            )
+        })
+    }
+
+    /// How many blocks of so many threads the GPU runs at once.
+    pub fn resident_blocks(&self, kernel: Kernel, threads: u32) -> Result<u32, DriverError> {
+        let (mut blocks, mut multiprocessors) = (0, 0);
+        // SAFETY: both are written by the calls.
+        unsafe {
+            check(
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &mut blocks,
+                    kernel.0,
+                    threads as i32,
+                    0,
+                ),
+            )?;
+            let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+            check(
+                "cuDeviceGetAttribute",
+                sys::cuDeviceGetAttribute(&mut multiprocessors, attribute, 0),
+            )?;
+        }
+        Ok(blocks as u32 * multiprocessors as u32)
     }
 
     /// Sets bytes on the work lane.
