@@ -1,9 +1,9 @@
 use std::process::ExitCode;
 
-use benches::thesis;
+use benches::{content, thesis};
 use clap::{Parser, Subcommand};
 
-/// Measures the tick of Myriad
+/// Measures Myriad
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -13,11 +13,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
+    Content(content::Options),
     Thesis(thesis::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().bench {
+        Bench::Content(options) => content::run(&options, &mut std::io::stdout().lock()),
         Bench::Thesis(options) => thesis::run(&options, &mut std::io::stdout().lock()),
     };
     match result {

@@ -16,7 +16,7 @@ mod radix;
 mod reciprocal;
 mod slots;
 mod tick;
-mod workers;
+pub(crate) mod workers;
 
 use std::sync::Arc;
 

@@ -1,0 +1,381 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use gpu_kernels::content::batch::ResolvedStrings;
+use gpu_kernels::content::counting::Order;
+use gpu_kernels::content::{Batch, CountingMatcher, CpuMatcher, Matches, Subscriptions};
+use shared::mix::mix;
+
+use super::options::{BackendName, Options};
+use super::scenario::Scenario;
+use super::subsets::{self, Subsets};
+use super::workload::Generator;
+use crate::report::Row;
+use crate::statistics::Summary;
+
+/// One way of matching. The subscriptions are shared.
+trait Subject {
+    fn backend(&self) -> &'static str;
+    fn approach(&self) -> String;
+    fn threads(&self) -> usize {
+        1
+    }
+    /// Bytes of its own structures.
+    fn bytes(&self, subscriptions: &Subscriptions) -> usize;
+    /// Finds all matches, as a checksum: only what happens in here counts.
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+    ) -> anyhow::Result<()>;
+    /// Of the last batch.
+    fn checksum(&self) -> Checksum;
+}
+
+/// The pairs of notification and interface, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Checksum {
+    pairs: u64,
+    sum: u64,
+}
+
+impl Checksum {
+    fn add(&mut self, notification: usize, interface: u32) {
+        self.pairs += 1;
+        let pair = mix(notification as u64, u64::from(interface));
+        self.sum = self.sum.wrapping_add(pair);
+    }
+
+    fn of(matches: &Matches) -> Checksum {
+        let mut checksum = Checksum::default();
+        for notification in 0..matches.len() {
+            for &interface in matches.of(notification) {
+                checksum.add(notification, interface);
+            }
+        }
+        checksum
+    }
+}
+
+/// Rows for every way: one at a time, and in batches.
+pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let mut workload = scenario.workload;
+    match workload.filters_per_interface {
+        1 => workload.interfaces = (workload.interfaces / options.divide).max(1),
+        _ => {
+            let filters = workload.filters_per_interface / options.divide;
+            workload.filters_per_interface = filters.max(1);
+        }
+    }
+    let generator = Generator::new(workload, options.seed)?;
+    let predicates: Vec<_> = generator.predicates().collect();
+    let mut subscriptions = generator.subscriptions();
+    let begin = Instant::now();
+    for (interface, predicate) in &predicates {
+        subscriptions.subscribe(*interface, predicate)?;
+    }
+    let deployed = begin.elapsed();
+    drop(predicates);
+    let is_dense = workload.attributes.1 > subsets::ATTRIBUTES_MAX;
+    let large = generator.batch(0, if is_dense { BATCH_DENSE } else { BATCH })?;
+    let common = generator.batch(0, COMMON)?;
+    let singles = (0..SINGLES)
+        .map(|i| generator.batch(i, 1))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut rows = vec![];
+    let mut expected: Option<Checksum> = None;
+    for maker in makers(options, is_dense) {
+        let begin = Instant::now();
+        let mut subject = maker(&subscriptions)?;
+        subject.match_batch(&mut subscriptions, &common)?;
+        let own = begin.elapsed();
+        let checksum = subject.checksum();
+        ensure!(
+            *expected.get_or_insert(checksum) == checksum,
+            "{} found {checksum:x?} where {expected:x?} was expected",
+            subject.approach()
+        );
+        let is_index = subject.approach().starts_with(OURS);
+        let deployment = if is_index { deployed } else { own };
+        // Slow ways get a batch that they can finish.
+        let each = own.as_secs_f64() / COMMON as f64;
+        let batch = match each * large.len() as f64 > options.seconds {
+            true => &common,
+            false => &large,
+        };
+        for (mode, batches) in [
+            ("single", &singles[..]),
+            ("batch", std::slice::from_ref(batch)),
+        ] {
+            let (samples, first) = sample(subject.as_mut(), &mut subscriptions, batches, options)?;
+            let total = Summary::of(samples.iter().copied());
+            let notifications = batches[0].len();
+            let per_second = notifications as f64 / (total.median / 1e3);
+            eprintln!(
+                "{} {}: {} {}, {mode}: {:.3} µs, {per_second:.0}/s",
+                scenario.group.name(),
+                scenario.at,
+                subject.backend(),
+                subject.approach(),
+                total.median * 1e3 / notifications as f64,
+            );
+            let params: BTreeMap<String, serde_json::Value> = [
+                ("at", scenario.at.into()),
+                ("mode", mode.into()),
+                ("constraints", subscriptions.constraints().into()),
+                ("filters", subscriptions.filters().into()),
+                ("notifications", notifications.into()),
+                ("pairs", first.pairs.into()),
+                ("threads", subject.threads().into()),
+                ("notifications_per_second", per_second.into()),
+                ("deployment_ms", (deployment.as_secs_f64() * 1e3).into()),
+                ("bytes", subject.bytes(&subscriptions).into()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into();
+            rows.push(Row {
+                scenario: format!("content {}", scenario.group.name()),
+                params,
+                backend: subject.backend().to_owned(),
+                approach: subject.approach(),
+                total_ms: total.median,
+                total_ms_mean: total.mean,
+                total_ms_deviation: total.deviation,
+                stages_ms: BTreeMap::new(),
+                samples: samples.len(),
+                work: notifications as u64,
+                checksum: format!("{:016x}", checksum.sum),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// Matches batch after batch for the time that there is, and at least three.
+/// Gives the checksum of the first batch, too.
+fn sample(
+    subject: &mut dyn Subject,
+    subscriptions: &mut Subscriptions,
+    batches: &[Batch],
+    options: &Options,
+) -> anyhow::Result<(Vec<Duration>, Checksum)> {
+    subject.match_batch(subscriptions, &batches[0])?;
+    let first = subject.checksum();
+    let mut samples = vec![];
+    let begin = Instant::now();
+    while samples.len() < 3 || begin.elapsed().as_secs_f64() < options.seconds {
+        let batch = &batches[samples.len() % batches.len()];
+        let start = Instant::now();
+        subject.match_batch(subscriptions, batch)?;
+        samples.push(start.elapsed());
+    }
+    Ok((samples, first))
+}
+
+type Maker = Box<dyn Fn(&Subscriptions) -> anyhow::Result<Box<dyn Subject>>>;
+
+fn makers(options: &Options, is_dense: bool) -> Vec<Maker> {
+    let mut makers: Vec<Maker> = vec![];
+    for &backend in &options.backends {
+        match backend {
+            BackendName::Baseline => {
+                makers.push(Box::new(|_| {
+                    Ok(Box::new(Counting::new(1, Order::AsFound)?))
+                }));
+                if !is_dense {
+                    makers.push(Box::new(|subscriptions| {
+                        Ok(Box::new(BySubsets::new(subscriptions)))
+                    }));
+                }
+            }
+            BackendName::Cpu => {
+                let threads = options.threads();
+                for order in [Order::AsFound, Order::ByOperator] {
+                    makers.push(Box::new(move |_| {
+                        Ok(Box::new(Counting::new(threads, order)?))
+                    }));
+                }
+                let mut counts = vec![1, threads];
+                counts.dedup();
+                for threads in counts {
+                    makers.push(Box::new(move |_| Ok(Box::new(Ours::new(threads)?))));
+                }
+            }
+            BackendName::Cuda => makers.push(Box::new(|_| anyhow::bail!("not yet"))),
+        }
+    }
+    makers
+}
+
+struct Ours {
+    matcher: CpuMatcher,
+    matches: Matches,
+    threads: usize,
+}
+
+impl Ours {
+    fn new(threads: usize) -> anyhow::Result<Ours> {
+        Ok(Ours {
+            matcher: CpuMatcher::new(threads)?,
+            matches: Matches::new(),
+            threads,
+        })
+    }
+}
+
+impl Subject for Ours {
+    fn backend(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn approach(&self) -> String {
+        format!("{OURS}, {}", threads(self.threads))
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn bytes(&self, subscriptions: &Subscriptions) -> usize {
+        subscriptions.index_bytes()
+    }
+
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+    ) -> anyhow::Result<()> {
+        let matches = &mut self.matches;
+        self.matcher.match_batch(subscriptions, batch, matches);
+        Ok(())
+    }
+
+    fn checksum(&self) -> Checksum {
+        Checksum::of(&self.matches)
+    }
+}
+
+struct Counting {
+    matcher: CountingMatcher,
+    matches: Matches,
+    threads: usize,
+    order: Order,
+}
+
+impl Counting {
+    fn new(threads: usize, order: Order) -> anyhow::Result<Counting> {
+        Ok(Counting {
+            matcher: CountingMatcher::new(threads, order)?,
+            matches: Matches::new(),
+            threads,
+            order,
+        })
+    }
+}
+
+impl Subject for Counting {
+    fn backend(&self) -> &'static str {
+        if self.threads == 1 { "baseline" } else { "cpu" }
+    }
+
+    fn approach(&self) -> String {
+        let order = match self.order {
+            Order::AsFound => "",
+            Order::ByOperator => ", by operator",
+        };
+        format!("counting{order}, {}", threads(self.threads))
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn bytes(&self, _: &Subscriptions) -> usize {
+        self.matcher.table().bytes()
+    }
+
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+    ) -> anyhow::Result<()> {
+        let matches = &mut self.matches;
+        self.matcher.match_batch(subscriptions, batch, matches);
+        Ok(())
+    }
+
+    fn checksum(&self) -> Checksum {
+        Checksum::of(&self.matches)
+    }
+}
+
+struct BySubsets {
+    subsets: Subsets,
+    resolved: ResolvedStrings,
+    pairs: Vec<(u32, u32)>,
+}
+
+impl BySubsets {
+    fn new(subscriptions: &Subscriptions) -> BySubsets {
+        BySubsets {
+            subsets: Subsets::build(subscriptions),
+            resolved: ResolvedStrings::default(),
+            pairs: vec![],
+        }
+    }
+}
+
+impl Subject for BySubsets {
+    fn backend(&self) -> &'static str {
+        "baseline"
+    }
+
+    fn approach(&self) -> String {
+        "subsets of names, 1 thread".to_owned()
+    }
+
+    fn bytes(&self, _: &Subscriptions) -> usize {
+        self.subsets.bytes()
+    }
+
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+    ) -> anyhow::Result<()> {
+        subscriptions.resolve(batch, &mut self.resolved);
+        self.pairs.clear();
+        let pairs = &mut self.pairs;
+        self.subsets
+            .match_batch(batch, &self.resolved, |notification, interface| {
+                pairs.push((notification as u32, interface));
+            });
+        Ok(())
+    }
+
+    fn checksum(&self) -> Checksum {
+        let mut checksum = Checksum::default();
+        for &(notification, interface) in &self.pairs {
+            checksum.add(notification as usize, interface);
+        }
+        checksum
+    }
+}
+
+fn threads(n: usize) -> String {
+    match n {
+        1 => "1 thread".to_owned(),
+        n => format!("{n} threads"),
+    }
+}
+
+/// How rows of our way begin.
+pub const OURS: &str = "ours";
+/// Notifications of a large batch.
+const BATCH: usize = 65_536;
+const BATCH_DENSE: usize = 1_024;
+/// Notifications that every way matches.
+const COMMON: usize = 64;
+/// As many as the paper's.
+const SINGLES: usize = 1_000;
