@@ -2,6 +2,7 @@
 //! default (Table 1), what it measured there (Table 2), and its sweeps (Figures 6 to
 //! 11), with a dense case beside them.
 
+mod gpu;
 mod options;
 mod scenario;
 mod subject;

@@ -14,14 +14,19 @@
 //! | [`subscriptions`] | who asked for what; hands out and takes back |
 //! | [`index`] | our way to match: a tree over what filters have in common |
 //! | [`cpu`] | matching with the index, on CPUs |
+//! | `cuda` | matching with the index, and the paper's way, on NVIDIA GPUs |
+//! | [`auto`] | which of both for a batch |
 //! | [`counting`] | the paper's way: select by name, evaluate, count |
 //!
 //! Every way gives the same sets.
 
+pub mod auto;
 pub mod batch;
 pub mod compile;
 pub mod counting;
 pub mod cpu;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod cuda;
 mod dictionary;
 pub mod index;
 mod slab;
@@ -30,6 +35,8 @@ pub mod subscriptions;
 pub use batch::{Batch, Matches};
 pub use counting::CountingMatcher;
 pub use cpu::CpuMatcher;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use cuda::CudaMatcher;
 pub use subscriptions::{SubscribeError, SubscriptionId, Subscriptions};
 
 use shared::content::PredicateLimits;
@@ -58,6 +65,6 @@ impl Default for Limits {
 }
 
 /// Attributes of one notification.
-pub const ATTRIBUTES_MAX: usize = 256;
+pub const ATTRIBUTES_MAX: usize = 192;
 /// Of a string in a notification.
 pub const STRING_BYTES_MAX: usize = 4_096;

@@ -4,10 +4,10 @@
 //!
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
-mod device;
-mod layout;
-mod plan;
-mod sort;
+pub(crate) mod device;
+pub(crate) mod layout;
+pub(crate) mod plan;
+pub(crate) mod sort;
 mod staging;
 mod tick;
 
@@ -20,8 +20,8 @@ use crate::backend::{Backend, RestoreError, StartError, TickError, Ticket};
 use crate::frame::{Frame, Observer, Target};
 use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
-use device::{Device, DriverError, Event, HostBuffer, Lane};
-pub use device::{GpuInfo, NoDevice};
+use device::{Device, Event, HostBuffer, Lane};
+pub use device::{DriverError, GpuInfo, NoDevice, Pinned};
 use layout::{Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;

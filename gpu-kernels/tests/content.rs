@@ -301,3 +301,40 @@ fn a_subscription_ends_once() {
     );
     assert!(world.subscriptions.unsubscribe(again));
 }
+
+/// One matcher on the GPU follows what comes and goes by patches alone, with bits
+/// for few interfaces and with pairs for many, and batches of all sizes.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn the_gpu_follows_subscriptions_that_come_and_go() {
+    use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
+    use gpu_kernels::content::{CpuMatcher, Matches};
+
+    if let Err(reason) = gpu_kernels::cuda::gpu() {
+        println!("skipped: no GPU ({reason})");
+        return;
+    }
+    for (seed, interfaces) in [(1, 100), (2, 4096)] {
+        let _seed = Seed(seed);
+        let mut dice = Dice::new(seed);
+        let mut world = World::with_interfaces(&mut dice, interfaces);
+        let mut gpu = CudaMatcher::new(&mut world.subscriptions, BatchSizes::default()).unwrap();
+        let mut cpu = CpuMatcher::new(2).unwrap();
+        let (mut found, mut expected) = (Matches::new(), Matches::new());
+        for round in 0..30 {
+            let count = if round == 0 { 4000 } else { dice.below(60) };
+            world.subscribe_some(&mut dice, count);
+            let count = dice.below(60);
+            world.unsubscribe_some(&mut dice, count);
+            let size = dice.pick(&[1, 2, 64, 65, 300, 3000]);
+            let mut batch = Batch::new();
+            for notification in world.notifications(&mut dice, size) {
+                batch.push(&notification).unwrap();
+            }
+            gpu.match_batch(&mut world.subscriptions, &batch, &mut found)
+                .unwrap();
+            cpu.match_batch(&mut world.subscriptions, &batch, &mut expected);
+            assert!(found == expected, "round {round}, {size} notifications");
+        }
+    }
+}

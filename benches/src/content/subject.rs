@@ -7,6 +7,7 @@ use gpu_kernels::content::counting::Order;
 use gpu_kernels::content::{Batch, CountingMatcher, CpuMatcher, Matches, Subscriptions};
 use shared::mix::mix;
 
+use super::gpu;
 use super::options::{BackendName, Options};
 use super::scenario::Scenario;
 use super::subsets::{self, Subsets};
@@ -15,12 +16,14 @@ use crate::report::Row;
 use crate::statistics::Summary;
 
 /// One way of matching. The subscriptions are shared.
-trait Subject {
+pub trait Subject {
     fn backend(&self) -> &'static str;
     fn approach(&self) -> String;
     fn threads(&self) -> usize {
         1
     }
+    /// Told of a batch that will be matched often.
+    fn lock(&mut self, _: &Batch) {}
     /// Bytes of its own structures.
     fn bytes(&self, subscriptions: &Subscriptions) -> usize;
     /// Finds all matches, as a checksum: only what happens in here counts.
@@ -35,7 +38,7 @@ trait Subject {
 
 /// The pairs of notification and interface, in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Checksum {
+pub struct Checksum {
     pairs: u64,
     sum: u64,
 }
@@ -47,7 +50,7 @@ impl Checksum {
         self.sum = self.sum.wrapping_add(pair);
     }
 
-    fn of(matches: &Matches) -> Checksum {
+    pub fn of(matches: &Matches) -> Checksum {
         let mut checksum = Checksum::default();
         for notification in 0..matches.len() {
             for &interface in matches.of(notification) {
@@ -87,7 +90,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
     let mut expected: Option<Checksum> = None;
     for maker in makers(options, is_dense) {
         let begin = Instant::now();
-        let mut subject = maker(&subscriptions)?;
+        let mut subject = maker(&mut subscriptions)?;
         subject.match_batch(&mut subscriptions, &common)?;
         let own = begin.elapsed();
         let checksum = subject.checksum();
@@ -96,10 +99,17 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             "{} found {checksum:x?} where {expected:x?} was expected",
             subject.approach()
         );
-        let is_index = subject.approach().starts_with(OURS);
-        let deployment = if is_index { deployed } else { own };
+        // The index is there already; a GPU's copy of it is not.
+        let deployment = match (subject.approach().starts_with(OURS), subject.backend()) {
+            (true, "cpu") => deployed,
+            (true, _) => deployed + own,
+            (false, _) => own,
+        };
+        subject.lock(&large);
         // Slow ways get a batch that they can finish.
-        let each = own.as_secs_f64() / COMMON as f64;
+        let begin = Instant::now();
+        subject.match_batch(&mut subscriptions, &common)?;
+        let each = begin.elapsed().as_secs_f64() / COMMON as f64;
         let batch = match each * large.len() as f64 > options.seconds {
             true => &common,
             false => &large,
@@ -173,7 +183,7 @@ fn sample(
     Ok((samples, first))
 }
 
-type Maker = Box<dyn Fn(&Subscriptions) -> anyhow::Result<Box<dyn Subject>>>;
+pub type Maker = Box<dyn Fn(&mut Subscriptions) -> anyhow::Result<Box<dyn Subject>>>;
 
 fn makers(options: &Options, is_dense: bool) -> Vec<Maker> {
     let mut makers: Vec<Maker> = vec![];
@@ -202,7 +212,7 @@ fn makers(options: &Options, is_dense: bool) -> Vec<Maker> {
                     makers.push(Box::new(move |_| Ok(Box::new(Ours::new(threads)?))));
                 }
             }
-            BackendName::Cuda => makers.push(Box::new(|_| anyhow::bail!("not yet"))),
+            BackendName::Cuda => makers.extend(gpu::makers(is_dense)),
         }
     }
     makers
@@ -373,7 +383,7 @@ fn threads(n: usize) -> String {
 /// How rows of our way begin.
 pub const OURS: &str = "ours";
 /// Notifications of a large batch.
-const BATCH: usize = 65_536;
+const BATCH: usize = 1 << 18;
 const BATCH_DENSE: usize = 1_024;
 /// Notifications that every way matches.
 const COMMON: usize = 64;

@@ -124,6 +124,11 @@ impl Batch {
         &self.attributes
     }
 
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn lock(&self) -> crate::cuda::Pinned {
+        crate::cuda::Pinned::lock(&self.attributes)
+    }
+
     /// The distinct strings, by place.
     pub fn strings(&self) -> &[Box<str>] {
         &self.strings

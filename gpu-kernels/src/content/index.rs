@@ -50,15 +50,26 @@ const _: () = assert!(size_of::<Entry>() == 16);
 /// A filter that holds always.
 pub const NO_CONDITIONS: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct FilterRow {
     conditions: u32,
     count: u32,
     /// Where it stands among the entries.
     entry: u32,
-    /// How many of its tokens lead to its bucket.
+    /// How many of its tokens lead to its bucket, or [`GONE`].
     depth: u32,
 }
+
+impl FilterRow {
+    const GONE: FilterRow = FilterRow {
+        conditions: 0,
+        count: 0,
+        entry: 0,
+        depth: GONE,
+    };
+}
+
+const GONE: u32 = u32::MAX;
 
 /// There is no room for another filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,14 +104,13 @@ impl Index {
             self.conditions.set(start + i as u32, *condition);
         }
         if self.filters.len() <= filter as usize {
-            self.filters
-                .resize(filter as usize + 1, FilterRow::default());
+            self.filters.resize(filter as usize + 1, FilterRow::GONE);
         }
         self.filters[filter as usize] = FilterRow {
             conditions: start,
             count: conditions.len() as u32,
             entry: 0,
-            depth: 0,
+            depth: GONE,
         };
         let entry = Entry {
             names: conditions
@@ -133,6 +143,7 @@ impl Index {
         self.take_entry(row.entry);
         self.conditions
             .give_back(row.conditions, row.count as usize);
+        self.filters[filter as usize].depth = GONE;
         self.prune();
     }
 
@@ -147,17 +158,12 @@ impl Index {
         }
     }
 
-    /// Each filter in a bucket, with its interface and conditions, in no order.
+    /// Each filter, with its interface and conditions, by number.
     pub(super) fn filters(&self) -> impl Iterator<Item = (u32, &[Condition])> {
-        let nodes = self.nodes.nodes().iter().chain([&self.root]);
-        let entries = nodes.flat_map(|node| {
-            let range = node.start as usize..(node.start + node.len) as usize;
-            self.entries.items()[range].iter().zip(node.start..)
-        });
-        entries.map(|(entry, place)| {
-            let filter = self.entry_filters[place as usize];
-            let conditions = self.conditions_of(self.filters[filter as usize]);
-            (entry.interface, conditions)
+        let there = self.filters.iter().filter(|row| row.depth != GONE);
+        there.map(|&row| {
+            let entry = &self.entries.items()[row.entry as usize];
+            (entry.interface, self.conditions_of(row))
         })
     }
 
@@ -188,7 +194,7 @@ impl Index {
             }
             depth += 1;
             let node = *self.nodes.get(child);
-            if node.children == 0 && node.len < BUCKET_FULL {
+            if node.children == 0 && (node.len < BUCKET_FULL || depth == DEPTH_MAX) {
                 return self.push(Some(child), filter, entry, depth);
             }
             if node.children == 0 && depth < own.len() {
@@ -361,5 +367,7 @@ pub fn token_bit(token: u64) -> u64 {
 }
 
 /// A longer bucket is split, where its filters differ.
-const BUCKET_FULL: u32 = 16;
+const BUCKET_FULL: u32 = 4;
+/// The tree grows no deeper: a search's stack is as long.
+const DEPTH_MAX: usize = 12;
 const ENTRIES_PER_FILTER: usize = 6;

@@ -106,6 +106,16 @@ impl<T: Copy + Default> Slab<T> {
         self.max
     }
 
+    /// From now on, changes are noted.
+    pub fn watch(&mut self) {
+        self.dirty.watch(self.max);
+    }
+
+    /// Which items changed.
+    pub fn changed(&self) -> &[u32] {
+        self.dirty.list()
+    }
+
     pub fn dirty(&mut self) -> &mut Dirty {
         &mut self.dirty
     }

@@ -35,15 +35,19 @@ const TEXTS: [&str; 12] = [
 
 impl World {
     pub fn new(dice: &mut Dice) -> World {
+        World::with_interfaces(dice, 4096)
+    }
+
+    pub fn with_interfaces(dice: &mut Dice, limit: usize) -> World {
         let mut vocabulary = Vocabulary::new();
         for i in 0..1 + dice.below(90) {
             let value_type = dice.pick(&[ValueType::Integer, ValueType::Float, ValueType::String]);
             vocabulary.declare(&format!("name{i}"), value_type).unwrap();
         }
-        let mut world = World::with(vocabulary);
+        let mut world = World::with(vocabulary, limit);
         // Few interfaces, or many.
         let bound = dice.pick(&[3, 100, 4000]);
-        world.interfaces = 1 + dice.below(bound);
+        world.interfaces = 1 + dice.below(bound.min(limit));
         world.values = dice.within(1..=30);
         world
     }
@@ -53,12 +57,12 @@ impl World {
         for (name, value_type) in names {
             vocabulary.declare(name, *value_type).unwrap();
         }
-        World::with(vocabulary)
+        World::with(vocabulary, 4096)
     }
 
-    fn with(vocabulary: Vocabulary) -> World {
+    fn with(vocabulary: Vocabulary, interfaces: usize) -> World {
         let limits = Limits {
-            interfaces: 4096,
+            interfaces,
             filters: 1 << 14,
             constraints: 1 << 16,
             ..Limits::default()

@@ -113,6 +113,11 @@ impl NodeTable {
         &self.nodes
     }
 
+    /// Which places changed.
+    pub fn changed(&self) -> &[u32] {
+        self.dirty.list()
+    }
+
     pub fn dirty(&mut self) -> &mut Dirty {
         &mut self.dirty
     }
