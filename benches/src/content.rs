@@ -5,6 +5,7 @@
 mod gpu;
 mod options;
 mod scenario;
+mod sff;
 mod subject;
 mod subsets;
 mod tables;

@@ -10,6 +10,7 @@ use shared::mix::mix;
 use super::gpu;
 use super::options::{BackendName, Options};
 use super::scenario::Scenario;
+use super::sff::Sff;
 use super::subsets::{self, Subsets};
 use super::workload::Generator;
 use crate::report::Row;
@@ -80,8 +81,10 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
     }
     let deployed = begin.elapsed();
     drop(predicates);
+    let change = measure_changes(&generator, &mut subscriptions)?;
     let is_dense = workload.attributes.1 > subsets::ATTRIBUTES_MAX;
     let large = generator.batch(0, if is_dense { BATCH_DENSE } else { BATCH })?;
+    let middle = generator.batch(0, BATCH_MIDDLE)?;
     let common = generator.batch(0, COMMON)?;
     let singles = (0..SINGLES)
         .map(|i| generator.batch(i, 1))
@@ -106,14 +109,17 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             (false, _) => own,
         };
         subject.lock(&large);
-        // Slow ways get a batch that they can finish.
-        let begin = Instant::now();
-        subject.match_batch(&mut subscriptions, &common)?;
-        let each = begin.elapsed().as_secs_f64() / COMMON as f64;
-        let batch = match each * large.len() as f64 > options.seconds {
-            true => &common,
-            false => &large,
-        };
+        // The largest batch that can be matched in the time that there is.
+        let mut batch = &common;
+        for larger in [&middle, &large] {
+            let begin = Instant::now();
+            subject.match_batch(&mut subscriptions, batch)?;
+            let each = begin.elapsed().as_secs_f64() / batch.len() as f64;
+            if each * larger.len() as f64 > options.seconds {
+                break;
+            }
+            batch = larger;
+        }
         for (mode, batches) in [
             ("single", &singles[..]),
             ("batch", std::slice::from_ref(batch)),
@@ -140,6 +146,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
                 ("threads", subject.threads().into()),
                 ("notifications_per_second", per_second.into()),
                 ("deployment_ms", (deployment.as_secs_f64() * 1e3).into()),
+                ("change_us", (change.as_secs_f64() * 1e6).into()),
                 ("bytes", subject.bytes(&subscriptions).into()),
             ]
             .map(|(name, value)| (name.to_owned(), value))
@@ -160,6 +167,23 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
         }
     }
     Ok(rows)
+}
+
+/// What it costs to subscribe one more filter, and to unsubscribe it.
+fn measure_changes(
+    generator: &Generator,
+    subscriptions: &mut Subscriptions,
+) -> anyhow::Result<Duration> {
+    let predicates = generator.changes();
+    let begin = Instant::now();
+    let mut held = vec![];
+    for predicate in &predicates {
+        held.push(subscriptions.subscribe(0, predicate)?);
+    }
+    for id in held {
+        ensure!(subscriptions.unsubscribe(id), "it was subscribed");
+    }
+    Ok(begin.elapsed() / predicates.len() as u32)
 }
 
 /// Matches batch after batch for the time that there is, and at least three.
@@ -190,12 +214,14 @@ fn makers(options: &Options, is_dense: bool) -> Vec<Maker> {
     for &backend in &options.backends {
         match backend {
             BackendName::Baseline => {
-                makers.push(Box::new(|_| {
-                    Ok(Box::new(Counting::new(1, Order::AsFound)?))
+                makers.push(Box::new(|subscriptions| {
+                    let sff = Sff::build(subscriptions);
+                    Ok(Box::new(OneThread::new(Baseline::Sff(sff))))
                 }));
                 if !is_dense {
                     makers.push(Box::new(|subscriptions| {
-                        Ok(Box::new(BySubsets::new(subscriptions)))
+                        let subsets = Subsets::build(subscriptions);
+                        Ok(Box::new(OneThread::new(Baseline::Subsets(subsets))))
                     }));
                 }
             }
@@ -286,7 +312,7 @@ impl Counting {
 
 impl Subject for Counting {
     fn backend(&self) -> &'static str {
-        if self.threads == 1 { "baseline" } else { "cpu" }
+        "cpu"
     }
 
     fn approach(&self) -> String {
@@ -320,33 +346,45 @@ impl Subject for Counting {
     }
 }
 
-struct BySubsets {
-    subsets: Subsets,
+enum Baseline {
+    Sff(Sff),
+    Subsets(Subsets),
+}
+
+struct OneThread {
+    baseline: Baseline,
     resolved: ResolvedStrings,
     pairs: Vec<(u32, u32)>,
 }
 
-impl BySubsets {
-    fn new(subscriptions: &Subscriptions) -> BySubsets {
-        BySubsets {
-            subsets: Subsets::build(subscriptions),
+impl OneThread {
+    fn new(baseline: Baseline) -> OneThread {
+        OneThread {
+            baseline,
             resolved: ResolvedStrings::default(),
             pairs: vec![],
         }
     }
 }
 
-impl Subject for BySubsets {
+impl Subject for OneThread {
     fn backend(&self) -> &'static str {
         "baseline"
     }
 
     fn approach(&self) -> String {
-        "subsets of names, 1 thread".to_owned()
+        match self.baseline {
+            Baseline::Sff(_) => "counting as SFF, 1 thread",
+            Baseline::Subsets(_) => "subsets of names, 1 thread",
+        }
+        .to_owned()
     }
 
     fn bytes(&self, _: &Subscriptions) -> usize {
-        self.subsets.bytes()
+        match &self.baseline {
+            Baseline::Sff(sff) => sff.bytes(),
+            Baseline::Subsets(subsets) => subsets.bytes(),
+        }
     }
 
     fn match_batch(
@@ -357,10 +395,11 @@ impl Subject for BySubsets {
         subscriptions.resolve(batch, &mut self.resolved);
         self.pairs.clear();
         let pairs = &mut self.pairs;
-        self.subsets
-            .match_batch(batch, &self.resolved, |notification, interface| {
-                pairs.push((notification as u32, interface));
-            });
+        let visit = |notification, interface| pairs.push((notification as u32, interface));
+        match &mut self.baseline {
+            Baseline::Sff(sff) => sff.match_batch(batch, &self.resolved, visit),
+            Baseline::Subsets(subsets) => subsets.match_batch(batch, &self.resolved, visit),
+        }
         Ok(())
     }
 
@@ -383,8 +422,9 @@ fn threads(n: usize) -> String {
 /// How rows of our way begin.
 pub const OURS: &str = "ours";
 /// Notifications of a large batch.
-const BATCH: usize = 1 << 18;
-const BATCH_DENSE: usize = 1_024;
+const BATCH: usize = 1 << 19;
+const BATCH_DENSE: usize = 8_192;
+const BATCH_MIDDLE: usize = 1_024;
 /// Notifications that every way matches.
 const COMMON: usize = 64;
 /// As many as the paper's.

@@ -117,7 +117,7 @@ impl Generator {
     /// An empty matcher's subscriptions with room for the workload.
     pub fn subscriptions(&self) -> Subscriptions {
         let w = &self.workload;
-        let filters = w.interfaces * w.filters_per_interface;
+        let filters = w.interfaces * w.filters_per_interface + CHANGES;
         let limits = Limits {
             predicate: PredicateLimits {
                 filters,
@@ -138,6 +138,15 @@ impl Generator {
             let filters = filters.map(|_| self.filter(&mut dice)).collect();
             (interface as u32, Predicate { filters })
         })
+    }
+
+    /// Single filters of the same kind, for subscriptions that come and go.
+    pub fn changes(&self) -> Vec<Predicate> {
+        let mut dice = Dice(mix(self.seed, 5));
+        let one = |_| Predicate {
+            filters: vec![self.filter(&mut dice)],
+        };
+        (0..CHANGES).map(one).collect()
     }
 
     /// Notification number `start` and those that follow.
@@ -246,3 +255,6 @@ impl Generator {
         }
     }
 }
+
+/// How many filters come and go.
+const CHANGES: usize = 1_000;

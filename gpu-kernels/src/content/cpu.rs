@@ -1,11 +1,15 @@
-//! Matching with the index, on CPUs: each thread takes its own notifications.
+//! Matching with the index, on CPUs: each thread takes its own notifications, a group
+//! at a time. A group descends the tree together, step by step, so that the memory
+//! that one notification waits for is fetched while others are looked at.
+
+use std::ops::Range;
 
 use crate::backend::StartError;
 use crate::cpu::workers::{Workers, ranges};
 
 use super::batch::{Attribute, Batch, Matches, ResolvedStrings};
 use super::compile::{Condition, name_bit, name_token, point_token};
-use super::index::{Entry, Index, NO_CONDITIONS, Node, child_key, token_bit};
+use super::index::{Index, NO_CONDITIONS, Node, child_key, token_bit};
 use super::subscriptions::Subscriptions;
 
 /// Scratch of each thread; the subscriptions are somebody else's.
@@ -43,10 +47,17 @@ impl CpuMatcher {
         let cuts = ranges(batch.len(), parts);
         let tasks = self.parts.iter_mut().zip(cuts).collect();
         self.workers.run(tasks, |(part, range)| {
+            let search = Search {
+                index,
+                resolved,
+                interfaces,
+            };
             part.prepare(names, limit);
-            for notification in range {
-                let attributes = batch.attributes_of(notification);
-                part.match_one(index, interfaces, attributes, resolved);
+            let mut start = range.start;
+            while start < range.end {
+                let end = (start + part.group).min(range.end);
+                part.match_group(&search, batch, start..end);
+                start = end;
             }
         });
         matches.clear();
@@ -56,18 +67,33 @@ impl CpuMatcher {
     }
 }
 
+/// What all notifications of a batch are matched with.
+struct Search<'a> {
+    index: &'a Index,
+    resolved: &'a ResolvedStrings,
+    /// How many interfaces there are to be found.
+    interfaces: usize,
+}
+
 /// One thread's scratch and results.
 #[derive(Default)]
 struct Part {
     matches: Matches,
-    /// By name, valid where the stamp is this notification's.
+    names: usize,
+    /// Notifications of a group, at most.
+    group: usize,
+    /// By place in the group and name, valid where the stamp is this group's.
     values: Vec<NamedValue>,
-    /// The last notification that reached each interface.
-    reached: Vec<u32>,
     stamp: u32,
+    members: Vec<Member>,
     tokens: Vec<u64>,
-    /// Nodes still to be visited, and the token from which on they go.
-    open: Vec<(u32, u32)>,
+    /// By place in the group, a bit for each interface that was reached; none where
+    /// interfaces are many.
+    reached: Vec<u64>,
+    words: usize,
+    probes: Vec<Probe>,
+    found: Vec<Found>,
+    candidates: Vec<Candidate>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -78,71 +104,99 @@ struct NamedValue {
     patterns_len: u32,
 }
 
-/// What a notification is, for the time that it is matched.
-struct Search<'a> {
-    index: &'a Index,
-    resolved: &'a ResolvedStrings,
+/// One notification of a group.
+#[derive(Default)]
+struct Member {
     names: u64,
-    /// Where its matches begin.
-    start: usize,
-    /// How many interfaces there are to be found.
-    interfaces: usize,
+    tokens: Range<u32>,
+    interfaces: Vec<u32>,
+}
+
+/// A node that a notification looks for, and the token from which on it goes there.
+#[derive(Clone, Copy)]
+struct Probe {
+    key: u64,
+    member: u32,
+    from: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Found {
+    at: u32,
+    member: u32,
+    from: u32,
+}
+
+/// A filter whose names are all there.
+#[derive(Clone, Copy)]
+struct Candidate {
+    member: u32,
+    conditions: u32,
+    interface: u32,
 }
 
 impl Part {
     fn prepare(&mut self, names: usize, interfaces: usize) {
         self.matches.clear();
-        self.values.resize(names, NamedValue::default());
-        self.reached.resize(interfaces, 0);
-    }
-
-    fn match_one(
-        &mut self,
-        index: &Index,
-        interfaces: usize,
-        attributes: &[Attribute],
-        resolved: &ResolvedStrings,
-    ) {
-        self.next_stamp();
-        let search = Search {
-            index,
-            resolved,
-            names: self.take_in(attributes, resolved),
-            start: self.matches.interfaces.len(),
-            interfaces,
+        self.names = names;
+        self.group = (NAMED_VALUES / names.max(1)).clamp(1, GROUP_MAX);
+        self.words = match interfaces <= INTERFACES_AS_BITS {
+            true => interfaces.div_ceil(64),
+            false => 0,
         };
-        self.scan(&search, &index.root);
-        if index.root.children > 0 {
-            self.descend(&search, &index.root, 0);
+        let values = self.group * names;
+        if self.values.len() < values {
+            self.values.resize(values, NamedValue::default());
         }
-        while let Some((at, from)) = self.open.pop() {
-            if self.is_complete(&search) {
-                self.open.clear();
-                break;
-            }
-            let node = index.nodes.get(at);
-            self.scan(&search, node);
-            if node.children > 0 {
-                self.descend(&search, node, from as usize);
-            }
-        }
-        self.matches.finish(search.start);
+        self.reached.resize(self.group * self.words, 0);
+        self.members.resize_with(self.group, Member::default);
     }
 
-    fn next_stamp(&mut self) {
+    fn match_group(&mut self, search: &Search, batch: &Batch, range: Range<usize>) {
         self.stamp = self.stamp.wrapping_add(1);
         if self.stamp == 0 {
             self.values.fill(NamedValue::default());
-            self.reached.fill(0);
             self.stamp = 1;
+        }
+        self.tokens.clear();
+        self.reached.fill(0);
+        let root = search.index.root;
+        for (member, notification) in range.clone().enumerate() {
+            let attributes = batch.attributes_of(notification);
+            self.take_in(member, attributes, search.resolved);
+            self.scan(search, member as u32, &root);
+            self.descend(member as u32, &root, 0);
+        }
+        self.compare(search);
+        while !self.probes.is_empty() {
+            self.find(search);
+            let mut found = std::mem::take(&mut self.found);
+            for &Found { at, member, from } in &found {
+                let node = search.index.nodes.get(at);
+                self.scan(search, member, node);
+                if node.children > 0 {
+                    self.descend(member, node, from);
+                }
+            }
+            found.clear();
+            self.found = found;
+            self.compare(search);
+        }
+        for member in &mut self.members[..range.len()] {
+            let start = self.matches.interfaces.len();
+            member.interfaces.sort_unstable();
+            member.interfaces.dedup();
+            self.matches.interfaces.append(&mut member.interfaces);
+            self.matches.finish(start);
         }
     }
 
     /// Notes the values by name, and the tokens that they offer: points first, as
     /// filters have them.
-    fn take_in(&mut self, attributes: &[Attribute], resolved: &ResolvedStrings) -> u64 {
-        self.tokens.clear();
+    fn take_in(&mut self, member: usize, attributes: &[Attribute], resolved: &ResolvedStrings) {
+        let start = self.tokens.len() as u32;
         let mut names = 0;
+        let values = &mut self.values[member * self.names..][..self.names];
         for attribute in attributes {
             let mut value = NamedValue {
                 key: attribute.value,
@@ -156,7 +210,7 @@ impl Part {
                 value.patterns_len = string.patterns_len;
             }
             // A name that no subscription can have: declared elsewhere.
-            let Some(place) = self.values.get_mut(attribute.name as usize) else {
+            let Some(place) = values.get_mut(attribute.name as usize) else {
                 continue;
             };
             *place = value;
@@ -165,52 +219,99 @@ impl Part {
         }
         let of_names = attributes.iter().map(|a| name_token(a.name));
         self.tokens.extend(of_names);
-        names
+        self.members[member].names = names;
+        self.members[member].tokens = start..self.tokens.len() as u32;
     }
 
-    fn is_complete(&self, search: &Search) -> bool {
-        self.matches.interfaces.len() - search.start == search.interfaces
-    }
-
-    /// Opens the children of a node that the notification can satisfy.
+    /// Looks for the children of a node that the notification can satisfy.
     #[inline]
-    fn descend(&mut self, search: &Search, node: &Node, from: usize) {
-        for i in from..self.tokens.len() {
-            let token = self.tokens[i];
-            if node.child_bits & token_bit(token) == 0 {
-                continue;
-            }
-            if let Some(child) = search.index.nodes.find(child_key(node.key, token)) {
-                self.open.push((child, i as u32 + 1));
+    fn descend(&mut self, member: u32, node: &Node, from: u32) {
+        let range = self.members[member as usize].tokens.clone();
+        let tokens = &self.tokens[range.start as usize..range.end as usize];
+        for (i, &token) in (from..).zip(&tokens[from as usize..]) {
+            if node.child_bits & token_bit(token) != 0 {
+                self.probes.push(Probe {
+                    key: child_key(node.key, token),
+                    member,
+                    from: i + 1,
+                });
             }
         }
     }
 
-    /// Compares the filters of a bucket.
+    /// One look-up doesn't wait for another.
+    fn find(&mut self, search: &Search) {
+        for probe in &self.probes {
+            if let Some(at) = search.index.nodes.find(probe.key) {
+                self.found.push(Found {
+                    at,
+                    member: probe.member,
+                    from: probe.from,
+                });
+            }
+        }
+        self.probes.clear();
+    }
+
+    /// Takes the filters of a bucket whose names are there.
     #[inline]
-    fn scan(&mut self, search: &Search, node: &Node) {
+    fn scan(&mut self, search: &Search, member: u32, node: &Node) {
         let entries = search.index.entries.items();
+        let names = !self.members[member as usize].names;
         let bucket = &entries[node.start as usize..(node.start + node.len) as usize];
         for entry in bucket {
-            if entry.names & !search.names != 0 {
+            if entry.names & names == 0 {
+                self.candidates.push(Candidate {
+                    member,
+                    conditions: entry.conditions,
+                    interface: entry.interface,
+                });
+            }
+        }
+    }
+
+    /// Compares the candidates, condition by condition.
+    fn compare(&mut self, search: &Search) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        for candidate in &candidates {
+            let member = candidate.member as usize;
+            let reached = &self.reached[member * self.words..][..self.words];
+            let interface = candidate.interface as usize;
+            let is_reached = |word: &u64| word >> (interface % 64) & 1 == 1;
+            if reached.get(interface / 64).is_some_and(is_reached) {
                 continue;
             }
-            if self.reached[entry.interface as usize] != self.stamp && self.holds(search, entry) {
-                self.reached[entry.interface as usize] = self.stamp;
-                self.matches.interfaces.push(entry.interface);
+            if self.holds(search, candidate) {
+                self.reach(search, member, candidate.interface);
+            }
+        }
+        candidates.clear();
+        self.candidates = candidates;
+    }
+
+    fn reach(&mut self, search: &Search, member: usize, interface: u32) {
+        let reached = &mut self.reached[member * self.words..][..self.words];
+        let interfaces = &mut self.members[member].interfaces;
+        interfaces.push(interface);
+        if let Some(word) = reached.get_mut(interface as usize / 64) {
+            *word |= 1 << (interface % 64);
+            if interfaces.len() == search.interfaces {
+                // There is nobody left to be found.
+                self.probes.retain(|probe| probe.member as usize != member);
             }
         }
     }
 
     #[inline]
-    fn holds(&self, search: &Search, entry: &Entry) -> bool {
-        if entry.conditions == NO_CONDITIONS {
+    fn holds(&self, search: &Search, candidate: &Candidate) -> bool {
+        if candidate.conditions == NO_CONDITIONS {
             return true;
         }
-        let conditions = &search.index.conditions.items()[entry.conditions as usize..];
+        let values = &self.values[candidate.member as usize * self.names..][..self.names];
+        let conditions = &search.index.conditions.items()[candidate.conditions as usize..];
         for condition in conditions {
-            let value = &self.values[usize::from(condition.name)];
-            if value.stamp != self.stamp || !self.satisfies(search, condition, value) {
+            let value = &values[usize::from(condition.name)];
+            if value.stamp != self.stamp || !satisfies(search, condition, value) {
                 return false;
             }
             if condition.is_last != 0 {
@@ -219,14 +320,20 @@ impl Part {
         }
         true
     }
+}
 
-    #[inline]
-    fn satisfies(&self, search: &Search, condition: &Condition, value: &NamedValue) -> bool {
-        let start = value.patterns_start as usize;
-        let patterns = &search.resolved.patterns[start..start + value.patterns_len as usize];
-        condition.holds(value.key, patterns)
-    }
+#[inline]
+fn satisfies(search: &Search, condition: &Condition, value: &NamedValue) -> bool {
+    let start = value.patterns_start as usize;
+    let patterns = &search.resolved.patterns[start..start + value.patterns_len as usize];
+    condition.holds(value.key, patterns)
 }
 
 /// Fewer aren't worth a second thread.
-const NOTIFICATIONS_PER_PART: usize = 64;
+const NOTIFICATIONS_PER_PART: usize = 16;
+/// Enough to keep memory busy; the values of more would fill the cache.
+const GROUP_MAX: usize = 16;
+/// Of a group's values by name.
+const NAMED_VALUES: usize = 4_096;
+/// With more, their bits would cost more than what they spare.
+const INTERFACES_AS_BITS: usize = 1_024;
