@@ -146,9 +146,9 @@ impl CudaCountingMatcher {
         self.device.upload(self.input[0], attributes)?;
         let bytes = ((end - start) * self.words * 4) as u64;
         self.device.clear(self.bits, bytes)?;
-        for i in 0..end - start {
+        for (i, &first) in offsets[..end - start].iter().enumerate() {
             let attributes = batch.attributes_of(start + i);
-            self.launch(i, offsets[i] - before, attributes)?;
+            self.launch(i, first - before, attributes)?;
         }
         let out = &mut self.bits_out[..(end - start) * self.words];
         self.device.download(Lane::Work, out, self.bits)?;

@@ -25,7 +25,7 @@ impl DeviceIndex {
     pub fn places(base: Pointer, end: &mut u64, subscriptions: &Subscriptions) -> [Pointer; 5] {
         let index = &subscriptions.index;
         let bytes = [
-            index.nodes.nodes().len() * size_of::<Node>(),
+            size_of_val(index.nodes.nodes()),
             index.entries.max() * size_of::<Entry>(),
             index.conditions.max() * size_of::<Condition>(),
             PATCH_ITEMS * 4,
