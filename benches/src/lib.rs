@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`content`] | content matching, in the scenarios of the paper on it |
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
 //! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
@@ -16,6 +17,7 @@
 //! | [`statistics`] | median, mean and deviation |
 #![deny(unsafe_code)]
 
+pub mod content;
 pub mod engines;
 pub mod events;
 pub mod fight;

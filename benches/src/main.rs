@@ -1,9 +1,9 @@
 use std::process::ExitCode;
 
-use benches::{events, fight, hot, overlap, reprint, thesis};
+use benches::{content, events, fight, hot, overlap, reprint, thesis};
 use clap::{Parser, Subcommand};
 
-/// Measures the tick of Myriad
+/// Measures Myriad
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -14,6 +14,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     Thesis(thesis::Options),
+    Content(content::Options),
     Events(events::Options),
     Fight(fight::Options),
     Hot(hot::Options),
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let out = &mut std::io::stdout().lock();
     let result = match Arguments::parse().bench {
         Bench::Thesis(options) => thesis::run(&options, out).map(drop),
+        Bench::Content(options) => content::run(&options, out).map(drop),
         Bench::Events(options) => events::run(&options, out).map(drop),
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),

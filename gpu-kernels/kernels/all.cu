@@ -13,6 +13,7 @@
 #include "events_torus.cu"
 #include "events_phold.cu"
 #include "events_select.cu"
+#include "content.cu"
 
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),

@@ -4,13 +4,13 @@
 //!
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
-mod device;
+pub(crate) mod device;
 mod download;
 pub mod events;
-mod layout;
-mod plan;
+pub(crate) mod layout;
+pub(crate) mod plan;
 pub mod primitives;
-mod sort;
+pub(crate) mod sort;
 mod staging;
 mod tick;
 
@@ -23,8 +23,8 @@ use crate::backend::{Backend, RestoreError, StartError, TickError, Ticket};
 use crate::frame::{Frame, Observer, Target};
 use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
-use device::{Device, DriverError, Event, HostBuffer, Lane};
-pub use device::{GpuInfo, NoDevice};
+use device::{Device, Event, HostBuffer, Lane};
+pub use device::{DriverError, GpuInfo, NoDevice, Pinned};
 use download::Chunks;
 use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};

@@ -13,12 +13,14 @@
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
+//! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | [`events`] | timed events: a discrete-event engine of its own |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
 #![deny(unsafe_code)]
 
 pub mod backend;
+pub mod content;
 pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod cuda;
