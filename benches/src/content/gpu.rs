@@ -65,7 +65,7 @@ mod here {
         }
 
         fn lock(&mut self, batch: &Batch) {
-            self.locked = Some(CudaMatcher::lock(batch));
+            self.locked = CudaMatcher::lock(batch);
         }
 
         fn bytes(&self, _: &Subscriptions) -> usize {
