@@ -1,9 +1,12 @@
 //! What a tick is given.
 
+mod commands;
+
 use crate::backend::TickError;
 use crate::host_vec::HostVec;
+pub use commands::Commands;
+pub(crate) use commands::Survey;
 use serde::{Deserialize, Serialize};
-use shared::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 /// Everything that reaches the world from outside in one tick. With the world's
@@ -15,7 +18,7 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 pub struct Frame {
     pub tick: Tick,
     /// In the order that the merge rules `first` and `last` go by.
-    pub commands: HostVec<Command>,
+    pub commands: Commands,
     /// The commands' words, typed by their schema.
     pub words: HostVec<i32>,
     /// Applied in order, before anything else.
@@ -128,15 +131,13 @@ impl Frame {
     /// Puts the commands into the order of (mix(seed, tick, entity), sequence):
     /// the same whatever path they came by, and favouring nobody.
     pub fn order(&mut self, seed: u64) {
-        let tick = self.tick;
-        self.commands
-            .sort_by_cached_key(|c| (order_key(seed, tick, c.entity), c.sequence));
+        self.commands.order(seed, self.tick);
     }
 
     /// Whether a backend whose next tick is `expected` can run this frame.
     pub fn check(&self, expected: Tick) -> Result<(), TickError> {
         self.check_tick(expected)?;
-        self.check_words()
+        self.check_words(&self.commands.survey())
     }
 
     pub(crate) fn check_tick(&self, expected: Tick) -> Result<(), TickError> {
@@ -150,19 +151,14 @@ impl Frame {
     }
 
     /// Whether every command's words are there.
-    pub(crate) fn check_words(&self) -> Result<(), TickError> {
+    pub(crate) fn check_words(&self, survey: &Survey) -> Result<(), TickError> {
         let words = self.words.len();
-        let range = |command: &Command| {
-            let start = command.word_start as usize;
-            (start, start + usize::from(command.word_count))
-        };
-        // One number first: the loop has no branches, so it is over in no time.
-        let last = self.commands.iter().map(|c| range(c).1).fold(0, usize::max);
-        if last <= words {
+        if survey.words <= words {
             return Ok(());
         }
-        let ranges = self.commands.iter().map(range).enumerate();
-        for (index, (start, end)) in ranges {
+        for (index, command) in self.commands.iter().enumerate() {
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
             if end > words {
                 return Err(TickError::WordsOutOfRange {
                     index,

@@ -8,7 +8,7 @@ use super::device::{Device, DriverError, Event, Lane, Pinned};
 use super::layout::{ObserverSet, Pointer, Tick};
 use super::plan::{Plan, Sizes};
 use crate::backend::TickError;
-use crate::frame::{Command, Frame, Target};
+use crate::frame::{Command, Frame, Survey, Target};
 use crate::host_vec::HostVec;
 use crate::output::MemoryLock;
 
@@ -132,7 +132,7 @@ impl Staging {
             start(
                 device,
                 to.commands,
-                &frame.commands,
+                frame.commands.memory(),
                 kept,
                 &mut self.commands,
             )?;
@@ -144,13 +144,11 @@ impl Staging {
                 &mut self.words,
             )?;
         }
-        let kinds = match survey(frame, kept) {
-            Ok(kinds) => kinds,
-            Err(error) => {
-                device.synchronize(Lane::Uploads)?;
-                return Err(Refusal::Frame(error));
-            }
-        };
+        let survey = frame.commands.survey();
+        if let Err(error) = frame.check_words(&survey) {
+            device.synchronize(Lane::Uploads)?;
+            return Err(Refusal::Frame(error));
+        }
         if !fits {
             self.compact(frame, kept);
             device.upload(Lane::Uploads, self.device.commands, &self.commands)?;
@@ -160,7 +158,7 @@ impl Staging {
             commands: frame.commands.len() as u64,
             ..FrameCounts::default()
         };
-        counts.expect(&kinds, kept, config);
+        counts.expect(&survey, kept, config);
         self.take_clients(frame, config, &mut counts);
         tick.frame_commands = kept as u32;
         tick.observer_sets = self.sets.len() as u32;
@@ -252,8 +250,8 @@ impl Staging {
 }
 
 impl FrameCounts {
-    /// What so many commands of each kind, and the world's rules, can come to.
-    fn expect(&mut self, kinds: &Kinds, kept: usize, config: &WorldConfig) {
+    /// What such commands, and the world's rules, can come to.
+    fn expect(&mut self, survey: &Survey, kept: usize, config: &WorldConfig) {
         let dimensions = config.dimensions() as u64;
         let each = |kind: u16| match CommandKind::from_id(kind) {
             Some(CommandKind::Move | CommandKind::Roam) => dimensions,
@@ -261,10 +259,10 @@ impl FrameCounts {
             Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
             _ => 0,
         };
-        self.births = kinds[usize::from(CommandKind::Spawn.id())] > 0;
-        self.deaths = kinds[usize::from(CommandKind::Despawn.id())] > 0;
+        self.births = survey.kinds[usize::from(CommandKind::Spawn.id())] > 0;
+        self.deaths = survey.kinds[usize::from(CommandKind::Despawn.id())] > 0;
         self.commands_max = kept as u64;
-        for (kind, &n) in kinds.iter().enumerate() {
+        for (kind, &n) in survey.kinds.iter().enumerate() {
             self.updates_max = self
                 .updates_max
                 .saturating_add(n.saturating_mul(each(kind as u16)));
@@ -281,43 +279,6 @@ impl FrameCounts {
         self.commands_max = self.commands_max.min(u64::from(limits.commands_per_tick));
         self.updates_max = self.updates_max.min(u64::from(limits.updates_per_tick));
     }
-}
-
-/// How many commands there are of each kind.
-type Kinds = [u64; CommandKind::ALL.len()];
-
-/// Looks at all commands, counts the first `kept` by kind, and refuses words that
-/// are not there.
-fn survey(frame: &Frame, kept: usize) -> Result<Kinds, TickError> {
-    let look_at = |first: usize, commands: &[Command]| {
-        let mut kinds = Kinds::default();
-        let mut last = 0;
-        for (i, command) in commands.iter().enumerate() {
-            last = last.max(command.word_start as usize + usize::from(command.word_count));
-            if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
-                *n += u64::from(first + i < kept);
-            }
-        }
-        (kinds, last)
-    };
-    let commands = &frame.commands;
-    let (kinds, last) = if commands.len() < 4 * GRAIN {
-        look_at(0, commands)
-    } else {
-        let chunks = commands.par_chunks(GRAIN).enumerate();
-        chunks
-            .map(|(n, commands)| look_at(n * GRAIN, commands))
-            .reduce(
-                || (Kinds::default(), 0),
-                |(a, last_a), (b, last_b)| {
-                    (std::array::from_fn(|i| a[i] + b[i]), last_a.max(last_b))
-                },
-            )
-    };
-    if last > frame.words.len() {
-        frame.check_words()?;
-    }
-    Ok(kinds)
 }
 
 /// Starts the upload of the first `n` items: from where they are, or by way of
@@ -351,6 +312,6 @@ fn copy_to<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
         .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Commands that take a thread some 20 µs.
+/// Items that take a thread some 20 µs.
 const GRAIN: usize = 16 * 1024;
 const LOCKED_BYTES_MIN: usize = 256 * 1024;
