@@ -38,7 +38,9 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
     return true;
 }
 
-// Whether an earlier observer of the client perceives it too.
+// Whether an earlier observer of the client perceives it too. Kernels that call
+// what is not inlined take the world as a grid constant: else each thread would
+// first copy it to where it can be pointed to.
 __device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
@@ -387,7 +389,7 @@ KERNEL interest_compare(World w, Tick t) {
 
 // Where nothing is remembered: each client's changed entities in range. Warps go
 // from client to client, so that there is little to end where ranges are enough.
-KERNEL interest_changed_count(World w, Tick t) {
+KERNEL interest_changed_count(const __grid_constant__ World w, Tick t) {
     if (is_by_ranges(w, t)) return;
     for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
         u64 n = 0;
@@ -397,7 +399,7 @@ KERNEL interest_changed_count(World w, Tick t) {
         if (lane() == 0) w.client_counts[client] = n;
     }
 }
-KERNEL interest_changed_store(World w, Tick t) {
+KERNEL interest_changed_store(const __grid_constant__ World w, Tick t) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
     u32 place = t.delivery_offsets[client];
