@@ -21,7 +21,7 @@ use shared::wire::codec;
 pub enum Record {
     /// The first, and only there.
     Start(Box<WorldConfig>),
-    Tick(Frame, StateHash),
+    Tick(Box<Frame>, StateHash),
 }
 
 /// Writes a recording on a thread of its own, so that a slow disk delays the
@@ -56,7 +56,7 @@ impl JournalWriter {
 
     pub fn record(&self, frame: &Frame, hash: &StateHash) -> Result<()> {
         self.records
-            .send(Record::Tick(frame.clone(), hash.clone()))
+            .send(Record::Tick(Box::new(frame.clone()), hash.clone()))
             .ok()
             .context("the recording could not be written; is the disk full?")
     }
@@ -87,7 +87,7 @@ pub struct JournalReader {
 
 /// What comes next in a recording.
 pub enum Next {
-    Tick(Frame, StateHash),
+    Tick(Box<Frame>, StateHash),
     End,
     /// The file breaks off; the reason is for people.
     BrokenOff(String),

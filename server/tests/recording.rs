@@ -154,7 +154,7 @@ fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
     let mut ticks = vec![];
     loop {
         match journal.next_tick() {
-            Next::Tick(frame, hash) => ticks.push((frame, hash)),
+            Next::Tick(frame, hash) => ticks.push((*frame, hash)),
             Next::End => return (journal.config, ticks),
             Next::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
         }

@@ -114,7 +114,7 @@ impl CudaMatcher {
     }
 }
 
-/// A matcher's part of a device's memory. It goes with any [`Device`] whose memory
+/// A matcher's part of a device's memory. It goes with any device whose memory
 /// at `base` is its own.
 pub struct ContentOnDevice {
     sizes: BatchSizes,
