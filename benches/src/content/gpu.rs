@@ -13,7 +13,6 @@ mod here {
     use gpu_kernels::content::counting::Order;
     use gpu_kernels::content::cuda::{BatchSizes, CudaCountingMatcher, CudaMatcher, Reset};
     use gpu_kernels::content::{Batch, Matches, Subscriptions};
-    use gpu_kernels::cuda::Pinned;
 
     use crate::content::subject::{Checksum, Maker, OURS, Subject};
 
@@ -42,7 +41,6 @@ mod here {
     struct Ours {
         matcher: CudaMatcher,
         matches: Matches,
-        locked: Option<Pinned>,
     }
 
     impl Ours {
@@ -50,7 +48,6 @@ mod here {
             Ok(Ours {
                 matcher: CudaMatcher::new(subscriptions, BatchSizes::default())?,
                 matches: Matches::new(),
-                locked: None,
             })
         }
     }
@@ -62,10 +59,6 @@ mod here {
 
         fn approach(&self) -> String {
             OURS.to_owned()
-        }
-
-        fn lock(&mut self, batch: &Batch) {
-            self.locked = CudaMatcher::lock(batch);
         }
 
         fn bytes(&self, _: &Subscriptions) -> usize {

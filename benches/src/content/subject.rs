@@ -23,8 +23,6 @@ pub trait Subject {
     fn threads(&self) -> usize {
         1
     }
-    /// Told of a batch that will be matched often.
-    fn lock(&mut self, _: &Batch) {}
     /// Bytes of its own structures.
     fn bytes(&self, subscriptions: &Subscriptions) -> usize;
     /// Finds all matches, as a checksum: only what happens in here counts.
@@ -108,7 +106,6 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             (true, _) => deployed + own,
             (false, _) => own,
         };
-        subject.lock(&large);
         // The largest batch that can be matched in the time that there is.
         let mut batch = &common;
         for larger in [&middle, &large] {
