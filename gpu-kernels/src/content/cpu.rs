@@ -9,7 +9,9 @@ use crate::cpu::workers::{Workers, ranges};
 
 use super::batch::{Attribute, Batch, Matches, ResolvedStrings};
 use super::compile::{Condition, name_bit, name_token, point_token};
-use super::index::{Entry, Index, NO_CONDITIONS, Node, child_key, subsets, token_bit};
+use super::index::{
+    Entry, Index, NO_CONDITIONS, Node, SET_NAMES_MAX, child_key, subsets, token_bit,
+};
 use super::subscriptions::Subscriptions;
 
 /// Scratch of each thread; the subscriptions are somebody else's.
@@ -172,8 +174,11 @@ impl Part {
             self.take_in(member, attributes, search.resolved);
             self.scan(search, member as u32, &root);
             self.find_sets(search, member as u32);
-            let tokens = &self.members[member].tokens;
-            self.descend(search, member as u32, &root, 0..tokens.len() as u16);
+            let tokens = self.members[member].tokens.len();
+            // Filters of fewer names are kept by their set.
+            if tokens / 2 > SET_NAMES_MAX {
+                self.descend(search, member as u32, &root, 0..tokens as u16);
+            }
         }
         self.compare(search);
         while !self.probes.is_empty() {

@@ -20,7 +20,7 @@ mod nodes;
 mod sets;
 
 pub use nodes::{Node, NodeTable, child_key};
-pub use sets::{NameSet, Sets, subsets};
+pub use sets::{NameSet, SET_NAMES_MAX, Sets, subsets};
 
 use super::compile::{Condition, name_bit, tokens};
 use super::slab::Slab;
