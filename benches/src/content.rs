@@ -2,6 +2,8 @@
 //! default (Table 1), what it measured there (Table 2), and its sweeps (Figures 6 to
 //! 11), with a dense case beside them.
 
+mod atree;
+mod figures;
 mod gpu;
 mod options;
 mod scenario;
@@ -9,9 +11,11 @@ mod sff;
 mod subject;
 mod subsets;
 mod tables;
+mod ways;
 mod workload;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 
@@ -33,6 +37,16 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     if let Some(path) = &options.json {
         report.write(path)?;
     }
-    tables::write(&report, out)?;
+    show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
+
+/// Writes the tables of a report to `out`, and its figures into a folder, with links
+/// below the tables.
+pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    tables::write(report, out)?;
+    plots.map_or(Ok(()), |folder| figures::write(report, folder, out))
+}
+
+/// How the names of the rows' scenarios begin.
+pub const NAME: &str = "content";

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use crate::report::Report;
-use crate::{events, fight, hot, overlap, thesis};
+use crate::report::{Report, Row};
+use crate::{content, events, fight, hot, overlap, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -32,7 +32,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
 fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(!report.rows.is_empty(), "expected at least one row");
     for row in &report.rows {
-        let is_known = BENCHES.iter().any(|bench| bench.0 == row.scenario);
+        let is_known = BENCHES.iter().any(|bench| is_of(row, bench.0));
         ensure!(
             is_known,
             "expected rows of {}; found {:?}",
@@ -45,11 +45,17 @@ fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::R
         );
     }
     for (scenario, show) in BENCHES {
-        if report.rows.iter().any(|row| row.scenario == *scenario) {
+        if report.rows.iter().any(|row| is_of(row, scenario)) {
             show(report, plots, out)?;
         }
     }
     Ok(())
+}
+
+/// Some benches have several scenarios, told apart by a second word.
+fn is_of(row: &Row, bench: &str) -> bool {
+    let rest = row.scenario.strip_prefix(bench);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 type Show = fn(&Report, Option<&Path>, &mut dyn Write) -> anyhow::Result<()>;
@@ -65,4 +71,5 @@ const BENCHES: &[(&str, Show)] = &[
         crate::primitives::show(report, out)
     }),
     (events::NAME, events::show),
+    (content::NAME, content::show),
 ];

@@ -13,6 +13,11 @@ struct Entry {
     u64 names;
     u32 conditions, interface;
 };
+// The distinct names of a filter, ascending.
+struct NameSet {
+    u16 names[6];
+    u32 len;
+};
 struct Condition {
     u64 low, high;
     u16 name;
@@ -41,6 +46,7 @@ struct Search {
     const Node* nodes;
     const Entry* entries;
     const Condition* conditions;
+    const NameSet* sets;
     const u32* offsets;
     const Attribute* attributes;
     const ResolvedString* strings;
@@ -53,12 +59,22 @@ struct Search {
     u32 node_mask, notifications, slices, attributes_max;
     u32 words;           // of bits for one notification; 0: pairs
     u32 interface_bits;  // of a pair
+    u32 set_sizes;       // a bit for each size that a set has
+    u32 set_count;
+    u32 entry_count;  // places of entries, free ones too
+    u32 padding;
 };
 static_assert(sizeof(Node) == 32 && sizeof(Entry) == 16 && sizeof(Condition) == 24, "as src/content has them");
-static_assert(sizeof(Attribute) == 16 && sizeof(ResolvedString) == 16 && sizeof(Search) == 144, "likewise");
+static_assert(sizeof(Attribute) == 16 && sizeof(ResolvedString) == 16 && sizeof(Search) == 168, "likewise");
+static_assert(sizeof(NameSet) == 16, "likewise");
 static_assert(sizeof(Counted) == 32 && sizeof(CountedFilter) == 8, "likewise");
 
 constexpr u32 NO_CONDITIONS = ~0u;
+constexpr u32 NO_FILTER = ~0u - 1;
+constexpr u32 SET_NAMES_MAX = 6;
+constexpr u64 NO_NAMES = 0x73657473;
+// With more attributes, a notification goes through the list of sets.
+constexpr u32 SUBSET_NAMES_MAX = 12;
 constexpr u32 DEPTH_MAX = 12;
 constexpr u32 NONE = ~0u;
 
@@ -100,7 +116,54 @@ struct Own {
     uint2* patterns;
     u32 n;
     u64 name_bits;
+
+    __device__ Own(u64* words, u32 attributes_max)
+        : keys(words), tokens(words + attributes_max), names((u32*)(words + 4 * attributes_max)),
+          patterns((uint2*)(words + 3 * attributes_max)), n(0), name_bits(0) {}
+
+    __device__ void put(const Search& s, u32 i, Attribute a) {
+        uint2 range = {0, 0};
+        if (a.is_string) {
+            ResolvedString string = s.strings[a.value];
+            a.value = string.exact;
+            range = {string.patterns_start, string.patterns_len};
+        }
+        keys[i] = a.value;
+        names[i] = a.name;
+        patterns[i] = range;
+        tokens[i] = point_token(a.name, a.value);
+        tokens[n + i] = name_token(a.name);
+    }
+
+    __device__ u32 place_of(u32 name) const {
+        u32 low = 0, high = n;
+        while (low < high) {
+            u32 middle = (low + high) >> 1;
+            if (names[middle] < name) low = middle + 1;
+            else high = middle;
+        }
+        return low < n && names[low] == name ? low : NONE;
+    }
 };
+
+// The node of the names whose bits are set, or 0 where no filter has as many.
+__device__ inline u64 subset_key(const Search& s, const Own& own, u32 subset) {
+    if (!(s.set_sizes >> __popc(subset) & 1)) return 0;
+    u64 token = NO_NAMES;
+    for (u32 rest = subset; rest; rest &= rest - 1) token ^= own.tokens[own.n + __ffs(rest) - 1];
+    return child_key(0, token);
+}
+
+// The node of a set, or 0 where not all of its names are there.
+__device__ inline u64 set_key(const Own& own, const NameSet& set) {
+    u64 token = NO_NAMES;
+    for (u32 i = 0; i < set.len; i++) {
+        u32 at = own.place_of(set.names[i]);
+        if (at == NONE) return 0;
+        token ^= own.tokens[own.n + at];
+    }
+    return child_key(0, token);
+}
 
 __device__ inline void reach(const Search& s, u32 notification, u32 interface) {
     if (s.words) {
@@ -115,21 +178,16 @@ __device__ inline void compare(const Search& s, const Own& own, u32 notification
     uint4 raw = __ldg((const uint4*)(s.entries + place));
     u64 names = (u64)raw.y << 32 | raw.x;
     u32 start = raw.z, interface = raw.w;
-    if (names & ~own.name_bits) return;
+    if ((names & ~own.name_bits) || start == NO_FILTER) return;
     // Once is enough; another warp may not see it yet, which does no harm.
     if (s.words && s.bits[(u64)notification * s.words + (interface >> 5)] >> (interface & 31) & 1) return;
     if (start != NO_CONDITIONS) {
         for (u32 i = start;; i++) {
             Condition c = s.conditions[i];
-            u32 low = 0, high = own.n;
-            while (low < high) {
-                u32 middle = (low + high) >> 1;
-                if (own.names[middle] < c.name) low = middle + 1;
-                else high = middle;
-            }
-            if (low == own.n || own.names[low] != c.name) return;
-            uint2 patterns = own.patterns[low];
-            if (!holds(c, own.keys[low], s.patterns + patterns.x, patterns.y)) return;
+            u32 at = own.place_of(c.name);
+            if (at == NONE) return;
+            uint2 patterns = own.patterns[at];
+            if (!holds(c, own.keys[at], s.patterns + patterns.x, patterns.y)) return;
             if (c.is_last) break;
         }
     }
@@ -178,41 +236,28 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
     u32 warp = thread_index() >> 5;
     u32 notification = warp / s.slices, slice = warp % s.slices;
     if (notification >= s.notifications) return;
-    u64* words = content_words + (u64)warp_in_block * s.attributes_max * 5;
-    Own own;
-    own.keys = words;
-    own.tokens = words + s.attributes_max;
-    own.patterns = (uint2*)(words + 3 * s.attributes_max);
-    own.names = (u32*)(words + 4 * s.attributes_max);
+    Own own(content_words + (u64)warp_in_block * s.attributes_max * 5, s.attributes_max);
     u32 first = s.offsets[notification];
     own.n = s.offsets[notification + 1] - first;
-    own.name_bits = 0;
     for (u32 i = lane(); i < own.n; i += 32) {
         Attribute a = s.attributes[first + i];
-        uint2 patterns = {0, 0};
-        if (a.is_string) {
-            ResolvedString string = s.strings[a.value];
-            a.value = string.exact;
-            patterns = {string.patterns_start, string.patterns_len};
-        }
-        own.keys[i] = a.value;
-        own.names[i] = a.name;
-        own.patterns[i] = patterns;
-        own.tokens[i] = point_token(a.name, a.value);
-        own.tokens[own.n + i] = name_token(a.name);
+        own.put(s, i, a);
         own.name_bits |= 1ull << (a.name & 63);
     }
     for (int d = 16; d; d >>= 1) own.name_bits |= __shfl_xor_sync(~0u, own.name_bits, d);
     __syncwarp();
     if (slice == 0)
         for (u32 i = lane(); i < s.root.len; i += 32) compare(s, own, notification, s.root.start + i);
-    u32 tokens = 2 * own.n;
+    // At the root: sets of names, then tokens of those filters whose names are more.
+    bool is_narrow = own.n <= SUBSET_NAMES_MAX && 1u << own.n <= s.set_count;
+    u32 sets = is_narrow ? 1u << own.n : s.set_count;
+    u32 items = sets + (own.n > SET_NAMES_MAX ? 2 * own.n : 0);
     Level* level = levels[warp_in_block];
     if (lane() == 0) {
         level->key = 0;
         level->child_bits = s.root.child_bits;
-        level->next = (u32)((u64)tokens * slice / s.slices);
-        level->end = (u32)((u64)tokens * (slice + 1) / s.slices);
+        level->next = (u32)((u64)items * slice / s.slices);
+        level->end = (u32)((u64)items * (slice + 1) / s.slices);
         level->open = 0;
     }
     __syncwarp();
@@ -223,14 +268,19 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
             u32 l = __ffs(level->open) - 1;
             const Node& node = s.nodes[level->child[l]];
             u64 key = node.key, child_bits = node.child_bits;
-            u32 next = level->base + l + 1;
+            u32 next = level->base + l + 1, end = level->end;
+            if (depth == 0) {
+                bool is_set = next <= sets;
+                next = is_set ? 0 : next - sets;
+                end = is_set ? own.n : 2 * own.n;
+            }
             __syncwarp();
             if (lane() == 0) {
                 level->open &= level->open - 1;
                 level[1].key = key;
                 level[1].child_bits = child_bits;
                 level[1].next = next;
-                level[1].end = tokens;
+                level[1].end = end;
                 level[1].open = 0;
             }
             __syncwarp();
@@ -245,8 +295,14 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
         u32 i = base + lane();
         u32 at = NONE;
         if (i < level->end) {
-            u64 token = own.tokens[i];
-            if (level->child_bits >> (token >> 58) & 1) at = find_node(s, child_key(level->key, token));
+            u64 key = 0;
+            if (depth == 0 && i < sets) {
+                key = is_narrow ? subset_key(s, own, i) : set_key(own, s.sets[i]);
+            } else {
+                u64 token = own.tokens[depth ? i : i - sets];
+                if (level->child_bits >> (token >> 58) & 1) key = child_key(level->key, token);
+            }
+            if (key) at = find_node(s, key);
         }
         uint4 bucket = {0, 0, 0, 0};
         if (at != NONE) bucket = __ldg((const uint4*)(s.nodes + at) + 1);
@@ -263,6 +319,29 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
     }
 }
 
+// A handful of notifications of many attributes: a block compares a part of all
+// entries with one. A tree is faster only where warps are busy with others meanwhile.
+KERNEL __launch_bounds__(256) content_scan(content::Search s) {
+    using namespace content;
+    extern __shared__ u64 content_words[];
+    __shared__ u64 name_bits;
+    u32 notification = blockIdx.x / s.slices, slice = blockIdx.x % s.slices;
+    Own own(content_words, s.attributes_max);
+    u32 first = s.offsets[notification];
+    own.n = s.offsets[notification + 1] - first;
+    if (threadIdx.x == 0) name_bits = 0;
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < own.n; i += blockDim.x) {
+        Attribute a = s.attributes[first + i];
+        own.put(s, i, a);
+        atomicOr((unsigned long long*)&name_bits, 1ull << (a.name & 63));
+    }
+    __syncthreads();
+    own.name_bits = name_bits;
+    for (u32 i = slice * blockDim.x + threadIdx.x; i < s.entry_count; i += s.slices * blockDim.x)
+        compare(s, own, notification, i);
+}
+
 // Changed items to their places.
 KERNEL content_patch(u64* to, const u32* places, const u64* items, u32 words, u32 n) {
     u32 i = thread_index();
@@ -270,37 +349,65 @@ KERNEL content_patch(u64* to, const u32* places, const u64* items, u32 words, u3
     to[(u64)places[i / words] * words + i % words] = items[i];
 }
 
-// The paper's algorithm 1: a thread a constraint, a row of blocks an attribute. One
-// set of counters is used while the other is cleared for the next notification.
-KERNEL content_count(const u32* row_offsets, const content::Counted* constraints,
-                     const content::CountedFilter* filters, const content::Attribute* attributes,
-                     const content::ResolvedString* strings, const u32* patterns, u32* counters, u32* next_counters,
-                     u32* bits, u32 names, u32 filter_count, u32 first, u32 n, u32 row_blocks) {
+// The paper's algorithm 1 for a wave of notifications: a thread a constraint, some
+// blocks an attribute. One set of counters, 16 bits each, is used while the other is
+// cleared for the next wave.
+struct CountJob {
+    const u32* row_offsets;
+    const content::Counted* constraints;
+    const content::CountedFilter* filters;
+    const u32* offsets;
+    const content::Attribute* attributes;
+    const content::ResolvedString* strings;
+    const u32* patterns;
+    u32* counters;
+    u32* next_counters;
+    u32* bits;
+    u64 words_to_clear;
+    u32 counter_words, bit_words;  // of a notification
+    u32 names, notifications, first, row_blocks;
+};
+static_assert(sizeof(CountJob) == 112, "as src/content has it");
+
+KERNEL content_count(CountJob job) {
     using namespace content;
-    if (next_counters)
-        for (u32 i = thread_index(); i < filter_count; i += thread_count()) next_counters[i] = 0;
-    u32 row = blockIdx.x / row_blocks;
-    if (row >= n) return;
+    for (u64 i = thread_index(); i < job.words_to_clear; i += thread_count()) job.next_counters[i] = 0;
     __shared__ Attribute a;
     __shared__ uint2 range;
+    __shared__ u32 notification;
     if (threadIdx.x == 0) {
-        a = attributes[first + row];
+        u32 place = job.first + blockIdx.x / job.row_blocks;
+        // The last notification that begins at or before it.
+        u32 low = 0, high = job.notifications;
+        while (high - low > 1) {
+            u32 middle = (low + high) >> 1;
+            if (job.offsets[middle] <= place) low = middle;
+            else high = middle;
+        }
+        notification = low;
+        a.name = ~0u;
         range = {0, 0};
-        if (a.is_string) {
-            ResolvedString string = strings[a.value];
+        if (place < job.offsets[job.notifications]) a = job.attributes[place - job.first];
+        if (a.name < job.names && a.is_string) {
+            ResolvedString string = job.strings[a.value];
             a.value = string.exact;
             range = {string.patterns_start, string.patterns_len};
         }
     }
     __syncthreads();
-    if (a.name >= names) return;
-    u32 i = row_offsets[a.name] + blockIdx.x % row_blocks * blockDim.x + threadIdx.x;
-    if (i >= row_offsets[a.name + 1]) return;
-    Counted counted = constraints[i];
-    if (!holds(counted.condition, a.value, patterns + range.x, range.y)) return;
-    CountedFilter filter = filters[counted.filter];
-    if (atomicAdd(counters + counted.filter, 1) + 1 == filter.size)
-        atomicOr(bits + (filter.interface >> 5), 1u << (filter.interface & 31));
+    if (a.name >= job.names) return;
+    u32* counters = job.counters + (u64)notification * job.counter_words;
+    u32* bits = job.bits + (u64)notification * job.bit_words;
+    u32 end = job.row_offsets[a.name + 1];
+    u32 i = job.row_offsets[a.name] + blockIdx.x % job.row_blocks * blockDim.x + threadIdx.x;
+    for (; i < end; i += job.row_blocks * blockDim.x) {
+        Counted counted = job.constraints[i];
+        if (!holds(counted.condition, a.value, job.patterns + range.x, range.y)) continue;
+        CountedFilter filter = job.filters[counted.filter];
+        u32 shift = counted.filter % 2 * 16;
+        u32 count = atomicAdd(counters + counted.filter / 2, 1u << shift) >> shift & 0xffff;
+        if (count + 1 == filter.size) atomicOr(bits + (filter.interface >> 5), 1u << (filter.interface & 31));
+    }
 }
 
 // A scan in two launches over as few blocks as a batch makes: the second adds up

@@ -15,7 +15,7 @@
 //! | [`index`] | our way to match: a tree over what filters have in common |
 //! | [`cpu`] | matching with the index, on CPUs |
 //! | `cuda` | matching with the index, and the paper's way, on NVIDIA GPUs |
-//! | [`auto`] | which of both for a batch |
+//! | [`auto`] | both sides, each batch on the one that costs less |
 //! | [`counting`] | the paper's way: select by name, evaluate, count |
 //!
 //! Every way gives the same sets.
@@ -32,6 +32,7 @@ pub mod index;
 mod slab;
 pub mod subscriptions;
 
+pub use auto::AutoMatcher;
 pub use batch::{Batch, Matches};
 pub use counting::CountingMatcher;
 pub use cpu::CpuMatcher;

@@ -11,7 +11,7 @@ mod ways;
 mod world;
 
 use dice::{Dice, Seed};
-use gpu_kernels::content::{Batch, Limits, SubscribeError, Subscriptions};
+use gpu_kernels::content::{AutoMatcher, Batch, Limits, Matches, SubscribeError, Subscriptions};
 use shared::content::{Notification, Predicate, PredicateLimits, Value, ValueType, Vocabulary};
 use world::World;
 
@@ -302,13 +302,79 @@ fn a_subscription_ends_once() {
     assert!(world.subscriptions.unsubscribe(again));
 }
 
+/// Between any two batches subscriptions come and go, and each batch finds what holds
+/// at its time: nothing is rebuilt in between.
+#[test]
+fn subscriptions_come_and_go_between_batches() {
+    let _seed = Seed(11);
+    let mut dice = Dice::new(11);
+    let mut world = World::new(&mut dice);
+    world.subscribe_some(&mut dice, 1000);
+    let mut matcher = AutoMatcher::new(&mut world.subscriptions, 2).unwrap();
+    let mut matches = Matches::new();
+    for _ in 0..200 {
+        world.subscribe_some(&mut dice, 3);
+        world.unsubscribe_some(&mut dice, 3);
+        let notifications = world.notifications(&mut dice, 4);
+        let mut batch = Batch::new();
+        for notification in &notifications {
+            batch.push(notification).unwrap();
+        }
+        matcher.match_batch(&mut world.subscriptions, &batch, &mut matches);
+        for (i, expected) in world.expected(&notifications).iter().enumerate() {
+            assert_eq!(matches.of(i), expected, "{:?}", notifications[i]);
+        }
+    }
+}
+
+/// More attributes than subsets are looked for, and filters of few and of many names.
+#[test]
+fn notifications_of_many_attributes_find_filters_of_any_size() {
+    for (seed, attributes) in [(1, 10), (2, 14), (3, 40), (4, 190)] {
+        let _seed = Seed(seed);
+        let mut dice = Dice::new(seed);
+        let names: Vec<String> = (0..200).map(|i| format!("n{i}")).collect();
+        let declared: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), ValueType::Integer))
+            .collect();
+        let mut world = World::of_names(&declared);
+        for interface in 0..2000 {
+            let size = 1 + dice.below(9);
+            let constraints: Vec<String> = (0..size)
+                .map(|_| {
+                    let name = dice.below(attributes + 4);
+                    format!(
+                        "n{name} {} {}",
+                        dice.pick(&["==", "!=", ">="]),
+                        dice.below(2)
+                    )
+                })
+                .collect();
+            world.subscribe_text(interface, &constraints.join(" && "));
+        }
+        let notifications: Vec<_> = (0..20)
+            .map(|_| {
+                let values: Vec<_> = declared[..attributes]
+                    .iter()
+                    .map(|(name, _)| (*name, Value::Integer(dice.below(2) as i64)))
+                    .collect();
+                world.notification(&values)
+            })
+            .collect();
+        let expected = world.expected(&notifications);
+        assert!(expected.iter().any(|found| !found.is_empty()));
+        check(&mut world, &notifications);
+    }
+}
+
 /// One matcher on the GPU follows what comes and goes by patches alone, with bits
 /// for few interfaces and with pairs for many, and batches of all sizes.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn the_gpu_follows_subscriptions_that_come_and_go() {
+    use gpu_kernels::content::CpuMatcher;
     use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
-    use gpu_kernels::content::{CpuMatcher, Matches};
 
     if let Err(reason) = gpu_kernels::cuda::gpu() {
         println!("skipped: no GPU ({reason})");

@@ -2,7 +2,7 @@
 pub use here::makers;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub fn makers(_: bool) -> Vec<super::subject::Maker> {
+pub fn makers(_: bool) -> Vec<super::ways::Maker> {
     vec![Box::new(|_| {
         anyhow::bail!("the cuda backend needs Linux on x86-64")
     })]
@@ -13,13 +13,13 @@ mod here {
     use gpu_kernels::content::counting::Order;
     use gpu_kernels::content::cuda::{BatchSizes, CudaCountingMatcher, CudaMatcher, Reset};
     use gpu_kernels::content::{Batch, Matches, Subscriptions};
-    use gpu_kernels::cuda::Pinned;
 
-    use crate::content::subject::{Checksum, Maker, OURS, Subject};
+    use crate::content::subject::{Checksum, OURS, Subject};
+    use crate::content::ways::Maker;
 
     /// Ours, and the paper's way in each of its variants.
     pub fn makers(is_dense: bool) -> Vec<Maker> {
-        let mut makers: Vec<Maker> = vec![Box::new(|s| Ok(Box::new(Ours::new(s)?)))];
+        let mut makers: Vec<Maker> = vec![Box::new(|s| Ok(Some(Box::new(Ours::new(s)?))))];
         for (order, reset, approach) in [
             (Order::AsFound, Reset::InKernel, "counting"),
             (Order::AsFound, Reset::Memset, "counting, memset"),
@@ -28,11 +28,11 @@ mod here {
             if !is_dense || approach == "counting" {
                 makers.push(Box::new(move |s| {
                     let matcher = CudaCountingMatcher::new(s, order, reset)?;
-                    Ok(Box::new(Counting {
+                    Ok(Some(Box::new(Counting {
                         matcher,
                         approach,
                         matches: Matches::new(),
-                    }))
+                    })))
                 }));
             }
         }
@@ -42,7 +42,6 @@ mod here {
     struct Ours {
         matcher: CudaMatcher,
         matches: Matches,
-        locked: Option<Pinned>,
     }
 
     impl Ours {
@@ -50,7 +49,6 @@ mod here {
             Ok(Ours {
                 matcher: CudaMatcher::new(subscriptions, BatchSizes::default())?,
                 matches: Matches::new(),
-                locked: None,
             })
         }
     }
@@ -62,10 +60,6 @@ mod here {
 
         fn approach(&self) -> String {
             OURS.to_owned()
-        }
-
-        fn lock(&mut self, batch: &Batch) {
-            self.locked = CudaMatcher::lock(batch);
         }
 
         fn bytes(&self, _: &Subscriptions) -> usize {
@@ -112,6 +106,17 @@ mod here {
         ) -> anyhow::Result<()> {
             let matches = &mut self.matches;
             Ok(self.matcher.match_batch(subscriptions, batch, matches)?)
+        }
+
+        fn stages(&self) -> Vec<(&'static str, f64)> {
+            let stages = self.matcher.stages();
+            [
+                ("upload", stages.upload_ms),
+                ("kernel", stages.kernel_ms),
+                ("download", stages.download_ms),
+            ]
+            .map(|(name, ms)| (name, ms.into()))
+            .to_vec()
         }
 
         fn checksum(&self) -> Checksum {

@@ -33,6 +33,9 @@ pub struct Options {
     /// All that is random follows from it
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
+    /// Draws the figures into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -53,6 +56,8 @@ pub enum BackendName {
     Cpu,
     /// Ours, and the paper's way, on an NVIDIA GPU
     Cuda,
+    /// Ours, each batch where it costs less
+    Auto,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

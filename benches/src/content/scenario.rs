@@ -46,16 +46,21 @@ impl Group {
     ];
 
     pub fn name(self) -> &'static str {
+        self.scenario().trim_start_matches("content ")
+    }
+
+    /// What its rows' scenario is called.
+    pub fn scenario(self) -> &'static str {
         match self {
-            Group::Default => "default",
-            Group::Zipf => "zipf",
-            Group::Attributes => "attributes",
-            Group::Constraints => "constraints",
-            Group::Filters => "filters",
-            Group::Interfaces => "interfaces",
-            Group::Names => "names",
-            Group::Numeric => "numeric",
-            Group::Dense => "dense",
+            Group::Default => "content default",
+            Group::Zipf => "content zipf",
+            Group::Attributes => "content attributes",
+            Group::Constraints => "content constraints",
+            Group::Filters => "content filters",
+            Group::Interfaces => "content interfaces",
+            Group::Names => "content names",
+            Group::Numeric => "content numeric",
+            Group::Dense => "content dense",
         }
     }
 

@@ -1,17 +1,15 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use gpu_kernels::content::batch::ResolvedStrings;
-use gpu_kernels::content::counting::Order;
-use gpu_kernels::content::{Batch, CountingMatcher, CpuMatcher, Matches, Subscriptions};
+use gpu_kernels::content::{Batch, Matches, Subscriptions};
+use shared::content::Predicate;
 use shared::mix::mix;
 
-use super::gpu;
-use super::options::{BackendName, Options};
+use super::options::Options;
 use super::scenario::Scenario;
-use super::sff::Sff;
-use super::subsets::{self, Subsets};
+use super::subsets;
+use super::ways::makers;
 use super::workload::Generator;
 use crate::report::Row;
 use crate::statistics::Summary;
@@ -23,8 +21,6 @@ pub trait Subject {
     fn threads(&self) -> usize {
         1
     }
-    /// Told of a batch that will be matched often.
-    fn lock(&mut self, _: &Batch) {}
     /// Bytes of its own structures.
     fn bytes(&self, subscriptions: &Subscriptions) -> usize;
     /// Finds all matches, as a checksum: only what happens in here counts.
@@ -35,6 +31,14 @@ pub trait Subject {
     ) -> anyhow::Result<()>;
     /// Of the last batch.
     fn checksum(&self) -> Checksum;
+    /// Parts of the last batch's time, by name, where they are measured.
+    fn stages(&self) -> Vec<(&'static str, f64)> {
+        vec![]
+    }
+    /// How many batches went to the GPU, where there is a choice.
+    fn on_gpu(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The pairs of notification and interface, in any order.
@@ -45,7 +49,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    fn add(&mut self, notification: usize, interface: u32) {
+    pub fn add(&mut self, notification: usize, interface: u32) {
         self.pairs += 1;
         let pair = mix(notification as u64, u64::from(interface));
         self.sum = self.sum.wrapping_add(pair);
@@ -91,9 +95,12 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
         .collect::<Result<Vec<_>, _>>()?;
     let mut rows = vec![];
     let mut expected: Option<Checksum> = None;
-    for maker in makers(options, is_dense) {
+    let changes = generator.changes();
+    for maker in makers(options, &workload, is_dense) {
         let begin = Instant::now();
-        let mut subject = maker(&mut subscriptions)?;
+        let Some(mut subject) = maker(&mut subscriptions)? else {
+            continue;
+        };
         subject.match_batch(&mut subscriptions, &common)?;
         let own = begin.elapsed();
         let checksum = subject.checksum();
@@ -108,7 +115,6 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             (true, _) => deployed + own,
             (false, _) => own,
         };
-        subject.lock(&large);
         // The largest batch that can be matched in the time that there is.
         let mut batch = &common;
         for larger in [&middle, &large] {
@@ -120,11 +126,29 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             }
             batch = larger;
         }
-        for (mode, batches) in [
-            ("single", &singles[..]),
-            ("batch", std::slice::from_ref(batch)),
+        let is_ours = subject.approach().starts_with(OURS);
+        for (mode, batches, changes) in [
+            ("single", &singles[..], None),
+            ("batch", std::slice::from_ref(batch), None),
+            ("churn", std::slice::from_ref(&middle), Some(&changes[..])),
         ] {
-            let (samples, first) = sample(subject.as_mut(), &mut subscriptions, batches, options)?;
+            // The others' tables would have to be built anew.
+            if changes.is_some() && !is_ours {
+                continue;
+            }
+            let before = subject.on_gpu();
+            let (samples, first, stages) = sample(
+                subject.as_mut(),
+                &mut subscriptions,
+                batches,
+                changes,
+                options,
+            )?;
+            let longest = samples.iter().max().copied().unwrap_or_default();
+            let on_gpu = subject
+                .on_gpu()
+                .zip(before)
+                .map(|(after, before)| after - before);
             let total = Summary::of(samples.iter().copied());
             let notifications = batches[0].len();
             let per_second = notifications as f64 / (total.median / 1e3);
@@ -136,7 +160,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
                 subject.approach(),
                 total.median * 1e3 / notifications as f64,
             );
-            let params: BTreeMap<String, serde_json::Value> = [
+            let mut params: BTreeMap<String, serde_json::Value> = [
                 ("at", scenario.at.into()),
                 ("mode", mode.into()),
                 ("constraints", subscriptions.constraints().into()),
@@ -148,18 +172,22 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
                 ("deployment_ms", (deployment.as_secs_f64() * 1e3).into()),
                 ("change_us", (change.as_secs_f64() * 1e6).into()),
                 ("bytes", subject.bytes(&subscriptions).into()),
+                ("longest_ms", (longest.as_secs_f64() * 1e3).into()),
             ]
             .map(|(name, value)| (name.to_owned(), value))
             .into();
+            if let Some(batches) = on_gpu {
+                params.insert("batches_on_gpu".to_owned(), batches.into());
+            }
             rows.push(Row {
-                scenario: format!("content {}", scenario.group.name()),
+                scenario: scenario.group.scenario().to_owned(),
                 params,
                 backend: subject.backend().to_owned(),
                 approach: subject.approach(),
                 total_ms: total.median,
                 total_ms_mean: total.mean,
                 total_ms_deviation: total.deviation,
-                stages_ms: BTreeMap::new(),
+                stages_ms: stages,
                 samples: samples.len(),
                 work: notifications as u64,
                 checksum: format!("{:016x}", checksum.sum),
@@ -186,237 +214,46 @@ fn measure_changes(
     Ok(begin.elapsed() / predicates.len() as u32)
 }
 
-/// Matches batch after batch for the time that there is, and at least three.
-/// Gives the checksum of the first batch, too.
+/// Matches batch after batch for the time that there is, and at least three. Before
+/// each, some filters take the place of others where changes are given. Gives the
+/// checksum of the first batch and the parts' mean times, too.
 fn sample(
     subject: &mut dyn Subject,
     subscriptions: &mut Subscriptions,
     batches: &[Batch],
+    changes: Option<&[Predicate]>,
     options: &Options,
-) -> anyhow::Result<(Vec<Duration>, Checksum)> {
+) -> anyhow::Result<(Vec<Duration>, Checksum, BTreeMap<String, f64>)> {
     subject.match_batch(subscriptions, &batches[0])?;
     let first = subject.checksum();
     let mut samples = vec![];
+    let mut stages = BTreeMap::new();
+    let mut held = VecDeque::new();
+    let mut next = changes.into_iter().flatten().cycle();
     let begin = Instant::now();
     while samples.len() < 3 || begin.elapsed().as_secs_f64() < options.seconds {
         let batch = &batches[samples.len() % batches.len()];
         let start = Instant::now();
+        for predicate in next.by_ref().take(CHANGES_PER_BATCH) {
+            if held.len() == CHANGES_HELD {
+                let gone = held.pop_front().map(|id| subscriptions.unsubscribe(id));
+                ensure!(gone == Some(true), "it was subscribed");
+            }
+            held.push_back(subscriptions.subscribe(0, predicate)?);
+        }
         subject.match_batch(subscriptions, batch)?;
         samples.push(start.elapsed());
-    }
-    Ok((samples, first))
-}
-
-pub type Maker = Box<dyn Fn(&mut Subscriptions) -> anyhow::Result<Box<dyn Subject>>>;
-
-fn makers(options: &Options, is_dense: bool) -> Vec<Maker> {
-    let mut makers: Vec<Maker> = vec![];
-    for &backend in &options.backends {
-        match backend {
-            BackendName::Baseline => {
-                makers.push(Box::new(|subscriptions| {
-                    let sff = Sff::build(subscriptions);
-                    Ok(Box::new(OneThread::new(Baseline::Sff(sff))))
-                }));
-                if !is_dense {
-                    makers.push(Box::new(|subscriptions| {
-                        let subsets = Subsets::build(subscriptions);
-                        Ok(Box::new(OneThread::new(Baseline::Subsets(subsets))))
-                    }));
-                }
-            }
-            BackendName::Cpu => {
-                let threads = options.threads();
-                for order in [Order::AsFound, Order::ByOperator] {
-                    makers.push(Box::new(move |_| {
-                        Ok(Box::new(Counting::new(threads, order)?))
-                    }));
-                }
-                let mut counts = vec![1, threads];
-                counts.dedup();
-                for threads in counts {
-                    makers.push(Box::new(move |_| Ok(Box::new(Ours::new(threads)?))));
-                }
-            }
-            BackendName::Cuda => makers.extend(gpu::makers(is_dense)),
+        for (name, ms) in subject.stages() {
+            *stages.entry(name.to_owned()).or_default() += ms;
         }
     }
-    makers
-}
-
-struct Ours {
-    matcher: CpuMatcher,
-    matches: Matches,
-    threads: usize,
-}
-
-impl Ours {
-    fn new(threads: usize) -> anyhow::Result<Ours> {
-        Ok(Ours {
-            matcher: CpuMatcher::new(threads)?,
-            matches: Matches::new(),
-            threads,
-        })
+    for id in held {
+        ensure!(subscriptions.unsubscribe(id), "it was subscribed");
     }
-}
-
-impl Subject for Ours {
-    fn backend(&self) -> &'static str {
-        "cpu"
+    for ms in stages.values_mut() {
+        *ms /= samples.len() as f64;
     }
-
-    fn approach(&self) -> String {
-        format!("{OURS}, {}", threads(self.threads))
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
-
-    fn bytes(&self, subscriptions: &Subscriptions) -> usize {
-        subscriptions.index_bytes()
-    }
-
-    fn match_batch(
-        &mut self,
-        subscriptions: &mut Subscriptions,
-        batch: &Batch,
-    ) -> anyhow::Result<()> {
-        let matches = &mut self.matches;
-        self.matcher.match_batch(subscriptions, batch, matches);
-        Ok(())
-    }
-
-    fn checksum(&self) -> Checksum {
-        Checksum::of(&self.matches)
-    }
-}
-
-struct Counting {
-    matcher: CountingMatcher,
-    matches: Matches,
-    threads: usize,
-    order: Order,
-}
-
-impl Counting {
-    fn new(threads: usize, order: Order) -> anyhow::Result<Counting> {
-        Ok(Counting {
-            matcher: CountingMatcher::new(threads, order)?,
-            matches: Matches::new(),
-            threads,
-            order,
-        })
-    }
-}
-
-impl Subject for Counting {
-    fn backend(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn approach(&self) -> String {
-        let order = match self.order {
-            Order::AsFound => "",
-            Order::ByOperator => ", by operator",
-        };
-        format!("counting{order}, {}", threads(self.threads))
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
-
-    fn bytes(&self, _: &Subscriptions) -> usize {
-        self.matcher.table().bytes()
-    }
-
-    fn match_batch(
-        &mut self,
-        subscriptions: &mut Subscriptions,
-        batch: &Batch,
-    ) -> anyhow::Result<()> {
-        let matches = &mut self.matches;
-        self.matcher.match_batch(subscriptions, batch, matches);
-        Ok(())
-    }
-
-    fn checksum(&self) -> Checksum {
-        Checksum::of(&self.matches)
-    }
-}
-
-enum Baseline {
-    Sff(Sff),
-    Subsets(Subsets),
-}
-
-struct OneThread {
-    baseline: Baseline,
-    resolved: ResolvedStrings,
-    pairs: Vec<(u32, u32)>,
-}
-
-impl OneThread {
-    fn new(baseline: Baseline) -> OneThread {
-        OneThread {
-            baseline,
-            resolved: ResolvedStrings::default(),
-            pairs: vec![],
-        }
-    }
-}
-
-impl Subject for OneThread {
-    fn backend(&self) -> &'static str {
-        "baseline"
-    }
-
-    fn approach(&self) -> String {
-        match self.baseline {
-            Baseline::Sff(_) => "counting as SFF, 1 thread",
-            Baseline::Subsets(_) => "subsets of names, 1 thread",
-        }
-        .to_owned()
-    }
-
-    fn bytes(&self, _: &Subscriptions) -> usize {
-        match &self.baseline {
-            Baseline::Sff(sff) => sff.bytes(),
-            Baseline::Subsets(subsets) => subsets.bytes(),
-        }
-    }
-
-    fn match_batch(
-        &mut self,
-        subscriptions: &mut Subscriptions,
-        batch: &Batch,
-    ) -> anyhow::Result<()> {
-        subscriptions.resolve(batch, &mut self.resolved);
-        self.pairs.clear();
-        let pairs = &mut self.pairs;
-        let visit = |notification, interface| pairs.push((notification as u32, interface));
-        match &mut self.baseline {
-            Baseline::Sff(sff) => sff.match_batch(batch, &self.resolved, visit),
-            Baseline::Subsets(subsets) => subsets.match_batch(batch, &self.resolved, visit),
-        }
-        Ok(())
-    }
-
-    fn checksum(&self) -> Checksum {
-        let mut checksum = Checksum::default();
-        for &(notification, interface) in &self.pairs {
-            checksum.add(notification as usize, interface);
-        }
-        checksum
-    }
-}
-
-fn threads(n: usize) -> String {
-    match n {
-        1 => "1 thread".to_owned(),
-        n => format!("{n} threads"),
-    }
+    Ok((samples, first, stages))
 }
 
 /// How rows of our way begin.
@@ -429,3 +266,6 @@ const BATCH_MIDDLE: usize = 1_024;
 const COMMON: usize = 64;
 /// As many as the paper's.
 const SINGLES: usize = 1_000;
+/// Filters that take others' place before each batch, where subscriptions come and go.
+const CHANGES_PER_BATCH: usize = 16;
+const CHANGES_HELD: usize = 512;

@@ -1,96 +1,138 @@
-//! Which backend matches a batch: the paper's last remark (section 5) is that small
-//! problems aren't worth a launch, and that this can be known beforehand.
+//! A matcher with both sides, which sends each batch to the one that costs less: the
+//! paper's last remark (section 5) is that small problems aren't worth a launch, and
+//! that this can be known beforehand.
 
-use std::time::{Duration, Instant};
+mod policy;
 
-/// Where a batch is matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Cpu,
-    Gpu,
+use std::time::Instant;
+
+use crate::backend::StartError;
+
+use super::batch::{Batch, Matches};
+use super::cpu::CpuMatcher;
+use super::subscriptions::Subscriptions;
+pub use policy::{Choice, Policy, Reason, Side};
+
+/// Matches each batch on the CPUs or on the GPU.
+pub struct AutoMatcher {
+    cpu: CpuMatcher,
+    /// Or why there is none.
+    gpu: Result<gpu::Matcher, String>,
+    policy: Policy,
+    metrics: Metrics,
 }
 
-/// Chooses by what batches of about the same size cost so far, on either side.
-/// Each side is tried where nothing is known of it, and now and then again.
-#[derive(Debug, Default)]
-pub struct Auto {
-    /// By the size's logarithm: what a notification costs on each side.
-    costs: [[Option<f64>; 2]; 32],
-    choices: [u32; 32],
+/// What was matched where, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Metrics {
+    /// By side, as in [`Side::ALL`].
+    pub batches: [u64; 2],
+    pub notifications: [u64; 2],
+    /// Batches that the GPU failed at, which the CPUs matched then.
+    pub gpu_failures: u64,
+    /// For the last batch.
+    pub last: Option<Choice>,
 }
 
-impl Auto {
-    /// The side for a batch of so many notifications.
-    pub fn choose(&mut self, notifications: usize) -> Side {
-        let class = class(notifications);
-        self.choices[class] = self.choices[class].wrapping_add(1);
-        let is_revisit = self.choices[class].is_multiple_of(REVISIT_EVERY);
-        let better = match self.costs[class] {
-            [None, _] => return Side::Cpu,
-            [_, None] => return Side::Gpu,
-            [Some(cpu), Some(gpu)] if cpu <= gpu => Side::Cpu,
-            _ => Side::Gpu,
+impl AutoMatcher {
+    /// Where no GPU can be used, the CPUs match everything.
+    pub fn new(
+        subscriptions: &mut Subscriptions,
+        threads: usize,
+    ) -> Result<AutoMatcher, StartError> {
+        Ok(AutoMatcher {
+            cpu: CpuMatcher::new(threads)?,
+            gpu: gpu::open(subscriptions),
+            policy: Policy::default(),
+            metrics: Metrics::default(),
+        })
+    }
+
+    /// Finds all matches of a batch. It must be given the subscriptions that it was
+    /// made for.
+    pub fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+        matches: &mut Matches,
+    ) {
+        let n = batch.len();
+        let mut choice = match self.gpu {
+            Ok(_) => self.policy.choose(n),
+            Err(_) => Choice::of(Side::Cpu, Reason::Only),
         };
-        match (better, is_revisit) {
-            (Side::Cpu, true) => Side::Gpu,
-            (Side::Gpu, true) => Side::Cpu,
-            (better, false) => better,
-        }
-    }
-
-    /// Notes what a batch cost.
-    pub fn note(&mut self, side: Side, notifications: usize, cost: Duration) {
-        let each = cost.as_secs_f64() / notifications.max(1) as f64;
-        let known = &mut self.costs[class(notifications)][side as usize];
-        // What is newer counts more: subscriptions come and go.
-        *known = Some(known.map_or(each, |old| old + (each - old) / 4.0));
-    }
-
-    /// Matches a batch on the better side, and notes its cost.
-    pub fn run<T>(&mut self, notifications: usize, work: impl FnOnce(Side) -> T) -> T {
-        let side = self.choose(notifications);
         let begin = Instant::now();
-        let result = work(side);
-        self.note(side, notifications, begin.elapsed());
-        result
+        if let (Side::Gpu, Ok(matcher)) = (choice.side, &mut self.gpu)
+            && let Err(error) = gpu::match_batch(matcher, subscriptions, batch, matches)
+        {
+            self.metrics.gpu_failures += 1;
+            if let Some(reason) = error {
+                self.gpu = Err(reason);
+            }
+            choice = Choice::of(Side::Cpu, Reason::Only);
+        }
+        if choice.side == Side::Cpu {
+            self.cpu.match_batch(subscriptions, batch, matches);
+        }
+        self.policy.note(choice.side, n, begin.elapsed());
+        self.metrics.batches[choice.side as usize] += 1;
+        self.metrics.notifications[choice.side as usize] += n as u64;
+        self.metrics.last = Some(choice);
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Why the GPU isn't used at all, if so.
+    pub fn why_no_gpu(&self) -> Option<&str> {
+        self.gpu.as_ref().err().map(String::as_str)
     }
 }
 
-fn class(notifications: usize) -> usize {
-    (notifications.max(1).ilog2() as usize).min(31)
-}
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod gpu {
+    use crate::content::cuda::{BatchSizes, CudaMatcher, MatchError};
+    use crate::content::{Batch, Matches, Subscriptions};
 
-const REVISIT_EVERY: u32 = 256;
+    pub type Matcher = CudaMatcher;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cheaper_side_is_chosen_by_size() {
-        let mut auto = Auto::default();
-        let ms = Duration::from_millis;
-        for (size, cpu, gpu) in [(1, 1, 2), (10_000, 40, 3)] {
-            assert_eq!(auto.choose(size), Side::Cpu, "nothing is known of it");
-            auto.note(Side::Cpu, size, ms(cpu));
-            assert_eq!(auto.choose(size), Side::Gpu, "nothing is known of it");
-            auto.note(Side::Gpu, size, ms(gpu));
-        }
-        assert_eq!(auto.choose(1), Side::Cpu);
-        assert_eq!(auto.choose(10_000), Side::Gpu);
-        for _ in 0..8 {
-            auto.note(Side::Gpu, 10_000, ms(100));
-        }
-        assert_eq!(auto.choose(10_000), Side::Cpu, "costs change");
+    pub fn open(subscriptions: &mut Subscriptions) -> Result<Matcher, String> {
+        CudaMatcher::new(subscriptions, BatchSizes::default()).map_err(|e| e.to_string())
     }
 
-    #[test]
-    fn the_other_side_is_tried_again() {
-        let mut auto = Auto::default();
-        auto.note(Side::Cpu, 1, Duration::from_millis(1));
-        auto.note(Side::Gpu, 1, Duration::from_millis(2));
-        let choices = (0..1000).map(|_| auto.choose(1));
-        let tried = choices.filter(|&side| side == Side::Gpu).count();
-        assert_eq!(tried, 3);
+    /// The error says why no other batch will do, or nothing where only this one
+    /// doesn't.
+    pub fn match_batch(
+        matcher: &mut Matcher,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+        matches: &mut Matches,
+    ) -> Result<(), Option<String>> {
+        let done = matcher.match_batch(subscriptions, batch, matches);
+        done.map_err(|error| match error {
+            MatchError::Driver(error) => Some(error.to_string()),
+            MatchError::Strings { .. } => None,
+        })
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod gpu {
+    use crate::content::{Batch, Matches, Subscriptions};
+
+    pub enum Matcher {}
+
+    pub fn open(_: &mut Subscriptions) -> Result<Matcher, String> {
+        Err("the cuda backend needs Linux on x86-64".to_owned())
+    }
+
+    pub fn match_batch(
+        matcher: &mut Matcher,
+        _: &mut Subscriptions,
+        _: &Batch,
+        _: &mut Matches,
+    ) -> Result<(), Option<String>> {
+        match *matcher {}
     }
 }

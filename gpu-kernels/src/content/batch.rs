@@ -8,6 +8,8 @@ use shared::content::{Notification, Value};
 use shared::mix::mix;
 use thiserror::Error;
 
+use crate::HostVec;
+
 use super::{ATTRIBUTES_MAX, STRING_BYTES_MAX};
 
 /// Why a notification doesn't enter a batch.
@@ -26,7 +28,7 @@ pub enum BatchError {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     offsets: Vec<u32>,
-    attributes: Vec<Attribute>,
+    attributes: HostVec<Attribute>,
     strings: Vec<Box<str>>,
     string_places: HashMap<Box<str>, u32>,
 }
@@ -124,9 +126,16 @@ impl Batch {
         &self.attributes
     }
 
+    /// Locks the attributes' memory, if it is worth it and was seen before.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    pub(super) fn lock(&self) -> Option<crate::cuda::Pinned> {
-        crate::cuda::Pinned::lock(&self.attributes)
+    pub(super) fn lock(&self) {
+        use crate::cuda::Pinned;
+        use crate::output::MemoryLock;
+
+        let lock = |items: &Vec<Attribute>| Some(MemoryLock(Box::new(Pinned::lock(items)?)));
+        if size_of_val(&self.attributes[..]) >= LOCKED_BYTES_MIN {
+            self.attributes.is_locked(lock);
+        }
     }
 
     /// The distinct strings, by place.
@@ -225,3 +234,6 @@ impl ResolvedString {
 
 /// No constraint names it.
 pub const UNKNOWN_STRING: u32 = u32::MAX;
+/// A smaller batch is copied by way of other page-locked memory.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const LOCKED_BYTES_MIN: usize = 256 * 1024;

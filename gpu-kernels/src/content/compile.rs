@@ -4,6 +4,7 @@ use shared::content::{Constraint, Filter, Operator, Value, Vocabulary};
 use shared::mix::mix;
 
 use super::dictionary::Dictionary;
+use super::index::NameSet;
 
 /// What the key of one name must be like. Every comparison is a range of keys, or
 /// all keys but one; a pattern is a number to be found among a string's own.
@@ -180,14 +181,17 @@ pub fn point_token(name: u32, key: u64) -> u64 {
     mix(name_token(name), key)
 }
 
-/// The tokens of a filter's conditions, one for each name, in their order.
+/// The tokens that a filter is kept by: its set of names and its points, or where
+/// its names are many, one token for each of them.
 pub fn tokens(conditions: &[Condition], tokens: &mut Vec<u64>) {
     tokens.clear();
+    let set = NameSet::of(conditions);
+    tokens.extend(set.map(|set| set.token()));
     for (i, condition) in conditions.iter().enumerate() {
         let name = u32::from(condition.name);
         if condition.is_point() {
             tokens.push(point_token(name, condition.low));
-        } else if conditions[..i].iter().all(|c| c.name != condition.name) {
+        } else if set.is_none() && conditions[..i].iter().all(|c| c.name != condition.name) {
             tokens.push(name_token(name));
         }
     }

@@ -9,7 +9,9 @@ use crate::cpu::workers::{Workers, ranges};
 
 use super::batch::{Attribute, Batch, Matches, ResolvedStrings};
 use super::compile::{Condition, name_bit, name_token, point_token};
-use super::index::{Index, NO_CONDITIONS, Node, child_key, token_bit};
+use super::index::{
+    Entry, Index, NO_CONDITIONS, Node, SET_NAMES_MAX, child_key, subsets, token_bit,
+};
 use super::subscriptions::Subscriptions;
 
 /// Scratch of each thread; the subscriptions are somebody else's.
@@ -49,6 +51,7 @@ impl CpuMatcher {
         self.workers.run(tasks, |(part, range)| {
             let search = Search {
                 index,
+                set_sizes: index.sets.size_bits(),
                 resolved,
                 interfaces,
             };
@@ -70,6 +73,8 @@ impl CpuMatcher {
 /// What all notifications of a batch are matched with.
 struct Search<'a> {
     index: &'a Index,
+    /// A bit for each size that sets of names have.
+    set_sizes: u32,
     resolved: &'a ResolvedStrings,
     /// How many interfaces there are to be found.
     interfaces: usize,
@@ -112,19 +117,22 @@ struct Member {
     interfaces: Vec<u32>,
 }
 
-/// A node that a notification looks for, and the token from which on it goes there.
+/// A node that a notification looks for, and the tokens with which it may go on
+/// from there.
 #[derive(Clone, Copy)]
 struct Probe {
     key: u64,
     member: u32,
-    from: u32,
+    from: u16,
+    to: u16,
 }
 
 #[derive(Clone, Copy)]
 struct Found {
     at: u32,
     member: u32,
-    from: u32,
+    from: u16,
+    to: u16,
 }
 
 /// A filter whose names are all there.
@@ -165,17 +173,22 @@ impl Part {
             let attributes = batch.attributes_of(notification);
             self.take_in(member, attributes, search.resolved);
             self.scan(search, member as u32, &root);
-            self.descend(member as u32, &root, 0);
+            self.find_sets(search, member as u32);
+            let tokens = self.members[member].tokens.len();
+            // Filters of fewer names are kept by their set.
+            if tokens / 2 > SET_NAMES_MAX {
+                self.descend(search, member as u32, &root, 0..tokens as u16);
+            }
         }
         self.compare(search);
         while !self.probes.is_empty() {
             self.find(search);
             let mut found = std::mem::take(&mut self.found);
-            for &Found { at, member, from } in &found {
-                let node = search.index.nodes.get(at);
-                self.scan(search, member, node);
+            for found in &found {
+                let node = search.index.nodes.get(found.at);
+                self.scan(search, found.member, node);
                 if node.children > 0 {
-                    self.descend(member, node, from);
+                    self.descend(search, found.member, node, found.from..found.to);
                 }
             }
             found.clear();
@@ -217,23 +230,62 @@ impl Part {
             self.tokens.push(point_token(attribute.name, value.key));
             names |= name_bit(attribute.name);
         }
-        let of_names = attributes.iter().map(|a| name_token(a.name));
+        let known = attributes.iter().filter(|a| (a.name as usize) < self.names);
+        let of_names = known.map(|a| name_token(a.name));
         self.tokens.extend(of_names);
         self.members[member].names = names;
         self.members[member].tokens = start..self.tokens.len() as u32;
     }
 
-    /// Looks for the children of a node that the notification can satisfy.
-    #[inline]
-    fn descend(&mut self, member: u32, node: &Node, from: u32) {
+    /// Looks for the sets of names that are all there.
+    fn find_sets(&mut self, search: &Search, member: u32) {
         let range = self.members[member as usize].tokens.clone();
         let tokens = &self.tokens[range.start as usize..range.end as usize];
-        for (i, &token) in (from..).zip(&tokens[from as usize..]) {
-            if node.child_bits & token_bit(token) != 0 {
+        let points = tokens.len() / 2;
+        let (nodes, sets) = (&search.index.nodes, &search.index.sets);
+        let probes = &mut self.probes;
+        let mut look_for = |token| {
+            let key = child_key(0, token);
+            if nodes.may_have(key) {
+                probes.push(Probe {
+                    key,
+                    member,
+                    from: 0,
+                    to: points as u16,
+                });
+            }
+        };
+        if sets.are_subsets_fewer(points) {
+            return subsets(&tokens[points..], search.set_sizes, &mut look_for);
+        }
+        let values = &self.values[member as usize * self.names..][..self.names];
+        let is_there = |&name: &u16| values[usize::from(name)].stamp == self.stamp;
+        for set in sets.rows() {
+            if set.names().iter().all(is_there) {
+                look_for(set.token());
+            }
+        }
+    }
+
+    /// Looks for the children of a node that the notification can satisfy.
+    #[inline]
+    fn descend(&mut self, search: &Search, member: u32, node: &Node, range: Range<u16>) {
+        if node.child_bits == 0 {
+            return;
+        }
+        let start = self.members[member as usize].tokens.start as usize;
+        let tokens = &self.tokens[start..][usize::from(range.start)..usize::from(range.end)];
+        for (i, &token) in (range.start..).zip(tokens) {
+            if node.child_bits & token_bit(token) == 0 {
+                continue;
+            }
+            let key = child_key(node.key, token);
+            if search.index.nodes.may_have(key) {
                 self.probes.push(Probe {
-                    key: child_key(node.key, token),
+                    key,
                     member,
                     from: i + 1,
+                    to: range.end,
                 });
             }
         }
@@ -247,6 +299,7 @@ impl Part {
                     at,
                     member: probe.member,
                     from: probe.from,
+                    to: probe.to,
                 });
             }
         }
@@ -257,8 +310,11 @@ impl Part {
     #[inline]
     fn scan(&mut self, search: &Search, member: u32, node: &Node) {
         let entries = search.index.entries.items();
-        let names = !self.members[member as usize].names;
         let bucket = &entries[node.start as usize..(node.start + node.len) as usize];
+        if bucket.len() > LONG_BUCKET && self.words > 0 {
+            return self.scan_long(search, member, bucket);
+        }
+        let names = !self.members[member as usize].names;
         for entry in bucket {
             if entry.names & names == 0 {
                 self.candidates.push(Candidate {
@@ -270,23 +326,53 @@ impl Part {
         }
     }
 
+    /// Compares a bucket of many filters at once. They stand as they came, those of
+    /// an interface beside each other, so it goes over them in wide steps: most
+    /// interfaces are reached soon, and then the others' filters aren't looked at.
+    fn scan_long(&mut self, search: &Search, member: u32, bucket: &[Entry]) {
+        let place = member as usize;
+        let names = !self.members[place].names;
+        for first in 0..LONG_STEP {
+            for entry in bucket.iter().skip(first).step_by(LONG_STEP) {
+                if self.members[place].interfaces.len() == search.interfaces {
+                    return;
+                }
+                if entry.names & names == 0 {
+                    self.compare_one(
+                        search,
+                        &Candidate {
+                            member,
+                            conditions: entry.conditions,
+                            interface: entry.interface,
+                        },
+                    );
+                }
+            }
+        }
+    }
+
     /// Compares the candidates, condition by condition.
     fn compare(&mut self, search: &Search) {
         let mut candidates = std::mem::take(&mut self.candidates);
         for candidate in &candidates {
-            let member = candidate.member as usize;
-            let reached = &self.reached[member * self.words..][..self.words];
-            let interface = candidate.interface as usize;
-            let is_reached = |word: &u64| word >> (interface % 64) & 1 == 1;
-            if reached.get(interface / 64).is_some_and(is_reached) {
-                continue;
-            }
-            if self.holds(search, candidate) {
-                self.reach(search, member, candidate.interface);
-            }
+            self.compare_one(search, candidate);
         }
         candidates.clear();
         self.candidates = candidates;
+    }
+
+    #[inline]
+    fn compare_one(&mut self, search: &Search, candidate: &Candidate) {
+        let member = candidate.member as usize;
+        let reached = &self.reached[member * self.words..][..self.words];
+        let interface = candidate.interface as usize;
+        let is_reached = |word: &u64| word >> (interface % 64) & 1 == 1;
+        if reached.get(interface / 64).is_some_and(is_reached) {
+            return;
+        }
+        if self.holds(search, candidate) {
+            self.reach(search, member, candidate.interface);
+        }
     }
 
     fn reach(&mut self, search: &Search, member: usize, interface: u32) {
@@ -335,5 +421,8 @@ const NOTIFICATIONS_PER_PART: usize = 16;
 const GROUP_MAX: usize = 16;
 /// Of a group's values by name.
 const NAMED_VALUES: usize = 4_096;
+/// A bucket of more filters is compared by itself, in steps of so many.
+const LONG_BUCKET: usize = 64;
+const LONG_STEP: usize = 61;
 /// With more, their bits would cost more than what they spare.
 const INTERFACES_AS_BITS: usize = 1_024;

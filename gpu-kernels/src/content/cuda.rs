@@ -5,14 +5,14 @@ mod counting;
 mod device_index;
 mod lists;
 
-pub use counting::{CudaCountingMatcher, Reset};
+pub use counting::{CudaCountingMatcher, Reset, Stages};
 
 use std::ffi::c_void;
 
 use thiserror::Error;
 
 use crate::cuda::KERNELS;
-use crate::cuda::device::{Device, DriverError, Grid, HostBuffer, Kernel, Lane, NoDevice, Pinned};
+use crate::cuda::device::{Device, DriverError, Grid, HostBuffer, Kernel, Lane, NoDevice};
 use crate::cuda::layout::Pointer;
 
 use super::batch::{Attribute, Batch, Matches, ResolvedString, ResolvedStrings};
@@ -102,12 +102,6 @@ impl CudaMatcher {
         self.device.synchronize(Lane::Work)
     }
 
-    /// Locks a batch's memory, which must neither change nor be dropped before the
-    /// lock is: then it goes over three times as fast.
-    pub fn lock(batch: &Batch) -> Option<Pinned> {
-        batch.lock()
-    }
-
     /// Device memory in all.
     pub fn bytes(&self) -> u64 {
         self.on_device.taken
@@ -122,6 +116,7 @@ pub struct ContentOnDevice {
     lists: Lists,
     input: Pointer,
     search: Kernel,
+    scan: Kernel,
     resolved: ResolvedStrings,
     /// A small batch, so that it goes over in one copy.
     staging: HostBuffer<u64>,
@@ -166,6 +161,7 @@ impl ContentOnDevice {
             lists,
             input,
             search: device.kernel("content_match")?,
+            scan: device.kernel("content_scan")?,
             resolved: ResolvedStrings::default(),
             staging: HostBuffer::new(device, STAGING_BYTES / 8)?,
             taken: end,
@@ -183,6 +179,8 @@ impl ContentOnDevice {
         device.enter()?;
         self.index.update(device, subscriptions)?;
         subscriptions.resolve(batch, &mut self.resolved);
+        // A batch that comes again is copied from where it is.
+        batch.lock();
         matches.clear();
         let (needed, limit) = (self.input_bytes_of(batch, 0, 0), self.sizes.input_bytes / 2);
         if needed > limit {
@@ -245,13 +243,28 @@ impl ContentOnDevice {
         input.send()?;
         let n = (end - start) as u32;
         self.lists.clear(device, n)?;
+        let widest = widest.unwrap_or(0);
         let index = &self.index;
-        let slices = (WARPS_WANTED / n).clamp(1, 2 * widest.unwrap_or(1).max(1));
-        let attributes_max = widest.unwrap_or(0).next_multiple_of(8).max(8);
+        let host = &subscriptions.index;
+        let (sets, entries) = (
+            host.sets.rows().len() as u32,
+            host.entries.items().len() as u32,
+        );
+        let is_scan = widest > NARROW_MAX && n <= SCANNED_MAX;
+        let slices = match is_scan {
+            true => (BLOCKS_WANTED / n).clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
+            // A set takes less time than a token does, which many filters may have.
+            false => (WARPS_WANTED / n).clamp(
+                1,
+                (2 * widest).max(sets.min(1 << widest.min(31)) / 32).max(1),
+            ),
+        };
+        let attributes_max = widest.next_multiple_of(8).max(8);
         let mut search = Search {
             nodes: index.nodes,
             entries: index.entries,
             conditions: index.conditions,
+            sets: index.sets,
             offsets: in_place[0],
             // Offsets count from the batch's first attribute.
             attributes: in_place[1].wrapping_sub((first * size_of::<Attribute>()) as u64),
@@ -261,14 +274,26 @@ impl ContentOnDevice {
             pairs: self.lists.pairs(),
             pair_count: self.lists.pair_count,
             pairs_max: self.lists.pairs_max as u64,
-            root: subscriptions.index.root,
-            node_mask: subscriptions.index.nodes.nodes().len() as u32 - 1,
+            root: host.root,
+            node_mask: host.nodes.nodes().len() as u32 - 1,
             notifications: n,
             slices,
             attributes_max,
             words: self.lists.words,
             interface_bits: self.lists.interface_bits,
+            set_sizes: host.sets.size_bits(),
+            set_count: sets,
+            entry_count: entries,
+            padding: 0,
         };
+        if is_scan {
+            let grid = Grid {
+                blocks: n * slices,
+                threads: THREADS_PER_BLOCK,
+                shared_bytes: attributes_max * 40,
+            };
+            return device.launch(self.scan, grid, &mut [argument(&mut search)]);
+        }
         let grid = Grid {
             blocks: (u64::from(n) * u64::from(slices)).div_ceil(WARPS_PER_BLOCK.into()) as u32,
             threads: WARPS_PER_BLOCK * 32,
@@ -284,6 +309,7 @@ struct Search {
     nodes: Pointer,
     entries: Pointer,
     conditions: Pointer,
+    sets: Pointer,
     offsets: Pointer,
     attributes: Pointer,
     strings: Pointer,
@@ -299,9 +325,13 @@ struct Search {
     attributes_max: u32,
     words: u32,
     interface_bits: u32,
+    set_sizes: u32,
+    set_count: u32,
+    entry_count: u32,
+    padding: u32,
 }
 
-const _: () = assert!(size_of::<Search>() == 144);
+const _: () = assert!(size_of::<Search>() == 168);
 
 /// Puts arrays one behind the other on the device: by way of page-locked memory
 /// while that lasts, else each by itself.
@@ -384,5 +414,11 @@ fn argument<T>(value: &mut T) -> *mut c_void {
 /// others.
 const WARPS_WANTED: u32 = 1 << 17;
 const WARPS_PER_BLOCK: u32 = 4;
+/// With more attributes, a notification's way through the tree is long, and so few
+/// of them leave the GPU idle meanwhile.
+const NARROW_MAX: u32 = 16;
+const SCANNED_MAX: u32 = 128;
+const BLOCKS_WANTED: u32 = 1 << 11;
+const THREADS_PER_BLOCK: u32 = 256;
 const INPUT_BYTES_MIN: usize = 64 << 20;
 const STAGING_BYTES: usize = 1 << 20;

@@ -1,20 +1,26 @@
 //! Our way to match: a tree over what filters have in common.
 //!
-//! A filter asks for **tokens**: a name with the one key that it must have, or a
-//! name alone. A notification offers, for each of its attributes, both. It can only
-//! satisfy filters whose tokens it offers, so filters are kept in a tree of tokens:
-//! a node is a sequence of them, and holds a bucket of filters that begin with it.
-//! Once a bucket is full, filters move on to their next token. A notification
-//! descends along its own tokens; each filter in a bucket on the way is first
-//! compared by a mask of its names, and then condition by condition.
+//! A filter asks for **tokens**: the set of its names, where they are few, and each
+//! name with the one key that it must have; where names are many, each name alone
+//! in place of their set. A notification offers all these of its attributes. It can
+//! only satisfy filters whose tokens it offers, so filters are kept in a tree of
+//! tokens: a node is a sequence of them, and holds a bucket of filters that begin
+//! with it. Once a bucket is full, filters move on to their next token. A
+//! notification descends along its own tokens; each filter in a bucket on the way is
+//! first compared by a mask of its names, and then condition by condition.
+//!
+//! A notification of few attributes looks for every subset of its names; one of many
+//! goes through the list of sets instead, and looks for those that it has.
 //!
 //! So a filter of rare names costs nothing to those who lack them, filters that
 //! differ in what they equal part by that, and what is common to many is looked at
 //! once. A change costs what its own filters cost: nothing is ever rebuilt.
 
 mod nodes;
+mod sets;
 
 pub use nodes::{Node, NodeTable, child_key};
+pub use sets::{NameSet, SET_NAMES_MAX, Sets, subsets};
 
 use super::compile::{Condition, name_bit, tokens};
 use super::slab::Slab;
@@ -27,28 +33,43 @@ pub struct Index {
     /// Buckets.
     pub(super) entries: Slab<Entry>,
     pub(super) conditions: Slab<Condition>,
+    pub(super) sets: Sets,
     /// Which filter each entry is.
     entry_filters: Vec<u32>,
     filters: Vec<FilterRow>,
     tokens: Vec<u64>,
     path: Vec<u64>,
+    /// Whether the path begins with a set of names.
+    path_is_set: bool,
 }
 
 /// A filter in a bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
     /// The bits of all names that it asks for.
     pub names: u64,
-    /// Where its conditions begin, or [`NO_CONDITIONS`].
+    /// Where its conditions begin, or [`NO_CONDITIONS`], or [`NO_FILTER`].
     pub conditions: u32,
     pub interface: u32,
+}
+
+impl Default for Entry {
+    fn default() -> Entry {
+        Entry {
+            names: 0,
+            conditions: NO_FILTER,
+            interface: 0,
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Entry>() == 16);
 
 /// A filter that holds always.
 pub const NO_CONDITIONS: u32 = u32::MAX;
+/// Of an entry that is free: nothing matches it, wherever it stands.
+pub const NO_FILTER: u32 = u32::MAX - 1;
 
 #[derive(Clone, Copy)]
 struct FilterRow {
@@ -85,10 +106,12 @@ impl Index {
             entries: Slab::new(filters * ENTRIES_PER_FILTER + 64),
             // Runs of some lengths may be free while another is asked for.
             conditions: Slab::new(conditions + conditions / 4),
+            sets: Sets::default(),
             entry_filters: vec![],
             filters: vec![],
             tokens: vec![],
             path: vec![],
+            path_is_set: false,
         }
     }
 
@@ -124,13 +147,16 @@ impl Index {
         };
         let mut own = std::mem::take(&mut self.tokens);
         tokens(conditions, &mut own);
-        let done = self.descend(filter, entry, &own);
+        let is_set = NameSet::of(conditions).is_some();
+        let done = self.descend(filter, entry, &own, is_set);
         self.tokens = own;
         if done.is_err() {
             self.conditions.give_back(start, conditions.len());
             // Nodes made on the way hold nothing.
-            self.set_path(conditions, conditions.len());
+            self.set_path(conditions, usize::MAX);
             self.prune();
+        } else if let Some(set) = NameSet::of(conditions) {
+            self.sets.add(set);
         }
         done
     }
@@ -145,11 +171,15 @@ impl Index {
             .give_back(row.conditions, row.count as usize);
         self.filters[filter as usize].depth = GONE;
         self.prune();
+        if let Some(set) = NameSet::of(&conditions) {
+            self.sets.remove(set);
+        }
     }
 
     /// The nodes of the first `depth` tokens.
     fn set_path(&mut self, conditions: &[Condition], depth: usize) {
         tokens(conditions, &mut self.tokens);
+        self.path_is_set = NameSet::of(conditions).is_some();
         self.path.clear();
         let mut key = 0;
         for &token in self.tokens.iter().take(depth) {
@@ -176,7 +206,13 @@ impl Index {
     }
 
     /// Finds a filter's bucket, and makes nodes on the way.
-    fn descend(&mut self, filter: u32, entry: Entry, own: &[u64]) -> Result<(), Full> {
+    fn descend(
+        &mut self,
+        filter: u32,
+        entry: Entry,
+        own: &[u64],
+        is_set: bool,
+    ) -> Result<(), Full> {
         let mut parent = None;
         let mut depth = 0;
         loop {
@@ -189,7 +225,8 @@ impl Index {
             let Some((child, is_new)) = self.nodes.find_or_add(child_key(parent_key, token)) else {
                 return self.push(parent, filter, entry, depth);
             };
-            if is_new {
+            // The root knows its sets by their list.
+            if is_new && (parent.is_some() || !is_set) {
                 self.adopt(parent, token);
             }
             depth += 1;
@@ -281,6 +318,7 @@ impl Index {
             let entry = self.entries.items()[last as usize];
             self.put_entry(place, entry, self.entry_filters[last as usize]);
         }
+        self.entries.set(last, Entry::default());
         self.set_node(at, bucket);
     }
 
@@ -310,6 +348,7 @@ impl Index {
             let old = bucket.start + i;
             let entry = self.entries.items()[old as usize];
             self.put_entry(start + i, entry, self.entry_filters[old as usize]);
+            self.entries.set(old, Entry::default());
         }
         self.entries
             .give_back(bucket.start, bucket.capacity as usize);
@@ -330,6 +369,9 @@ impl Index {
             self.entries.give_back(node.start, node.capacity as usize);
             self.nodes.remove(at);
             let parent = self.path.last().and_then(|&key| self.nodes.find(key));
+            if parent.is_none() && self.path_is_set {
+                return;
+            }
             let mut node = self.node(parent);
             node.children -= 1;
             if node.children == 0 {
@@ -355,6 +397,7 @@ impl Index {
         self.nodes.bytes()
             + size_of_val(self.entries.items())
             + size_of_val(self.conditions.items())
+            + self.sets.bytes()
             + size_of_val(&self.entry_filters[..])
             + size_of_val(&self.filters[..])
     }

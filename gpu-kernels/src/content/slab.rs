@@ -70,6 +70,8 @@ impl<T: Copy + Default> Slab<T> {
         let start = self.items.len();
         if start + len as usize <= self.max {
             self.items.resize(start + len as usize, T::default());
+            // A copy has nothing there yet.
+            (start..start + len as usize).for_each(|index| self.dirty.touch(index));
             return Some(start as u32);
         }
         let larger = self

@@ -1,7 +1,8 @@
 //! Every way of matching, with its label.
 
+use gpu_kernels::content::auto::Side;
 use gpu_kernels::content::counting::{CountingMatcher, Order};
-use gpu_kernels::content::{Batch, CpuMatcher, Matches, Subscriptions};
+use gpu_kernels::content::{AutoMatcher, Batch, CpuMatcher, Matches, Subscriptions};
 
 pub fn match_all(subscriptions: &mut Subscriptions, batch: &Batch) -> Vec<(String, Matches)> {
     let mut found = vec![];
@@ -17,6 +18,17 @@ pub fn match_all(subscriptions: &mut Subscriptions, batch: &Batch) -> Vec<(Strin
             found.push((format!("counting {order:?}, {threads} threads"), matches));
         }
     }
+    let mut auto = AutoMatcher::new(subscriptions, 2).unwrap();
+    for _ in 0..3 {
+        let mut matches = Matches::new();
+        auto.match_batch(subscriptions, batch, &mut matches);
+        let last = auto.metrics().last.unwrap();
+        found.push((format!("auto, {last:?}"), matches));
+    }
+    let metrics = auto.metrics();
+    assert_eq!(metrics.batches.iter().sum::<u64>(), 3);
+    let on_gpu_at_all = metrics.batches[Side::Gpu as usize] > 0;
+    assert_eq!(on_gpu_at_all, auto.why_no_gpu().is_none());
     found.extend(on_gpu(subscriptions, batch));
     found
 }

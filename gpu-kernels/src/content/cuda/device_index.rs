@@ -1,5 +1,5 @@
 use crate::content::compile::Condition;
-use crate::content::index::{Entry, Node};
+use crate::content::index::{Entry, NameSet, Node};
 use crate::content::subscriptions::Subscriptions;
 use crate::cuda::device::{Device, DriverError, Grid, HostBuffer, Kernel, Lane};
 use crate::cuda::layout::Pointer;
@@ -11,6 +11,7 @@ pub struct DeviceIndex {
     pub nodes: Pointer,
     pub entries: Pointer,
     pub conditions: Pointer,
+    pub sets: Pointer,
     patch_places: Pointer,
     patch_items: Pointer,
     patch: Kernel,
@@ -21,13 +22,14 @@ pub struct DeviceIndex {
 }
 
 impl DeviceIndex {
-    /// Nodes, entries, conditions, and the two arrays of a patch.
-    pub fn places(base: Pointer, end: &mut u64, subscriptions: &Subscriptions) -> [Pointer; 5] {
+    /// Nodes, entries, conditions, sets, and the two arrays of a patch.
+    pub fn places(base: Pointer, end: &mut u64, subscriptions: &Subscriptions) -> [Pointer; 6] {
         let index = &subscriptions.index;
         let bytes = [
             size_of_val(index.nodes.nodes()),
             index.entries.max() * size_of::<Entry>(),
             index.conditions.max() * size_of::<Condition>(),
+            subscriptions.limits.filters * size_of::<NameSet>(),
             PATCH_ITEMS * 4,
             PATCH_ITEMS * WORDS_MAX * 8,
         ];
@@ -40,17 +42,20 @@ impl DeviceIndex {
         end: &mut u64,
         subscriptions: &mut Subscriptions,
     ) -> Result<DeviceIndex, DriverError> {
-        let [nodes, entries, conditions, patch_places, patch_items] =
+        let [nodes, entries, conditions, sets, patch_places, patch_items] =
             DeviceIndex::places(base, end, subscriptions);
+        let filters = subscriptions.limits.filters;
         let index = &mut subscriptions.index;
         let places = index.nodes.nodes().len();
         index.nodes.dirty().watch(places);
         index.entries.watch();
         index.conditions.watch();
+        index.sets.dirty().watch(filters);
         Ok(DeviceIndex {
             nodes,
             entries,
             conditions,
+            sets,
             patch_places,
             patch_items,
             patch: device.kernel("content_patch")?,
@@ -102,6 +107,9 @@ impl DeviceIndex {
             of_condition,
         )?;
         index.conditions.dirty().clear();
+        let (sets, list) = (index.sets.rows(), index.sets.changed());
+        self.follow(device, self.sets, sets, list, whole, NameSet::words)?;
+        index.sets.dirty().clear();
         self.is_there = true;
         self.changes = subscriptions.changes();
         Ok(())
@@ -123,19 +131,20 @@ impl DeviceIndex {
             return device.synchronize(Lane::Work);
         }
         for changed in changed.chunks(PATCH_ITEMS) {
-            for (i, &place) in changed.iter().enumerate() {
-                self.places[i] = place;
-                let item = words(&items[place as usize]);
-                self.items[i * WORDS..][..WORDS].copy_from_slice(&item);
+            let mut count = 0;
+            for &place in changed {
+                // Some may be gone again.
+                let Some(item) = items.get(place as usize) else {
+                    continue;
+                };
+                self.places[count] = place;
+                self.items[count * WORDS..][..WORDS].copy_from_slice(&words(item));
+                count += 1;
             }
-            device.upload(Lane::Work, self.patch_places, &self.places[..changed.len()])?;
-            device.upload(
-                Lane::Work,
-                self.patch_items,
-                &self.items[..changed.len() * WORDS],
-            )?;
+            device.upload(Lane::Work, self.patch_places, &self.places[..count])?;
+            device.upload(Lane::Work, self.patch_items, &self.items[..count * WORDS])?;
             let (mut to, mut places, mut items) = (to, self.patch_places, self.patch_items);
-            let (mut n, mut per_item) = (changed.len() as u32, WORDS as u32);
+            let (mut n, mut per_item) = (count as u32, WORDS as u32);
             let grid = Grid {
                 blocks: (n * per_item).div_ceil(256),
                 threads: 256,

@@ -27,10 +27,19 @@ pub fn child_key(parent: u64, token: u64) -> u64 {
     mix(parent, token).max(1)
 }
 
+/// Never 0. Places are taken from a key's low bits, so this is of the high ones.
+#[inline]
+fn tag(key: u64) -> u8 {
+    (key >> 56) as u8 | 0x80
+}
+
 /// Nodes by key: open addressing with linear probing. Its size is set at the
 /// start; once it is three quarters full, filters stay where they are.
 pub struct NodeTable {
     nodes: Vec<Node>,
+    /// A few bits of each node's key, 0 for a free place. Most look-ups fail, and end
+    /// here: this fits a cache where the nodes don't.
+    tags: Vec<u8>,
     len: usize,
     dirty: Dirty,
 }
@@ -40,19 +49,36 @@ impl NodeTable {
         let places = (filters * 2).next_power_of_two().max(64);
         NodeTable {
             nodes: vec![Node::default(); places],
+            tags: vec![0; places],
             len: 0,
             dirty: Dirty::default(),
         }
     }
 
-    #[inline]
     pub fn find(&self, key: u64) -> Option<u32> {
         let mask = self.nodes.len() - 1;
-        let mut at = key as usize & mask;
+        let mut at = self.find_tag(key, key as usize & mask)?;
+        while self.nodes[at].key != key {
+            at = self.find_tag(key, (at + 1) & mask)?;
+        }
+        Some(at as u32)
+    }
+
+    /// Where the node may be, as far as tags tell.
+    #[inline]
+    pub fn may_have(&self, key: u64) -> bool {
+        self.find_tag(key, key as usize & (self.nodes.len() - 1))
+            .is_some()
+    }
+
+    #[inline]
+    fn find_tag(&self, key: u64, mut at: usize) -> Option<usize> {
+        let mask = self.tags.len() - 1;
+        let wanted = tag(key);
         loop {
-            match self.nodes[at].key {
-                found if found == key => return Some(at as u32),
+            match self.tags[at] {
                 0 => return None,
+                found if found == wanted => return Some(at),
                 _ => at = (at + 1) & mask,
             }
         }
@@ -106,6 +132,10 @@ impl NodeTable {
 
     pub fn set(&mut self, at: u32, node: Node) {
         self.nodes[at as usize] = node;
+        self.tags[at as usize] = match node.key {
+            0 => 0,
+            key => tag(key),
+        };
         self.dirty.touch(at as usize);
     }
 
