@@ -12,6 +12,7 @@
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
+//! | [`regions`] | who publishes where others subscribe, without a world |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
 #![deny(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod cuda;
 pub mod frame;
 pub mod logic;
 pub mod output;
+pub mod regions;
 pub mod state;
 
 pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
