@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::thesis;
+use benches::{regions, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures the tick of Myriad
@@ -14,11 +14,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     Thesis(thesis::Options),
+    Regions(regions::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().bench {
         Bench::Thesis(options) => thesis::run(&options, &mut std::io::stdout().lock()),
+        Bench::Regions(options) => regions::run(&options, &mut std::io::stdout().lock()),
     };
     match result {
         Ok(_) => ExitCode::SUCCESS,

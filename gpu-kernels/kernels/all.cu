@@ -8,6 +8,7 @@
 #include "index.cu"
 #include "interest.cu"
 #include "hash.cu"
+#include "regions.cu"
 
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),

@@ -4,10 +4,10 @@
 //!
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
-mod device;
-mod layout;
-mod plan;
-mod sort;
+pub(crate) mod device;
+pub(crate) mod layout;
+pub(crate) mod plan;
+pub(crate) mod sort;
 mod staging;
 mod tick;
 

@@ -36,6 +36,8 @@
 
 mod batch;
 mod cpu;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod cuda;
 mod output;
 mod space;
 
@@ -43,6 +45,8 @@ use thiserror::Error;
 
 pub use batch::{Batch, BatchError, Region, Side};
 pub use cpu::CpuRegions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use cuda::CudaRegions;
 pub use output::{Approach, Changes, Metrics, Overlaps, Pair};
 pub use space::{Bounds, BoundsError, Dimension, Space, SpaceError};
 
@@ -57,7 +61,15 @@ pub trait RegionEngine: Send {
     fn overlaps(&mut self, from: Side) -> Result<Overlaps, StepError>;
 
     /// How the steps that follow find the pairs.
-    fn set_approach(&mut self, approach: Approach);
+    fn set_approach(&mut self, approach: Approach) -> Result<(), NoApproach>;
+}
+
+/// An approach that an engine doesn't have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the {engine} engine has no approach {approach:?}")]
+pub struct NoApproach {
+    pub engine: &'static str,
+    pub approach: &'static str,
 }
 
 /// What an engine is sized by.
@@ -66,7 +78,7 @@ pub struct RegionsConfig {
     pub space: Space,
     /// Regions of one side: numbers are below it. At most [`Region::NUMBERS`].
     pub capacity: u32,
-    /// The most pairs that one step may gain, and lose, and that
+    /// The most pairs that one step may gain and lose together, and that
     /// [`RegionEngine::overlaps`] may give; below 2^31.
     pub pairs_max: u32,
     /// The edge of the paper's grid cells on every axis; chosen by a cost model

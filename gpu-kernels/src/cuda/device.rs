@@ -199,7 +199,8 @@ impl Device {
         }
     }
 
-    fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
+    /// Reads as much of a variable of the kernels' as fits.
+    pub fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
         let name = CString::new(name).expect("a constant name without zeros");
         // SAFETY: the driver gives the variable's own address and size, and no
         // more than fits is copied.

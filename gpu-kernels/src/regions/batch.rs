@@ -58,6 +58,9 @@ pub struct Batch {
     space: Space,
     capacity: u32,
     updates_max: usize,
+    /// Updates of each side, and how many of them are additions.
+    updated: [u32; 2],
+    added: [u32; 2],
 }
 
 /// Why an update was not taken into a batch.
@@ -88,6 +91,8 @@ impl Batch {
             space: config.space.clone(),
             capacity: config.capacity,
             updates_max,
+            updated: [0; 2],
+            added: [0; 2],
         }
     }
 
@@ -104,6 +109,7 @@ impl Batch {
     pub fn remove(&mut self, region: Region) -> Result<(), BatchError> {
         self.check(region)?;
         let axes = self.space.dimensions().len();
+        self.updated[region.side as usize] += 1;
         self.words.push(header(Kind::Remove, region));
         // As a region that is nowhere is kept: no box overlaps it.
         self.words.extend([i32::MAX; 3].iter().take(axes));
@@ -113,6 +119,8 @@ impl Batch {
 
     pub fn clear(&mut self) {
         self.words.clear();
+        self.updated = [0; 2];
+        self.added = [0; 2];
     }
 
     /// How many updates are in it.
@@ -130,6 +138,8 @@ impl Batch {
             return Err(BatchError::Bounds { region, error });
         }
         let axes = self.space.dimensions().len();
+        self.updated[region.side as usize] += 1;
+        self.added[region.side as usize] += u32::from(kind == Kind::Add);
         self.words.push(header(kind, region));
         self.words.extend_from_slice(&bounds.low[..axes]);
         self.words.extend_from_slice(&bounds.high[..axes]);
@@ -157,6 +167,16 @@ impl Batch {
 
     pub(super) fn words(&self) -> &[i32] {
         &self.words
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn updated(&self) -> [u32; 2] {
+        self.updated
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn added(&self) -> [u32; 2] {
+        self.added
     }
 
     pub(super) fn is_for(&self, config: &RegionsConfig) -> bool {

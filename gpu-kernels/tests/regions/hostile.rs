@@ -140,7 +140,7 @@ fn a_refused_batch_changes_nothing() {
                 b.add(s(4), &square(0)).unwrap();
                 b.add(s(5), &square(0)).unwrap();
             },
-            StepError::TooManyPairs { needed: 3, max: 2 },
+            StepError::TooManyPairs { needed: 4, max: 2 },
         );
 
         let other = RegionsConfig::new(space(), 9, 2);
