@@ -96,44 +96,82 @@ fn strip_grid(publications: &[Bounds], subscriptions: &[Bounds], pairs: &mut Vec
         lengths.max().unwrap_or(1)
     };
     let (width, height) = (longest(0), longest(1));
-    let strip = |y: i32| (y.max(0) / height) as usize;
-    let top = subscriptions.iter().map(|s| s.low[1]).max().unwrap_or(0);
-    let strips = strip(top) + 1;
-    let mut starts = vec![0u32; strips + 1];
-    for bounds in subscriptions {
-        starts[strip(bounds.low[1]) + 1] += 1;
-    }
-    for i in 0..strips {
-        starts[i + 1] += starts[i];
-    }
-    let mut next = starts.clone();
-    let none = Bounds {
-        low: [0; 3],
-        high: [0; 3],
-    };
-    let mut sorted = vec![(none, 0u32); subscriptions.len()];
-    for (s, bounds) in (0..).zip(subscriptions) {
-        let place = &mut next[strip(bounds.low[1])];
-        sorted[*place as usize] = (*bounds, s);
-        *place += 1;
-    }
-    for i in 0..strips {
-        let strip = &mut sorted[starts[i] as usize..starts[i + 1] as usize];
-        strip.sort_unstable_by_key(|(bounds, _)| bounds.low[0]);
-    }
-    for (p, one) in (0..).zip(publications) {
-        let last = strip(one.high[1] - 1).min(strips - 1);
-        for i in strip(one.low[1] - height + 1)..=last {
-            let strip = &sorted[starts[i] as usize..starts[i + 1] as usize];
-            let begin = strip.partition_point(|(s, _)| s.low[0] <= one.low[0] - width);
-            for (other, s) in &strip[begin..] {
+    // Publications too, so that one after the other looks at the same strips.
+    let ones = Strips::new(publications, height);
+    let others = Strips::new(subscriptions, height);
+    for one in &ones.sorted {
+        let first = ones.strip(one.low[1] - height + 1);
+        let last = ones.strip(one.high[1] - 1).min(others.starts.len() - 2);
+        for strip in first..=last {
+            let strip = others.of(strip);
+            let begin = strip.partition_point(|s| s.low[0] <= one.low[0] - width);
+            for other in &strip[begin..] {
                 if other.low[0] >= one.high[0] {
                     break;
                 }
-                if overlap(one, other, 0) && overlap(one, other, 1) {
-                    pairs.push((p, *s));
+                let overlaps =
+                    |axis| one.low[axis] < other.high[axis] && other.low[axis] < one.high[axis];
+                if overlaps(0) && overlaps(1) {
+                    pairs.push((one.number, other.number));
                 }
             }
         }
+    }
+}
+
+/// Regions by the strip in which their low corner is, and in it from left to right.
+struct Strips {
+    height: i32,
+    starts: Vec<u32>,
+    sorted: Vec<Placed>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Placed {
+    low: [i32; 2],
+    high: [i32; 2],
+    number: u32,
+}
+
+impl Strips {
+    fn new(regions: &[Bounds], height: i32) -> Strips {
+        let top = regions.iter().map(|region| region.low[1]).max();
+        let mut strips = Strips {
+            height,
+            starts: vec![],
+            sorted: vec![Placed::default(); regions.len()],
+        };
+        let n = strips.strip(top.unwrap_or(0)) + 1;
+        strips.starts = vec![0; n + 1];
+        for region in regions {
+            let strip = strips.strip(region.low[1]);
+            strips.starts[strip + 1] += 1;
+        }
+        for i in 0..n {
+            strips.starts[i + 1] += strips.starts[i];
+        }
+        let mut next = strips.starts.clone();
+        for (number, region) in (0..).zip(regions) {
+            let place = &mut next[strips.strip(region.low[1])];
+            strips.sorted[*place as usize] = Placed {
+                low: [region.low[0], region.low[1]],
+                high: [region.high[0], region.high[1]],
+                number,
+            };
+            *place += 1;
+        }
+        for i in 0..n {
+            let range = strips.starts[i] as usize..strips.starts[i + 1] as usize;
+            strips.sorted[range].sort_unstable_by_key(|region| region.low[0]);
+        }
+        strips
+    }
+
+    fn strip(&self, y: i32) -> usize {
+        (y.max(0) / self.height) as usize
+    }
+
+    fn of(&self, strip: usize) -> &[Placed] {
+        &self.sorted[self.starts[strip] as usize..self.starts[strip + 1] as usize]
     }
 }

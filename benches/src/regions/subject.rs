@@ -67,7 +67,11 @@ pub fn all(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Subject
             BackendName::Cpu | BackendName::Cuda => {
                 for approach in Approach::ALL {
                     let half = u64::from(scenario.regions / 2);
-                    let far = backend == BackendName::Cpu && half * half > ALL_PAIRS_MAX;
+                    let tests_max = match backend {
+                        BackendName::Cuda => 1000 * ALL_PAIRS_MAX,
+                        BackendName::Baseline | BackendName::Cpu => ALL_PAIRS_MAX,
+                    };
+                    let far = half * half > tests_max;
                     if approach == Approach::Tiles && far {
                         continue;
                     }

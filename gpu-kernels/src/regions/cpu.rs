@@ -108,7 +108,7 @@ impl<const D: usize> RegionEngine for Engine<D> {
             return Err(StepError::OtherSpace);
         }
         let mut clock = Clock::start();
-        self.state.take_in(&self.workers, batch)?;
+        self.state.take_in(batch)?;
         clock.lap();
         let sides = self.state.sides();
         let (approach, reason) = self.search.find(&self.workers, sides, self.approach);
@@ -129,7 +129,7 @@ impl<const D: usize> RegionEngine for Engine<D> {
         orderer.gather(&self.workers, &lost, &mut self.lost);
         clock.lap();
         let updated = sides.map(|side| side.updated.len() as u32);
-        self.state.settle(&self.workers);
+        self.state.settle();
         clock.lap();
         Ok(Changes {
             gained: &self.gained,
@@ -161,7 +161,7 @@ impl<const D: usize> RegionEngine for Engine<D> {
             pairs.iter_mut().for_each(|pair| *pair = pair.swapped());
             orderer.sort(&self.workers, &mut pairs);
         }
-        let numbers = sides[from as usize].now.len() as u32;
+        let numbers = sides[from as usize].motions.len() as u32;
         Ok(Overlaps::of_sorted(from, numbers, &pairs))
     }
 

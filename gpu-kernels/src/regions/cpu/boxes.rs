@@ -24,9 +24,10 @@ pub struct Hits {
 /// One side of a step.
 #[derive(Clone, Copy)]
 pub struct SideView<'a, const D: usize> {
-    /// Where there are none, all were nowhere.
-    pub before: Option<&'a [Aabb<D>]>,
-    pub now: &'a [Aabb<D>],
+    /// By number.
+    pub motions: &'a [Motion<D>],
+    /// Whether all are taken to have been nowhere before.
+    pub all_new: bool,
     /// The numbers of the updated regions, in order.
     pub updated: &'a [u32],
     /// Regions with this stamp are updated; where there is none, all are.
@@ -72,13 +73,26 @@ impl<const D: usize> Aabb<D> {
     }
 }
 
+impl<const D: usize> Motion<D> {
+    pub const NOWHERE: Motion<D> = Motion {
+        before: Aabb::NOWHERE,
+        now: Aabb::NOWHERE,
+    };
+
+    /// Whether the regions overlap now and did not before, or the other way round.
+    pub fn change(&self, other: &Motion<D>) -> Option<bool> {
+        let now = self.now.overlaps(&other.now);
+        (now != self.before.overlaps(&other.before)).then_some(now)
+    }
+}
+
 impl<const D: usize> SideView<'_, D> {
     pub fn motion(&self, number: u32) -> Motion<D> {
-        let number = number as usize;
-        Motion {
-            before: self.before.map_or(Aabb::NOWHERE, |boxes| boxes[number]),
-            now: self.now[number],
+        let mut motion = self.motions[number as usize];
+        if self.all_new {
+            motion.before = Aabb::NOWHERE;
         }
+        motion
     }
 
     pub fn is_updated(&self, number: u32) -> bool {

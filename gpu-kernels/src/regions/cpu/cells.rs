@@ -1,4 +1,4 @@
-use super::boxes::{Aabb, SideView};
+use super::boxes::{Aabb, Motion, SideView};
 use super::matching::{Entry, Finder, Roles};
 use crate::cpu::RadixSorter;
 use crate::cpu::workers::{Workers, grow, ranges, take};
@@ -60,7 +60,10 @@ impl<const D: usize> Cells<D> {
     pub fn find(&mut self, finder: &mut Finder<'_, D>) {
         let sides = finder.sides;
         let mut edge = self.edge.unwrap_or_else(|| self.cheapest_edge(&sides));
-        let regions = sides.iter().map(|side| side.now.len() as u64).sum::<u64>();
+        let regions = sides
+            .iter()
+            .map(|side| side.motions.len() as u64)
+            .sum::<u64>();
         loop {
             self.grid = Grid::new(self.low, self.high, edge, regions);
             let mapped = sides.iter().map(|side| self.grid.mapped(side)).sum::<u64>();
@@ -117,7 +120,7 @@ impl<const D: usize> Cells<D> {
     fn cheapest_edge(&self, sides: &[SideView<'_, D>; 2]) -> u32 {
         let mut total = [0u64; D];
         let mut count = 0u64;
-        for aabb in sides.iter().flat_map(|side| side.now) {
+        for Motion { now: aabb, .. } in sides.iter().flat_map(|side| side.motions) {
             if !aabb.is_nowhere() {
                 count += 1;
                 for axis in 0..D {
@@ -185,7 +188,7 @@ impl<const D: usize> Grid<D> {
     /// In how many lists a side's regions are recorded.
     fn mapped(&self, side: &SideView<'_, D>) -> u64 {
         let mut mapped = 0;
-        each_entry(side, 0..side.now.len() as u32, |_, aabb| {
+        each_entry(side, 0..side.motions.len() as u32, |_, aabb| {
             mapped += self.block(&aabb).cells();
         });
         mapped
@@ -224,7 +227,7 @@ fn each_entry<const D: usize>(
     mut visit: impl FnMut(Entry, Aabb<D>),
 ) {
     for number in numbers {
-        let now = side.now[number as usize];
+        let now = side.motions[number as usize].now;
         if side.is_updated(number) {
             Entry::each(number, &side.motion(number), &mut visit);
         } else if !now.is_nowhere() {
@@ -244,7 +247,7 @@ impl Lists {
     }
 
     fn build<const D: usize>(&mut self, workers: &Workers, grid: &Grid<D>, side: &SideView<'_, D>) {
-        let numbers = side.now.len();
+        let numbers = side.motions.len();
         let parts = workers.parts(numbers);
         let mut counts = vec![0; parts];
         let tasks = ranges(numbers, parts).zip(&mut counts);

@@ -12,6 +12,8 @@ pub struct Layout<const D: usize> {
     /// The largest distance of a low corner from the origin.
     span: [u32; D],
     classes: [Class<D>; CLASSES],
+    /// The classes that have entries.
+    used: Vec<usize>,
     keys: u64,
 }
 
@@ -89,6 +91,9 @@ impl<const D: usize> Layout<D> {
             classes: std::array::from_fn(|class| {
                 Class::new(statistics.count[class], statistics.reach[class], span)
             }),
+            used: (0..CLASSES)
+                .filter(|&class| statistics.count[class] > 0)
+                .collect(),
             keys: 0,
         };
         let entries = statistics.entries() as u64;
@@ -121,7 +126,8 @@ impl<const D: usize> Layout<D> {
     /// Calls `visit` with the first and the last key of each row of cells in which
     /// the low corners of boxes can lie that overlap this one.
     pub fn rows(&self, aabb: &Aabb<D>, mut visit: impl FnMut(u32, u32)) {
-        'classes: for class in self.classes.iter().filter(|class| class.count > 0) {
+        'classes: for &class in &self.used {
+            let class = &self.classes[class];
             let (mut low, mut high) = ([0; 3], [0; 3]);
             for axis in 0..D {
                 let origin = i64::from(self.origin[axis]);

@@ -127,20 +127,22 @@ impl Hits {
         (one, one_motion): (Entry, &Motion<D>),
         (other, other_motion): (Entry, &Motion<D>),
     ) {
-        let before = one_motion.before.overlaps(&other_motion.before);
-        let now = one_motion.now.overlaps(&other_motion.now);
-        if before == now {
-            return;
+        if let Some(gained) = one_motion.change(other_motion) {
+            self.note(roles, one, other, gained);
         }
+    }
+
+    /// Notes a pair that was gained, or lost, if that is these entries' to say.
+    pub fn note(&mut self, roles: Roles, one: Entry, other: Entry, gained: bool) {
         let flags = one.0 | other.0;
         let pair = match roles {
             Roles::PublicationFirst => Pair::new(one.number(), other.number()),
             Roles::SubscriptionFirst => Pair::new(other.number(), one.number()),
         };
-        if now && flags & Entry::BEFORE_ONLY == 0 {
-            self.gained.push(pair);
-        } else if before && flags & Entry::NOW_ONLY == 0 {
-            self.lost.push(pair);
+        match gained {
+            true if flags & Entry::BEFORE_ONLY == 0 => self.gained.push(pair),
+            false if flags & Entry::NOW_ONLY == 0 => self.lost.push(pair),
+            _ => {}
         }
     }
 }

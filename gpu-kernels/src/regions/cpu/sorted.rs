@@ -53,7 +53,9 @@ impl<const D: usize> Sorted<D> {
         let samples = queries.len() as u64;
         for i in queries {
             let (entry, motion) = publications.entry(i);
-            subscriptions.look_up(&entry.aabb(motion), |range| sampled += range.len() as u64);
+            subscriptions.look_up(&entry.aabb(motion), |range, _, _| {
+                sampled += range.len() as u64
+            });
         }
         // Those that stay are taken to be like those that don't.
         let queries = sides[0].regions() as u64;
@@ -86,11 +88,11 @@ fn still_look_up<const D: usize>(
     roles: Roles,
 ) {
     let workers = finder.workers;
-    let parts = workers.parts_of(side.now.len(), GRAIN);
-    let tasks = ranges(side.now.len(), parts).zip(finder.hits(parts));
+    let parts = workers.parts_of(side.motions.len(), GRAIN);
+    let tasks = ranges(side.motions.len(), parts).zip(finder.hits(parts));
     workers.run(tasks.collect(), |(range, hits)| {
         for number in range.start as u32..range.end as u32 {
-            let now = side.now[number as usize];
+            let now = side.motions[number as usize].now;
             if now.is_nowhere() || side.is_updated(number) {
                 continue;
             }
@@ -154,12 +156,8 @@ impl<const D: usize> Index<D> {
     }
 
     fn gather(&mut self, workers: &Workers, side: &SideView<'_, D>) {
-        let nowhere = Motion {
-            before: Aabb::NOWHERE,
-            now: Aabb::NOWHERE,
-        };
         if self.motions.len() < self.len {
-            self.motions.resize(self.len, nowhere);
+            self.motions.resize(self.len, Motion::NOWHERE);
         }
         let parts = workers.parts(self.len);
         let mut rest = &mut self.motions[..self.len];
@@ -212,26 +210,24 @@ impl<const D: usize> Index<D> {
             self.directory[run] as usize,
             self.directory[run + 1] as usize,
         );
-        let run = &self.pairs[start..end];
-        match run.len() {
-            0..=8 => {
-                start
-                    + run
-                        .iter()
-                        .take_while(|pair| u64::from(pair.0) < key)
-                        .count()
-            }
-            _ => start + run.partition_point(|pair| u64::from(pair.0) < key),
-        }
+        start + self.pairs[start..end].partition_point(|pair| u64::from(pair.0) < key)
     }
 
-    /// Calls `visit` with the ranges of entries that a box may overlap.
-    fn look_up(&self, aabb: &Aabb<D>, mut visit: impl FnMut(Range<usize>)) {
+    /// Calls `visit` with ranges of entries that hold all that a box may overlap,
+    /// and with the first and the last key of those that are meant: a range may
+    /// hold others at its ends.
+    fn look_up(&self, aabb: &Aabb<D>, mut visit: impl FnMut(Range<usize>, u32, u32)) {
         self.layout.rows(aabb, |first, last| {
-            let start = self.lower_bound(first.into());
-            let end = self.lower_bound(u64::from(last) + 1);
-            if start < end {
-                visit(start..end);
+            let start = self.directory[(first >> self.shift) as usize] as usize;
+            let end = self.directory[(last >> self.shift) as usize + 1] as usize;
+            match end - start {
+                0 => {}
+                // To compare a few too many costs less than to find the ends.
+                1..=RANGE_SHORT => visit(start..end, first, last),
+                _ => {
+                    let start = self.lower_bound(first.into());
+                    visit(start..self.lower_bound(u64::from(last) + 1), first, last);
+                }
             }
         });
     }
@@ -244,9 +240,14 @@ impl<const D: usize> Index<D> {
         motion: &Motion<D>,
         aabb: &Aabb<D>,
     ) {
-        self.look_up(aabb, |range| {
-            for (other, &(_, bits)) in self.motions[range.clone()].iter().zip(&self.pairs[range]) {
-                hits.compare(roles, (entry, motion), (Entry::from_bits(bits), other));
+        self.look_up(aabb, |range, first, last| {
+            let keys = &self.pairs[range.clone()];
+            for (other, &(key, bits)) in self.motions[range].iter().zip(keys) {
+                if let Some(gained) = motion.change(other)
+                    && (first..=last).contains(&key)
+                {
+                    hits.note(roles, entry, Entry::from_bits(bits), gained);
+                }
             }
         });
     }
@@ -268,5 +269,6 @@ impl<const D: usize> Index<D> {
 }
 
 const SAMPLES: usize = 256;
+const RANGE_SHORT: usize = 16;
 /// Queries below which a second thread isn't worth its wake-up.
 const GRAIN: usize = 512;

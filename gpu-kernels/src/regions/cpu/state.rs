@@ -1,6 +1,4 @@
-use super::boxes::{Aabb, SideView};
-use crate::cpu::disjoint::DisjointWriter;
-use crate::cpu::workers::{Workers, ranges};
+use super::boxes::{Aabb, Motion, SideView};
 use crate::regions::batch::{Kind, parse};
 use crate::regions::{Batch, Side, StepError};
 
@@ -12,10 +10,9 @@ pub struct State<const D: usize> {
 }
 
 struct SideState<const D: usize> {
-    /// By number, up to the highest that was ever used. Between steps both are
-    /// the same.
-    before: Vec<Aabb<D>>,
-    now: Vec<Aabb<D>>,
+    /// By number, up to the highest that was ever used. Between steps, before and
+    /// now are the same.
+    motions: Vec<Motion<D>>,
     /// The last step in which a region was named.
     stamps: Vec<u32>,
     /// Numbers of the updated regions.
@@ -35,41 +32,20 @@ impl<const D: usize> State<D> {
         }
     }
 
-    /// Checks a whole batch, then takes it in.
-    pub fn take_in(&mut self, workers: &Workers, batch: &Batch) -> Result<(), StepError> {
+    /// Takes in a batch, the whole or nothing of it.
+    pub fn take_in(&mut self, batch: &Batch) -> Result<(), StepError> {
         self.step += 1;
         for side in &mut self.sides {
             side.updated.clear();
             side.live_before = side.live;
             side.added = 0;
         }
-        if let Err(error) = self.check(batch) {
-            for side in &mut self.sides {
-                side.live = side.live_before;
+        for update in batch.words().chunks_exact(1 + 2 * D) {
+            if let Err(error) = self.take_in_one(update) {
+                self.take_back();
+                return Err(error);
             }
-            return Err(error);
         }
-        let (words, stride) = (batch.words(), 1 + 2 * D);
-        let [publications, subscriptions] = &mut self.sides;
-        let writers = [
-            DisjointWriter::new(&mut publications.now[..]),
-            DisjointWriter::new(&mut subscriptions.now[..]),
-        ];
-        let tasks = ranges(batch.len(), workers.parts(batch.len()));
-        workers.run(tasks.collect(), |range| {
-            for update in words[range.start * stride..range.end * stride].chunks_exact(stride) {
-                let (_, region) = parse(update[0]);
-                let aabb = Aabb {
-                    low: std::array::from_fn(|axis| update[1 + axis]),
-                    high: std::array::from_fn(|axis| update[1 + D + axis]),
-                };
-                // SAFETY: the batch was checked to name no region twice.
-                #[allow(unsafe_code)]
-                unsafe {
-                    writers[region.side as usize].write(region.number as usize, aabb);
-                }
-            }
-        });
         for side in &mut self.sides {
             // Whoever goes through the regions by number finds pairs in order.
             if !side.updated.is_sorted() {
@@ -79,39 +55,38 @@ impl<const D: usize> State<D> {
         Ok(())
     }
 
-    /// Stamps the batch's regions, and counts them.
-    fn check(&mut self, batch: &Batch) -> Result<(), StepError> {
-        for update in batch.words().chunks_exact(1 + 2 * D) {
-            let (kind, region) = parse(update[0]);
-            let side = &mut self.sides[region.side as usize];
-            let number = region.number as usize;
-            if number >= side.now.len() {
-                if kind != Kind::Add {
-                    return Err(StepError::Unknown(region));
-                }
-                side.now.resize(number + 1, Aabb::NOWHERE);
-                side.before.resize(number + 1, Aabb::NOWHERE);
-                side.stamps.resize(number + 1, 0);
+    fn take_in_one(&mut self, update: &[i32]) -> Result<(), StepError> {
+        let (kind, region) = parse(update[0]);
+        let side = &mut self.sides[region.side as usize];
+        let number = region.number as usize;
+        if number >= side.motions.len() {
+            if kind != Kind::Add {
+                return Err(StepError::Unknown(region));
             }
-            if side.stamps[number] == self.step {
-                return Err(StepError::NamedTwice(region));
-            }
-            side.stamps[number] = self.step;
-            let is_there = !side.now[number].is_nowhere();
-            match kind {
-                Kind::Add if is_there => return Err(StepError::AlreadyThere(region)),
-                Kind::Modify | Kind::Remove if !is_there => {
-                    return Err(StepError::Unknown(region));
-                }
-                Kind::Add => {
-                    side.live += 1;
-                    side.added += 1;
-                }
-                Kind::Modify => {}
-                Kind::Remove => side.live -= 1,
-            }
-            side.updated.push(region.number);
+            side.motions.resize(number + 1, Motion::NOWHERE);
+            side.stamps.resize(number + 1, 0);
         }
+        if side.stamps[number] == self.step {
+            return Err(StepError::NamedTwice(region));
+        }
+        side.stamps[number] = self.step;
+        let motion = &mut side.motions[number];
+        let is_there = !motion.now.is_nowhere();
+        match kind {
+            Kind::Add if is_there => return Err(StepError::AlreadyThere(region)),
+            Kind::Modify | Kind::Remove if !is_there => return Err(StepError::Unknown(region)),
+            Kind::Add => {
+                side.live += 1;
+                side.added += 1;
+            }
+            Kind::Modify => {}
+            Kind::Remove => side.live -= 1,
+        }
+        motion.now = Aabb {
+            low: std::array::from_fn(|axis| update[1 + axis]),
+            high: std::array::from_fn(|axis| update[1 + D + axis]),
+        };
+        side.updated.push(region.number);
         Ok(())
     }
 
@@ -120,8 +95,8 @@ impl<const D: usize> State<D> {
         [Side::Publication, Side::Subscription].map(|side| {
             let side = &self.sides[side as usize];
             SideView {
-                before: Some(&side.before),
-                now: &side.now,
+                motions: &side.motions,
+                all_new: false,
                 updated: &side.updated,
                 stamps: Some((&side.stamps, self.step)),
                 still: side.live_before + side.added - side.updated.len(),
@@ -130,25 +105,12 @@ impl<const D: usize> State<D> {
     }
 
     /// The step is over: what is now was before.
-    pub fn settle(&mut self, workers: &Workers) {
+    pub fn settle(&mut self) {
         for side in &mut self.sides {
-            let SideState {
-                before,
-                now,
-                updated,
-                ..
-            } = side;
-            let writer = DisjointWriter::new(&mut before[..]);
-            let tasks = ranges(updated.len(), workers.parts(updated.len()));
-            workers.run(tasks.collect(), |range| {
-                for &number in &updated[range] {
-                    // SAFETY: no region is updated twice in a step.
-                    #[allow(unsafe_code)]
-                    unsafe {
-                        writer.write(number as usize, now[number as usize]);
-                    }
-                }
-            });
+            for &number in &side.updated {
+                let motion = &mut side.motions[number as usize];
+                motion.before = motion.now;
+            }
         }
     }
 
@@ -156,7 +118,8 @@ impl<const D: usize> State<D> {
     pub fn take_back(&mut self) {
         for side in &mut self.sides {
             for &number in &side.updated {
-                side.now[number as usize] = side.before[number as usize];
+                let motion = &mut side.motions[number as usize];
+                motion.now = motion.before;
             }
             side.live = side.live_before;
         }
@@ -170,11 +133,9 @@ impl<const D: usize> State<D> {
     /// The numbers of all regions.
     pub fn live(&self) -> [Vec<u32>; 2] {
         let numbers = |side: &SideState<D>| {
-            let boxes = side.now.iter().zip(0..);
-            boxes
-                .filter(|(aabb, _)| !aabb.is_nowhere())
-                .map(|(_, n)| n)
-                .collect()
+            let motions = side.motions.iter().zip(0..);
+            let there = motions.filter(|(motion, _)| !motion.now.is_nowhere());
+            there.map(|(_, number)| number).collect()
         };
         [numbers(&self.sides[0]), numbers(&self.sides[1])]
     }
@@ -182,8 +143,8 @@ impl<const D: usize> State<D> {
     /// Both sides as if all regions had just been added.
     pub fn as_if_new<'a>(&'a self, live: &'a [Vec<u32>; 2]) -> [SideView<'a, D>; 2] {
         [0, 1].map(|side| SideView {
-            before: None,
-            now: &self.sides[side].now,
+            motions: &self.sides[side].motions,
+            all_new: true,
             updated: &live[side],
             stamps: None,
             still: 0,
@@ -194,8 +155,7 @@ impl<const D: usize> State<D> {
 impl<const D: usize> SideState<D> {
     fn new() -> SideState<D> {
         SideState {
-            before: vec![],
-            now: vec![],
+            motions: vec![],
             stamps: vec![],
             updated: vec![],
             live: 0,

@@ -62,7 +62,7 @@ impl<const D: usize> Lanes<D> {
 }
 
 fn tiles<const D: usize>(side: &SideView<'_, D>) -> Vec<Tile<D>> {
-    let numbers: Vec<u32> = (0..side.now.len() as u32).collect();
+    let numbers: Vec<u32> = (0..side.motions.len() as u32).collect();
     numbers
         .chunks(LANES)
         .map(|numbers| {
