@@ -130,7 +130,7 @@ impl Motion {
             Kind::OneOverAll if (side, number) == (0, 0) => field,
             Kind::Mixed => {
                 // 2^(0..10), and within that evenly.
-                let longest = s.side as i32 * UNIT >> (dice(2) % 10);
+                let longest = (s.side as i32 * UNIT) >> (dice(2) % 10);
                 longest / 2 + (dice(3) % (longest as u64 / 2)) as i32
             }
             _ => s.side as i32 * UNIT,

@@ -123,8 +123,8 @@ impl<const D: usize> Cells<D> {
         for Motion { now: aabb, .. } in sides.iter().flat_map(|side| side.motions) {
             if !aabb.is_nowhere() {
                 count += 1;
-                for axis in 0..D {
-                    total[axis] += u64::from(aabb.extent(axis));
+                for (axis, total) in total.iter_mut().enumerate() {
+                    *total += u64::from(aabb.extent(axis));
                 }
             }
         }
@@ -132,8 +132,8 @@ impl<const D: usize> Cells<D> {
         let updated = sides.iter().map(|side| side.updated.len()).sum::<usize>() as f64;
         let cost = |edge: f64| {
             let (mut touched, mut cells) = (1.0, 1.0);
-            for axis in 0..D {
-                touched *= total[axis] as f64 / count / edge + 1.0;
+            for (axis, &total) in total.iter().enumerate() {
+                touched *= total as f64 / count / edge + 1.0;
                 let range = f64::from(self.high[axis]) - f64::from(self.low[axis]);
                 cells *= (range / edge).max(1.0);
             }
