@@ -156,13 +156,14 @@ struct Motion {
     }
 };
 
-// Places in a list for the threads of a warp that are active together.
+// Places in a list for the threads of a warp that are active together and add to
+// the same list: neighbours may be of different sides.
 __device__ inline u64 reserve(u64* counter) {
-    u32 active = __activemask();
-    int leader = __ffs(active) - 1;
+    u32 peers = __match_any_sync(__activemask(), (u64)counter);
+    int leader = __ffs(peers) - 1;
     u64 base = 0;
-    if ((int)lane() == leader) base = atomicAdd(counter, (u64)__popc(active));
-    return __shfl_sync(active, base, leader) + __popc(active & ((1u << lane()) - 1));
+    if ((int)lane() == leader) base = atomicAdd(counter, (u64)__popc(peers));
+    return __shfl_sync(peers, base, leader) + __popc(peers & ((1u << lane()) - 1));
 }
 
 // Entries of a row that a thread doesn't compare itself.
