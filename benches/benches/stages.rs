@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use benches::thesis::{BackendName, Baseline, Engine, Moves, Scenario, Subject};
+use benches::thesis::{BackendName, Baseline, Engine, Moves, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use gpu_kernels::cpu::{RadixSorter, Workers};
 use shared::mix::mix;
@@ -43,7 +43,8 @@ fn stages(criterion: &mut Criterion) {
                 seed: 1,
             };
             let (mut engine, mut moves) =
-                Engine::populated(&scenario, BackendName::Cpu, threads()).unwrap();
+                Engine::populated(&scenario, BackendName::Cpu, OutputName::Pairs, threads())
+                    .unwrap();
             let mut baseline = Baseline::new(&scenario, moves.positions()).unwrap();
             group.bench_function(BenchmarkId::new("cpu", clients), |bencher| {
                 bencher.iter_custom(|ticks| time(&mut engine, &mut moves, stage, ticks));

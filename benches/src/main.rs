@@ -1,9 +1,9 @@
 use std::process::ExitCode;
 
-use benches::{regions, thesis};
+use benches::{content, events, fight, hot, overlap, regions, reprint, thesis};
 use clap::{Parser, Subcommand};
 
-/// Measures the tick of Myriad
+/// Measures Myriad
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -14,16 +14,33 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     Thesis(thesis::Options),
+    Content(content::Options),
+    Events(events::Options),
+    Fight(fight::Options),
+    Hot(hot::Options),
+    Overlap(overlap::Options),
     Regions(regions::Options),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Primitives(benches::primitives::Options),
+    Report(reprint::Options),
 }
 
 fn main() -> ExitCode {
+    let out = &mut std::io::stdout().lock();
     let result = match Arguments::parse().bench {
-        Bench::Thesis(options) => thesis::run(&options, &mut std::io::stdout().lock()),
-        Bench::Regions(options) => regions::run(&options, &mut std::io::stdout().lock()),
+        Bench::Thesis(options) => thesis::run(&options, out).map(drop),
+        Bench::Content(options) => content::run(&options, out).map(drop),
+        Bench::Events(options) => events::run(&options, out).map(drop),
+        Bench::Fight(options) => fight::run(&options, out).map(drop),
+        Bench::Hot(options) => hot::run(&options, out).map(drop),
+        Bench::Overlap(options) => overlap::run(&options, out).map(drop),
+        Bench::Regions(options) => regions::run(&options, out).map(drop),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Bench::Primitives(options) => benches::primitives::run(&options, out).map(drop),
+        Bench::Report(options) => reprint::run(&options, out),
     };
     match result {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use gpu_kernels::{Stage, TickOutput};
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Summary;
@@ -27,7 +28,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     pub scenario: String,
-    /// The scenario's own parameters, which stand in the row itself.
+    /// The scenario's own parameters and figures, which stand in the row itself.
     #[serde(flatten)]
     pub params: BTreeMap<String, serde_json::Value>,
     pub backend: String,
@@ -61,9 +62,25 @@ impl Report {
         }
     }
 
+    /// CPU and GPU, in a few words.
+    pub fn place(&self) -> String {
+        match &self.gpu {
+            Some(gpu) => format!("{} and {gpu}", self.machine),
+            None => self.machine.clone(),
+        }
+    }
+
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// What [`Report::write`] wrote.
+    pub fn read(path: &Path) -> anyhow::Result<Report> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a bench's report", path.display()))
     }
 }
 
@@ -73,7 +90,73 @@ impl Default for Report {
     }
 }
 
+/// How long one run took.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub total: Duration,
+    /// By name, in order.
+    pub stages: Vec<(&'static str, Duration)>,
+}
+
+impl Sample {
+    /// Of a tick that took this long on the host's clock.
+    pub fn of(output: &TickOutput, total: Duration) -> Sample {
+        let stages = Stage::ALL.map(|stage| (stage.name(), output.stages.of(stage)));
+        Sample {
+            total,
+            stages: stages.to_vec(),
+        }
+    }
+
+    /// The time of some of the stages together.
+    fn part(&self, is_part: impl Fn(&str) -> bool) -> Duration {
+        let parts = self.stages.iter().filter(|stage| is_part(stage.0));
+        parts.map(|stage| stage.1).sum()
+    }
+}
+
 impl Row {
+    /// A row of samples with the same stages; work and checksum are the caller's to
+    /// set. Its parameters are what it took to upload, compute and download.
+    pub fn of(scenario: &str, backend: &str, approach: &str, samples: &[Sample]) -> Row {
+        let total = Summary::of(samples.iter().map(|s| s.total));
+        let names = samples.first().map_or(&[][..], |s| &s.stages);
+        let stages = names.iter().enumerate().map(|(i, &(name, _))| {
+            let summary = Summary::of(samples.iter().map(|s| s.stages[i].1));
+            (name.to_owned(), summary.median)
+        });
+        let mut row = Row {
+            scenario: scenario.to_owned(),
+            params: BTreeMap::new(),
+            backend: backend.to_owned(),
+            approach: approach.to_owned(),
+            total_ms: total.median,
+            total_ms_mean: total.mean,
+            total_ms_deviation: total.deviation,
+            stages_ms: stages.collect(),
+            samples: samples.len(),
+            work: 0,
+            checksum: String::new(),
+        };
+        let part = |is_part: fn(&str) -> bool| {
+            Summary::of(samples.iter().map(|sample| sample.part(is_part))).median
+        };
+        row.put("upload_ms", part(|stage| stage == "upload"));
+        row.put("compute_ms", part(|stage| !TRANSFERS.contains(&stage)));
+        row.put("download_ms", part(|stage| stage == "download"));
+        row
+    }
+
+    /// Sets a parameter.
+    pub fn put(&mut self, name: &str, value: impl Into<serde_json::Value>) {
+        self.params.insert(name.to_owned(), value.into());
+    }
+
+    /// A parameter that is a whole number.
+    pub fn whole(&self, name: &str) -> Option<u64> {
+        self.params.get(name)?.as_u64()
+    }
+
     pub fn total(&self) -> Summary {
         Summary {
             median: self.total_ms,
@@ -125,6 +208,9 @@ fn days_since_1970() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_secs() / 86_400)
 }
+
+/// The stages that are no computing.
+const TRANSFERS: [&str; 2] = ["upload", "download"];
 
 /// A day of the Gregorian calendar, counted within eras of 400 years that begin
 /// on 1 March, so that the leap day comes last.

@@ -3,25 +3,27 @@
 
 mod baseline;
 mod engine;
+mod figures;
 mod options;
 mod published;
+mod results;
 mod scenario;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use gpu_kernels::Frame;
 use shared::mix::mix;
 
+pub use crate::report::Sample;
 use crate::report::{Report, Row};
-use crate::statistics::Summary;
 pub use baseline::Baseline;
 pub use engine::Engine;
-pub use options::{BackendName, ClientCounts, Options};
-pub use scenario::{Moves, Scenario};
+pub use options::{BackendName, ClientCounts, Options, OutputName};
+pub use scenario::{Actor, Moves, Scenario};
 
 /// One way of running ticks.
 pub trait Subject {
@@ -30,13 +32,6 @@ pub trait Subject {
 
     /// Calls `visit` with each (observer, entity) that the last tick delivered.
     fn deliveries(&self, visit: &mut dyn FnMut(u32, u32));
-}
-
-/// How long a tick took.
-pub struct Sample {
-    pub total: Duration,
-    /// By name, in order.
-    pub stages: Vec<(&'static str, Duration)>,
 }
 
 /// What a tick delivered, in any order.
@@ -81,18 +76,25 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     if let Some(path) = &options.json {
         report.write(path)?;
     }
-    tables::write(&report, out)?;
+    show(&report, options.plots.as_deref(), out)?;
     Ok(report)
+}
+
+/// Writes the tables of a report to `out`, and its figures into a folder, with links
+/// below the tables.
+pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    tables::write(report, out)?;
+    plots.map_or(Ok(()), |folder| figures::write(report, folder, out))
 }
 
 /// A row for each backend.
 fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows: Vec<Row> = vec![];
-    let mut first: Option<(BackendName, Checksum)> = None;
+    let mut first: Option<(String, Checksum)> = None;
     // The last tick that all of them run.
     let common = options.runs.min(options.baseline_runs);
-    for &backend in &options.backends {
-        let (engine, mut moves) = Engine::populated(scenario, backend, options.threads())?;
+    for (backend, output) in options.subjects() {
+        let (engine, mut moves) = Engine::populated(scenario, backend, output, options.threads())?;
         let mut subject: Box<dyn Subject> = match backend {
             BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
             BackendName::Cpu | BackendName::Cuda => Box::new(engine),
@@ -102,21 +104,16 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
                 || done < options.runs
                     && (backend != BackendName::Baseline || spent < BASELINE_ENOUGH)
         })?;
-        let (reference, expected) = *first.get_or_insert((backend, checksum));
+        let name = format!("{} {}", backend.name(), output.name());
+        let (reference, expected) = first.get_or_insert_with(|| (name.clone(), checksum));
         ensure!(
-            checksum == expected,
-            "{} delivered {checksum:x?} where {} delivered {expected:x?}",
-            backend.name(),
-            reference.name(),
+            checksum == *expected,
+            "{name} delivered {checksum:x?} where {reference} delivered {expected:x?}",
         );
-        let row = row(scenario, options, backend, &samples, checksum);
+        let row = row(scenario, options, (backend, output), &samples, checksum);
         eprintln!(
-            "map {}, AOI {}, {} clients, {}: {:.3} ms",
-            scenario.map,
-            scenario.aoi,
-            scenario.clients,
-            backend.name(),
-            row.total_ms
+            "map {}, AOI {}, {} clients, {name}: {:.3} ms",
+            scenario.map, scenario.aoi, scenario.clients, row.total_ms
         );
         rows.push(row);
     }
@@ -149,45 +146,29 @@ fn sample(
 fn row(
     scenario: &Scenario,
     options: &Options,
-    backend: BackendName,
+    (backend, output): (BackendName, OutputName),
     samples: &[Sample],
     checksum: Checksum,
 ) -> Row {
-    let total = Summary::of(samples.iter().map(|s| s.total));
-    let names = samples.first().map_or(&[][..], |s| &s.stages);
-    let stages = names.iter().enumerate().map(|(i, &(name, _))| {
-        let summary = Summary::of(samples.iter().map(|s| s.stages[i].1));
-        (name.to_owned(), summary.median)
-    });
     let (approach, threads) = match backend {
         BackendName::Baseline => ("grid of linked lists, as in the thesis", 1),
         BackendName::Cpu => ("sorted buckets", options.threads()),
         BackendName::Cuda => ("sorted buckets", 1),
     };
-    let params = [
-        ("map", u64::from(scenario.map)),
-        ("aoi", u64::from(scenario.aoi)),
-        ("clients", u64::from(scenario.clients)),
-        ("deliveries", checksum.deliveries),
-        ("threads", threads as u64),
-    ];
-    Row {
-        scenario: "thesis".to_owned(),
-        params: params
-            .map(|(name, value)| (name.to_owned(), value.into()))
-            .into(),
-        backend: backend.name().to_owned(),
-        approach: approach.to_owned(),
-        total_ms: total.median,
-        total_ms_mean: total.mean,
-        total_ms_deviation: total.deviation,
-        stages_ms: stages.collect::<BTreeMap<_, _>>(),
-        samples: samples.len(),
-        work: checksum.deliveries,
-        checksum: format!("{:016x}", checksum.sum),
-    }
+    let mut row = Row::of(NAME, backend.name(), approach, samples);
+    row.put("map", scenario.map);
+    row.put("aoi", scenario.aoi);
+    row.put("clients", scenario.clients);
+    row.put("deliveries", checksum.deliveries);
+    row.put("threads", threads);
+    row.put("output", output.name());
+    row.work = checksum.deliveries;
+    row.checksum = format!("{:016x}", checksum.sum);
+    row
 }
 
+/// What rows of this bench are called.
+pub const NAME: &str = "thesis";
 /// Both of the engine's output buffers have been written, and caches are warm.
 const WARM_UP_TICKS: usize = 4;
 /// The baseline runs more often than it must only while that is quick.

@@ -8,11 +8,19 @@
 #include "index.cu"
 #include "interest.cu"
 #include "hash.cu"
+#include "primitives.cu"
+
+#include "events_torus.cu"
+#include "events_phold.cu"
+#include "events_select.cu"
+#include "content.cu"
 #include "regions.cu"
 
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
                                                   sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth)};
+extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl),
+                                                         sizeof(Facility)};
 #ifndef SOURCES_HASH
 #error "build with the project's script: it hashes the sources"
 #endif

@@ -28,14 +28,13 @@ __device__ inline bool is_due(const World& w, const Tick& t, u64 item) {
 
 KERNEL due_count(World w, Tick t) {
     bool due = is_due(w, t, (u64)blockIdx.x * BLOCK + threadIdx.x);
-    put_partial(w.partials, blockIdx.x, due);
-    add(&t.counters->due, due);
+    add_once(&t.counters->due, put_partial(w, t, SCAN_DUE, due));
 }
 
 KERNEL due_store(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     bool due = is_due(w, t, item);
-    u64 place = t.frame_commands + offset_of(w.partials, blockIdx.x, due);
+    u64 place = t.frame_commands + offset_of(w, t, SCAN_DUE, due);
     if (!due || place >= w.commands_max) return;
     u32 number = (u32)(item / w.capacity), slot = (u32)(item % w.capacity);
     const Rule& rule = w.rule_table[number];

@@ -6,15 +6,14 @@ KERNEL index_count(World w, Tick t) {
     u32 slot = thread_index();
     bool live = slot < w.capacity && w.states[slot] == LIVE;
     bool changed = live && w.changed[slot] == t.stamp;
-    put_partial(w.partials, blockIdx.x, live);
-    add(&t.counters->live, live);
-    add(&t.counters->changed_live, changed);
+    add_once(&t.counters->live, put_partial(w, t, SCAN_LIVE, live));
+    count(&t.counters->changed_live, changed);
 }
 
 KERNEL index_collect(World w, Tick t) {
     u32 slot = thread_index();
     bool live = slot < w.capacity && w.states[slot] == LIVE;
-    u64 place = offset_of(w.partials, blockIdx.x, live);
+    u64 place = offset_of(w, t, SCAN_LIVE, live);
     if (slot == 0) *w.index_len = t.counters->live;
     if (!live) return;
     Point p = position(w, slot);
@@ -27,6 +26,8 @@ KERNEL index_collect(World w, Tick t) {
 // After the sort.
 KERNEL index_gather(World w, Tick t) {
     u32 i = thread_index();
+    if (i < w.directory_len)
+        w.directory[i] = lower_bound(w.index_keys, (u32)t.counters->live, (u64)i << w.directory_shift);
     if (i >= t.counters->live) return;
     const i32* row = w.rows + (u64)w.index_slots[i] * w.columns;
     for (u32 axis = 0; axis < w.dimensions; axis++) w.index_positions[axis * w.capacity + i] = row[axis];

@@ -39,7 +39,7 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
 }
 
 // Whether an earlier observer of the client perceives it too.
-__device__ inline bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
+__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
         if (find_place(w, client, i, earlier) && perceives(w, earlier, p)) return true;
@@ -61,19 +61,20 @@ __device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point&
 
 // Where the rows of buckets that an observer touches stand in the index: a thread
 // for each row, since binary searches are little but waiting.
+__device__ inline Range observer_range(const World& w, u32 observer, u32 row) {
+    Place place;
+    if (!find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) return {0, 0};
+    Block block = block_of(w, place);
+    u32 rows_y = block.high[1] - block.low[1] + 1;
+    u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
+    if (z > block.high[2]) return {0, 0};
+    return row_range(w, block, y, z);
+}
 KERNEL interest_ranges(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     u32 observer = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
     if (observer >= t.clients_used * w.observers_per_client) return;
-    Range range = {0, 0};
-    Place place;
-    if (find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) {
-        Block block = block_of(w, place);
-        u32 rows_y = block.high[1] - block.low[1] + 1;
-        u32 y = block.low[1] + row % rows_y, z = block.low[2] + row / rows_y;
-        if (z <= block.high[2]) range = row_range(w, (u32)t.counters->live, block, y, z);
-    }
-    w.ranges[item] = range;
+    w.ranges[item] = observer_range(w, observer, row);
 }
 
 // Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
@@ -91,7 +92,7 @@ __device__ void each_candidate(const World& w, u32 client, Visit visit) {
                 u32 i = base + lane();
                 bool candidate = i < end;
                 u32 slot = candidate ? w.index_slots[i] : w.capacity;
-                if (candidate) {
+                if (candidate && (w.exact || o > 0)) {
                     Point p = indexed_position(w, i);
                     if (w.exact && !is_within(p, place.center, place.radius)) candidate = false;
                     else if (o > 0 && is_repeated(w, client, o, p)) candidate = false;
@@ -167,6 +168,26 @@ __device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank
     slot_limit = low;
 }
 
+// The nearest of those that a client could see, as many as it may know. Apart, so
+// that where there are few no registers are kept for it.
+__device__ __noinline__ u32 see_nearest(const World& w, u32 client, u32* view, u32* histogram) {
+    u64 rank_limit;
+    u32 slot_limit, found = 0;
+    find_limit(w, client, histogram, rank_limit, slot_limit);
+    each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
+        if (candidate) {
+            u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+            candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
+        }
+        u32 lanes = __ballot_sync(~0u, candidate);
+        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+        if (candidate) view[place] = slot;
+        found += __popc(lanes);
+    });
+    __syncwarp();
+    return found;
+}
+
 // Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
 // long), and says how many.
 __device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
@@ -178,23 +199,7 @@ __device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
         found += __popc(lanes);
     });
     __syncwarp();
-    if (found > w.visible_max) {
-        u64 rank_limit;
-        u32 slot_limit;
-        find_limit(w, client, histogram, rank_limit, slot_limit);
-        found = 0;
-        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
-            if (candidate) {
-                u64 rank = rank_of(w, client, slot, indexed_position(w, i));
-                candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
-            }
-            u32 lanes = __ballot_sync(~0u, candidate);
-            u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-            if (candidate) view[place] = slot;
-            found += __popc(lanes);
-        });
-        __syncwarp();
-    }
+    if (found > w.visible_max) found = see_nearest(w, client, view, histogram);
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
         __syncwarp();
@@ -219,22 +224,24 @@ __device__ inline u32 slot_bound(const u32* slots, u32 n, u32 slot) {
 }
 
 // Shared memory of a warp: the view, then room for a histogram or a second view,
-// then two prefix arrays.
+// then two prefix arrays or what is known.
 __device__ inline u32* warp_memory(u32 words) {
     extern __shared__ u32 shared_words[];
     return shared_words + (threadIdx.x >> 5) * words;
 }
-__device__ inline u32 warp_client() { return thread_index() >> 5; }
+__device__ inline u32 warp_client(const Tick& t) { return t.client_first + (thread_index() >> 5); }
 
-KERNEL interest_see(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
-    u32* view = warp_memory(w.view_places + 256);
-    u32 seen = see(w, client, view, view + w.view_places);
-    u32* out = w.visible + (u64)client * w.visible_max;
-    const u32* known = w.known + (u64)client * w.visible_max;
+extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
+    u32* view = warp_memory(w.view_places + 256 + w.visible_max);
+    // Near, since it is searched; at once, since everything else waits for memory.
+    u32* known = view + w.view_places + 256;
     u32 knows = w.known_counts[client];
     bool behind = w.behind[client];
+    for (u32 i = lane(); i < knows; i += 32) known[i] = w.known[(u64)client * w.visible_max + i];
+    u32 seen = see(w, client, view, view + w.view_places);
+    u32* out = w.visible + (u64)client * w.visible_max;
     u32 deliveries = 0, both = 0;
     for (u32 i = lane(); i < seen; i += 32) {
         u32 slot = view[i];
@@ -254,23 +261,49 @@ KERNEL interest_see(World w, Tick t) {
     }
 }
 
+// Whether everybody changed and each client sees whole buckets: then the ranges
+// alone say how many deliveries there are.
+__device__ inline bool is_by_ranges(const World& w, const Tick& t) {
+    return w.visible_max == 0 && !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+}
+
 // Offsets from counts. A client gets all of its deliveries or none: those from
 // the first that doesn't fit get none.
 KERNEL interest_partial(World w, Tick t) {
     u32 client = thread_index();
-    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
-    put_partial(w.partials, blockIdx.x, count);
-    add(&t.counters->deliveries_total, count);
+    u64 n = 0;
+    if (client < t.clients_used) {
+        if (is_by_ranges(w, t)) {
+            const Range* ranges = w.ranges + (u64)client * w.rows_max;
+            for (u32 row = 0; row < w.rows_max; row++) n += ranges[row].end - ranges[row].start;
+            w.client_counts[client] = n;
+        } else {
+            n = w.client_counts[client];
+        }
+    }
+    add_once(&t.counters->deliveries_total, put_partial(w, t, SCAN_DELIVERIES, n));
 }
 KERNEL interest_offsets(World w, Tick t) {
     u32 client = thread_index();
-    u64 count = client < t.clients_used ? w.client_counts[client] : 0;
-    u64 start = offset_of(w.partials, blockIdx.x, count);
-    bool served = client < t.clients_used && start + count <= w.deliveries_max;
-    if (client < t.clients_used) t.delivery_offsets[client] = served ? (u32)start : ~0u;
-    add(&t.counters->served, served);
-    add(&t.counters->behind, client < t.clients_used && !served && count);
-    u64 end = served ? start + count : 0;
+    bool is_client = client < t.clients_used;
+    u64 n = is_client ? w.client_counts[client] : 0;
+    u64 start = offset_of(w, t, SCAN_DELIVERIES, n);
+    bool all = t.counters->deliveries_total <= w.deliveries_max;
+    bool served = is_client && start + n <= w.deliveries_max;
+    if (is_client) {
+        t.delivery_offsets[client] = served ? (u32)start : ~0u;
+        if (client % t.chunk_clients == 0) t.counters->chunk_starts[client / t.chunk_clients] = start;
+    }
+    if (all) {
+        if (client == 0) {
+            t.counters->served = t.clients_used;
+            t.counters->deliveries = t.counters->deliveries_total;
+        }
+        return;
+    }
+    count(&t.counters->served, served);
+    count(&t.counters->behind, is_client && !served && n);
+    u64 end = served ? start + n : 0;
     for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
     if (lane() == 0 && end) atomicMax(&t.counters->deliveries, end);
 }
@@ -283,8 +316,8 @@ __device__ inline u32 prefix_of(bool flag, u32& total) {
 }
 
 KERNEL interest_compare(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
     u32 start = t.delivery_offsets[client];
     u32* out_view = w.visible + (u64)client * w.visible_max;
     const u32* known = w.known + (u64)client * w.visible_max;
@@ -352,35 +385,59 @@ KERNEL interest_compare(World w, Tick t) {
     if (lane() == 0) w.behind[client] = 0;
 }
 
-// Where nothing is remembered: each client's changed entities in range.
+// Where nothing is remembered: each client's changed entities in range. Warps go
+// from client to client, so that there is little to end where ranges are enough.
 KERNEL interest_changed_count(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
-    u64 count = 0;
-    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
-    if (all) {
-        if (lane() < w.rows_max) {
-            Range r = w.ranges[(u64)client * w.rows_max + lane()];
-            count = r.end - r.start;
-        }
-        for (int d = 16; d; d >>= 1) count += __shfl_down_sync(~0u, count, d);
-    } else {
+    if (is_by_ranges(w, t)) return;
+    for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
+        u64 n = 0;
         each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
-            count += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
+            n += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
         });
+        if (lane() == 0) w.client_counts[client] = n;
     }
-    if (lane() == 0) w.client_counts[client] = count;
 }
 KERNEL interest_changed_store(World w, Tick t) {
-    u32 client = warp_client();
-    if (client >= t.clients_used) return;
+    u32 client = warp_client(t);
+    if (client >= t.client_end) return;
     u32 place = t.delivery_offsets[client];
     if (place == ~0u) return;
-    bool all = !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->live;
+    bool all = is_by_ranges(w, t);
     each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
         bool deliver = candidate && (all || w.changed[slot] == t.stamp);
         u32 lanes = __ballot_sync(~0u, deliver);
         if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;
         place += __popc(lanes);
     });
+}
+
+// The same told by buckets: who changed, in the index's order, and which part of
+// that each client's rows of buckets are.
+__device__ inline bool changed_at(const World& w, const Tick& t, u32 i) {
+    return i < t.counters->live && w.changed[w.index_slots[i]] == t.stamp;
+}
+KERNEL interest_order_count(World w, Tick t) {
+    put_partial(w, t, SCAN_ORDER, changed_at(w, t, thread_index()));
+}
+KERNEL interest_order_store(World w, Tick t) {
+    u32 i = thread_index();
+    bool changed = changed_at(w, t, i);
+    u32 place = (u32)offset_of(w, t, SCAN_ORDER, changed);
+    // The place after the last one too: ranges end there.
+    if (i <= t.counters->live) w.changed_before[i] = place;
+    if (changed) t.bucket_order[place] = w.index_slots[i];
+}
+KERNEL interest_bucket_ranges(World w, Tick t) {
+    u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
+    u32 client = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
+    u64 n = 0;
+    if (client < t.clients_used) {
+        Range range = observer_range(w, client, row);
+        range = {w.changed_before[range.start], w.changed_before[range.end]};
+        t.bucket_ranges[item] = range;
+        n = range.end - range.start;
+    }
+    u64 sum = block_sum(n);
+    add_once(&t.counters->deliveries_total, sum);
+    add_once(&t.counters->deliveries, sum);
 }

@@ -18,26 +18,24 @@ KERNEL lifecycle_deaths(World w, Tick t) {
 KERNEL lifecycle_deaths_count(World w, Tick t) {
     u32 slot = thread_index();
     bool died = slot < w.capacity && w.died[slot] == t.stamp;
-    put_partial(w.partials, blockIdx.x, died);
-    add(&t.counters->deaths, died);
+    add_once(&t.counters->deaths, put_partial(w, t, SCAN_DEATHS, died));
 }
 KERNEL lifecycle_deaths_store(World w, Tick t) {
     u32 slot = thread_index();
     bool died = slot < w.capacity && w.died[slot] == t.stamp;
-    u64 place = offset_of(w.partials, blockIdx.x, died);
+    u64 place = offset_of(w, t, SCAN_DEATHS, died);
     if (died) t.deaths[place] = make_uint2(slot, w.generations[slot]);
 }
 
 KERNEL lifecycle_free_count(World w, Tick t) {
     u32 slot = thread_index();
     bool free = slot < w.capacity && w.states[slot] == FREE;
-    put_partial(w.partials, blockIdx.x, free);
-    add(&t.counters->free_slots, free);
+    add_once(&t.counters->free_slots, put_partial(w, t, SCAN_FREE, free));
 }
 KERNEL lifecycle_free_store(World w, Tick t) {
     u32 slot = thread_index();
     bool free = slot < w.capacity && w.states[slot] == FREE;
-    u64 place = offset_of(w.partials, blockIdx.x, free);
+    u64 place = offset_of(w, t, SCAN_FREE, free);
     if (free) w.free_list[place] = slot;
 }
 
@@ -45,12 +43,12 @@ __device__ inline bool is_birth(const World& w, const Tick& t, u32 i) {
     return i < t.counters->commands && w.verdicts[i] == SPAWN;
 }
 KERNEL lifecycle_births_count(World w, Tick t) {
-    put_partial(w.partials, blockIdx.x, is_birth(w, t, thread_index()));
+    put_partial(w, t, SCAN_BIRTHS, is_birth(w, t, thread_index()));
 }
 KERNEL lifecycle_births_store(World w, Tick t) {
     u32 i = thread_index();
     bool birth = is_birth(w, t, i);
-    u64 place = offset_of(w.partials, blockIdx.x, birth);
+    u64 place = offset_of(w, t, SCAN_BIRTHS, birth);
     if (!birth) return;
     Command c = t.commands[i];
     const i32* words = t.words + c.word_start;

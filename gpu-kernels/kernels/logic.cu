@@ -57,7 +57,7 @@ __device__ void blast(const World& w, const Invocation& in, Emit& emit) {
         return;
     }
     for (u32 z = block.low[2]; z <= block.high[2]; z++)
-        for (u32 y = block.low[1]; y <= block.high[1]; y++) look_at(row_range(w, n, block, y, z));
+        for (u32 y = block.low[1]; y <= block.high[1]; y++) look_at(row_range(w, block, y, z));
 }
 
 template <class Emit>
@@ -117,21 +117,21 @@ __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
 KERNEL logic_count(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
     u32 i = thread_index();
-    CountUpdates count;
+    CountUpdates updates;
     u32 fate = 0;
     bool is_command = i < t.counters->commands;
     if (is_command) {
         Command c = t.commands[i];
         fate = verdict(w, t, c);
         w.verdicts[i] = fate;
-        if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), count);
+        if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), updates);
+        w.update_counts[i] = (u32)updates.n;
     }
-    put_partial(w.partials, blockIdx.x, count.n);
-    add(&t.counters->updates_total, count.n);
-    add(&t.counters->malformed, is_command && fate == MALFORMED);
-    add(&t.counters->stale, is_command && fate == STALE);
-    add(&t.counters->applied, is_command && fate < COMMAND_KINDS);
-    add(&t.counters->births_asked, is_command && fate == SPAWN);
+    add_once(&t.counters->updates_total, put_partial(w, t, SCAN_UPDATES, updates.n));
+    count(&t.counters->malformed, is_command && fate == MALFORMED);
+    count(&t.counters->stale, is_command && fate == STALE);
+    count(&t.counters->applied, is_command && fate < COMMAND_KINDS);
+    count(&t.counters->births_asked, is_command && fate == SPAWN);
 }
 
 // Commands keep all their updates or none: those from the first that doesn't
@@ -139,20 +139,19 @@ KERNEL logic_count(World w, Tick t) {
 KERNEL logic_store(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
     u32 i = thread_index();
-    u32 fate = i < t.counters->commands ? w.verdicts[i] : (u32)STALE;
-    Command c;
-    CountUpdates count;
-    if (fate < COMMAND_KINDS) {
-        c = t.commands[i];
-        run(w, t, fate, invocation(w, t, c), count);
-    }
-    u64 start = offset_of(w.partials, blockIdx.x, count.n);
-    bool fits = count.n && start + count.n <= w.updates_max;
+    u32 n = i < t.counters->commands ? w.update_counts[i] : 0;
+    u64 start = offset_of(w, t, SCAN_UPDATES, n);
+    bool fits = n && start + n <= w.updates_max;
     if (fits) {
         StoreUpdates store{w, start};
-        run(w, t, fate, invocation(w, t, c), store);
+        Command c = t.commands[i];
+        run(w, t, w.verdicts[i], invocation(w, t, c), store);
     }
-    u64 end = fits ? start + count.n : 0;
+    if (t.counters->updates_total <= w.updates_max) {
+        if (i == 0) t.counters->updates = t.counters->updates_total;
+        return;
+    }
+    u64 end = fits ? start + n : 0;
     for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
     if (lane() == 0 && end) atomicMax(&t.counters->updates, end);
 }

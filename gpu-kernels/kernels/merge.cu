@@ -9,15 +9,14 @@ KERNEL merge_mark(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->updates) return;
     u64 i = thread_index();
     bool head = i < t.counters->updates && is_head(w, i);
-    put_partial(w.partials, blockIdx.x, head);
-    add(&t.counters->intervals, head);
+    add_once(&t.counters->intervals, put_partial(w, t, SCAN_INTERVALS, head));
 }
 
 KERNEL merge_intervals(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->updates) return;
     u64 i = thread_index();
     bool head = i < t.counters->updates && is_head(w, i);
-    u64 interval = offset_of(w.partials, blockIdx.x, head);
+    u64 interval = offset_of(w, t, SCAN_INTERVALS, head);
     if (i >= t.counters->updates) return;
     if (head) {
         u32 key = w.keys[i];
@@ -119,10 +118,9 @@ __device__ inline u64 change_weight(const World& w, const Tick& t, u32 i) {
 
 KERNEL merge_count(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->intervals) return;
-    u64 weight = change_weight(w, t, thread_index());
-    put_partial(w.partials, blockIdx.x, weight);
-    add(&t.counters->changes, weight >> 32);
-    add(&t.counters->entities, weight & 1);
+    u64 sum = put_partial(w, t, SCAN_CHANGES, change_weight(w, t, thread_index()));
+    add_once(&t.counters->changes, sum >> 32);
+    add_once(&t.counters->entities, (u32)sum);
 }
 
 KERNEL merge_store(World w, Tick t) {
@@ -130,7 +128,7 @@ KERNEL merge_store(World w, Tick t) {
     if (i == 0) t.change_offsets[t.counters->entities] = (u32)t.counters->changes;
     if ((u64)blockIdx.x * BLOCK >= t.counters->intervals) return;
     u64 weight = change_weight(w, t, i);
-    u64 place = offset_of(w.partials, blockIdx.x, weight);
+    u64 place = offset_of(w, t, SCAN_CHANGES, weight);
     if (!weight) return;
     u32 change = (u32)(place >> 32), entity = (u32)place;
     u32 key = w.interval_keys[i];

@@ -431,8 +431,8 @@ KERNEL regions_give(RegionsWorld w) {
         lost += is_lost;
         w.output[i] = (key >> w.number_bits & mask) << 32 | (key & mask);
     }
-    add(&w.counters->gained, gained);
-    add(&w.counters->lost, lost);
+    add_once(&w.counters->gained, block_sum(gained));
+    add_once(&w.counters->lost, block_sum(lost));
 }
 
 // What is now was before; or the other way round, if the step did not happen.
@@ -456,6 +456,7 @@ __device__ void empty(const RegionsWorld& w) {
         Aabb<D>::nowhere().store(w.before[side], i);
         Aabb<D>::nowhere().store(w.now[side], i);
         w.claims[side][i] = ~0ull;
+        w.stamps[side][i] = 0;
     }
 }
 

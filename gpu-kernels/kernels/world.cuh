@@ -41,6 +41,8 @@ struct Range {
     u32 start, end;
 };
 
+constexpr u32 CHUNKS_MAX = 8;
+
 // Counted on the device during one tick, from zero.
 struct Counters {
     u64 due, commands, applied, stale, malformed;
@@ -48,6 +50,7 @@ struct Counters {
     u64 free_slots, births_asked, births, deaths;
     u64 live, changed_live;
     u64 deliveries_total, deliveries, served, behind, ignored;
+    u64 chunk_starts[CHUNKS_MAX];  // where each chunk of clients' deliveries begin
     u64 hash[4 + 64];
 };
 
@@ -66,6 +69,7 @@ struct World {
     i32 roam_step;
     i32 word_counts[COMMAND_KINDS];  // -1: not in this world
     u32 rows_max;  // of buckets that an observer can touch: 3 or 9
+    u32 scan_groups, directory_len, directory_shift;
 
     // Tables.
     const int2* bounds;         // kind × column
@@ -91,12 +95,14 @@ struct World {
     u32* index_slots;
     i32* index_positions;       // axis × capacity
     u64* index_len;
+    u32* directory;             // where the keys reach n << directory_shift
 
     // Scratch.
     u32* visible;
     u32* visible_counts;
     u32* changed;               // stamps
     u32* verdicts;
+    u32* update_counts;         // command
     u64* partials;
     u32* keys;
     u32* values;
@@ -110,13 +116,16 @@ struct World {
     u32* died;                  // stamps
     u64* client_counts;
     Range* ranges;              // observer × row of buckets
+    u32* changed_before;        // in the index
 };
 
 // One tick's own.
 struct Tick {
     u32 number, stamp;
     u32 frame_commands, clients_used;
-    u32 observer_sets, forgets, releases, padding;
+    u32 observer_sets, forgets, releases;
+    u32 chunk_clients;          // how many make a chunk
+    u32 client_first, client_end;  // whom a launch serves
     const Command* frame;
     const i32* words;
     const ObserverSet* sets;
@@ -124,6 +133,7 @@ struct Tick {
     const u32* release;
     Command* commands;          // the frame's and those due
     Counters* counters;
+    u64* scan_sums;             // scan × group of blocks
     Birth* births;
     i32* birth_rows;
     uint2* deaths;
@@ -133,6 +143,8 @@ struct Tick {
     i32* change_values;
     u32* delivery_offsets;
     u32* deliveries;
+    u32* bucket_order;
+    Range* bucket_ranges;
 };
 
 #define KERNEL extern "C" __global__ void
@@ -210,22 +222,49 @@ __device__ inline u64 block_exclusive(u64 value) {
     return before + inclusive - value;
 }
 
-// A scan in two launches: the first leaves each block's sum in `partials`, the
-// second adds up those of the blocks before. Both must cut the items alike: one
-// block, BLOCK items.
-__device__ inline void put_partial(u64* partials, u32 block, u64 value) {
+// A scan in two launches: the first leaves each block's sum, the second adds up
+// those before it. Both must cut the items alike: one block, BLOCK items. Sums of
+// groups of blocks keep the second from reading all partial sums before it.
+enum Scan : u32 {
+    SCAN_DUE,
+    SCAN_UPDATES,
+    SCAN_INTERVALS,
+    SCAN_CHANGES,
+    SCAN_FREE,
+    SCAN_BIRTHS,
+    SCAN_DEATHS,
+    SCAN_LIVE,
+    SCAN_DELIVERIES,
+    SCAN_ORDER,
+    SCANS
+};
+constexpr u32 SCAN_GROUP = 256;
+
+// Every thread gets the block's sum.
+__device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 value) {
     u64 sum = block_sum(value);
-    if (threadIdx.x == 0) partials[block] = sum;
+    if (threadIdx.x == 0) {
+        w.partials[blockIdx.x] = sum;
+        if (sum) atomicAdd(&t.scan_sums[scan * w.scan_groups + blockIdx.x / SCAN_GROUP], sum);
+    }
+    return sum;
 }
-__device__ inline u64 offset_of(const u64* partials, u32 block, u64 value) {
+__device__ inline u64 offset_of(const World& w, const Tick& t, Scan scan, u64 value) {
+    u32 group = blockIdx.x / SCAN_GROUP;
     u64 before = 0;
-    for (u32 i = threadIdx.x; i < block; i += blockDim.x) before += partials[i];
+    for (u32 i = threadIdx.x; i < group; i += blockDim.x) before += t.scan_sums[scan * w.scan_groups + i];
+    for (u32 i = group * SCAN_GROUP + threadIdx.x; i < blockIdx.x; i += blockDim.x) before += w.partials[i];
     return block_sum(before) + block_exclusive(value);
 }
 
-__device__ inline void add(u64* counter, u64 value) {
-    for (int d = 16; d; d >>= 1) value += __shfl_down_sync(~0u, value, d);
-    if (lane() == 0 && value) atomicAdd(counter, value);
+// Adds to a counter, once a block: atomics on one address come one after the
+// other. All threads of the block must call them.
+__device__ inline void count(u64* counter, bool flag) {
+    u32 n = __syncthreads_count(flag);
+    if (threadIdx.x == 0 && n) atomicAdd(counter, (u64)n);
+}
+__device__ inline void add_once(u64* counter, u64 block_total) {
+    if (threadIdx.x == 0 && block_total) atomicAdd(counter, block_total);
 }
 
 // Where the sorted bucket numbers reach `key`.
@@ -286,7 +325,15 @@ __device__ inline Block block_of_neighbours(const World& w, const Point& center)
     }
     return block;
 }
-__device__ inline Range row_range(const World& w, u32 n, const Block& b, u32 y, u32 z) {
+// Where the index reaches a bucket: the directory says it to within a few.
+__device__ inline u32 bucket_start(const World& w, u64 key) {
+    u32 entry = (u32)(key >> w.directory_shift);
+    u32 start = w.directory[entry];
+    if (w.directory_shift == 0) return start;
+    u32 end = w.directory[entry + 1];
+    return start + lower_bound(w.index_keys + start, end - start, key);
+}
+__device__ inline Range row_range(const World& w, const Block& b, u32 y, u32 z) {
     u64 row = ((u64)z * w.buckets[1] + y) * w.buckets[0];
-    return {lower_bound(w.index_keys, n, row + b.low[0]), lower_bound(w.index_keys, n, row + b.high[0] + 1)};
+    return {bucket_start(w, row + b.low[0]), bucket_start(w, row + b.high[0] + 1)};
 }

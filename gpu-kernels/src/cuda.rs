@@ -5,8 +5,11 @@
 //! The kernels are in `kernels/`, named like the stages, and come prebuilt.
 
 pub(crate) mod device;
+mod download;
+pub mod events;
 pub(crate) mod layout;
 pub(crate) mod plan;
+pub mod primitives;
 pub(crate) mod sort;
 mod staging;
 mod tick;
@@ -20,12 +23,13 @@ use crate::backend::{Backend, RestoreError, StartError, TickError, Ticket};
 use crate::frame::{Frame, Observer, Target};
 use crate::output::{Stage, TickOutput};
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
-use device::{Device, DriverError, Event, HostBuffer, Lane};
-pub use device::{GpuInfo, NoDevice};
-use layout::{Counters, Pointer, Rule, World};
+use device::{Device, Event, HostBuffer, Lane};
+pub use device::{DriverError, GpuInfo, NoDevice, Pinned};
+use download::Chunks;
+use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
-use staging::Staging;
+use staging::{Refusal, Staging};
 use tick::Kernels;
 
 /// A world on the first GPU.
@@ -48,6 +52,7 @@ pub struct CudaBackend {
     in_flight: Vec<shared::Tick>,
     /// As it was before this world took its memory.
     gpu: GpuInfo,
+    form: OutputForm,
     /// A tick failed: the state on the device is no tick's.
     failed: Option<TickError>,
     device: Device,
@@ -57,12 +62,30 @@ pub struct CudaBackend {
 struct Flight {
     output: Arc<TickOutput>,
     counters: HostBuffer<Counters>,
-    /// The counters as they were when the deliveries were still to be found.
+    /// The counters as they were when the deliveries were still to be found, and
+    /// when they were counted.
     early: HostBuffer<Counters>,
-    /// Before the first stage, and after each.
+    /// Around the upload, which has a stream of its own.
+    upload: [Event; 2],
+    /// Before the first stage on the device, and after each.
     marks: Vec<Event>,
+    /// The deliveries are counted.
+    counted: Event,
+    /// Each chunk of clients is served.
+    served: Vec<Event>,
+    chunks: Chunks,
     frame_counts: staging::FrameCounts,
     clients_used: u32,
+}
+
+/// How a tick's output says who is told of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputForm {
+    /// One by one: [`TickOutput::deliveries`].
+    Pairs,
+    /// By buckets: [`TickOutput::bucket_ranges`]. For worlds whose clients
+    /// remember nothing and see whole buckets from one observer.
+    Ranges,
 }
 
 /// What the driver says of the first GPU.
@@ -72,7 +95,11 @@ pub fn gpu() -> Result<GpuInfo, NoDevice> {
 
 /// Each buffer that a world needs on a GPU, with its bytes.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
-    Plan::new(config).parts().collect()
+    let sizes = Sizes::new(config, OutputForm::Pairs);
+    Plan::new(&sizes)
+        .parts()
+        .filter(|part| part.1 > 0)
+        .collect()
 }
 
 /// The prebuilt kernels.
@@ -85,8 +112,27 @@ impl CudaBackend {
         config: &WorldConfig,
         memory_available: Option<u64>,
     ) -> Result<CudaBackend, StartError> {
+        CudaBackend::with_output(config, memory_available, OutputForm::Pairs)
+    }
+
+    /// As [`CudaBackend::new`], with the output in another form.
+    pub fn with_output(
+        config: &WorldConfig,
+        memory_available: Option<u64>,
+        form: OutputForm,
+    ) -> Result<CudaBackend, StartError> {
+        let has_buckets_only = config.schema.world.visible_max == 0
+            && config.interest == InterestMode::Buckets
+            && config.limits.observers_per_client == 1;
+        if form == OutputForm::Ranges && !has_buckets_only {
+            return Err(StartError::Unsupported(
+                "ranges form of the cuda",
+                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
+            ));
+        }
         let mut device = Device::open(KERNELS)?;
-        let plan = Plan::new(config);
+        let sizes = Sizes::new(config, form);
+        let plan = Plan::new(&sizes);
         let gpu = device.info().map_err(NoDevice::from)?;
         let free = gpu.memory_free;
         let available = memory_available.map_or(free, |given| given.min(free));
@@ -97,8 +143,7 @@ impl CudaBackend {
             });
         }
         let base = device.allocate(plan.bytes()).map_err(NoDevice::from)?;
-        let sizes = Sizes::new(config);
-        let world = world(config, &plan, base);
+        let world = world(config, &sizes, &plan, base);
         let start = || -> Result<_, DriverError> {
             let flight = || Flight::new(&device);
             Ok((
@@ -123,10 +168,11 @@ impl CudaBackend {
             clients_used: 0,
             in_flight: Vec::with_capacity(2),
             gpu,
+            form,
             failed: None,
             device,
         };
-        backend.upload_tables().map_err(NoDevice::from)?;
+        backend.prepare_memory().map_err(NoDevice::from)?;
         Ok(backend)
     }
 
@@ -137,6 +183,18 @@ impl CudaBackend {
 
     fn place(&self, name: &str) -> Pointer {
         self.plan.place(self.base, name)
+    }
+
+    fn prepare_memory(&mut self) -> Result<(), DriverError> {
+        if cfg!(debug_assertions) {
+            // Whoever reads before writing shall be seen.
+            self.device.fill(self.base, self.plan.bytes(), 0xa5)?;
+        }
+        for name in plan::ZEROED {
+            let bytes = self.plan.bytes_of(name);
+            self.device.fill(self.place(name), bytes, 0)?;
+        }
+        self.upload_tables()
     }
 
     fn upload_tables(&mut self) -> Result<(), DriverError> {
@@ -177,13 +235,13 @@ impl CudaBackend {
             })
             .collect();
         let device = &self.device;
-        device.upload(self.place("bounds"), &bounds)?;
-        device.upload(self.place("defaults"), &defaults)?;
-        device.upload(self.place("kind columns"), &columns)?;
-        device.upload(self.place("merge rules"), &merge)?;
-        device.upload(self.place("told"), &told)?;
-        device.upload(self.place("rules"), &rules)?;
-        device.upload(self.place("rule words"), &words)?;
+        device.upload(Lane::Work, self.place("bounds"), &bounds)?;
+        device.upload(Lane::Work, self.place("defaults"), &defaults)?;
+        device.upload(Lane::Work, self.place("kind columns"), &columns)?;
+        device.upload(Lane::Work, self.place("merge rules"), &merge)?;
+        device.upload(Lane::Work, self.place("told"), &told)?;
+        device.upload(Lane::Work, self.place("rules"), &rules)?;
+        device.upload(Lane::Work, self.place("rule words"), &words)?;
         device.synchronize(Lane::Work)
     }
 
@@ -248,14 +306,14 @@ impl CudaBackend {
             behind[client as usize] = 1;
         }
         let device = &self.device;
-        device.upload(w.states, &states)?;
-        device.upload(w.generations, &snapshot.generations)?;
-        device.upload(w.slot_kinds, &kinds)?;
-        device.upload(w.rows, &snapshot.rows)?;
-        device.upload(w.observers, &observers)?;
-        device.upload(w.known_counts, &counts)?;
-        device.upload(w.known, &known)?;
-        device.upload(w.behind, &behind)?;
+        device.upload(Lane::Work, w.states, &states)?;
+        device.upload(Lane::Work, w.generations, &snapshot.generations)?;
+        device.upload(Lane::Work, w.slot_kinds, &kinds)?;
+        device.upload(Lane::Work, w.rows, &snapshot.rows)?;
+        device.upload(Lane::Work, w.observers, &observers)?;
+        device.upload(Lane::Work, w.known_counts, &counts)?;
+        device.upload(Lane::Work, w.known, &known)?;
+        device.upload(Lane::Work, w.behind, &behind)?;
         device.synchronize(Lane::Work)?;
         self.tick = snapshot.tick;
         self.clients_used = self.config.limits.clients;
@@ -275,11 +333,13 @@ impl Backend for CudaBackend {
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
         }
-        frame.check(self.tick)?;
+        frame.check_tick(self.tick)?;
         let tick = self.tick;
         let mut stage = Stage::Upload;
-        if let Err(error) = self.start(frame, &mut stage) {
-            return Err(self.fail(stage, error));
+        match self.start(frame, &mut stage) {
+            Ok(()) => {}
+            Err(Refusal::Frame(error)) => return Err(error),
+            Err(Refusal::Device(error)) => return Err(self.fail(stage, error)),
         }
         self.tick = tick.next();
         self.in_flight.push(tick);
@@ -349,17 +409,23 @@ impl Flight {
         Ok(Flight {
             output: Arc::default(),
             counters: HostBuffer::new(device, 1)?,
-            early: HostBuffer::new(device, 1)?,
-            marks: (0..=Stage::ALL.len())
-                .map(|_| device.event())
-                .collect::<Result<_, _>>()?,
+            early: HostBuffer::new(device, 2)?,
+            upload: [device.event()?, device.event()?],
+            marks: events(device, Stage::ALL.len() + 1)?,
+            counted: device.event()?,
+            served: events(device, CHUNKS_MAX)?,
+            chunks: Chunks::of(0),
             frame_counts: staging::FrameCounts::default(),
             clients_used: 0,
         })
     }
 }
 
-fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
+fn events(device: &Device, n: usize) -> Result<Vec<Event>, DriverError> {
+    (0..n).map(|_| device.event()).collect()
+}
+
+fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> World {
     let schema = &config.schema;
     let rules = &config.rules;
     let limits = &config.limits;
@@ -369,7 +435,6 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
     let buckets = size.map(|s| (i64::from(s) - 1) as u64 / aoi as u64 + 1);
     let column = |c: Option<usize>| c.map_or(-1, |c| c as i32);
     let at = |name: &str| plan.place(base, name);
-    let sizes = Sizes::new(config);
     let second = |name: &str, bytes: u64| at(name) + bytes;
     let index_bits = bits_for(buckets.iter().product::<u64>() - 1);
     // The sort moves pairs to and fro; what it is given lies so that what it
@@ -409,6 +474,9 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
         rows_max: sizes.rows as u32,
+        scan_groups: sizes.scan_groups() as u32,
+        directory_len: sizes.directory.len as u32,
+        directory_shift: sizes.directory.shift,
         bounds: at("bounds"),
         defaults: at("defaults"),
         kind_columns: at("kind columns"),
@@ -428,10 +496,12 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         index_slots: at("index slots"),
         index_positions: at("index positions"),
         index_len: at("index length"),
+        directory: at("index directory"),
         visible: second("known sets", sizes.clients * sizes.visible_max * 4),
         visible_counts: second("known counts", sizes.clients * 4),
         changed: at("changed"),
         verdicts: at("verdicts"),
+        update_counts: at("update counts"),
         partials: at("partial sums"),
         keys: at("update keys"),
         values: at("update values"),
@@ -445,6 +515,7 @@ fn world(config: &WorldConfig, plan: &Plan, base: Pointer) -> World {
         died: at("died"),
         client_counts: at("client counts"),
         ranges: at("bucket ranges"),
+        changed_before: at("changed before"),
     }
 }
 

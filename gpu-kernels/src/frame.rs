@@ -1,6 +1,7 @@
 //! What a tick is given.
 
 use crate::backend::TickError;
+use crate::host_vec::HostVec;
 use serde::{Deserialize, Serialize};
 use shared::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
@@ -14,9 +15,9 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 pub struct Frame {
     pub tick: Tick,
     /// In the order that the merge rules `first` and `last` go by.
-    pub commands: Vec<Command>,
+    pub commands: HostVec<Command>,
     /// The commands' words, typed by their schema.
-    pub words: Vec<i32>,
+    pub words: HostVec<i32>,
     /// Applied in order, before anything else.
     pub observers: Vec<ObserverChange>,
     /// Clients that know nothing from this tick on: they are gone, or begin anew.
@@ -134,12 +135,22 @@ impl Frame {
 
     /// Whether a backend whose next tick is `expected` can run this frame.
     pub fn check(&self, expected: Tick) -> Result<(), TickError> {
-        if self.tick != expected {
-            return Err(TickError::WrongTick {
+        self.check_tick(expected)?;
+        self.check_words()
+    }
+
+    pub(crate) fn check_tick(&self, expected: Tick) -> Result<(), TickError> {
+        match self.tick == expected {
+            true => Ok(()),
+            false => Err(TickError::WrongTick {
                 expected,
                 found: self.tick,
-            });
+            }),
         }
+    }
+
+    /// Whether every command's words are there.
+    pub(crate) fn check_words(&self) -> Result<(), TickError> {
         let words = self.words.len();
         let range = |command: &Command| {
             let start = command.word_start as usize;

@@ -9,19 +9,25 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`frame`] | what a tick is given |
+//! | [`host_vec`] | its vectors, which a device may read where they are |
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
+//! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`regions`] | who publishes where others subscribe, without a world |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
+//! | [`events`] | timed events: a discrete-event engine of its own |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
 #![deny(unsafe_code)]
 
 pub mod backend;
+pub mod content;
 pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod cuda;
+pub mod events;
 pub mod frame;
+pub mod host_vec;
 pub mod logic;
 pub mod output;
 pub mod regions;
@@ -32,5 +38,6 @@ pub use cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaBackend;
 pub use frame::{Command, Frame, Observer, ObserverChange, Target};
-pub use output::{Birth, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use host_vec::HostVec;
+pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};

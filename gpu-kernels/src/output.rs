@@ -22,6 +22,9 @@ pub struct TickOutput {
     pub deaths: Vec<EntityId>,
     pub changes: Changes,
     pub deliveries: Deliveries,
+    /// In place of `deliveries`, where the backend was started to tell them by
+    /// buckets.
+    pub bucket_ranges: Option<BucketRanges>,
     pub counts: Counts,
     pub stages: StageTimes,
     /// The state after this tick.
@@ -135,6 +138,33 @@ impl Deliveries {
     /// All deliveries, client after client.
     pub fn all(&self) -> &[Delivery] {
         &self.entries[..self.offsets.last().map_or(0, |&end| end as usize)]
+    }
+}
+
+/// Deliveries told by buckets: who changed, in the order of the buckets, and the
+/// parts of it that are each client's. So the pairs never exist: a client's few
+/// rows of buckets take less room than its deliveries.
+#[derive(Debug, Default)]
+pub struct BucketRanges {
+    /// The slots of those who changed, bucket after bucket, row by row.
+    pub order: Vec<u32>,
+    /// By client and row of buckets: where they begin and end in `order`.
+    pub(crate) ranges: Vec<[u32; 2]>,
+    pub(crate) rows: usize,
+}
+
+impl BucketRanges {
+    /// The slots whose changes a client is told of, a row of buckets at a time.
+    pub fn of(&self, client: ClientRow) -> impl Iterator<Item = &[u32]> {
+        let rows = self.ranges.chunks_exact(self.rows).nth(client.index());
+        rows.into_iter()
+            .flatten()
+            .map(|&[start, end]| &self.order[start as usize..end as usize])
+    }
+
+    /// The number of client rows in use.
+    pub fn clients(&self) -> usize {
+        self.ranges.len() / self.rows.max(1)
     }
 }
 

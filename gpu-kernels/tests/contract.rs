@@ -45,9 +45,9 @@ fn a_command_whose_words_are_not_in_the_frame_is_refused() {
         let before = backend.snapshot().unwrap();
         for (start, count) in [(1, 2), (3, 0), (0, 3), (u32::MAX, u16::MAX)] {
             let mut frame = Frame::new(Tick(0));
-            frame.words = vec![0, 0];
+            frame.words = vec![0, 0].into();
             frame.observers.push(at_the_origin(0));
-            frame.commands = vec![command(0, 2), command(start, count)];
+            frame.commands = vec![command(0, 2), command(start, count)].into();
             let expected = TickError::WordsOutOfRange {
                 index: 1,
                 start: start as usize,
@@ -58,8 +58,8 @@ fn a_command_whose_words_are_not_in_the_frame_is_refused() {
         }
         assert_eq!(backend.snapshot().unwrap(), before, "{label}");
         let mut frame = Frame::new(Tick(0));
-        frame.words = vec![0, 0];
-        frame.commands = vec![command(0, 2), command(2, 0)];
+        frame.words = vec![0, 0].into();
+        frame.commands = vec![command(0, 2), command(2, 0)].into();
         let output = backend.tick(&frame).unwrap();
         assert_eq!((output.counts.births, output.counts.malformed), (1, 1));
     }

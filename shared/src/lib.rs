@@ -7,12 +7,14 @@
 //! | [`config`] | the world file, parsed once into a [`WorldConfig`] |
 //! | [`schema`] | attributes, kinds and commands of a world, as clients see them |
 //! | [`command`] | the built-in commands and what each takes |
+//! | [`content`] | what a client may ask to hear of, wherever it happens |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
 #![forbid(unsafe_code)]
 
 pub mod command;
 pub mod config;
+pub mod content;
 pub mod fixed;
 pub mod id;
 pub mod mix;

@@ -102,8 +102,8 @@ fn engine(
         BackendName::Cpu => options.threads(),
         BackendName::Baseline | BackendName::Cuda => 1,
     };
-    let mut batch = Batch::new(config, scenario.regions as usize);
-    let mut engine = start(config, backend, threads, &mut batch)?;
+    let batch = Batch::new(config, scenario.regions as usize);
+    let mut engine = start(config, backend, threads)?;
     engine.set_approach(approach)?;
     Ok(Subject {
         backend,
@@ -117,10 +117,9 @@ fn start(
     config: &RegionsConfig,
     backend: BackendName,
     threads: usize,
-    batch: &mut Batch,
 ) -> anyhow::Result<Box<dyn RegionEngine>> {
     match backend {
-        BackendName::Cuda => start_cuda(config, batch),
+        BackendName::Cuda => start_cuda(config),
         BackendName::Baseline | BackendName::Cpu => Ok(Box::new(CpuRegions::new(config, threads)?)),
     }
 }
@@ -238,13 +237,12 @@ impl Ledger {
 const ALL_PAIRS_MAX: u64 = 300_000_000;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &RegionsConfig, _: &mut Batch) -> anyhow::Result<Box<dyn RegionEngine>> {
+fn start_cuda(_: &RegionsConfig) -> anyhow::Result<Box<dyn RegionEngine>> {
     anyhow::bail!("the cuda backend needs Linux on x86-64")
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(config: &RegionsConfig, batch: &mut Batch) -> anyhow::Result<Box<dyn RegionEngine>> {
+fn start_cuda(config: &RegionsConfig) -> anyhow::Result<Box<dyn RegionEngine>> {
     let engine = gpu_kernels::regions::CudaRegions::new(config)?;
-    engine.lock(batch);
     Ok(Box::new(engine))
 }

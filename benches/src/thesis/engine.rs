@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use gpu_kernels::{Backend, CpuBackend, Frame, Stage, TickOutput};
+use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{ClientRow, Tick, WorldConfig};
 
-use super::{BackendName, Moves, Sample, Scenario, Subject};
+use super::{BackendName, Moves, OutputName, Sample, Scenario, Subject};
+use crate::engines::EngineName;
 
 /// The engine, through the same door as the server's.
 pub struct Engine {
@@ -19,10 +20,11 @@ impl Engine {
     pub fn populated(
         scenario: &Scenario,
         name: BackendName,
+        form: OutputName,
         threads: usize,
     ) -> anyhow::Result<(Engine, Moves)> {
         let config = scenario.config()?;
-        let mut backend = start(&config, name, threads)?;
+        let mut backend = start(&config, name, form, threads)?;
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let output = backend.tick(&frame)?;
@@ -42,24 +44,26 @@ impl Engine {
 fn start(
     config: &WorldConfig,
     name: BackendName,
+    form: OutputName,
     threads: usize,
 ) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(match name {
-        BackendName::Cuda => start_cuda(config)?,
-        BackendName::Baseline | BackendName::Cpu => {
-            Box::new(CpuBackend::new(config, threads, None)?)
-        }
-    })
+    match (name, form) {
+        (BackendName::Cuda, OutputName::Pairs) => EngineName::Cuda.start(config, threads),
+        (BackendName::Cuda, OutputName::Ranges) => start_with_ranges(config),
+        (BackendName::Baseline | BackendName::Cpu, _) => EngineName::Cpu.start(config, threads),
+    }
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(Box::new(gpu_kernels::CudaBackend::new(config, None)?))
+fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    use gpu_kernels::cuda::{CudaBackend, OutputForm};
+    let backend = CudaBackend::with_output(config, None, OutputForm::Ranges)?;
+    Ok(Box::new(backend))
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    anyhow::bail!("the cuda backend needs Linux on x86-64")
+fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    EngineName::Cuda.start(config, 1)
 }
 
 impl Subject for Engine {
@@ -70,14 +74,18 @@ impl Subject for Engine {
         let counts = &self.output.counts;
         let dropped = counts.deliveries_dropped + counts.updates_dropped + counts.commands_dropped;
         ensure!(dropped == 0, "something was dropped: {counts:?}");
-        let stages = &self.output.stages;
-        Ok(Sample {
-            total,
-            stages: Stage::ALL.map(|s| (s.name(), stages.of(s))).to_vec(),
-        })
+        Ok(Sample::of(&self.output, total))
     }
 
     fn deliveries(&self, visit: &mut dyn FnMut(u32, u32)) {
+        if let Some(ranges) = &self.output.bucket_ranges {
+            for client in 0..ranges.clients() as u32 {
+                for &slot in ranges.of(ClientRow(client)).flatten() {
+                    visit(client, slot);
+                }
+            }
+            return;
+        }
         let deliveries = &self.output.deliveries;
         for client in 0..deliveries.clients() as u32 {
             for delivery in deliveries.of(ClientRow(client)) {

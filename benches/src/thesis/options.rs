@@ -3,10 +3,12 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use crate::engines::{at_least_one, cores};
+
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
 /// Every client moves once a tick, and each change is delivered to everyone in
-/// the neighbouring buckets. Tables 4-5 to 4-8 go to standard output. Where two
+/// the neighbouring buckets. Tables 4-5 to 4-12 go to standard output. Where two
 /// backends don't deliver the same, the bench fails.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -27,6 +29,14 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub backends: Vec<BackendName>,
+    /// How the cuda backend says who is told of what; the others know pairs only
+    #[arg(
+        long = "output",
+        default_value = "pairs,ranges",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
+    pub outputs: Vec<OutputName>,
     /// Timed ticks of each scenario
     #[arg(long, default_value = "100", value_name = "N", value_parser = at_least_one)]
     pub runs: usize,
@@ -42,11 +52,24 @@ pub struct Options {
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draws the figures into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 impl Options {
+    /// Each backend with each form of output that it has.
+    pub fn subjects(&self) -> impl Iterator<Item = (BackendName, OutputName)> {
+        self.backends.iter().flat_map(|&backend| {
+            let outputs = match backend {
+                BackendName::Cuda => &self.outputs[..],
+                BackendName::Baseline | BackendName::Cpu => &[OutputName::Pairs],
+            };
+            outputs.iter().map(move |&output| (backend, output))
+        })
+    }
+
     pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
         self.threads.unwrap_or_else(cores)
     }
 }
@@ -59,6 +82,24 @@ pub enum BackendName {
     Cpu,
     /// The engine's backend for NVIDIA GPUs
     Cuda,
+}
+
+/// How a tick says who is told of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputName {
+    /// A word for each (client, entity), as in the thesis
+    Pairs,
+    /// Who changed in the order of the buckets, and each client's ranges of that
+    Ranges,
+}
+
+impl OutputName {
+    pub const fn name(self) -> &'static str {
+        match self {
+            OutputName::Pairs => "pairs",
+            OutputName::Ranges => "ranges",
+        }
+    }
 }
 
 impl BackendName {
@@ -101,13 +142,6 @@ impl FromStr for ClientCounts {
 }
 
 const CLIENTS_MAX: u32 = 1 << 23;
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -74,11 +74,23 @@ pub struct Moves {
     frame: Frame,
 }
 
+/// Who acts, as things are when the tick begins.
+pub struct Actor<'a> {
+    pub client: ClientRow,
+    pub entity: EntityId,
+    /// In raw units.
+    pub position: [i32; 2],
+    /// Everyone, by slot.
+    pub entities: &'a [EntityId],
+}
+
 impl Moves {
     /// Goes on from the tick in which everyone was born.
     pub fn after_births(config: &WorldConfig, births: &TickOutput) -> Moves {
         let born = births.births.iter().filter_map(|birth| birth.entity);
-        let rows = births.birth_rows.chunks_exact(config.dimensions());
+        let rows = births
+            .birth_rows
+            .chunks_exact(config.schema.attributes.len());
         Moves {
             seed: config.seed,
             size: config.size_raw()[0],
@@ -96,12 +108,21 @@ impl Moves {
     /// The next tick's frame. The first one also gives each client its observer:
     /// it follows the client's own entity.
     pub fn next_frame(&mut self) -> &Frame {
+        self.next_frame_with(|_, _, _| {})
+    }
+
+    /// The same, with what each client does beside moving.
+    pub fn next_frame_with(
+        &mut self,
+        mut act: impl FnMut(&Actor<'_>, &mut Random, &mut Frame),
+    ) -> &Frame {
         let tick = self.frame.tick.next();
         self.frame.reset(tick);
         if tick == Tick(1) {
             self.observe();
         }
-        for (entity, position) in self.entities.iter().zip(&mut self.positions) {
+        let everyone = self.entities.iter().zip(&mut self.positions);
+        for (client, (entity, position)) in everyone.enumerate() {
             let mut random = Random::new(self.seed, tick, *entity);
             let step = position.map(|from| {
                 let length = 1 + random.below(Fixed::ONE.raw() as u32) as i32;
@@ -116,8 +137,15 @@ impl Moves {
                     false => -step,
                 }
             });
-            *position = [position[0] + step[0], position[1] + step[1]];
             self.frame.push(*entity, tick.0, CommandKind::Move, &step);
+            let actor = Actor {
+                client: ClientRow(client as u32),
+                entity: *entity,
+                position: *position,
+                entities: &self.entities,
+            };
+            act(&actor, &mut random, &mut self.frame);
+            *position = [position[0] + step[0], position[1] + step[1]];
         }
         self.frame.order(self.seed);
         &self.frame

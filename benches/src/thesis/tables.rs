@@ -2,260 +2,333 @@
 
 use std::io::{self, Write};
 
-use clap::ValueEnum;
 use gpu_kernels::Stage;
 
-use super::BackendName;
 use super::published::{self, Cell};
-use crate::report::{Report, Row};
+use super::results::{self, Column, Place, Results, RowTime, param};
+use crate::markdown::{NOTHING, grouped, head, line, number, rounded, title};
+use crate::report::Report;
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let tables = Tables {
-        rows: &report.rows,
-        maps: distinct(&report.rows, "map"),
-        aois: distinct(&report.rows, "aoi"),
-        clients: distinct(&report.rows, "clients"),
-        backends: BackendName::value_variants()
-            .iter()
-            .copied()
-            .filter(|b| report.rows.iter().any(|row| row.backend == b.name()))
-            .collect(),
-    };
+    let results = Results::of(report);
     writeln!(
         out,
         "Times in milliseconds, medians. CPU and GPU: the thesis, 2007. baseline: its way on \
-         one thread; cpu and cuda: Myriad. On {}{}, {}.",
-        report.machine,
-        report
-            .gpu
-            .as_ref()
-            .map_or(String::new(), |gpu| format!(" and {gpu}")),
+         one thread; the others: Myriad. On {}, {}.",
+        report.place(),
         report.date
     )?;
-    for &map in &tables.maps {
-        tables.execution_times(map, out)?;
+    summary(&results, out)?;
+    for time in [&COMPLETE, &COMPUTE] {
+        for &map in &results.maps {
+            execution_times(&results, time, map, out)?;
+        }
+        ratios(&results, time, out)?;
     }
-    tables.ratios(out)?;
-    for &map in &tables.maps {
-        for &aoi in &tables.aois {
-            for engine in tables.engines() {
-                tables.stages(map, aoi, engine, out)?;
-            }
+    for group in results.places_of_equal_density() {
+        equal_density(&results, &group, out)?;
+    }
+    for place in results.places() {
+        for engine in results.engines() {
+            stages(&results, place, engine, out)?;
         }
     }
-    tables.spread(out)
+    spread(&results, out)
 }
 
-struct Tables<'a> {
-    rows: &'a [Row],
-    maps: Vec<u32>,
-    aois: Vec<u32>,
-    clients: Vec<u32>,
-    /// Those that were measured.
-    backends: Vec<BackendName>,
+/// What a time is of: the whole tick, or computing alone.
+pub struct Time {
+    pub title: &'static str,
+    /// The tables and figures of maps 2500 and 5000, and of the ratios, in chapter 4.
+    pub numbers: [u32; 3],
+    pub figures: [u32; 3],
+    pub published: fn(u32, u32, u32) -> Option<(Cell, Cell)>,
+    published_ratio: fn(u32, u32, u32) -> Option<Cell>,
+    pub ours: RowTime,
 }
 
-impl Tables<'_> {
-    fn row(&self, map: u32, aoi: u32, clients: u32, backend: BackendName) -> Option<&Row> {
-        self.rows.iter().find(|row| {
-            row.backend == backend.name()
-                && [("map", map), ("aoi", aoi), ("clients", clients)]
-                    .iter()
-                    .all(|&(name, value)| param(row, name) == Some(value))
-        })
-    }
+pub const COMPLETE: Time = Time {
+    title: "execution time",
+    numbers: [5, 6, 7],
+    figures: [1, 2, 3],
+    published: published::times,
+    published_ratio: published::ratio,
+    ours: results::total,
+};
 
-    /// The measured backends of the engine.
-    fn engines(&self) -> impl Iterator<Item = BackendName> + '_ {
-        let engines = self.backends.iter().copied();
-        engines.filter(|&b| b != BackendName::Baseline)
-    }
+/// Without upload and download.
+pub const COMPUTE: Time = Time {
+    title: "execution time, computing only",
+    numbers: [9, 10, 11],
+    figures: [4, 5, 6],
+    published: published::compute_times,
+    published_ratio: published::compute_ratio,
+    ours: results::compute,
+};
 
-    fn median(&self, map: u32, aoi: u32, clients: u32, backend: BackendName) -> Option<f64> {
-        Some(self.row(map, aoi, clients, backend)?.total_ms)
+impl Time {
+    /// "Table 4-5: ", or nothing where the thesis has no such map.
+    pub fn number(&self, what: &str, numbers: [u32; 3], map: u32) -> String {
+        let index = [2500, 5000].iter().position(|&m| m == map);
+        index.map_or(String::new(), |i| format!("{what} 4-{}: ", numbers[i]))
     }
+}
 
-    /// Tables 4-5 and 4-6.
-    fn execution_times(&self, map: u32, out: &mut dyn Write) -> io::Result<()> {
-        let number = match map {
-            2500 => "Table 4-5: ",
-            5000 => "Table 4-6: ",
-            _ => "",
+/// The few rows that say most: small, middle and large in the first place, the large
+/// ones in the others.
+fn summary(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    title(out, "In short")?;
+    let fixed = [
+        "clients",
+        "map, AOI",
+        "deliveries",
+        "thesis, CPU",
+        "thesis, GPU",
+    ];
+    let mut header = fixed.map(str::to_owned).to_vec();
+    header.extend(results.columns.iter().map(Column::name));
+    for engine in results.engines().filter(|e| e.backend != "cpu") {
+        header.push(format!("{}, computing", engine.name()));
+    }
+    head(out, &header)?;
+    for (i, place) in results.places().enumerate() {
+        let measured = |clients: u32| {
+            let mut columns = results.columns.iter();
+            columns.find_map(|column| results.row(place, clients, column))
         };
-        title(out, &format!("{number}execution time, map {map} x {map}"))?;
-        let mut header = vec!["clients".to_owned()];
-        for aoi in &self.aois {
-            let measured = self.backends.iter().map(|b| b.name());
-            let columns = ["CPU", "GPU"].into_iter().chain(measured);
-            header.extend(columns.map(|c| format!("AOI {aoi}: {c}")));
-        }
-        head(out, &header)?;
-        for &clients in &self.clients {
-            let mut cells = vec![clients.to_string()];
-            for &aoi in &self.aois {
-                let published = published::times(map, aoi, clients);
-                cells.push(theirs(published.map(|(cpu, _)| cpu)));
-                cells.push(theirs(published.map(|(_, gpu)| gpu)));
-                for &backend in &self.backends {
-                    cells.push(ours(self.median(map, aoi, clients, backend)));
-                }
-            }
+        let counts = || {
+            results
+                .clients
+                .iter()
+                .copied()
+                .filter(|&n| measured(n).is_some())
+        };
+        let largest = counts().max();
+        let is_shown =
+            |n: &u32| *n >= 524_288 || Some(*n) == largest || i == 0 && [4096, 65_536].contains(n);
+        for clients in counts().filter(is_shown) {
+            let published = published::times(place.map, place.aoi, clients);
+            let theirs = |cell: Option<Cell>| match cell {
+                Some(None) => "invalid".to_owned(),
+                cell => rounded(cell.flatten()),
+            };
+            let mut cells = vec![
+                grouped(u64::from(clients)),
+                format!("{}², {}", place.map, place.aoi),
+                measured(clients).map_or(NOTHING.to_owned(), |row| grouped(row.work)),
+                theirs(published.map(|(cpu, _)| cpu)),
+                theirs(published.map(|(_, gpu)| gpu)),
+            ];
+            let ours =
+                |time: RowTime, column| rounded(results.row(place, clients, column).and_then(time));
+            cells.extend(results.columns.iter().map(|c| ours(results::total, c)));
+            let computing = results.engines().filter(|e| e.backend != "cpu");
+            cells.extend(computing.map(|c| ours(results::compute, c)));
             line(out, &cells)?;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Table 4-7.
-    fn ratios(&self, out: &mut dyn Write) -> io::Result<()> {
-        title(out, "Table 4-7: how many times as fast")?;
-        let mut header = vec!["clients".to_owned()];
-        for map in &self.maps {
-            for aoi in &self.aois {
-                header.push(format!("{map}, AOI {aoi}: CPU / GPU"));
-                for engine in self.engines() {
-                    let name = engine.name();
-                    header.push(format!("{map}, AOI {aoi}: baseline / {name}"));
-                }
-            }
-        }
-        head(out, &header)?;
-        for &clients in &self.clients {
-            let mut cells = vec![clients.to_string()];
-            for &map in &self.maps {
-                for &aoi in &self.aois {
-                    let median = |backend| self.median(map, aoi, clients, backend);
-                    cells.push(theirs(published::ratio(map, aoi, clients)));
-                    for engine in self.engines() {
-                        let ratio = median(BackendName::Baseline)
-                            .zip(median(engine))
-                            .map(|(baseline, engine)| baseline / engine);
-                        cells.push(ours(ratio));
-                    }
-                }
-            }
-            line(out, &cells)?;
-        }
-        Ok(())
+/// Tables 4-5, 4-6, 4-9 and 4-10.
+fn execution_times(
+    results: &Results,
+    time: &Time,
+    map: u32,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let table = time.number("Table", time.numbers, map);
+    title(out, &format!("{table}{}, map {map} x {map}", time.title))?;
+    let places: Vec<Place> = results.aois.iter().map(|&aoi| Place { map, aoi }).collect();
+    times_of(
+        results,
+        time,
+        &places,
+        |place| format!("AOI {}", place.aoi),
+        out,
+    )
+}
+
+/// Table 4-12.
+fn equal_density(results: &Results, places: &[Place], out: &mut dyn Write) -> io::Result<()> {
+    let is_published = |p: &Place| published::times(p.map, p.aoi, 512).is_some();
+    let number = match places.iter().all(is_published) {
+        true => "Table 4-12: ",
+        false => "",
+    };
+    title(
+        out,
+        &format!("{number}different AOIs with the same density of clients, computing only"),
+    )?;
+    times_of(results, &COMPUTE, places, Place::name, out)
+}
+
+/// The thesis's times and ours, for each number of clients and each place.
+fn times_of(
+    results: &Results,
+    time: &Time,
+    places: &[Place],
+    name: impl Fn(&Place) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut header = vec!["clients".to_owned()];
+    for place in places {
+        let measured = results.columns.iter().map(Column::name);
+        let columns = ["CPU", "GPU"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(measured);
+        header.extend(columns.map(|column| format!("{}: {column}", name(place))));
     }
+    head(out, &header)?;
+    for &clients in &results.clients {
+        let mut cells = vec![clients.to_string()];
+        for &place in places {
+            let published = (time.published)(place.map, place.aoi, clients);
+            cells.push(theirs(published.map(|(cpu, _)| cpu)));
+            cells.push(theirs(published.map(|(_, gpu)| gpu)));
+            let columns = results.columns.iter();
+            let ours = |c| results.row(place, clients, c).and_then(time.ours);
+            cells.extend(columns.map(|c| number(ours(c))));
+        }
+        line_if_known(out, &cells)?;
+    }
+    Ok(())
+}
 
-    /// Table 4-8, and its like for the other scenarios.
-    fn stages(
-        &self,
-        map: u32,
-        aoi: u32,
-        engine: BackendName,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let published = (map, aoi) == (2500, 10);
-        let number = if published { "Table 4-8: " } else { "" };
-        title(
+/// Tables 4-7 and 4-11.
+fn ratios(results: &Results, time: &Time, out: &mut dyn Write) -> io::Result<()> {
+    let [.., table] = time.numbers;
+    let only = time.title.trim_start_matches("execution time");
+    title(
+        out,
+        &format!("Table 4-{table}: how many times as fast{only}"),
+    )?;
+    if table == 11 {
+        writeln!(
             out,
-            &format!(
-                "{number}the stages of {}, map {map} x {map}, AOI {aoi}",
-                engine.name()
-            ),
+            "At map 2500 the thesis's ratios are higher than the times in its table 4-9 come \
+             to; they stand here as printed.\n"
         )?;
-        let mut header = vec!["clients".to_owned()];
-        if published {
-            let steps = ["upload", "bucket sorting", "logic processing", "download"];
-            header.extend(steps.map(|step| format!("GPU: {step}")));
-        }
-        header.extend(Stage::ALL.map(|stage| stage.name().to_owned()));
-        header.push("deliveries".to_owned());
-        head(out, &header)?;
-        for &clients in &self.clients {
-            let mut cells = vec![clients.to_string()];
-            if published {
-                let steps = published::steps(map, aoi, clients);
-                let cell = |of: fn(&published::Steps) -> f64| theirs(steps.map(|s| Some(of(s))));
-                cells.push(cell(|s| s.upload));
-                cells.push(cell(|s| s.bucket_sorting));
-                cells.push(cell(|s| s.logic_processing));
-                cells.push(cell(|s| s.download));
-            }
-            let row = self.row(map, aoi, clients, engine);
-            for stage in Stage::ALL {
-                let median = row.and_then(|row| row.stages_ms.get(stage.name()).copied());
-                cells.push(ours(median));
-            }
-            cells.push(row.map_or(NOTHING.to_owned(), |row| row.work.to_string()));
-            line(out, &cells)?;
-        }
-        Ok(())
     }
+    let mut header = vec!["clients".to_owned()];
+    for place in results.places() {
+        let name = place.name();
+        header.push(format!("{name}: CPU / GPU"));
+        let engines = results.engines().map(Column::name);
+        header.extend(engines.map(|engine| format!("{name}: baseline / {engine}")));
+    }
+    head(out, &header)?;
+    for &clients in &results.clients {
+        let mut cells = vec![clients.to_string()];
+        for place in results.places() {
+            let printed = (time.published_ratio)(place.map, place.aoi, clients);
+            cells.push(theirs(printed));
+            let engines = results.engines();
+            cells.extend(engines.map(|e| number(results.ratio(time.ours, place, clients, e))));
+        }
+        line_if_known(out, &cells)?;
+    }
+    Ok(())
+}
 
-    /// How far the samples lie apart.
-    fn spread(&self, out: &mut dyn Write) -> io::Result<()> {
-        title(out, "Spread")?;
-        let header = [
+/// Table 4-8, and its like for the other scenarios.
+fn stages(results: &Results, place: Place, engine: &Column, out: &mut dyn Write) -> io::Result<()> {
+    let published = place == STEPS_PLACE;
+    let number_of = if published { "Table 4-8: " } else { "" };
+    title(
+        out,
+        &format!(
+            "{number_of}the stages of {}, {}",
+            engine.name(),
+            place.name()
+        ),
+    )?;
+    let mut header = vec!["clients".to_owned()];
+    if published {
+        let steps = ["upload", "bucket sorting", "logic processing", "download"];
+        header.extend(steps.map(|step| format!("GPU: {step}")));
+    }
+    header.extend(Stage::ALL.map(|stage| stage.name().to_owned()));
+    header.push("deliveries".to_owned());
+    head(out, &header)?;
+    for &clients in &results.clients {
+        let mut cells = vec![clients.to_string()];
+        if published {
+            let steps = published::steps(place.map, place.aoi, clients);
+            let cell = |of: fn(&published::Steps) -> f64| theirs(steps.map(|s| Some(of(s))));
+            cells.push(cell(|s| s.upload));
+            cells.push(cell(|s| s.bucket_sorting));
+            cells.push(cell(|s| s.logic_processing));
+            cells.push(cell(|s| s.download));
+        }
+        let row = results.row(place, clients, engine);
+        for stage in Stage::ALL {
+            cells.push(number(
+                row.and_then(|r| r.stages_ms.get(stage.name()).copied()),
+            ));
+        }
+        cells.push(row.map_or(NOTHING.to_owned(), |row| row.work.to_string()));
+        line_if_known(out, &cells)?;
+    }
+    Ok(())
+}
+
+/// How far the samples lie apart.
+fn spread(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    title(out, "Spread")?;
+    head(
+        out,
+        &[
             "map",
             "AOI",
             "clients",
             "backend",
+            "output",
             "runs",
             "median",
             "mean",
             "deviation",
+        ],
+    )?;
+    for row in &results.rows {
+        let whole = |name| param(row, name).map_or(NOTHING.to_owned(), |n| n.to_string());
+        let column = Column::of(row);
+        let total = row.total();
+        let cells = [
+            whole("map"),
+            whole("aoi"),
+            whole("clients"),
+            column.backend,
+            column.output,
+            row.samples.to_string(),
+            number(Some(total.median)),
+            number(Some(total.mean)),
+            number(Some(total.deviation)),
         ];
-        head(out, &header.map(str::to_owned))?;
-        for row in self.rows {
-            let number = |name| param(row, name).map_or(NOTHING.to_owned(), |n| n.to_string());
-            let total = row.total();
-            let cells = [
-                number("map"),
-                number("aoi"),
-                number("clients"),
-                row.backend.clone(),
-                row.samples.to_string(),
-                ours(Some(total.median)),
-                ours(Some(total.mean)),
-                ours(Some(total.deviation)),
-            ];
-            line(out, &cells)?;
-        }
-        Ok(())
+        line(out, &cells)?;
     }
+    Ok(())
 }
 
-fn param(row: &Row, name: &str) -> Option<u32> {
-    row.params.get(name)?.as_u64().map(|value| value as u32)
-}
-
-/// A parameter's values, in the order in which they come.
-fn distinct(rows: &[Row], name: &str) -> Vec<u32> {
-    let mut values = vec![];
-    for value in rows.iter().filter_map(|row| param(row, name)) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
+/// A line, unless nobody measured anything for this number of clients.
+fn line_if_known(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
+    let [_, values @ ..] = cells else {
+        return Ok(());
+    };
+    match values.iter().all(|cell| cell == NOTHING) {
+        true => Ok(()),
+        false => line(out, cells),
     }
-    values
-}
-
-fn title(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    writeln!(out, "\n### {text}\n")
-}
-
-fn head(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    line(out, cells)?;
-    writeln!(out, "|{}", " ---: |".repeat(cells.len()))
-}
-
-fn line(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    writeln!(out, "| {} |", cells.join(" | "))
 }
 
 /// A cell of the thesis's, if it has the scenario at all.
 fn theirs(cell: Option<Cell>) -> String {
     match cell {
-        None => NOTHING.to_owned(),
         Some(None) => "INVALID".to_owned(),
-        Some(Some(value)) => format!("{value:.3}"),
+        cell => number(cell.flatten()),
     }
 }
 
-fn ours(value: Option<f64>) -> String {
-    value.map_or(NOTHING.to_owned(), |value| format!("{value:.3}"))
-}
-
-const NOTHING: &str = "-";
+/// Where table 4-8 was measured.
+pub const STEPS_PLACE: Place = Place { map: 2500, aoi: 10 };

@@ -53,6 +53,7 @@ pub struct Device {
     context: sys::CUcontext,
     module: sys::CUmodule,
     work: sys::CUstream,
+    uploads: sys::CUstream,
     downloads: sys::CUstream,
     /// The one allocation, and its bytes.
     memory: Pointer,
@@ -67,6 +68,7 @@ unsafe impl Send for Device {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     Work,
+    Uploads,
     Downloads,
 }
 
@@ -162,7 +164,7 @@ impl Device {
                 sys::cuModuleLoadData(&mut module, fatbin.as_ptr().cast()),
             )
             .map_err(|error| NoDevice::Kernels(error.to_string()))?;
-            let mut streams = [ptr::null_mut(); 2];
+            let mut streams = [ptr::null_mut(); 3];
             for stream in &mut streams {
                 check("cuStreamCreate", sys::cuStreamCreate(stream, NON_BLOCKING))?;
             }
@@ -170,7 +172,8 @@ impl Device {
                 context,
                 module,
                 work: streams[0],
-                downloads: streams[1],
+                uploads: streams[1],
+                downloads: streams[2],
                 memory: 0,
                 bytes: 0,
             };
@@ -199,7 +202,7 @@ impl Device {
         }
     }
 
-    /// Reads as much of a variable of the kernels' as fits.
+    /// Copies a variable of the module, as much as fits.
     pub fn read_global<T: Copy>(&self, name: &str, out: &mut [T]) -> Result<(), DriverError> {
         let name = CString::new(name).expect("a constant name without zeros");
         // SAFETY: the driver gives the variable's own address and size, and no
@@ -248,7 +251,7 @@ impl Device {
         }
     }
 
-    /// Takes the device's one allocation, cleared.
+    /// Takes the device's one allocation.
     pub fn allocate(&mut self, bytes: u64) -> Result<Pointer, DriverError> {
         self.enter()?;
         // SAFETY: the address is the driver's, and no longer than asked for.
@@ -258,10 +261,6 @@ impl Device {
                 sys::cuMemAlloc_v2(&mut self.memory, bytes as usize),
             )?;
             self.bytes = bytes;
-            check(
-                "cuMemsetD8",
-                sys::cuMemsetD8_v2(self.memory, 0, bytes as usize),
-            )?;
         }
         Ok(self.memory)
     }
@@ -306,23 +305,80 @@ impl Device {
         })
     }
 
-    pub fn clear(&self, start: Pointer, bytes: u64) -> Result<(), DriverError> {
-        self.check_range(start, bytes);
-        // SAFETY: the range is inside our allocation.
-        check("cuMemsetD8Async", unsafe {
-            sys::cuMemsetD8Async(start, 0, bytes as usize, self.work)
+    /// Launches a kernel whose blocks all run at once, so that they may wait for
+    /// each other: at most [`Device::resident_blocks`] of them.
+    pub fn launch_cooperative(
+        &self,
+        kernel: Kernel,
+        grid: Grid,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), DriverError> {
+        // SAFETY: as in `launch`; the driver refuses a grid that is too large.
+        check("cuLaunchCooperativeKernel", unsafe {
+            sys::cuLaunchCooperativeKernel(
+                kernel.0,
+                grid.blocks,
+                1,
+                1,
+                grid.threads,
+                1,
+                1,
+                grid.shared_bytes,
+                self.work,
+                arguments.as_mut_ptr(),
+            )
         })
     }
 
-    /// Starts an upload; `from` must not change before the work stream is past it.
-    pub fn upload<T: Copy>(&self, to: Pointer, from: &[T]) -> Result<(), DriverError> {
+    /// How many blocks of so many threads the GPU runs at once.
+    pub fn resident_blocks(&self, kernel: Kernel, threads: u32) -> Result<u32, DriverError> {
+        let (mut blocks, mut multiprocessors) = (0, 0);
+        // SAFETY: both are written by the calls.
+        unsafe {
+            check(
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &mut blocks,
+                    kernel.0,
+                    threads as i32,
+                    0,
+                ),
+            )?;
+            let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+            check(
+                "cuDeviceGetAttribute",
+                sys::cuDeviceGetAttribute(&mut multiprocessors, attribute, 0),
+            )?;
+        }
+        Ok(blocks as u32 * multiprocessors as u32)
+    }
+
+    /// Sets bytes on the work lane.
+    pub fn fill(&self, start: Pointer, bytes: u64, byte: u8) -> Result<(), DriverError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.check_range(start, bytes);
+        // SAFETY: the range is inside our allocation.
+        check("cuMemsetD8Async", unsafe {
+            sys::cuMemsetD8Async(start, byte, bytes as usize, self.work)
+        })
+    }
+
+    /// Starts an upload; `from` must not change before the lane is past it.
+    pub fn upload<T: Copy>(&self, lane: Lane, to: Pointer, from: &[T]) -> Result<(), DriverError> {
         if from.is_empty() {
             return Ok(());
         }
         self.check_range(to, size_of_val(from) as u64);
         // SAFETY: the source is a live slice, the target inside our allocation.
         check("cuMemcpyHtoDAsync", unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), size_of_val(from), self.work)
+            sys::cuMemcpyHtoDAsync_v2(
+                to,
+                from.as_ptr().cast(),
+                size_of_val(from),
+                self.stream(lane),
+            )
         })
     }
 
@@ -362,10 +418,18 @@ impl Device {
         Ok(Event(event))
     }
 
-    pub fn record(&self, event: &Event) -> Result<(), DriverError> {
+    pub fn record(&self, lane: Lane, event: &Event) -> Result<(), DriverError> {
         // SAFETY: both live as long as the device.
         check("cuEventRecord", unsafe {
-            sys::cuEventRecord(event.0, self.work)
+            sys::cuEventRecord(event.0, self.stream(lane))
+        })
+    }
+
+    /// Lets a lane wait for an event of another.
+    pub fn follow(&self, lane: Lane, event: &Event) -> Result<(), DriverError> {
+        // SAFETY: both live as long as the device.
+        check("cuStreamWaitEvent", unsafe {
+            sys::cuStreamWaitEvent(self.stream(lane), event.0, 0)
         })
     }
 
@@ -389,6 +453,7 @@ impl Device {
     fn stream(&self, lane: Lane) -> sys::CUstream {
         match lane {
             Lane::Work => self.work,
+            Lane::Uploads => self.uploads,
             Lane::Downloads => self.downloads,
         }
     }
@@ -406,11 +471,13 @@ impl Drop for Device {
         unsafe {
             let _ = sys::cuCtxSetCurrent(self.context);
             let _ = sys::cuStreamSynchronize(self.work);
+            let _ = sys::cuStreamSynchronize(self.uploads);
             let _ = sys::cuStreamSynchronize(self.downloads);
             if self.memory != 0 {
                 let _ = sys::cuMemFree_v2(self.memory);
             }
             let _ = sys::cuStreamDestroy_v2(self.work);
+            let _ = sys::cuStreamDestroy_v2(self.uploads);
             let _ = sys::cuStreamDestroy_v2(self.downloads);
             let _ = sys::cuModuleUnload(self.module);
         }
@@ -480,29 +547,27 @@ pub struct Pinned(usize);
 
 impl Pinned {
     /// Locks the whole capacity of a buffer, which must neither move nor be freed
-    /// before this is dropped. Memory that can't be locked is as good, but slower.
-    pub fn lock<T>(buffer: &Vec<T>) -> Pinned {
+    /// before this is dropped. `None`: it can't be locked.
+    pub fn lock<T>(buffer: &Vec<T>) -> Option<Pinned> {
         let bytes = buffer.capacity() * size_of::<T>();
         if bytes == 0 {
-            return Pinned(0);
+            return None;
         }
         let start = buffer.as_ptr() as usize;
         // SAFETY: the range is a live allocation; locking it changes nothing in it.
         let locked = unsafe { sys::cuMemHostRegister_v2(start as *mut c_void, bytes, 0) };
         match locked {
-            sys::CUresult::CUDA_SUCCESS => Pinned(start),
-            _ => Pinned(0),
+            sys::CUresult::CUDA_SUCCESS => Some(Pinned(start)),
+            _ => None,
         }
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        if self.0 != 0 {
-            // SAFETY: locked by us, and still there.
-            unsafe {
-                let _ = sys::cuMemHostUnregister(self.0 as *mut c_void);
-            }
+        // SAFETY: locked by us, and still there.
+        unsafe {
+            let _ = sys::cuMemHostUnregister(self.0 as *mut c_void);
         }
     }
 }

@@ -41,6 +41,9 @@ pub struct World {
     pub word_counts: [i32; 8],
     /// Rows of buckets that an observer can touch.
     pub rows_max: u32,
+    pub scan_groups: u32,
+    pub directory_len: u32,
+    pub directory_shift: u32,
 
     pub bounds: Pointer,
     pub defaults: Pointer,
@@ -63,11 +66,13 @@ pub struct World {
     pub index_slots: Pointer,
     pub index_positions: Pointer,
     pub index_len: Pointer,
+    pub directory: Pointer,
 
     pub visible: Pointer,
     pub visible_counts: Pointer,
     pub changed: Pointer,
     pub verdicts: Pointer,
+    pub update_counts: Pointer,
     pub partials: Pointer,
     pub keys: Pointer,
     pub values: Pointer,
@@ -81,6 +86,7 @@ pub struct World {
     pub died: Pointer,
     pub client_counts: Pointer,
     pub ranges: Pointer,
+    pub changed_before: Pointer,
 }
 
 /// One tick's own.
@@ -94,7 +100,9 @@ pub struct Tick {
     pub observer_sets: u32,
     pub forgets: u32,
     pub releases: u32,
-    pub padding: u32,
+    pub chunk_clients: u32,
+    pub client_first: u32,
+    pub client_end: u32,
     pub frame: Pointer,
     pub words: Pointer,
     pub sets: Pointer,
@@ -102,6 +110,7 @@ pub struct Tick {
     pub release: Pointer,
     pub commands: Pointer,
     pub counters: Pointer,
+    pub scan_sums: Pointer,
     pub births: Pointer,
     pub birth_rows: Pointer,
     pub deaths: Pointer,
@@ -111,6 +120,8 @@ pub struct Tick {
     pub change_values: Pointer,
     pub delivery_offsets: Pointer,
     pub deliveries: Pointer,
+    pub bucket_order: Pointer,
+    pub bucket_ranges: Pointer,
 }
 
 /// Counted on the device during one tick.
@@ -138,6 +149,8 @@ pub struct Counters {
     pub served: u64,
     pub behind: u64,
     pub ignored: u64,
+    /// Where each chunk of clients' deliveries begin.
+    pub chunk_starts: [u64; CHUNKS_MAX],
     pub hash: [u64; 4 + 64],
 }
 
@@ -176,6 +189,13 @@ pub struct Birth {
     pub generation: u32,
 }
 
+/// Clients are served in at most so many chunks, each downloaded while the next is
+/// served.
+pub const CHUNKS_MAX: usize = 8;
+/// Scans in a tick, and the partial sums that have a sum of their own.
+pub const SCANS: u64 = 10;
+pub const SCAN_GROUP: u64 = 256;
+
 /// Sizes in the order of the module's `layout_bytes`.
 pub const SIZES: [u32; 8] = [
     size_of::<World>() as u32,
@@ -212,6 +232,7 @@ impl Default for Counters {
             served: 0,
             behind: 0,
             ignored: 0,
+            chunk_starts: [0; CHUNKS_MAX],
             hash: [0; 4 + 64],
         }
     }

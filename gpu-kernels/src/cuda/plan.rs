@@ -2,8 +2,24 @@
 
 use shared::WorldConfig;
 
-use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule};
+use super::OutputForm;
+use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS};
 use crate::frame::Command;
+
+/// What must be zero at the start; the rest is written before it is read.
+pub const ZEROED: [&str; 11] = [
+    "rows",
+    "states",
+    "generations",
+    "slot kinds",
+    "observers",
+    "known counts",
+    "behind",
+    "index length",
+    "index directory",
+    "changed",
+    "died",
+];
 
 /// What a world needs on a GPU: named parts of one allocation.
 pub struct Plan {
@@ -12,8 +28,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(config: &WorldConfig) -> Plan {
-        let sizes = Sizes::new(config);
+    pub fn new(sizes: &Sizes) -> Plan {
         let mut plan = Plan {
             parts: vec![],
             bytes: 0,
@@ -34,10 +49,19 @@ impl Plan {
         self.parts.iter().map(|&(name, _, bytes)| (name, bytes))
     }
 
+    /// A part's bytes.
+    pub fn bytes_of(&self, name: &str) -> u64 {
+        self.part(name).2
+    }
+
     /// Where a part begins in an allocation at `base`.
     pub fn place(&self, base: Pointer, name: &str) -> Pointer {
+        base + self.part(name).1
+    }
+
+    fn part(&self, name: &str) -> &(&'static str, u64, u64) {
         let part = self.parts.iter().find(|p| p.0 == name);
-        base + part.expect("a part of the plan").1
+        part.expect("a part of the plan")
     }
 }
 
@@ -53,7 +77,10 @@ pub struct Sizes {
     pub commands: u64,
     pub words: u64,
     pub updates: u64,
+    /// 0 where they are told by buckets.
     pub deliveries: u64,
+    /// 1 where deliveries are told by buckets, else 0.
+    pub by_buckets: u64,
     pub rules: u64,
     pub rule_words: u64,
     /// Updates after merging.
@@ -61,10 +88,35 @@ pub struct Sizes {
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
+    pub directory: Directory,
+}
+
+/// How finely the index's directory divides the buckets.
+#[derive(Clone, Copy, Debug)]
+pub struct Directory {
+    /// Buckets for each entry, as a power of two.
+    pub shift: u32,
+    pub len: u64,
+}
+
+impl Directory {
+    /// An entry for each bucket, or for as few buckets together as make no more
+    /// entries than there can be entities.
+    fn new(config: &WorldConfig) -> Directory {
+        let aoi = i64::from(config.schema.world.aoi.raw());
+        let along = |size: i32| (i64::from(size) - 1) as u64 / aoi as u64 + 1;
+        let buckets: u64 = config.size_raw().map(along).iter().product();
+        let entries = u64::from(config.schema.world.capacity).max(1024);
+        let shift = (0..).find(|shift| buckets >> shift <= entries).unwrap_or(0);
+        // The end of the last bucket is looked up too, and the entry after it.
+        let len = ((buckets - 1) >> shift) + 3;
+        Directory { shift, len }
+    }
 }
 
 impl Sizes {
-    pub fn new(config: &WorldConfig) -> Sizes {
+    pub fn new(config: &WorldConfig, form: OutputForm) -> Sizes {
+        let by_buckets = u64::from(form == OutputForm::Ranges);
         let limits = &config.limits;
         let capacity = u64::from(config.schema.world.capacity);
         let columns = config.schema.attributes.len() as u64;
@@ -80,13 +132,25 @@ impl Sizes {
             commands,
             words: commands * WORDS_PER_COMMAND,
             updates,
-            deliveries: limits.deliveries_per_tick,
+            deliveries: limits.deliveries_per_tick * (1 - by_buckets),
+            by_buckets,
             rules: config.every.len() as u64,
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
             changes: updates.min(capacity * columns),
             births: commands,
             rows: 3u64.pow(config.dimensions() as u32 - 1),
+            directory: Directory::new(config),
         }
+    }
+
+    /// The groups of partial sums in the largest scan.
+    pub fn scan_groups(&self) -> u64 {
+        self.scanned() / BLOCK / SCAN_GROUP + 1
+    }
+
+    /// What is counted anew in each tick: the counters, then the sums of groups.
+    pub fn counted_bytes(&self) -> u64 {
+        size_of::<Counters>() as u64 + SCANS * self.scan_groups() * 8
     }
 
     /// The most items of any scan.
@@ -121,10 +185,12 @@ impl Sizes {
             ("index slots", u32s(two(s.capacity))),
             ("index positions", u32s(3 * s.capacity)),
             ("index length", 8),
+            ("index directory", u32s(s.directory.len)),
             ("changed", u32s(s.capacity)),
             ("died", u32s(s.capacity)),
             ("verdicts", u32s(s.commands)),
-            ("partial sums", u64s(s.scanned() / 256 + 1)),
+            ("update counts", u32s(s.commands)),
+            ("partial sums", u64s(s.scanned() / BLOCK + 1)),
             ("update keys", u32s(two(s.updates))),
             ("update values", u32s(two(s.updates))),
             ("interval keys", u32s(s.updates)),
@@ -147,7 +213,7 @@ impl Sizes {
             ),
             ("frame forget", u32s(two(s.clients))),
             ("frame release", u32s(two(s.capacity))),
-            ("counters", two(size_of::<Counters>() as u64)),
+            ("counters", two(s.counted_bytes())),
             ("births", two(bytes(s.births, size_of::<Birth>()))),
             ("birth rows", u32s(two(s.capacity * s.columns))),
             ("deaths", u64s(two(s.capacity))),
@@ -157,6 +223,12 @@ impl Sizes {
             ("change values", u32s(two(s.changes))),
             ("delivery offsets", u32s(two(s.clients))),
             ("deliveries", u32s(two(s.deliveries))),
+            ("changed before", u32s((s.capacity + 1) * s.by_buckets)),
+            ("bucket order", u32s(two(s.capacity * s.by_buckets))),
+            (
+                "bucket ranges told",
+                u64s(two(s.clients * s.rows * s.by_buckets)),
+            ),
         ]
     }
 
@@ -181,3 +253,5 @@ pub const TILE_U64: u64 = 384 * 15;
 /// A birth with a place has the most.
 const WORDS_PER_COMMAND: u64 = 5;
 const ALIGNMENT: u64 = 256;
+/// Items of a scan's block.
+const BLOCK: u64 = 256;

@@ -115,7 +115,7 @@ impl Sorter {
         let lookback = counters + u64::from(passes) * 64 * 4;
         let table = tiles * 256 * 4;
         let bytes = lookback + u64::from(passes) * table - bins;
-        device.clear(bins, bytes)?;
+        device.fill(bins, bytes, 0)?;
         let odd = passes % 2 == 1;
         let mut from_second = odd;
         let side = |doubled: Doubled, second: bool| {

@@ -1,18 +1,34 @@
-//! A frame on its way to the device: checked and made free of repetitions, in
-//! page-locked memory.
+//! A frame on its way to the device: checked, made free of repetitions, and copied
+//! from where it is if its memory is page-locked, else by way of memory that is.
 
 use rayon::prelude::*;
 use shared::{CommandKind, WorldConfig};
 
-use super::device::{Device, DriverError, Pinned};
+use super::device::{Device, DriverError, Event, Lane, Pinned};
 use super::layout::{ObserverSet, Pointer, Tick};
 use super::plan::{Plan, Sizes};
+use crate::backend::TickError;
 use crate::frame::{Command, Frame, Target};
+use crate::host_vec::HostVec;
+use crate::output::MemoryLock;
+
+/// Why a frame was not run.
+pub enum Refusal {
+    /// The state is as it was.
+    Frame(TickError),
+    Device(DriverError),
+}
+
+impl From<DriverError> for Refusal {
+    fn from(error: DriverError) -> Refusal {
+        Refusal::Device(error)
+    }
+}
 
 /// One of the two frames that may be on their way.
 pub struct Staging {
     // Unlocked before the buffers are freed.
-    _locks: Vec<Pinned>,
+    _locks: [Option<Pinned>; 2],
     commands: Vec<Command>,
     words: Vec<i32>,
     sets: Vec<ObserverSet>,
@@ -64,7 +80,7 @@ impl Staging {
         let commands = Vec::with_capacity(sizes.commands as usize);
         let words = Vec::with_capacity(sizes.words as usize);
         Staging {
-            _locks: vec![Pinned::lock(&commands), Pinned::lock(&words)],
+            _locks: [Pinned::lock(&commands), Pinned::lock(&words)],
             commands,
             words,
             sets: vec![],
@@ -90,22 +106,63 @@ impl Staging {
         }
     }
 
-    /// Takes in a frame, starts its upload, and says what is known of it.
+    /// Takes in a frame, uploads it, and says what is known of it. The frame's own
+    /// memory is read until the second mark has passed.
     pub fn upload(
         &mut self,
         frame: &Frame,
         config: &WorldConfig,
         device: &Device,
+        marks: &[Event; 2],
         tick: &mut Tick,
-    ) -> Result<FrameCounts, DriverError> {
+    ) -> Result<FrameCounts, Refusal> {
         self.frames += 1;
+        device.record(Lane::Uploads, &marks[0])?;
+        let kept = frame
+            .commands
+            .len()
+            .min(config.limits.commands_per_tick as usize);
+        let fits = frame.words.len() <= self.words.capacity();
+        if fits {
+            // On its way while it is looked at: nothing on the device reads it
+            // before it is found to be good.
+            self.commands.clear();
+            self.words.clear();
+            let to = self.device;
+            start(
+                device,
+                to.commands,
+                &frame.commands,
+                kept,
+                &mut self.commands,
+            )?;
+            start(
+                device,
+                to.words,
+                &frame.words,
+                frame.words.len(),
+                &mut self.words,
+            )?;
+        }
+        let kinds = match survey(frame, kept) {
+            Ok(kinds) => kinds,
+            Err(error) => {
+                device.synchronize(Lane::Uploads)?;
+                return Err(Refusal::Frame(error));
+            }
+        };
+        if !fits {
+            self.compact(frame, kept);
+            device.upload(Lane::Uploads, self.device.commands, &self.commands)?;
+            device.upload(Lane::Uploads, self.device.words, &self.words)?;
+        }
         let mut counts = FrameCounts {
             commands: frame.commands.len() as u64,
             ..FrameCounts::default()
         };
+        counts.expect(&kinds, kept, config);
         self.take_clients(frame, config, &mut counts);
-        self.take_commands(frame, config, &mut counts);
-        tick.frame_commands = self.commands.len() as u32;
+        tick.frame_commands = kept as u32;
         tick.observer_sets = self.sets.len() as u32;
         tick.forgets = self.forget.len() as u32;
         tick.releases = self.release.len() as u32;
@@ -114,11 +171,10 @@ impl Staging {
         tick.sets = self.device.sets;
         tick.forget = self.device.forget;
         tick.release = self.device.release;
-        device.upload(self.device.commands, &self.commands)?;
-        device.upload(self.device.words, &self.words)?;
-        device.upload(self.device.sets, &self.sets)?;
-        device.upload(self.device.forget, &self.forget)?;
-        device.upload(self.device.release, &self.release)?;
+        device.upload(Lane::Uploads, self.device.sets, &self.sets)?;
+        device.upload(Lane::Uploads, self.device.forget, &self.forget)?;
+        device.upload(Lane::Uploads, self.device.release, &self.release)?;
+        device.record(Lane::Uploads, &marks[1])?;
         Ok(counts)
     }
 
@@ -177,57 +233,13 @@ impl Staging {
         }
     }
 
-    fn take_commands(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
-        let kept = frame
-            .commands
-            .len()
-            .min(config.limits.commands_per_tick as usize);
-        let kept = &frame.commands[..kept];
-        let kinds = if frame.words.len() <= self.words.capacity() {
-            copy_to(&mut self.words, &frame.words);
-            copy_and_count(&mut self.commands, kept)
-        } else {
-            self.compact(frame, kept);
-            count(&self.commands)
-        };
-        let dimensions = config.dimensions() as u64;
-        let each = |kind: u16| match CommandKind::from_id(kind) {
-            Some(CommandKind::Move | CommandKind::Roam) => dimensions,
-            Some(CommandKind::Strike | CommandKind::Heal | CommandKind::Pick) => 1,
-            Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
-            _ => 0,
-        };
-        counts.births = kinds[usize::from(CommandKind::Spawn.id())] > 0;
-        counts.deaths = kinds[usize::from(CommandKind::Despawn.id())] > 0;
-        counts.commands_max = kept.len() as u64;
-        for (kind, &n) in kinds.iter().enumerate() {
-            counts.updates_max = counts
-                .updates_max
-                .saturating_add(n.saturating_mul(each(kind as u16)));
-        }
-        for rule in &config.every {
-            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
-            counts.commands_max += turns;
-            counts.updates_max = counts
-                .updates_max
-                .saturating_add(turns.saturating_mul(each(rule.command.id())));
-            counts.deaths |= rule.command == CommandKind::Despawn;
-        }
-        counts.commands_max = counts
-            .commands_max
-            .min(u64::from(config.limits.commands_per_tick));
-        counts.updates_max = counts
-            .updates_max
-            .min(u64::from(config.limits.updates_per_tick));
-    }
-
     /// A frame with words that no command uses: only the others go along, and of
     /// a command with too many, which is malformed, only as many as show that.
-    fn compact(&mut self, frame: &Frame, kept: &[Command]) {
+    fn compact(&mut self, frame: &Frame, kept: usize) {
         self.commands.clear();
         self.words.clear();
         let each = self.words.capacity() / self.commands.capacity().max(1);
-        for command in kept {
+        for command in &frame.commands[..kept] {
             let words = frame.words_of(command);
             let some = words.len().min(each);
             self.commands.push(Command {
@@ -239,49 +251,106 @@ impl Staging {
     }
 }
 
+impl FrameCounts {
+    /// What so many commands of each kind, and the world's rules, can come to.
+    fn expect(&mut self, kinds: &Kinds, kept: usize, config: &WorldConfig) {
+        let dimensions = config.dimensions() as u64;
+        let each = |kind: u16| match CommandKind::from_id(kind) {
+            Some(CommandKind::Move | CommandKind::Roam) => dimensions,
+            Some(CommandKind::Strike | CommandKind::Heal | CommandKind::Pick) => 1,
+            Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
+            _ => 0,
+        };
+        self.births = kinds[usize::from(CommandKind::Spawn.id())] > 0;
+        self.deaths = kinds[usize::from(CommandKind::Despawn.id())] > 0;
+        self.commands_max = kept as u64;
+        for (kind, &n) in kinds.iter().enumerate() {
+            self.updates_max = self
+                .updates_max
+                .saturating_add(n.saturating_mul(each(kind as u16)));
+        }
+        for rule in &config.every {
+            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
+            self.commands_max += turns;
+            self.updates_max = self
+                .updates_max
+                .saturating_add(turns.saturating_mul(each(rule.command.id())));
+            self.deaths |= rule.command == CommandKind::Despawn;
+        }
+        let limits = &config.limits;
+        self.commands_max = self.commands_max.min(u64::from(limits.commands_per_tick));
+        self.updates_max = self.updates_max.min(u64::from(limits.updates_per_tick));
+    }
+}
+
 /// How many commands there are of each kind.
 type Kinds = [u64; CommandKind::ALL.len()];
 
-fn count(commands: &[Command]) -> Kinds {
-    let mut kinds = Kinds::default();
-    for command in commands {
-        if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
-            *n += 1;
+/// Looks at all commands, counts the first `kept` by kind, and refuses words that
+/// are not there.
+fn survey(frame: &Frame, kept: usize) -> Result<Kinds, TickError> {
+    let look_at = |first: usize, commands: &[Command]| {
+        let mut kinds = Kinds::default();
+        let mut last = 0;
+        for (i, command) in commands.iter().enumerate() {
+            last = last.max(command.word_start as usize + usize::from(command.word_count));
+            if let Some(n) = kinds.get_mut(usize::from(command.kind)) {
+                *n += u64::from(first + i < kept);
+            }
         }
+        (kinds, last)
+    };
+    let commands = &frame.commands;
+    let (kinds, last) = if commands.len() < 4 * GRAIN {
+        look_at(0, commands)
+    } else {
+        let chunks = commands.par_chunks(GRAIN).enumerate();
+        chunks
+            .map(|(n, commands)| look_at(n * GRAIN, commands))
+            .reduce(
+                || (Kinds::default(), 0),
+                |(a, last_a), (b, last_b)| {
+                    (std::array::from_fn(|i| a[i] + b[i]), last_a.max(last_b))
+                },
+            )
+    };
+    if last > frame.words.len() {
+        frame.check_words()?;
     }
-    kinds
+    Ok(kinds)
 }
 
-/// Copies and counts in one go, by as many threads as are worth it.
-fn copy_and_count(to: &mut Vec<Command>, from: &[Command]) -> Kinds {
-    if from.len() < 4 * COPY_GRAIN {
-        to.clear();
-        to.extend_from_slice(from);
-        return count(from);
+/// Starts the upload of the first `n` items: from where they are, or by way of
+/// `copies`.
+fn start<T: Copy + Send + Sync>(
+    device: &Device,
+    to: Pointer,
+    items: &HostVec<T>,
+    n: usize,
+    copies: &mut Vec<T>,
+) -> Result<(), DriverError> {
+    let lock = |items: &Vec<T>| Some(MemoryLock(Box::new(Pinned::lock(items)?)));
+    // Small ones share their pages with other things, and are soon copied.
+    if size_of_val(&items[..n]) >= LOCKED_BYTES_MIN && items.is_locked(lock) {
+        return device.upload(Lane::Uploads, to, &items[..n]);
     }
-    to.resize(from.len(), from[0]);
-    let chunks = to
-        .par_chunks_mut(COPY_GRAIN)
-        .zip(from.par_chunks(COPY_GRAIN));
-    let kinds = chunks.map(|(to, from)| {
-        to.copy_from_slice(from);
-        count(from)
-    });
-    kinds.reduce(Kinds::default, |a, b| std::array::from_fn(|i| a[i] + b[i]))
+    copy_to(copies, &items[..n]);
+    device.upload(Lane::Uploads, to, copies)
 }
 
 /// Copies by as many threads as are worth it.
 fn copy_to<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
-    if from.len() < 4 * COPY_GRAIN {
+    if from.len() < 4 * GRAIN {
         to.clear();
         to.extend_from_slice(from);
         return;
     }
     to.resize(from.len(), from[0]);
-    to.par_chunks_mut(COPY_GRAIN)
-        .zip(from.par_chunks(COPY_GRAIN))
+    to.par_chunks_mut(GRAIN)
+        .zip(from.par_chunks(GRAIN))
         .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Some 20 µs of copying.
-const COPY_GRAIN: usize = 16 * 1024;
+/// Commands that take a thread some 20 µs.
+const GRAIN: usize = 16 * 1024;
+const LOCKED_BYTES_MIN: usize = 256 * 1024;

@@ -1,19 +1,17 @@
 //! The tick on the device: this list of launches is it.
 
 use std::ffi::c_void;
-use std::sync::Arc;
-use std::time::Duration;
+use std::ops::Range;
 
-use shared::EntityId;
-
-use super::device::{Device, DriverError, Grid, Kernel, Lane, Pinned};
+use super::device::{Device, DriverError, Grid, Kernel, Lane};
+use super::download::Chunks;
 use super::layout::{Birth, Counters, Pointer, Tick, World};
 use super::plan::Sizes;
 use super::sort::{Doubled, Sort, passes};
-use super::staging::FrameCounts;
-use super::{CudaBackend, Flight};
+use super::staging::{FrameCounts, Refusal};
+use super::{CudaBackend, OutputForm};
 use crate::frame::Frame;
-use crate::output::{self, Counts, Delivery, Stage, TickOutput};
+use crate::output::Stage;
 
 /// The kernels by name.
 pub struct Kernels {
@@ -46,6 +44,9 @@ pub struct Kernels {
     partial: Kernel,
     offsets: Kernel,
     compare: Kernel,
+    order_count: Kernel,
+    order_store: Kernel,
+    bucket_ranges: Kernel,
     hash_slots: Kernel,
     hash_clients: Kernel,
 }
@@ -83,6 +84,9 @@ impl Kernels {
             partial: kernel("interest_partial")?,
             offsets: kernel("interest_offsets")?,
             compare: kernel("interest_compare")?,
+            order_count: kernel("interest_order_count")?,
+            order_store: kernel("interest_order_store")?,
+            bucket_ranges: kernel("interest_bucket_ranges")?,
             hash_slots: kernel("hash_slots")?,
             hash_clients: kernel("hash_clients")?,
         })
@@ -102,9 +106,17 @@ impl Launcher<'_> {
         self.grid(kernel, items.div_ceil(u64::from(BLOCK)) as u32, BLOCK, 0)
     }
 
-    /// A warp for each client.
-    fn clients(&mut self, kernel: Kernel, warps: u32, words: u32) -> Result<(), DriverError> {
-        let blocks = self.tick.clients_used.div_ceil(warps);
+    /// A warp for each client of a range.
+    fn clients(
+        &mut self,
+        kernel: Kernel,
+        range: Range<u32>,
+        warps: u32,
+        words: u32,
+    ) -> Result<(), DriverError> {
+        let blocks = (range.end - range.start).div_ceil(warps);
+        self.tick.client_first = range.start;
+        self.tick.client_end = range.end;
         self.grid(kernel, blocks, warps * 32, warps * words * 4)
     }
 
@@ -130,7 +142,7 @@ impl Launcher<'_> {
 
 impl CudaBackend {
     /// Starts the next tick; `stage` says how far it came.
-    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), DriverError> {
+    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), Refusal> {
         self.device.enter()?;
         self.stamp += 1;
         let parity = u64::from(self.tick.0 % 2);
@@ -142,14 +154,32 @@ impl CudaBackend {
         tick.number = self.tick.0;
         tick.stamp = self.stamp;
         let device = &self.device;
-        device.record(&flight.marks[0])?;
-        let counts =
-            self.staging[parity as usize].upload(frame, &self.config, device, &mut tick)?;
+        let staging = &mut self.staging[parity as usize];
+        let counts = staging.upload(frame, &self.config, device, &flight.upload, &mut tick)?;
         self.clients_used = self.clients_used.max(counts.clients);
         tick.clients_used = self.clients_used;
         flight.frame_counts = counts;
         flight.clients_used = self.clients_used;
-        device.clear(tick.counters, size_of::<Counters>() as u64)?;
+        flight.chunks = Chunks::of(self.clients_used);
+        tick.chunk_clients = flight.chunks.clients;
+        let launched = self.launch(tick, counts, stage);
+        // The frame is the caller's again, whatever became of the launches.
+        let flight = &self.flights[parity as usize];
+        self.device.wait(&flight.upload[1])?;
+        Ok(launched?)
+    }
+
+    fn launch(
+        &mut self,
+        tick: Tick,
+        counts: FrameCounts,
+        stage: &mut Stage,
+    ) -> Result<(), DriverError> {
+        let device = &self.device;
+        let flight = &mut self.flights[tick.number as usize % 2];
+        device.fill(tick.counters, self.sizes.counted_bytes(), 0)?;
+        device.follow(Lane::Work, &flight.upload[1])?;
+        device.record(Lane::Work, &flight.marks[0])?;
         let mut run = Launcher {
             device,
             world: self.world,
@@ -161,9 +191,9 @@ impl CudaBackend {
             .max(u64::from(tick.releases));
         run.items(self.kernels.take_in, begun)?;
         let mut done = |next: Stage| {
-            device.record(&flight.marks[*stage as usize + 1])?;
+            device.record(Lane::Work, &flight.marks[*stage as usize + 1])?;
             *stage = next;
-            Ok(())
+            Ok::<(), DriverError>(())
         };
         done(Stage::Due)?;
         run.due(&self.kernels)?;
@@ -194,11 +224,24 @@ impl CudaBackend {
         run.merge(&self.kernels, &counts)?;
         done(Stage::Lifecycle)?;
         run.lifecycle(&self.kernels, &counts)?;
-        device.download(Lane::Work, &mut flight.early, tick.counters)?;
+        device.download(Lane::Work, &mut flight.early[..1], tick.counters)?;
         done(Stage::Index)?;
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         done(Stage::Interest)?;
-        run.interest(&self.kernels)?;
+        match self.form {
+            OutputForm::Pairs => run.count_deliveries(&self.kernels)?,
+            OutputForm::Ranges => run.bucket_ranges(&self.kernels)?,
+        }
+        device.download(Lane::Work, &mut flight.early[1..], tick.counters)?;
+        device.record(Lane::Work, &flight.counted)?;
+        let chunks = match self.form {
+            OutputForm::Pairs => flight.chunks,
+            OutputForm::Ranges => Chunks::of(0),
+        };
+        for (range, served) in chunks.ranges().zip(&flight.served) {
+            run.store_deliveries(&self.kernels, range)?;
+            device.record(Lane::Work, served)?;
+        }
         done(Stage::Download)?;
         // What was seen is what is known from here on.
         if run.world.visible_max > 0 {
@@ -214,81 +257,7 @@ impl CudaBackend {
         };
         run.hash(&self.kernels)?;
         device.download(Lane::Work, &mut flight.counters, tick.counters)?;
-        device.record(&flight.marks[Stage::ALL.len()])
-    }
-
-    /// Waits for a tick, and downloads what came of it.
-    pub(super) fn finish(
-        &mut self,
-        tick: shared::Tick,
-    ) -> Result<Arc<TickOutput>, (Stage, DriverError)> {
-        let parity = u64::from(tick.0 % 2);
-        let place = |name: &str| self.plan.place(self.base, name);
-        let from = self.sizes.tick(place, parity);
-        let device = &self.device;
-        let flight = &mut self.flights[parity as usize];
-        let before_download = |error| (Stage::Interest, error);
-        device.enter().map_err(before_download)?;
-        let (clients_used, counts) = (flight.clients_used, flight.frame_counts);
-        let columns = self.sizes.columns as usize;
-        // Nobody else has it before it is handed out.
-        let mut output = std::mem::take(&mut flight.output);
-        let mut begun = std::time::Instant::now();
-        if let Some(out) = Arc::get_mut(&mut output) {
-            // What changed is ready, and goes while the deliveries are found.
-            let mut lifecycles = Lifecycles::default();
-            device
-                .wait(&flight.marks[Stage::Lifecycle as usize + 1])
-                .and_then(|()| {
-                    fetch_changes(
-                        device,
-                        out,
-                        &mut lifecycles,
-                        &from,
-                        &flight.early[0],
-                        columns,
-                    )
-                })
-                .map_err(before_download)?;
-            device
-                .wait(&flight.marks[Stage::ALL.len()])
-                .map_err(before_download)?;
-            begun = std::time::Instant::now();
-            fetch_deliveries(device, out, &from, &flight.counters[0], clients_used)
-                .and_then(|()| device.synchronize(Lane::Downloads))
-                .map_err(|error| (Stage::Download, error))?;
-            lifecycles.take_out(out);
-            settle_offsets(
-                out,
-                &flight.counters[0],
-                clients_used,
-                self.sizes.deliveries,
-            );
-        }
-        let flight = &mut self.flights[parity as usize];
-        flight.output = output;
-        let counters = flight.counters[0];
-        let mut stages = output::StageTimes::default();
-        for (i, stage) in Stage::ALL
-            .into_iter()
-            .enumerate()
-            .take(Stage::ALL.len() - 1)
-        {
-            let ms = device
-                .elapsed_ms(&flight.marks[i], &flight.marks[i + 1])
-                .map_err(|error| (stage, error))?;
-            stages.set(stage, Duration::from_secs_f32(ms.max(0.0) / 1000.0));
-        }
-        stages.set(Stage::Download, begun.elapsed());
-        let hash = self.hash(&counters, tick.next());
-        let flight = &mut self.flights[parity as usize];
-        if let Some(out) = Arc::get_mut(&mut flight.output) {
-            out.tick = tick;
-            out.stages = stages;
-            out.hash = hash;
-            out.counts = host_counts(&counters, &counts);
-        }
-        Ok(flight.output.clone())
+        device.record(Lane::Work, &flight.marks[Stage::ALL.len()])
     }
 
     /// The index of a restored state.
@@ -297,7 +266,7 @@ impl CudaBackend {
         let mut tick = self.sizes.tick(|name| self.plan.place(self.base, name), 0);
         tick.stamp = self.stamp;
         self.device
-            .clear(tick.counters, size_of::<Counters>() as u64)?;
+            .fill(tick.counters, self.sizes.counted_bytes(), 0)?;
         let mut run = Launcher {
             device: &self.device,
             world: self.world,
@@ -369,24 +338,48 @@ impl Launcher<'_> {
         Ok(())
     }
 
-    fn interest(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+    /// How much each client is told, and where that will stand.
+    fn count_deliveries(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
         let clients = u64::from(self.tick.clients_used);
-        let remembers = self.world.visible_max > 0;
         let observers = clients * u64::from(self.world.observers_per_client);
         self.items(kernels.ranges, observers * u64::from(self.world.rows_max))?;
-        if remembers {
-            let words = self.world.view_places + 256;
-            self.clients(kernels.see, warps_for(words), words)?;
+        if self.world.visible_max > 0 {
+            let words = self.world.view_places + 256 + self.world.visible_max;
+            let all = 0..self.tick.clients_used;
+            self.clients(kernels.see, all, warps_for(words), words)?;
         } else {
-            self.clients(kernels.changed_count, WARPS_MAX, 0)?;
+            let blocks = self.tick.clients_used.div_ceil(WARPS_MAX);
+            self.grid(
+                kernels.changed_count,
+                blocks.min(RESIDENT_BLOCKS),
+                WARPS_MAX * 32,
+                0,
+            )?;
         }
         self.items(kernels.partial, clients)?;
-        self.items(kernels.offsets, clients)?;
-        if remembers {
+        self.items(kernels.offsets, clients)
+    }
+
+    /// What each client is told, by buckets.
+    fn bucket_ranges(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+        let places = u64::from(self.world.capacity) + 1;
+        self.items(kernels.order_count, places)?;
+        self.items(kernels.order_store, places)?;
+        let rows = u64::from(self.tick.clients_used) * u64::from(self.world.rows_max);
+        self.items(kernels.bucket_ranges, rows)
+    }
+
+    /// What each client of a chunk is told.
+    fn store_deliveries(
+        &mut self,
+        kernels: &Kernels,
+        chunk: Range<u32>,
+    ) -> Result<(), DriverError> {
+        if self.world.visible_max > 0 {
             let words = 4 * self.world.visible_max;
-            self.clients(kernels.compare, warps_for(words), words)
+            self.clients(kernels.compare, chunk, warps_for(words), words)
         } else {
-            self.clients(kernels.changed_store, WARPS_MAX, 0)
+            self.clients(kernels.changed_store, chunk, WARPS_MAX, 0)
         }
     }
 
@@ -425,151 +418,20 @@ fn index(
             key_bits: shared::schema::bits_for(buckets - 1),
         },
     )?;
-    run.items(kernels.index_gather, sizes.capacity)
-}
-
-/// Births and deaths as the device writes them.
-#[derive(Default)]
-struct Lifecycles {
-    births: Vec<Birth>,
-    deaths: Vec<[u32; 2]>,
-}
-
-impl Lifecycles {
-    /// Once they have arrived.
-    fn take_out(&self, out: &mut TickOutput) {
-        out.births.clear();
-        out.births.extend(self.births.iter().map(|b| output::Birth {
-            token: b.token,
-            kind: b.kind as u16,
-            entity: (b.generation > 0).then(|| EntityId::new(b.slot, b.generation)),
-        }));
-        out.deaths.clear();
-        let deaths = self.deaths.iter();
-        out.deaths
-            .extend(deaths.map(|&[slot, generation]| EntityId::new(slot, generation)));
-    }
-}
-
-/// Starts the download of births, deaths and changes.
-fn fetch_changes(
-    device: &Device,
-    out: &mut TickOutput,
-    lifecycles: &mut Lifecycles,
-    from: &Tick,
-    counters: &Counters,
-    columns: usize,
-) -> Result<(), DriverError> {
-    let lane = Lane::Downloads;
-    lifecycles
-        .births
-        .resize(counters.births_asked as usize, Birth::default());
-    device.download(lane, &mut lifecycles.births, from.births)?;
-    out.birth_rows.resize(counters.births as usize * columns, 0);
-    device.download(lane, &mut out.birth_rows, from.birth_rows)?;
-    lifecycles.deaths.resize(counters.deaths as usize, [0; 2]);
-    device.download(lane, &mut lifecycles.deaths, from.deaths)?;
-    let changes = &mut out.changes;
-    changes.slots.resize(counters.entities as usize, 0);
-    changes.offsets.resize(counters.entities as usize + 1, 0);
-    changes.columns.resize(counters.changes as usize, 0);
-    changes.values.resize(counters.changes as usize, 0);
-    device.download(lane, &mut changes.slots, from.change_slots)?;
-    device.download(lane, &mut changes.offsets, from.change_offsets)?;
-    device.download(lane, &mut changes.columns, from.change_columns)?;
-    device.download(lane, &mut changes.values, from.change_values)?;
-    Ok(())
-}
-
-/// Starts the download of the deliveries.
-fn fetch_deliveries(
-    device: &Device,
-    out: &mut TickOutput,
-    from: &Tick,
-    counters: &Counters,
-    clients_used: u32,
-) -> Result<(), DriverError> {
-    let lane = Lane::Downloads;
-    let offsets = &mut out.deliveries.offsets;
-    offsets.resize(clients_used as usize + 1, 0);
-    let (own, _) = offsets.split_at_mut(clients_used as usize);
-    device.download(lane, own, from.delivery_offsets)?;
-    let n = counters.deliveries as usize;
-    if out.deliveries.entries.len() < n {
-        out.deliveries.entries.resize(n, Delivery::default());
-    }
-    device.download(lane, &mut out.deliveries.entries[..n], from.deliveries)
-}
-
-/// Clients that were not served have no deliveries, behind the last one's.
-fn settle_offsets(out: &mut TickOutput, counters: &Counters, clients_used: u32, limit: u64) {
-    let kept = counters.deliveries as u32;
-    let offsets = &mut out.deliveries.offsets;
-    offsets[clients_used as usize] = kept;
-    if counters.deliveries_total > limit {
-        let served = counters.served as usize;
-        offsets[served..].fill(kept);
-    }
-}
-
-fn host_counts(counters: &Counters, frame: &FrameCounts) -> Counts {
-    let commands = frame.commands + counters.due;
-    Counts {
-        commands,
-        applied: counters.applied,
-        stale: counters.stale,
-        malformed: counters.malformed,
-        commands_dropped: commands - counters.commands,
-        updates: counters.updates,
-        updates_dropped: counters.updates_total - counters.updates,
-        changes: counters.changes,
-        births: counters.births,
-        births_refused: counters.births_asked - counters.births,
-        deaths: counters.deaths,
-        deliveries: counters.deliveries,
-        deliveries_dropped: counters.deliveries_total - counters.deliveries,
-        clients_behind: counters.behind,
-        ignored: frame.ignored + counters.ignored,
-        entities: counters.live,
-    }
-}
-
-impl Flight {
-    /// A fresh buffer where somebody still holds the last one.
-    fn prepare(&mut self, sizes: &Sizes) {
-        let reusable = Arc::get_mut(&mut self.output).is_some_and(|o| o.memory_lock.is_some());
-        if reusable {
-            return;
-        }
-        let mut output = TickOutput::default();
-        let changes = &mut output.changes;
-        changes.slots = Vec::with_capacity(sizes.changes as usize);
-        changes.offsets = Vec::with_capacity(sizes.changes as usize + 1);
-        changes.columns = Vec::with_capacity(sizes.changes as usize);
-        changes.values = Vec::with_capacity(sizes.changes as usize);
-        let deliveries = &mut output.deliveries;
-        deliveries.offsets = Vec::with_capacity(sizes.clients as usize + 1);
-        deliveries.entries = Vec::with_capacity(sizes.deliveries as usize);
-        let locks = vec![
-            Pinned::lock(&changes.slots),
-            Pinned::lock(&changes.offsets),
-            Pinned::lock(&changes.columns),
-            Pinned::lock(&changes.values),
-            Pinned::lock(&deliveries.offsets),
-            Pinned::lock(&deliveries.entries),
-        ];
-        output.memory_lock = Some(output::MemoryLock(Box::new(locks)));
-        self.output = Arc::new(output);
-    }
+    run.items(
+        kernels.index_gather,
+        sizes.capacity.max(sizes.directory.len),
+    )
 }
 
 impl Sizes {
     /// One of the two ticks' buffers on the device.
-    fn tick(&self, place: impl Fn(&str) -> Pointer, parity: u64) -> Tick {
+    pub(super) fn tick(&self, place: impl Fn(&str) -> Pointer, parity: u64) -> Tick {
         let at = |name: &str, bytes: u64| place(name) + parity * bytes;
         Tick {
             commands: place("commands"),
-            counters: at("counters", size_of::<Counters>() as u64),
+            counters: at("counters", self.counted_bytes()),
+            scan_sums: at("counters", self.counted_bytes()) + size_of::<Counters>() as u64,
             births: at("births", self.births * size_of::<Birth>() as u64),
             birth_rows: at("birth rows", self.capacity * self.columns * 4),
             deaths: at("deaths", self.capacity * 8),
@@ -579,6 +441,8 @@ impl Sizes {
             change_values: at("change values", self.changes * 4),
             delivery_offsets: at("delivery offsets", self.clients * 4),
             deliveries: at("deliveries", self.deliveries * 4),
+            bucket_order: at("bucket order", self.capacity * 4),
+            bucket_ranges: at("bucket ranges told", self.clients * self.rows * 8),
             ..Tick::default()
         }
     }
@@ -605,3 +469,5 @@ const BLOCK: u32 = 256;
 const WARPS_MAX: u32 = 8;
 /// Four blocks on each of a large GPU's multiprocessors.
 const HASH_BLOCKS_MAX: u64 = 132 * 4;
+/// Eight blocks on each.
+const RESIDENT_BLOCKS: u32 = 132 * 8;

@@ -1,9 +1,9 @@
-use std::any::Any;
 use std::fmt;
 
 use thiserror::Error;
 
 use super::{Bounds, BoundsError, RegionsConfig, Space};
+use crate::host_vec::HostVec;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
@@ -50,11 +50,10 @@ impl fmt::Display for Region {
 ///
 /// It is laid out as it crosses the bus: per update a word of side, kind and
 /// number, then `low` of each dimension, then `high`; 20 bytes in two dimensions.
-/// It never grows beyond what it was made for, so that an engine can page-lock it.
+/// It never grows beyond what it was made for, so that an engine can lock
+/// it in place.
 pub struct Batch {
-    // Before the words: the memory must be unlocked before it is freed.
-    locked: Option<Box<dyn Any + Send>>,
-    words: Vec<i32>,
+    words: HostVec<i32>,
     space: Space,
     capacity: u32,
     updates_max: usize,
@@ -86,8 +85,7 @@ impl Batch {
     pub fn new(config: &RegionsConfig, updates_max: usize) -> Batch {
         let stride = 1 + 2 * config.space.dimensions().len();
         Batch {
-            locked: None,
-            words: Vec::with_capacity(updates_max * stride),
+            words: HostVec::from(Vec::with_capacity(updates_max * stride)),
             space: config.space.clone(),
             capacity: config.capacity,
             updates_max,
@@ -112,8 +110,8 @@ impl Batch {
         self.updated[region.side as usize] += 1;
         self.words.push(header(Kind::Remove, region));
         // As a region that is nowhere is kept: no box overlaps it.
-        self.words.extend([i32::MAX; 3].iter().take(axes));
-        self.words.extend([i32::MIN; 3].iter().take(axes));
+        self.words.extend_from_slice(&[i32::MAX; 3][..axes]);
+        self.words.extend_from_slice(&[i32::MIN; 3][..axes]);
         Ok(())
     }
 
@@ -165,7 +163,7 @@ impl Batch {
         1 + 2 * self.space.dimensions().len()
     }
 
-    pub(super) fn words(&self) -> &[i32] {
+    pub(super) fn words(&self) -> &HostVec<i32> {
         &self.words
     }
 
@@ -181,13 +179,6 @@ impl Batch {
 
     pub(super) fn is_for(&self, config: &RegionsConfig) -> bool {
         self.space == config.space && self.capacity <= config.capacity
-    }
-
-    /// Lets something be done once with the memory that the batch lives in, and
-    /// keeps what comes of it for as long as that memory.
-    pub(super) fn lock(&mut self, lock: impl FnOnce(&Vec<i32>) -> Box<dyn Any + Send>) {
-        self.locked = None;
-        self.locked = Some(lock(&self.words));
     }
 }
 

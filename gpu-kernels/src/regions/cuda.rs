@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::batch::{Region, Side, parse};
 use super::output::{Approach, Changes, Metrics, Overlaps, Pair};
 use super::{Batch, NoApproach, RegionEngine, RegionsConfig, RegionsStartError, StepError};
-use crate::cuda::device::{Device, DriverError, Event, HostBuffer, Lane, NoDevice, Pinned};
+use crate::cuda::device::{Device, DriverError, Event, HostBuffer, Lane, NoDevice};
 use crate::cuda::layout::Pointer;
 use crate::cuda::sort::Sorter;
 use layout::{Counters, SIZES, World};
@@ -52,14 +52,6 @@ impl CudaRegions {
         let base = device.allocate(needed).map_err(NoDevice::from)?;
         let regions = DeviceRegions::new(config, &device, base)?;
         Ok(CudaRegions { regions, device })
-    }
-
-    /// Page-locks a batch's memory for as long as the batch lives: its upload is
-    /// several times as fast then.
-    pub fn lock(&self, batch: &mut Batch) {
-        if self.device.enter().is_ok() {
-            batch.lock(|words| Box::new(Pinned::lock(words)));
-        }
     }
 }
 
@@ -195,8 +187,12 @@ impl DeviceRegions {
         let updates = batch.len().min(updates_max);
         self.world.updates = updates as u32;
         self.world.overlaps = 0;
-        device.record(&self.marks[0])?;
-        device.upload(self.world.words, &batch.words()[..updates * stride])?;
+        device.record(Lane::Work, &self.marks[0])?;
+        device.upload(
+            Lane::Work,
+            self.world.words,
+            &batch.words()[..updates * stride],
+        )?;
         let mut work = Work {
             device,
             kernels: &self.kernels,
@@ -205,15 +201,15 @@ impl DeviceRegions {
             spare: self.spare,
         };
         work.take_in()?;
-        device.record(&self.marks[1])?;
+        device.record(Lane::Work, &self.marks[1])?;
         let updated = batch.updated().map(|n| n.min(updates as u32));
         match approach {
             Approach::Tiles => work.tiles(updated, still)?,
             _ => work.sorted(updated, still)?,
         }
-        device.record(&self.marks[2])?;
+        device.record(Lane::Work, &self.marks[2])?;
         work.order()?;
-        device.record(&self.marks[3])?;
+        device.record(Lane::Work, &self.marks[3])?;
         work.settle()?;
         self.fetch(device)
     }
@@ -224,7 +220,7 @@ impl DeviceRegions {
         device.synchronize(Lane::Work)?;
         let kept = self.counters[0].kept as usize;
         device.download(Lane::Work, &mut self.pairs[..kept], self.world.output)?;
-        device.record(&self.marks[4])?;
+        device.record(Lane::Work, &self.marks[4])?;
         device.synchronize(Lane::Work)
     }
 

@@ -45,15 +45,21 @@ impl Scenario {
     /// The next frame. The tick it brings must be shown to [`Scenario::observe`]
     /// before the next one is asked for.
     pub fn frame(&mut self) -> Frame {
-        let mut frame = Frame::new(self.tick);
+        let mut frame = Frame::default();
+        self.fill(&mut frame);
+        frame
+    }
+
+    /// As [`Scenario::frame`], in memory that was used before.
+    pub fn fill(&mut self, frame: &mut Frame) {
+        frame.reset(self.tick);
         if self.tick.0 == 0 {
             frame.populate(&self.config);
-            self.watch(&mut frame);
+            self.watch(frame);
         } else {
-            (self.play)(self, &mut frame);
+            (self.play)(self, frame);
         }
         frame.order(self.config.seed);
-        frame
     }
 
     pub fn observe(&mut self, births: &[Birth], deaths: &[EntityId]) {

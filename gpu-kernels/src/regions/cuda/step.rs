@@ -79,7 +79,7 @@ impl Work<'_> {
 
     fn clear_counters(&self) -> Result<(), DriverError> {
         let bytes = size_of::<Counters>() as u64;
-        self.device.clear(self.world.counters, bytes)
+        self.device.fill(self.world.counters, bytes, 0)
     }
 
     /// Our approach, for at most so many updated regions of each side.

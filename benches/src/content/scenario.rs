@@ -1,0 +1,111 @@
+use clap::ValueEnum;
+
+use super::workload::{DEFAULT, DENSE, Workload};
+
+/// Scenarios that differ in one parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Group {
+    /// Table 1
+    Default,
+    /// Table 2: names by Zipf's law
+    Zipf,
+    /// Figure 6
+    Attributes,
+    /// Figure 7
+    Constraints,
+    /// Figure 8
+    Filters,
+    /// Figure 9
+    Interfaces,
+    /// Figure 10
+    Names,
+    /// Figure 11
+    Numeric,
+    /// Notifications of many attributes, in the manner of BE-Gen
+    Dense,
+}
+
+pub struct Scenario {
+    pub group: Group,
+    /// Where the parameter stands.
+    pub at: usize,
+    pub workload: Workload,
+}
+
+impl Group {
+    pub const ALL: [Group; 9] = [
+        Group::Default,
+        Group::Zipf,
+        Group::Attributes,
+        Group::Constraints,
+        Group::Filters,
+        Group::Interfaces,
+        Group::Names,
+        Group::Numeric,
+        Group::Dense,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Default => "default",
+            Group::Zipf => "zipf",
+            Group::Attributes => "attributes",
+            Group::Constraints => "constraints",
+            Group::Filters => "filters",
+            Group::Interfaces => "interfaces",
+            Group::Names => "names",
+            Group::Numeric => "numeric",
+            Group::Dense => "dense",
+        }
+    }
+
+    /// What its table is headed.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Default => "Table 1: the default scenario, by million constraints",
+            Group::Zipf => "Table 2: names by Zipf's law",
+            Group::Attributes => "Figure 6: attributes of a notification",
+            Group::Constraints => "Figure 7: constraints of a filter",
+            Group::Filters => "Figure 8: filters of an interface",
+            Group::Interfaces => "Figure 9: interfaces",
+            Group::Names => "Figure 10: names",
+            Group::Numeric => "Figure 11: numeric constraints, in percent",
+            Group::Dense => "Dense: subscriptions of 5 to 30 constraints, in millions",
+        }
+    }
+
+    pub fn scenarios(self) -> Vec<Scenario> {
+        let values: &[usize] = match self {
+            Group::Default | Group::Zipf | Group::Dense => &[1],
+            Group::Attributes | Group::Constraints => &[1, 3, 5, 7, 9],
+            Group::Filters => &[100, 1_000, 10_000, 25_000, 100_000, 250_000],
+            Group::Interfaces => &[10, 30, 100],
+            Group::Names => &[10, 30, 100, 300, 1_000],
+            Group::Numeric => &[0, 25, 50, 75, 100],
+        };
+        let scenario = |&at: &usize| Scenario {
+            group: self,
+            at,
+            workload: self.workload(at),
+        };
+        values.iter().map(scenario).collect()
+    }
+
+    fn workload(self, at: usize) -> Workload {
+        // The paper's averages, each with one more or less.
+        let around = |at: usize| (at.saturating_sub(1).max(1), at + usize::from(at > 1));
+        let mut w = DEFAULT;
+        match self {
+            Group::Default => {}
+            Group::Zipf => w.is_zipf = true,
+            Group::Attributes => w.attributes = around(at),
+            Group::Constraints => w.constraints_per_filter = around(at),
+            Group::Filters => w.filters_per_interface = at,
+            Group::Interfaces => w.interfaces = at,
+            Group::Names => w.names = at,
+            Group::Numeric => w.numeric_percent = at,
+            Group::Dense => w = DENSE,
+        }
+        w
+    }
+}

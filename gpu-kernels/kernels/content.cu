@@ -1,0 +1,367 @@
+// Content matching: a warp descends the tree of tokens (src/content/index.rs) with
+// one notification, or with a slice of its tokens. Structures are those of
+// src/content; both sides assert their sizes.
+#include "world.cuh"
+
+namespace content {
+
+struct Node {
+    u64 key, child_bits;
+    u32 start, len, capacity, children;
+};
+struct Entry {
+    u64 names;
+    u32 conditions, interface;
+};
+struct Condition {
+    u64 low, high;
+    u16 name;
+    u8 kind, is_last;
+    u32 padding;
+};
+struct Attribute {
+    u64 value;
+    u32 name, is_string;
+};
+struct ResolvedString {
+    u32 exact, patterns_start, patterns_len, padding;
+};
+// The paper's constraints and filters.
+struct Counted {
+    Condition condition;
+    u32 filter, padding;
+};
+struct CountedFilter {
+    u32 size, interface;
+};
+
+// One batch, and where its matches go: a bit for each interface, or a list of pairs
+// in any order.
+struct Search {
+    const Node* nodes;
+    const Entry* entries;
+    const Condition* conditions;
+    const u32* offsets;
+    const Attribute* attributes;
+    const ResolvedString* strings;
+    const u32* patterns;
+    u32* bits;
+    u64* pairs;
+    u64* pair_count;
+    u64 pairs_max;
+    Node root;
+    u32 node_mask, notifications, slices, attributes_max;
+    u32 words;           // of bits for one notification; 0: pairs
+    u32 interface_bits;  // of a pair
+};
+static_assert(sizeof(Node) == 32 && sizeof(Entry) == 16 && sizeof(Condition) == 24, "as src/content has them");
+static_assert(sizeof(Attribute) == 16 && sizeof(ResolvedString) == 16 && sizeof(Search) == 144, "likewise");
+static_assert(sizeof(Counted) == 32 && sizeof(CountedFilter) == 8, "likewise");
+
+constexpr u32 NO_CONDITIONS = ~0u;
+constexpr u32 DEPTH_MAX = 12;
+constexpr u32 NONE = ~0u;
+
+__device__ inline u64 name_token(u32 name) { return mix(name, 0x6e616d65); }
+__device__ inline u64 point_token(u32 name, u64 key) { return mix(name_token(name), key); }
+__device__ inline u64 child_key(u64 parent, u64 token) { return max(mix(parent, token), 1ull); }
+
+__device__ inline u32 find_node(const Search& s, u64 key) {
+    u32 at = (u32)key & s.node_mask;
+    while (true) {
+        u64 found = __ldg(&s.nodes[at].key);
+        if (found == key) return at;
+        if (found == 0) return NONE;
+        at = (at + 1) & s.node_mask;
+    }
+}
+
+__device__ inline bool has_pattern(const u32* patterns, u32 n, u32 pattern) {
+    u32 low = 0, high = n;
+    while (low < high) {
+        u32 middle = (low + high) >> 1;
+        if (patterns[middle] < pattern) low = middle + 1;
+        else high = middle;
+    }
+    return low < n && patterns[low] == pattern;
+}
+
+__device__ inline bool holds(const Condition& c, u64 key, const u32* patterns, u32 patterns_len) {
+    if (c.kind == 0) return c.low <= key && key <= c.high;
+    if (c.kind == 1) return key != c.low;
+    return has_pattern(patterns, patterns_len, (u32)c.low);
+}
+
+// What a warp knows of its notification, in shared memory.
+struct Own {
+    u64* keys;
+    u64* tokens;  // points, then names
+    u32* names;
+    uint2* patterns;
+    u32 n;
+    u64 name_bits;
+};
+
+__device__ inline void reach(const Search& s, u32 notification, u32 interface) {
+    if (s.words) {
+        atomicOr(s.bits + (u64)notification * s.words + (interface >> 5), 1u << (interface & 31));
+        return;
+    }
+    u64 place = atomicAdd(s.pair_count, 1ull);
+    if (place < s.pairs_max) s.pairs[place] = (u64)notification << s.interface_bits | interface;
+}
+
+__device__ inline void compare(const Search& s, const Own& own, u32 notification, u32 place) {
+    uint4 raw = __ldg((const uint4*)(s.entries + place));
+    u64 names = (u64)raw.y << 32 | raw.x;
+    u32 start = raw.z, interface = raw.w;
+    if (names & ~own.name_bits) return;
+    // Once is enough; another warp may not see it yet, which does no harm.
+    if (s.words && s.bits[(u64)notification * s.words + (interface >> 5)] >> (interface & 31) & 1) return;
+    if (start != NO_CONDITIONS) {
+        for (u32 i = start;; i++) {
+            Condition c = s.conditions[i];
+            u32 low = 0, high = own.n;
+            while (low < high) {
+                u32 middle = (low + high) >> 1;
+                if (own.names[middle] < c.name) low = middle + 1;
+                else high = middle;
+            }
+            if (low == own.n || own.names[low] != c.name) return;
+            uint2 patterns = own.patterns[low];
+            if (!holds(c, own.keys[low], s.patterns + patterns.x, patterns.y)) return;
+            if (c.is_last) break;
+        }
+    }
+    reach(s, notification, interface);
+}
+
+// Compares the buckets that the lanes hold, each lane an entry at a time.
+__device__ inline void compare_all(const Search& s, const Own& own, u32 notification, u32 start, u32 len) {
+    u32 end = len;
+    for (int d = 1; d < 32; d <<= 1) {
+        u32 other = __shfl_up_sync(~0u, end, d);
+        if (lane() >= d) end += other;
+    }
+    u32 total = __shfl_sync(~0u, end, 31);
+    for (u32 base = 0; base < total; base += 32) {
+        u32 i = base + lane();
+        // The first lane whose buckets end behind i.
+        u32 owner = 0;
+        for (int d = 16; d; d >>= 1) {
+            u32 end_there = __shfl_sync(~0u, end, owner + d - 1);
+            if (end_there <= i) owner += d;
+        }
+        owner = min(owner, 31u);
+        u32 before = __shfl_sync(~0u, end - len, owner);
+        u32 from = __shfl_sync(~0u, start, owner);
+        if (i < total) compare(s, own, notification, from + i - before);
+    }
+}
+
+// Where the descent stands at one depth.
+struct Level {
+    u64 key, child_bits;
+    u32 next, end;  // tokens still to be looked up
+    u32 base;       // of the last 32
+    u32 open;       // which of them have children to descend to
+    u32 child[32];
+};
+
+}  // namespace content
+
+KERNEL __launch_bounds__(128) content_match(content::Search s) {
+    using namespace content;
+    extern __shared__ u64 content_words[];
+    __shared__ Level levels[4][DEPTH_MAX + 1];
+    u32 warp_in_block = threadIdx.x >> 5;
+    u32 warp = thread_index() >> 5;
+    u32 notification = warp / s.slices, slice = warp % s.slices;
+    if (notification >= s.notifications) return;
+    u64* words = content_words + (u64)warp_in_block * s.attributes_max * 5;
+    Own own;
+    own.keys = words;
+    own.tokens = words + s.attributes_max;
+    own.patterns = (uint2*)(words + 3 * s.attributes_max);
+    own.names = (u32*)(words + 4 * s.attributes_max);
+    u32 first = s.offsets[notification];
+    own.n = s.offsets[notification + 1] - first;
+    own.name_bits = 0;
+    for (u32 i = lane(); i < own.n; i += 32) {
+        Attribute a = s.attributes[first + i];
+        uint2 patterns = {0, 0};
+        if (a.is_string) {
+            ResolvedString string = s.strings[a.value];
+            a.value = string.exact;
+            patterns = {string.patterns_start, string.patterns_len};
+        }
+        own.keys[i] = a.value;
+        own.names[i] = a.name;
+        own.patterns[i] = patterns;
+        own.tokens[i] = point_token(a.name, a.value);
+        own.tokens[own.n + i] = name_token(a.name);
+        own.name_bits |= 1ull << (a.name & 63);
+    }
+    for (int d = 16; d; d >>= 1) own.name_bits |= __shfl_xor_sync(~0u, own.name_bits, d);
+    __syncwarp();
+    if (slice == 0)
+        for (u32 i = lane(); i < s.root.len; i += 32) compare(s, own, notification, s.root.start + i);
+    u32 tokens = 2 * own.n;
+    Level* level = levels[warp_in_block];
+    if (lane() == 0) {
+        level->key = 0;
+        level->child_bits = s.root.child_bits;
+        level->next = (u32)((u64)tokens * slice / s.slices);
+        level->end = (u32)((u64)tokens * (slice + 1) / s.slices);
+        level->open = 0;
+    }
+    __syncwarp();
+    int depth = 0;
+    while (depth >= 0) {
+        level = &levels[warp_in_block][depth];
+        if (level->open) {
+            u32 l = __ffs(level->open) - 1;
+            const Node& node = s.nodes[level->child[l]];
+            u64 key = node.key, child_bits = node.child_bits;
+            u32 next = level->base + l + 1;
+            __syncwarp();
+            if (lane() == 0) {
+                level->open &= level->open - 1;
+                level[1].key = key;
+                level[1].child_bits = child_bits;
+                level[1].next = next;
+                level[1].end = tokens;
+                level[1].open = 0;
+            }
+            __syncwarp();
+            depth++;
+            continue;
+        }
+        if (level->next >= level->end) {
+            depth--;
+            continue;
+        }
+        u32 base = level->next;
+        u32 i = base + lane();
+        u32 at = NONE;
+        if (i < level->end) {
+            u64 token = own.tokens[i];
+            if (level->child_bits >> (token >> 58) & 1) at = find_node(s, child_key(level->key, token));
+        }
+        uint4 bucket = {0, 0, 0, 0};
+        if (at != NONE) bucket = __ldg((const uint4*)(s.nodes + at) + 1);
+        compare_all(s, own, notification, bucket.x, bucket.y);
+        u32 open = __ballot_sync(~0u, bucket.w != 0);
+        __syncwarp();
+        level->child[lane()] = at;
+        if (lane() == 0) {
+            level->base = base;
+            level->next = base + 32;
+            level->open = depth < (int)DEPTH_MAX ? open : 0;
+        }
+        __syncwarp();
+    }
+}
+
+// Changed items to their places.
+KERNEL content_patch(u64* to, const u32* places, const u64* items, u32 words, u32 n) {
+    u32 i = thread_index();
+    if (i >= n * words) return;
+    to[(u64)places[i / words] * words + i % words] = items[i];
+}
+
+// The paper's algorithm 1: a thread a constraint, a row of blocks an attribute. One
+// set of counters is used while the other is cleared for the next notification.
+KERNEL content_count(const u32* row_offsets, const content::Counted* constraints,
+                     const content::CountedFilter* filters, const content::Attribute* attributes,
+                     const content::ResolvedString* strings, const u32* patterns, u32* counters, u32* next_counters,
+                     u32* bits, u32 names, u32 filter_count, u32 first, u32 n, u32 row_blocks) {
+    using namespace content;
+    if (next_counters)
+        for (u32 i = thread_index(); i < filter_count; i += thread_count()) next_counters[i] = 0;
+    u32 row = blockIdx.x / row_blocks;
+    if (row >= n) return;
+    __shared__ Attribute a;
+    __shared__ uint2 range;
+    if (threadIdx.x == 0) {
+        a = attributes[first + row];
+        range = {0, 0};
+        if (a.is_string) {
+            ResolvedString string = strings[a.value];
+            a.value = string.exact;
+            range = {string.patterns_start, string.patterns_len};
+        }
+    }
+    __syncthreads();
+    if (a.name >= names) return;
+    u32 i = row_offsets[a.name] + blockIdx.x % row_blocks * blockDim.x + threadIdx.x;
+    if (i >= row_offsets[a.name + 1]) return;
+    Counted counted = constraints[i];
+    if (!holds(counted.condition, a.value, patterns + range.x, range.y)) return;
+    CountedFilter filter = filters[counted.filter];
+    if (atomicAdd(counters + counted.filter, 1) + 1 == filter.size)
+        atomicOr(bits + (filter.interface >> 5), 1u << (filter.interface & 31));
+}
+
+// A scan in two launches over as few blocks as a batch makes: the second adds up
+// the sums of all blocks before it.
+__device__ inline void put_sum(u64* partials, u64 value) {
+    u64 sum = block_sum(value);
+    if (threadIdx.x == 0) partials[blockIdx.x] = sum;
+}
+__device__ inline u64 offset_from(const u64* partials, u64 value) {
+    u64 before = 0;
+    for (u32 i = threadIdx.x; i < blockIdx.x; i += blockDim.x) before += partials[i];
+    return block_sum(before) + block_exclusive(value);
+}
+
+// Bits to a list for each notification, in two launches around a scan.
+__device__ inline u32 count_bits(const u32* bits, u32 words, u32 notification, u32 n) {
+    u32 count = 0;
+    if (notification < n)
+        for (u32 w = 0; w < words; w++) count += __popc(bits[(u64)notification * words + w]);
+    return count;
+}
+KERNEL content_bits_count(const u32* bits, u32 words, u32 n, u64* partials) {
+    put_sum(partials, count_bits(bits, words, thread_index(), n));
+}
+KERNEL content_bits_list(const u32* bits, u32 words, u32 n, const u64* partials, u32* offsets, u32* interfaces,
+                         u64 interfaces_max) {
+    u32 notification = thread_index();
+    u32 count = count_bits(bits, words, notification, n);
+    u64 place = offset_from(partials, count);
+    if (notification >= n) return;
+    offsets[notification] = (u32)place;
+    if (notification == n - 1) offsets[n] = (u32)place + count;
+    for (u32 w = 0; w < words; w++)
+        for (u32 rest = bits[(u64)notification * words + w]; rest; rest &= rest - 1, place++)
+            if (place < interfaces_max) interfaces[place] = w * 32 + __ffs(rest) - 1;
+}
+
+// Sorted pairs to lists, each pair once, likewise.
+__device__ inline bool is_first(const u64* pairs, u64 i, u64 n) {
+    return i < n && (i == 0 || pairs[i - 1] != pairs[i]);
+}
+KERNEL content_pairs_count(const u64* pairs, const u64* count, u64* partials) {
+    put_sum(partials, is_first(pairs, thread_index(), *count));
+}
+KERNEL content_pairs_list(const u64* pairs, const u64* count, u32 interface_bits, u32 notifications,
+                          const u64* partials, u32* offsets, u32* interfaces) {
+    u64 n = *count, i = thread_index();
+    bool first = is_first(pairs, i, n);
+    u32 place = (u32)offset_from(partials, first);
+    if (n == 0) {
+        for (u32 k = i; k <= notifications; k += thread_count()) offsets[k] = 0;
+        return;
+    }
+    if (i >= n) return;
+    u32 own = (u32)(pairs[i] >> interface_bits);
+    if (first) {
+        interfaces[place] = (u32)(pairs[i] & ((1ull << interface_bits) - 1));
+        // Those between the last one that matched anything and this one begin here.
+        u32 from = i ? (u32)(pairs[i - 1] >> interface_bits) + 1 : 0;
+        for (u32 k = from; k <= own; k++) offsets[k] = place;
+    }
+    if (i == n - 1)
+        for (u32 k = own + 1; k <= notifications; k++) offsets[k] = place + first;
+}

@@ -1,0 +1,411 @@
+//! The text form of predicates: `(area == "north" && temp > 30) || wind > 20`.
+//!
+//! ```text
+//! any        = all { "||" all }
+//! all        = part { "&&" part }
+//! part       = "(" any ")" | "true" | "false" | constraint
+//! constraint = name operator value
+//! operator   = "==" | "!=" | "<" | "<=" | ">" | ">=" | "prefix" | "suffix" | "contains"
+//! value      = integer | float | [ "-" ] "inf" | '"' text '"'
+//! ```
+//!
+//! In a string, `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` stand for a character. A
+//! conjunction over disjunctions is multiplied out, within the limits.
+
+use std::fmt::{self, Write};
+
+use thiserror::Error;
+
+use super::vocabulary::is_in_name;
+use super::{Constraint, ContentError, Filter, Operator, Predicate, PredicateLimits};
+use super::{Value, Vocabulary};
+
+/// Why a text is no predicate, and where: the column counts characters from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TextError {
+    #[error("column {column}: expected {expected}, found {found}")]
+    Unexpected {
+        column: usize,
+        expected: &'static str,
+        found: String,
+    },
+    #[error("column {column}: {error}")]
+    Refused { column: usize, error: ContentError },
+    #[error("column {column}: more than {NESTING_MAX} parentheses inside each other")]
+    TooDeep { column: usize },
+}
+
+impl Predicate {
+    /// Reads the text form.
+    pub fn parse(
+        text: &str,
+        vocabulary: &Vocabulary,
+        limits: &PredicateLimits,
+    ) -> Result<Predicate, TextError> {
+        let mut parser = Parser {
+            text,
+            position: 0,
+            depth: 0,
+            vocabulary,
+            limits,
+        };
+        let predicate = parser.any()?;
+        match parser.peek() {
+            None => Ok(predicate),
+            Some(_) => Err(parser.unexpected("`&&`, `||` or the end")),
+        }
+    }
+
+    /// Writes the text form, from which [`Predicate::parse`] reads the same.
+    pub fn display<'a>(&'a self, vocabulary: &'a Vocabulary) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| write_predicate(f, self, vocabulary))
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// In bytes, always between characters.
+    position: usize,
+    depth: usize,
+    vocabulary: &'a Vocabulary,
+    limits: &'a PredicateLimits,
+}
+
+impl<'a> Parser<'a> {
+    fn any(&mut self) -> Result<Predicate, TextError> {
+        let mut predicate = self.all()?;
+        loop {
+            self.skip_space();
+            let start = self.position;
+            if !self.take("||") {
+                return Ok(predicate);
+            }
+            predicate.filters.extend(self.all()?.filters);
+            let found = predicate.filters.len();
+            if found > self.limits.filters {
+                return Err(self.too_many_filters(start, found));
+            }
+        }
+    }
+
+    fn all(&mut self) -> Result<Predicate, TextError> {
+        let mut predicate = self.part()?;
+        loop {
+            self.skip_space();
+            let start = self.position;
+            if !self.take("&&") {
+                return Ok(predicate);
+            }
+            let right = self.part()?;
+            // Before anything is multiplied: the product may be huge.
+            let found = predicate.filters.len() * right.filters.len();
+            if found > self.limits.filters {
+                return Err(self.too_many_filters(start, found));
+            }
+            predicate = self.product(start, &predicate, &right)?;
+        }
+    }
+
+    fn product(
+        &self,
+        start: usize,
+        left: &Predicate,
+        right: &Predicate,
+    ) -> Result<Predicate, TextError> {
+        let mut filters = Vec::with_capacity(left.filters.len() * right.filters.len());
+        for a in &left.filters {
+            for b in &right.filters {
+                let constraints = [&a.constraints[..], &b.constraints[..]].concat();
+                let (found, limit) = (constraints.len(), self.limits.constraints_per_filter);
+                if found > limit {
+                    let error = ContentError::TooManyConstraints { found, limit };
+                    return Err(self.refused(start, error));
+                }
+                filters.push(Filter { constraints });
+            }
+        }
+        Ok(Predicate { filters })
+    }
+
+    fn part(&mut self) -> Result<Predicate, TextError> {
+        self.skip_space();
+        let start = self.position;
+        if self.take("(") {
+            if self.depth == NESTING_MAX {
+                let column = self.column(start);
+                return Err(TextError::TooDeep { column });
+            }
+            self.depth += 1;
+            let inside = self.any()?;
+            self.depth -= 1;
+            self.skip_space();
+            return match self.take(")") {
+                true => Ok(inside),
+                false => Err(self.unexpected("`&&`, `||` or `)`")),
+            };
+        }
+        let name = self.word();
+        match name {
+            "" => return Err(self.unexpected("a name, `(`, `true` or `false`")),
+            "true" => {
+                let filters = vec![Filter::default()];
+                return Ok(Predicate { filters });
+            }
+            "false" => return Ok(Predicate::default()),
+            _ => {}
+        }
+        let Some(name) = self.vocabulary.id(name) else {
+            let error = ContentError::UnknownName(name.to_owned());
+            return Err(self.refused(start, error));
+        };
+        let operator = self.operator()?;
+        let value = self.value()?;
+        let constraint = Constraint {
+            name,
+            operator,
+            value,
+        };
+        constraint
+            .check(self.vocabulary, self.limits)
+            .map_err(|error| self.refused(start, error))?;
+        let constraints = vec![constraint];
+        if self.limits.constraints_per_filter == 0 || self.limits.filters == 0 {
+            let (found, limit) = (1, 0);
+            let error = ContentError::TooManyConstraints { found, limit };
+            return Err(self.refused(start, error));
+        }
+        Ok(Predicate {
+            filters: vec![Filter { constraints }],
+        })
+    }
+
+    fn operator(&mut self) -> Result<Operator, TextError> {
+        const EXPECTED: &str = "`==`, `!=`, `<`, `<=`, `>`, `>=`, `prefix`, `suffix` or `contains`";
+        self.skip_space();
+        // Longer ones first, so that `<=` isn't taken for `<`.
+        for operator in [
+            Operator::Equal,
+            Operator::NotEqual,
+            Operator::LessOrEqual,
+            Operator::GreaterOrEqual,
+            Operator::Less,
+            Operator::Greater,
+        ] {
+            if self.take(operator.text()) {
+                return Ok(operator);
+            }
+        }
+        let start = self.position;
+        let word = self.word();
+        let found = Operator::ALL.into_iter().find(|o| o.text() == word);
+        found.ok_or_else(|| {
+            self.position = start;
+            self.unexpected(EXPECTED)
+        })
+    }
+
+    fn value(&mut self) -> Result<Value, TextError> {
+        const EXPECTED: &str = "a number or a string in quotes";
+        self.skip_space();
+        if self.peek() == Some('"') {
+            return self.string();
+        }
+        let start = self.position;
+        let is_in_number = |c: char| is_in_name(c) || c == '+' || c == '-';
+        let end = self.rest().find(|c| !is_in_number(c));
+        let text = &self.rest()[..end.unwrap_or(self.rest().len())];
+        let digits = text.trim_start_matches('-');
+        let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) || digits == "inf";
+        let is_integer = digits.bytes().all(|b| b.is_ascii_digit());
+        let value = match (is_number, is_integer) {
+            (true, true) => text.parse().ok().map(Value::Integer),
+            (true, false) => text.parse().ok().map(Value::Float),
+            (false, _) => None,
+        };
+        match value {
+            Some(value) => {
+                self.position += text.len();
+                Ok(value)
+            }
+            None if is_number && is_integer => {
+                let column = self.column(start);
+                Err(TextError::Unexpected {
+                    column,
+                    expected: "an integer of 64 bits",
+                    found: shortened(text),
+                })
+            }
+            None => Err(self.unexpected(EXPECTED)),
+        }
+    }
+
+    /// A string from its opening quote on.
+    fn string(&mut self) -> Result<Value, TextError> {
+        self.position += 1;
+        let mut text = String::new();
+        loop {
+            let Some(c) = self.peek() else {
+                return Err(self.unexpected("`\"`"));
+            };
+            let start = self.position;
+            self.position += c.len_utf8();
+            match c {
+                '"' => return Ok(Value::String(text.into())),
+                '\\' => match self.escape() {
+                    Some(c) => text.push(c),
+                    None => {
+                        self.position = start;
+                        return Err(
+                            self.unexpected("`\\\"`, `\\\\`, `\\n`, `\\r`, `\\t` or `\\u{…}`")
+                        );
+                    }
+                },
+                c => text.push(c),
+            }
+        }
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.position += c.len_utf8();
+        match c {
+            '"' | '\\' => Some(c),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            't' => Some('\t'),
+            'u' => {
+                let (digits, _) = self.rest().strip_prefix('{')?.split_once('}')?;
+                let is_hexadecimal = digits.bytes().all(|b| b.is_ascii_hexdigit());
+                if digits.is_empty() || digits.len() > 6 || !is_hexadecimal {
+                    return None;
+                }
+                let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+                self.position += digits.len() + 2;
+                Some(c)
+            }
+            _ => None,
+        }
+    }
+
+    /// The word that begins here, or nothing.
+    fn word(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !is_in_name(c)).unwrap_or(rest.len());
+        let word = match rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            true => "",
+            false => &rest[..end],
+        };
+        self.position += word.len();
+        word
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.position += token.len();
+        }
+        found
+    }
+
+    fn skip_space(&mut self) {
+        self.position += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn column(&self, position: usize) -> usize {
+        self.text[..position].chars().count() + 1
+    }
+
+    fn unexpected(&self, expected: &'static str) -> TextError {
+        let rest = self.rest();
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        TextError::Unexpected {
+            column: self.column(self.position),
+            expected,
+            found: match rest.is_empty() {
+                true => "the end".to_owned(),
+                false => shortened(&rest[..end.max(1)]),
+            },
+        }
+    }
+
+    fn refused(&self, position: usize, error: ContentError) -> TextError {
+        let column = self.column(position);
+        TextError::Refused { column, error }
+    }
+
+    fn too_many_filters(&self, position: usize, found: usize) -> TextError {
+        let limit = self.limits.filters;
+        self.refused(position, ContentError::TooManyFilters { found, limit })
+    }
+}
+
+/// In quotes, and not longer than a line.
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(FOUND_CHARACTERS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+fn write_predicate(
+    f: &mut fmt::Formatter,
+    predicate: &Predicate,
+    vocabulary: &Vocabulary,
+) -> fmt::Result {
+    if predicate.filters.is_empty() {
+        return f.write_str("false");
+    }
+    for (i, filter) in predicate.filters.iter().enumerate() {
+        if i > 0 {
+            f.write_str(" || ")?;
+        }
+        if filter.constraints.is_empty() {
+            f.write_str("true")?;
+        }
+        for (j, constraint) in filter.constraints.iter().enumerate() {
+            if j > 0 {
+                f.write_str(" && ")?;
+            }
+            let name = vocabulary.name(constraint.name);
+            write!(f, "{name} {} ", constraint.operator)?;
+            match &constraint.value {
+                Value::Integer(value) => write!(f, "{value}")?,
+                // Debug writes a point or an exponent, so it's read as a float.
+                Value::Float(value) => write!(f, "{value:?}")?,
+                Value::String(text) => write_string(f, text)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_string(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
+    f.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// Words that can't be names.
+pub(super) const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffix", "contains"];
+/// Deeper, the reader's own stack would be at the writer's mercy.
+const NESTING_MAX: usize = 64;
+const FOUND_CHARACTERS: usize = 24;
