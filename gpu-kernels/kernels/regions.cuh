@@ -13,9 +13,12 @@ constexpr int SIZE_CLASSES = 16;
 struct RegionsCounters {
     u64 error;  // the complement of (update << 2 | reason), or 0
     u64 updated[2], added[2], removed[2];
-    u64 entries[2];
-    u64 found, kept, gained, lost;
-    u64 tasks, wide;
+    u64 entries, records;
+    u64 found, kept, gained;
+    u64 tasks;
+    u64 done[4];  // blocks, in each kernel whose last one goes on alone
+    u64 mapped[2][32];
+    u64 mapped_updated[32];
     u32 low[2][3], high[2][3];
     u32 count[2][SIZE_CLASSES];
     u32 reach[2][SIZE_CLASSES][3];
@@ -25,52 +28,67 @@ struct RegionsClass {
     u32 count, base;
     u32 reach[3], shift[3], cells[3];
 };
-struct RegionsLayout {
+// One side's part of the index.
+struct RegionsSide {
     i32 origin[3];
     u32 span[3];
-    u32 keys, directory_shift;
+    u32 entries, used;  // used: a bit for each class that has entries
     RegionsClass classes[SIZE_CLASSES];
 };
+struct RegionsLayout {
+    RegionsSide sides[2];
+    u32 keys;
+};
 
-// Entries that one query is to be compared with.
+// The grid of the paper's grid-based approach.
+struct RegionsGrid {
+    u32 edge, shift;  // a cell's edge is edge << shift
+    u32 cells[3], all;
+};
+
+// Entries that one query is to be compared with; or, if `end` is ROWS, rows of
+// cells that it is to look up, from `start`.
 struct RegionsTask {
     u32 query, start, end;
 };
+constexpr u32 ROWS = ~0u;
 
 struct RegionsWorld {
     u32 capacity, number_bits, updates, step;
-    u32 key_bits, tasks_max, wide_max, overlaps;
+    u32 key_bits, tasks_max, overlaps, listed;
+    u32 cell_edge, cells_max, records_max, padding;
+    i32 low[3], high[3];
     u64 found_max;
     const i32* words;
-    i32* before[2];
-    i32* now[2];
+    i32* regions[2];
     u32* stamps[2];
     u64* claims[2];
     u32* updated[2];
-    u32* raw_keys[2];
-    u32* raw_entries[2];
-    u32* keys[2];
-    u32* entries[2];
-    i32* motions[2];
-    u32* directory[2];
-    RegionsLayout* layouts;
+    u32* raw_keys;
+    u32* raw_entries;
+    u32* keys;
+    u32* entries;
+    i32* motions;
+    u32* directory;
+    RegionsLayout* layout;
+    RegionsGrid* grid;
+    u32* partials;
     RegionsTask* tasks;
-    u32* wide;
     RegionsCounters* counters;
     u64* found;
     u64* sorted;
-    u64* output;
+    u64* output;  // in the host's memory
 };
 
 enum RegionsReason : u32 { NAMED_TWICE = 0, ALREADY_THERE = 1, UNKNOWN = 2 };
 enum RegionsKind : u32 { ADD = 0, MODIFY = 1, REMOVE = 2 };
-constexpr u32 NUMBER_MASK = (1u << 29) - 1;
-constexpr u32 BEFORE_ONLY = 1u << 31, NOW_ONLY = 1u << 30, ENTRY_MASK = NOW_ONLY - 1;
-// Whose query a task is: a sorted publication's, or one that stays.
-constexpr u32 QUERY_SORTED = 0, QUERY_PUBLICATION = 1, QUERY_SUBSCRIPTION = 2;
+// An entry: a region's number, its side, and whether it stands for only one of the
+// region's boxes.
+constexpr u32 NUMBER_MASK = (1u << 29) - 1, SIDE_SHIFT = 29;
+constexpr u32 BEFORE_ONLY = 1u << 31, NOW_ONLY = 1u << 30;
 
 template <int D>
-struct Aabb {
+struct alignas(D == 2 ? 16 : 4) Aabb {
     i32 low[D], high[D];
 
     __device__ static Aabb nowhere() {
@@ -132,10 +150,14 @@ struct Motion {
     // Of a region by its number.
     __device__ static Motion of(const RegionsWorld& w, int side, u32 number) {
         Motion m;
-        m.before = w.overlaps ? Aabb<D>::nowhere() : Aabb<D>::load(w.before[side], number);
-        m.now = Aabb<D>::load(w.now[side], number);
+        m.before = w.overlaps ? Aabb<D>::nowhere() : Aabb<D>::load(w.regions[side], 2 * (u64)number);
+        m.now = Aabb<D>::load(w.regions[side], 2 * (u64)number + 1);
         return m;
     }
+    __device__ static Motion of_entry(const RegionsWorld& w, u32 entry) {
+        return of(w, entry >> SIDE_SHIFT & 1, entry & NUMBER_MASK);
+    }
+    __device__ static Motion nowhere() { return {Aabb<D>::nowhere(), Aabb<D>::nowhere()}; }
     __device__ static Motion load(const i32* motions, u64 i) {
         return {Aabb<D>::load(motions, 2 * i), Aabb<D>::load(motions, 2 * i + 1)};
     }
@@ -143,7 +165,7 @@ struct Motion {
         before.store(motions, 2 * i);
         now.store(motions, 2 * i + 1);
     }
-    __device__ Aabb<D> of_entry(u32 entry) const {
+    __device__ Aabb<D> box_of(u32 entry) const {
         return entry & BEFORE_ONLY ? before : entry & NOW_ONLY ? now : before.hull(now);
     }
     // Whether the hull would be much larger than either box.
@@ -156,20 +178,39 @@ struct Motion {
     }
 };
 
-// Places in a list for the threads of a warp that are active together and add to
-// the same list: neighbours may be of different sides.
-__device__ inline u64 reserve(u64* counter) {
-    u32 peers = __match_any_sync(__activemask(), (u64)counter);
-    int leader = __ffs(peers) - 1;
-    u64 base = 0;
-    if ((int)lane() == leader) base = atomicAdd(counter, (u64)__popc(peers));
-    return __shfl_sync(peers, base, leader) + __popc(peers & ((1u << lane()) - 1));
+// Whether a region is one of those that the step updates.
+__device__ inline bool is_updated(const RegionsWorld& w, u32 side, u32 number) {
+    return w.overlaps || w.stamps[side][number] == w.step;
 }
 
-// Entries of a row that a thread doesn't compare itself.
-constexpr u32 TASK_WORTH = 96, TASK_ENTRIES = 1024;
-// Rows that a thread doesn't look up itself, and how they are shared out.
-constexpr u32 ROWS_WIDE = 64, WIDE_SLICES = 8;
+// Places in a list for what the threads of a block add to it. All of them must call
+// it.
+__device__ inline u64 reserve_together(u64* counter, u32 n) {
+    __shared__ u64 base;
+    u64 before = block_exclusive(n);
+    if (threadIdx.x == blockDim.x - 1 && before + n) base = atomicAdd(counter, before + n);
+    __syncthreads();
+    return base + before;
+}
+
+// Whether all other blocks are done, and what they wrote can be read. All threads of
+// a block must call it.
+__device__ inline bool is_last_block(u64* done) {
+    __shared__ bool is_last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) is_last = atomicAdd(done, 1ull) == gridDim.x - 1;
+    __syncthreads();
+    __threadfence();
+    return is_last;
+}
+
+// How many finds are sorted.
+__device__ inline void keep(const RegionsWorld& w) {
+    volatile RegionsCounters* c = w.counters;
+    if (threadIdx.x == 0) c->kept = c->error || c->found > w.found_max ? 0 : c->found;
+}
+
 constexpr u32 HITS_KEPT = 1536;
 
 // A block's finds, written out together: one cursor for all blocks would be
@@ -190,8 +231,8 @@ struct Hits {
         if (before == now) return;
         u32 flags = one | other;
         if (flags & (now ? BEFORE_ONLY : NOW_ONLY)) return;
-        u64 p = (publication_first ? one : other) & ENTRY_MASK;
-        u64 s = (publication_first ? other : one) & ENTRY_MASK;
+        u64 p = (publication_first ? one : other) & NUMBER_MASK;
+        u64 s = (publication_first ? other : one) & NUMBER_MASK;
         put(w, (u64)!now << (2 * w.number_bits) | p << w.number_bits | s);
     }
     __device__ void put(const RegionsWorld& w, u64 key) {
@@ -200,7 +241,7 @@ struct Hits {
             kept[place] = key;
             return;
         }
-        u64 at = reserve(&w.counters->found);
+        u64 at = atomicAdd(&w.counters->found, 1ull);
         if (at < w.found_max) w.found[at] = key;
     }
     __device__ void end(const RegionsWorld& w) {

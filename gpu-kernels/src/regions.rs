@@ -61,15 +61,7 @@ pub trait RegionEngine: Send {
     fn overlaps(&mut self, from: Side) -> Result<Overlaps, StepError>;
 
     /// How the steps that follow find the pairs.
-    fn set_approach(&mut self, approach: Approach) -> Result<(), NoApproach>;
-}
-
-/// An approach that an engine doesn't have.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the {engine} engine has no approach {approach:?}")]
-pub struct NoApproach {
-    pub engine: &'static str,
-    pub approach: &'static str,
+    fn set_approach(&mut self, approach: Approach);
 }
 
 /// What an engine is sized by.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use super::batch::Side;
 use super::output::{Approach, Changes, Metrics, Overlaps, Pair};
-use super::{Batch, NoApproach, RegionEngine, RegionsConfig, RegionsStartError, StepError};
+use super::{Batch, RegionEngine, RegionsConfig, RegionsStartError, StepError};
 use crate::cpu::Workers;
 use boxes::SideView;
 use cells::Cells;
@@ -51,8 +51,8 @@ impl RegionEngine for CpuRegions {
         self.engine.overlaps(from)
     }
 
-    fn set_approach(&mut self, approach: Approach) -> Result<(), NoApproach> {
-        self.engine.set_approach(approach)
+    fn set_approach(&mut self, approach: Approach) {
+        self.engine.set_approach(approach);
     }
 }
 
@@ -165,9 +165,8 @@ impl<const D: usize> RegionEngine for Engine<D> {
         Ok(Overlaps::of_sorted(from, numbers, &pairs))
     }
 
-    fn set_approach(&mut self, approach: Approach) -> Result<(), NoApproach> {
+    fn set_approach(&mut self, approach: Approach) {
         self.approach = approach;
-        Ok(())
     }
 }
 

@@ -1,5 +1,5 @@
 //! The engine for NVIDIA GPUs. A step is a list of launches without a host round
-//! trip; only then does the host learn how many pairs to fetch.
+//! trip; the last one writes the pairs into the host's memory.
 
 mod layout;
 mod plan;
@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use super::batch::{Region, Side, parse};
 use super::output::{Approach, Changes, Metrics, Overlaps, Pair};
-use super::{Batch, NoApproach, RegionEngine, RegionsConfig, RegionsStartError, StepError};
-use crate::cuda::device::{Device, DriverError, Event, HostBuffer, Lane, NoDevice};
+use super::{Batch, RegionEngine, RegionsConfig, RegionsStartError, StepError};
+use crate::cuda::device::{Device, DriverError, Event, HostBuffer, Lane, NoDevice, Pinned};
 use crate::cuda::layout::Pointer;
 use crate::cuda::sort::Sorter;
+use crate::output::MemoryLock;
 use layout::{Counters, SIZES, World};
-use plan::{Plan, Spare};
-use step::{Kernels, Work};
+use plan::{Plan, Sorts, found_bits};
+use step::{Counts, Kernels, Work};
 
 /// Regions on the first GPU, which they have for themselves.
 pub struct CudaRegions {
@@ -30,8 +31,8 @@ pub struct DeviceRegions {
     approach: Approach,
     kernels: Kernels,
     sorter: Sorter,
+    sorts: Sorts,
     world: World,
-    spare: Spare,
     counters: HostBuffer<Counters>,
     pairs: HostBuffer<Pair>,
     /// Before the first stage, and after each that runs on the device.
@@ -64,15 +65,8 @@ impl RegionEngine for CudaRegions {
         self.regions.overlaps(&self.device, from)
     }
 
-    fn set_approach(&mut self, approach: Approach) -> Result<(), NoApproach> {
-        if approach == Approach::Cells {
-            return Err(NoApproach {
-                engine: "cuda",
-                approach: approach.name(),
-            });
-        }
+    fn set_approach(&mut self, approach: Approach) {
         self.regions.approach = approach;
-        Ok(())
     }
 }
 
@@ -102,24 +96,25 @@ impl DeviceRegions {
             approach: Approach::Auto,
             kernels: Kernels::load(device, config.space.dimensions().len())?,
             sorter: Sorter::load(device, plan.place(base, "sort scratch"))?,
+            sorts: plan.sorts(base),
             world: plan.world(config, base),
-            spare: plan.spare(config, base),
             counters: HostBuffer::new(device, 1)?,
             pairs: HostBuffer::new(device, config.pairs_max as usize)?,
             marks: marks.collect::<Result<_, DriverError>>()?,
             live: [0; 2],
         };
+        regions.world.output = regions.pairs.address();
         regions.work(device).empty()?;
         Ok(regions)
     }
 
-    fn work<'a>(&'a mut self, device: &'a Device) -> Work<'a> {
+    fn work<'a>(&'a self, device: &'a Device) -> Work<'a> {
         Work {
             device,
             kernels: &self.kernels,
             sorter: &self.sorter,
+            sorts: self.sorts,
             world: self.world,
-            spare: self.spare,
         }
     }
 
@@ -128,14 +123,18 @@ impl DeviceRegions {
             return Err(StepError::OtherSpace);
         }
         self.world.step += 1;
-        let updated = batch.updated();
+        // Among more, one is named twice: what follows need not be looked at.
+        let updates_max = 2 * self.config.capacity + 1;
+        self.world.updates = (batch.len() as u32).min(updates_max);
+        let updated = batch.updated().map(|n| n.min(updates_max));
         let mut still = [0; 2];
         for side in 0..2 {
-            let gone_or_moved = updated[side] - batch.added()[side];
+            let gone_or_moved = updated[side].saturating_sub(batch.added()[side]);
             still[side] = self.live[side].saturating_sub(gone_or_moved);
         }
-        let (approach, reason) = self.choose(updated, still);
-        self.run(device, batch, approach, still).map_err(failed)?;
+        let counts = Counts { updated, still };
+        let (approach, reason) = self.choose(counts);
+        self.run(device, batch, approach, counts).map_err(failed)?;
         let counters = self.counters[0];
         self.check(&counters, batch)?;
         for side in 0..2 {
@@ -143,15 +142,16 @@ impl DeviceRegions {
             self.live[side] = live as u32;
         }
         let stages = self.stages(device).map_err(failed)?;
-        let (gained, rest) = self.pairs.split_at(counters.gained as usize);
+        let pairs = &self.pairs[..counters.kept as usize];
+        let (gained, lost) = pairs.split_at(counters.gained as usize);
         Ok(Changes {
             gained,
-            lost: &rest[..counters.lost as usize],
+            lost,
             metrics: Metrics {
                 updated,
                 regions: self.live,
-                gained: counters.gained,
-                lost: counters.lost,
+                gained: gained.len() as u64,
+                lost: lost.len() as u64,
                 approach,
                 reason,
                 stages,
@@ -159,10 +159,10 @@ impl DeviceRegions {
         })
     }
 
-    fn choose(&self, updated: [u32; 2], still: [u32; 2]) -> (Approach, &'static str) {
-        let [publications, subscriptions] = updated.map(u64::from);
-        let tests = publications * (subscriptions + u64::from(still[1]))
-            + subscriptions * u64::from(still[0]);
+    fn choose(&self, counts: Counts) -> (Approach, &'static str) {
+        let [publications, subscriptions] = counts.updated.map(u64::from);
+        let still = counts.still.map(u64::from);
+        let tests = publications * (subscriptions + still[1]) + subscriptions * still[0];
         match self.approach {
             Approach::Auto if tests <= TESTS_FEW => {
                 (Approach::Tiles, "there are few regions to compare")
@@ -178,49 +178,52 @@ impl DeviceRegions {
         device: &Device,
         batch: &Batch,
         approach: Approach,
-        still: [u32; 2],
+        counts: Counts,
     ) -> Result<(), DriverError> {
         device.enter()?;
-        let stride = 1 + 2 * self.config.space.dimensions().len();
-        // Among so many, one is named twice: what follows need not be looked at.
-        let updates_max = 2 * self.config.capacity as usize + 1;
-        let updates = batch.len().min(updates_max);
-        self.world.updates = updates as u32;
-        self.world.overlaps = 0;
-        device.record(Lane::Work, &self.marks[0])?;
-        device.upload(
-            Lane::Work,
-            self.world.words,
-            &batch.words()[..updates * stride],
-        )?;
-        let mut work = Work {
-            device,
-            kernels: &self.kernels,
-            sorter: &self.sorter,
-            world: self.world,
-            spare: self.spare,
-        };
-        work.take_in()?;
-        device.record(Lane::Work, &self.marks[1])?;
-        let updated = batch.updated().map(|n| n.min(updates as u32));
-        match approach {
-            Approach::Tiles => work.tiles(updated, still)?,
-            _ => work.sorted(updated, still)?,
+        let lock = |words: &Vec<i32>| Some(MemoryLock(Box::new(Pinned::lock(words)?)));
+        // The upload is several times as fast from locked memory; small ones share
+        // their pages with other things.
+        if size_of_val(&batch.words()[..]) >= LOCKED_BYTES_MIN {
+            batch.words().is_locked(lock);
         }
-        device.record(Lane::Work, &self.marks[2])?;
-        work.order()?;
-        device.record(Lane::Work, &self.marks[3])?;
-        work.settle()?;
-        self.fetch(device)
+        self.world.overlaps = 0;
+        self.world.listed = (approach == Approach::Tiles).into();
+        let stride = 1 + 2 * self.config.space.dimensions().len();
+        let words = &batch.words()[..self.world.updates as usize * stride];
+        device.record(Lane::Work, &self.marks[0])?;
+        device.upload(Lane::Work, self.world.words, words)?;
+        let mut work = self.work(device);
+        work.size_keys(self.world.updates.into());
+        work.take_in()?;
+        self.finish(work, approach, counts)?;
+        self.counters_of(device)
     }
 
-    /// Waits for the counters, then fetches as many pairs as there are.
-    fn fetch(&mut self, device: &Device) -> Result<(), DriverError> {
+    /// From entries to pairs.
+    fn finish(
+        &self,
+        mut work: Work<'_>,
+        approach: Approach,
+        counts: Counts,
+    ) -> Result<(), DriverError> {
+        let device = work.device;
+        device.record(Lane::Work, &self.marks[1])?;
+        match approach {
+            Approach::Tiles => work.tiles(counts)?,
+            Approach::Cells => work.cells()?,
+            Approach::Auto | Approach::Sorted => work.sorted(counts)?,
+        }
+        device.record(Lane::Work, &self.marks[2])?;
+        work.order(found_bits(&self.config))?;
+        device.record(Lane::Work, &self.marks[3])?;
+        work.give()?;
+        device.record(Lane::Work, &self.marks[4])
+    }
+
+    /// Waits for the end of the work, which leaves the pairs with the host.
+    fn counters_of(&mut self, device: &Device) -> Result<(), DriverError> {
         device.download(Lane::Work, &mut self.counters, self.world.counters)?;
-        device.synchronize(Lane::Work)?;
-        let kept = self.counters[0].kept as usize;
-        device.download(Lane::Work, &mut self.pairs[..kept], self.world.output)?;
-        device.record(Lane::Work, &self.marks[4])?;
         device.synchronize(Lane::Work)
     }
 
@@ -256,20 +259,21 @@ impl DeviceRegions {
     }
 
     pub fn overlaps(&mut self, device: &Device, from: Side) -> Result<Overlaps, StepError> {
-        let (approach, _) = self.choose(self.live, [0; 2]);
+        let counts = Counts {
+            updated: self.live,
+            still: [0; 2],
+        };
+        let (approach, _) = self.choose(counts);
+        self.world.updates = 0;
+        self.world.overlaps = 1;
+        self.world.listed = (approach == Approach::Tiles).into();
         let mut find = || {
             device.enter()?;
-            self.world.updates = 0;
-            self.world.overlaps = 1;
-            let live = self.live;
             let mut work = self.work(device);
+            work.size_keys(self.live.map(u64::from).iter().sum());
             work.enlist()?;
-            match approach {
-                Approach::Tiles => work.tiles(live, [0; 2])?,
-                _ => work.sorted(live, [0; 2])?,
-            }
-            work.order()?;
-            self.fetch(device)
+            self.finish(work, approach, counts)?;
+            self.counters_of(device)
         };
         find().map_err(failed)?;
         let counters = self.counters[0];
@@ -293,3 +297,5 @@ fn failed(error: DriverError) -> StepError {
 
 /// As many comparisons in tiles take as long as the launches of sorting.
 const TESTS_FEW: u64 = 1 << 26;
+/// Bytes of updates from which on locking them pays.
+const LOCKED_BYTES_MIN: usize = 1 << 16;

@@ -8,7 +8,7 @@ pub fn engines(config: &RegionsConfig) -> Vec<(String, Box<dyn RegionEngine>)> {
     for approach in Approach::ALL {
         for threads in [1, 3] {
             let mut engine = CpuRegions::new(config, threads).expect("the engine starts");
-            engine.set_approach(approach).expect("all are there");
+            engine.set_approach(approach);
             let label = format!("cpu, {threads} threads, {}", approach.name());
             engines.push((label, Box::new(engine)));
         }
@@ -26,11 +26,9 @@ fn cuda(config: &RegionsConfig) -> Vec<(String, Box<dyn RegionEngine>)> {
         return vec![];
     }
     let mut engines: Vec<(String, Box<dyn RegionEngine>)> = vec![];
-    for approach in [Approach::Auto, Approach::Tiles, Approach::Sorted] {
+    for approach in Approach::ALL {
         let mut engine = CudaRegions::new(config).expect("the engine starts");
-        engine
-            .set_approach(approach)
-            .expect("the approach is there");
+        engine.set_approach(approach);
         engines.push((format!("cuda, {}", approach.name()), Box::new(engine)));
     }
     engines

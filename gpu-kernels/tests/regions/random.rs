@@ -26,9 +26,7 @@ fn many_regions_change_the_same_pairs_however_they_are_cut() {
     let field = Field::dust(12_000);
     let mut engines = engines(&field.config);
     let mut reference = CpuRegions::new(&field.config, 1).expect("the engine starts");
-    reference
-        .set_approach(Approach::Tiles)
-        .expect("it is there");
+    reference.set_approach(Approach::Tiles);
     let mut batch = Batch::new(&field.config, 24_000);
     let mut oracle = Oracle::default();
     for share in [100, 60, 3] {

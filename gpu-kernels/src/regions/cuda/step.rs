@@ -1,29 +1,35 @@
-//! A step on the device: these lists of launches are it.
+//! A step on the device: these lists of launches are it. A launch takes longer than
+//! most kernels do in a small step, so there are as few of them as possible.
 
 use std::ffi::c_void;
 use std::mem::offset_of;
 
 use super::layout::{Counters, World};
-use super::plan::Spare;
+use super::plan::Sorts;
 use crate::cuda::device::{Device, DriverError, Grid, Kernel};
-use crate::cuda::sort::{Doubled, Sort, Sorter};
+use crate::cuda::layout::Pointer;
+use crate::cuda::sort::{Sort, Sorter};
 
 /// The kernels for one number of dimensions.
 pub struct Kernels {
     empty: Kernel,
-    check: Kernel,
-    apply: Kernel,
+    take_in: Kernel,
     enlist: Kernel,
-    layout: Kernel,
     keys: Kernel,
     gather: Kernel,
     find: Kernel,
-    find_wide: Kernel,
-    find_long: Kernel,
+    find_rest: Kernel,
     tiles: Kernel,
-    keep: Kernel,
+    cells: CellsKernels,
     give: Kernel,
-    settle: Kernel,
+}
+
+struct CellsKernels {
+    measure: Kernel,
+    count: Kernel,
+    store: Kernel,
+    lists: Kernel,
+    find: Kernel,
 }
 
 impl Kernels {
@@ -31,19 +37,21 @@ impl Kernels {
         let kernel = |name: &str| device.kernel(&format!("regions_{name}_{dimensions}"));
         Ok(Kernels {
             empty: kernel("empty")?,
-            check: kernel("check")?,
-            apply: kernel("apply")?,
+            take_in: kernel("take_in")?,
             enlist: kernel("enlist")?,
-            layout: kernel("layout")?,
             keys: kernel("keys")?,
             gather: kernel("gather")?,
             find: kernel("find")?,
-            find_wide: kernel("find_wide")?,
-            find_long: kernel("find_long")?,
+            find_rest: kernel("find_rest")?,
             tiles: kernel("tiles")?,
-            keep: device.kernel("regions_keep")?,
-            give: device.kernel("regions_give")?,
-            settle: kernel("settle")?,
+            cells: CellsKernels {
+                measure: kernel("cells_measure")?,
+                count: kernel("cells_count")?,
+                store: kernel("cells_store")?,
+                lists: device.kernel("regions_cells_lists")?,
+                find: kernel("cells_find")?,
+            },
+            give: kernel("give")?,
         })
     }
 }
@@ -53,8 +61,15 @@ pub struct Work<'a> {
     pub device: &'a Device,
     pub kernels: &'a Kernels,
     pub sorter: &'a Sorter,
+    pub sorts: Sorts,
     pub world: World,
-    pub spare: Spare,
+}
+
+/// How many regions of each side are updated, and how many stay.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    pub updated: [u32; 2],
+    pub still: [u32; 2],
 }
 
 impl Work<'_> {
@@ -63,12 +78,10 @@ impl Work<'_> {
         self.items(self.kernels.empty, self.world.capacity.into(), &[])
     }
 
-    /// From uploaded updates to entries, with a check of all of them before.
+    /// From uploaded updates to entries, with a check of all of them.
     pub fn take_in(&mut self) -> Result<(), DriverError> {
         self.clear_counters()?;
-        let updates = u64::from(self.world.updates);
-        self.items(self.kernels.check, updates, &[])?;
-        self.items(self.kernels.apply, updates, &[])
+        self.items(self.kernels.take_in, self.world.updates.into(), &[])
     }
 
     /// All regions become entries.
@@ -82,125 +95,142 @@ impl Work<'_> {
         self.device.fill(self.world.counters, bytes, 0)
     }
 
-    /// Our approach, for at most so many updated regions of each side.
-    pub fn sorted(&mut self, updated: [u32; 2], still: [u32; 2]) -> Result<(), DriverError> {
-        self.launch(self.kernels.layout, 2, 32, &[])?;
-        // Publications have to be sorted for their own sake too: in order, those
-        // that look up the same places run together.
-        for (side, &updated) in updated.iter().enumerate() {
-            self.index(side, 2 * u64::from(updated))?;
-        }
-        let capacity = u64::from(self.world.capacity);
-        if updated[0] > 0 && updated[1] > 0 {
-            let entries = 2 * u64::from(updated[0]);
-            self.items(self.kernels.find, entries, &[QUERY_SORTED])?;
-        }
-        if still[0] > 0 && updated[1] > 0 {
-            self.items(self.kernels.find, capacity, &[QUERY_PUBLICATION])?;
-        }
-        if still[1] > 0 && updated[0] > 0 {
-            self.items(self.kernels.find, capacity, &[QUERY_SUBSCRIPTION])?;
-        }
-        self.launch(self.kernels.find_wide, BLOCKS_SHARING, BLOCK, &[])?;
-        self.launch(self.kernels.find_long, BLOCKS_SHARING, BLOCK, &[])
+    /// The layout that `take_in` makes fits keys of [`World::key_bits`].
+    pub fn size_keys(&mut self, updates: u64) {
+        self.world.key_bits = key_bits(updates);
+        self.world.raw_keys = self.sorts.keys.start(self.world.key_bits);
+        self.world.raw_entries = self.sorts.entries.start(self.world.key_bits);
     }
 
-    /// Sorts one side's entries, of which there are at most so many.
-    fn index(&mut self, side: usize, entries_max: u64) -> Result<(), DriverError> {
-        if entries_max == 0 {
-            return Ok(());
+    /// Our approach. Publications are sorted too: in order, those that look up the
+    /// same places run together.
+    pub fn sorted(&mut self, counts: Counts) -> Result<(), DriverError> {
+        let Counts { updated, still } = counts;
+        let entries_max = 2 * (u64::from(updated[0]) + u64::from(updated[1]));
+        if entries_max > 0 {
+            self.items(self.kernels.keys, entries_max, &[])?;
+            self.sort(offset_of!(Counters, entries), entries_max)?;
+            // As many threads as there are keys, too.
+            self.items(self.kernels.gather, 2 * entries_max + KEYS_MORE, &[])?;
         }
-        let number = side as u32;
-        self.items(self.kernels.keys, entries_max, &[number])?;
-        let entries = offset_of!(Counters, entries) as u64 + 8 * side as u64;
-        let doubled = |first, second| Doubled { first, second };
+        let capacity = u64::from(self.world.capacity);
+        let blocks = |asks: bool, queries: u64| match asks {
+            true => queries.div_ceil(BLOCK.into()) as u32,
+            false => 0,
+        };
+        let sorted = blocks(updated[1] > 0, 2 * u64::from(updated[0]));
+        let publications = blocks(still[0] > 0 && updated[1] > 0, capacity);
+        let subscriptions = blocks(still[1] > 0 && updated[0] > 0, capacity);
+        self.launch(
+            self.kernels.find,
+            sorted + publications + subscriptions,
+            &[sorted, publications],
+        )?;
+        self.launch(self.kernels.find_rest, BLOCKS_SHARING, &[])
+    }
+
+    /// The paper's region-based approach.
+    pub fn tiles(&mut self, counts: Counts) -> Result<(), DriverError> {
+        let mut blocks = counts.updated.map(|n| n.div_ceil(BLOCK));
+        // Updated publications have found all updated subscriptions.
+        if counts.still[0] == 0 {
+            blocks[1] = 0;
+        }
+        let slices_max = self.world.capacity.div_ceil(BLOCK);
+        let sharing = BLOCKS_SHARING.div_ceil((blocks[0] + blocks[1]).max(1));
+        let slices = sharing.min(slices_max);
+        let publications = blocks[0] * slices;
+        self.launch(
+            self.kernels.tiles,
+            publications + blocks[1] * slices,
+            &[publications, slices, slices],
+        )
+    }
+
+    /// The paper's grid-based approach.
+    pub fn cells(&mut self) -> Result<(), DriverError> {
+        let records_max = u64::from(self.world.records_max);
+        self.world.key_bits = u32::BITS - (2 * self.world.cells_max - 1).leading_zeros();
+        self.world.raw_keys = self.sorts.keys.start(self.world.key_bits);
+        self.world.raw_entries = self.sorts.entries.start(self.world.key_bits);
+        let blocks = 2 * self.world.capacity.div_ceil(BLOCK);
+        let cells = &self.kernels.cells;
+        self.launch(cells.measure, blocks, &[])?;
+        self.launch(cells.count, blocks, &[])?;
+        self.launch(cells.store, blocks, &[])?;
+        self.sort(offset_of!(Counters, records), records_max)?;
+        self.launch(cells.lists, BLOCKS_SHARING, &[])?;
+        let blocks = records_max.div_ceil(BLOCK.into()) as u32;
+        self.launch(cells.find, blocks.min(4 * BLOCKS_SHARING), &[])
+    }
+
+    /// Sorts entries by key. Their number is one of the counters.
+    fn sort(&self, counter: usize, n_max: u64) -> Result<(), DriverError> {
         self.sorter.sort(
             self.device,
             &Sort {
                 wide_keys: false,
-                keys: doubled(self.world.keys[side], self.spare.keys[side]),
-                values: doubled(self.world.entries[side], self.spare.entries[side]),
-                n: self.world.counters + entries,
-                n_max: entries_max,
+                keys: self.sorts.keys,
+                values: self.sorts.entries,
+                n: self.counter(counter),
+                n_max,
                 key_bits: self.world.key_bits,
             },
-        )?;
-        // As many threads as there are runs in the directory, too.
-        self.items(self.kernels.gather, 2 * entries_max + 66, &[number])
+        )
     }
 
-    /// The paper's region-based approach.
-    pub fn tiles(&mut self, updated: [u32; 2], still: [u32; 2]) -> Result<(), DriverError> {
-        for (side, &updated) in updated.iter().enumerate() {
-            // Updated publications have found all updated subscriptions.
-            if side == 1 && still[0] == 0 {
-                break;
-            }
-            let blocks = updated.div_ceil(BLOCK);
-            let slices_max = self.world.capacity.div_ceil(BLOCK);
-            let slices = BLOCKS_SHARING.div_ceil(blocks.max(1)).min(slices_max);
-            self.launch(
-                self.kernels.tiles,
-                blocks * slices,
-                BLOCK,
-                &[side as u32, slices],
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Sorts what was found, and turns it into pairs.
-    pub fn order(&mut self) -> Result<(), DriverError> {
-        self.launch(self.kernels.keep, 1, 1, &[])?;
+    /// Sorts what was found.
+    pub fn order(&mut self, found_bits: u32) -> Result<(), DriverError> {
         self.sorter.sort_keys(
             self.device,
-            Doubled {
-                first: self.world.sorted,
-                second: self.spare.found,
-            },
-            self.world.counters + offset_of!(Counters, kept) as u64,
+            self.sorts.found,
+            self.counter(offset_of!(Counters, kept)),
             self.world.found_max,
-            2 * self.world.number_bits + 1,
-        )?;
-        let blocks = (self.world.found_max as u32)
-            .div_ceil(BLOCK)
-            .min(BLOCKS_SHARING);
-        self.launch(self.kernels.give, blocks, BLOCK, &[])
+            found_bits,
+        )
     }
 
-    /// The step is over, or did not happen.
-    pub fn settle(&mut self) -> Result<(), DriverError> {
-        self.items(self.kernels.settle, self.world.updates.into(), &[])
+    /// Gives out pairs. The step is over, or did not happen.
+    pub fn give(&mut self) -> Result<(), DriverError> {
+        let items = self.world.found_max.max(self.world.updates.into());
+        let blocks = items
+            .div_ceil(BLOCK.into())
+            .min(4 * u64::from(BLOCKS_SHARING));
+        self.launch(self.kernels.give, blocks as u32, &[])
+    }
+
+    fn counter(&self, offset: usize) -> Pointer {
+        self.world.counters + offset as u64
     }
 
     /// A thread for each item.
     fn items(&mut self, kernel: Kernel, items: u64, numbers: &[u32]) -> Result<(), DriverError> {
-        let blocks = items.div_ceil(BLOCK.into()) as u32;
-        self.launch(kernel, blocks, BLOCK, numbers)
+        self.launch(kernel, items.div_ceil(BLOCK.into()) as u32, numbers)
     }
 
-    fn launch(
-        &mut self,
-        kernel: Kernel,
-        blocks: u32,
-        threads: u32,
-        numbers: &[u32],
-    ) -> Result<(), DriverError> {
+    fn launch(&mut self, kernel: Kernel, blocks: u32, numbers: &[u32]) -> Result<(), DriverError> {
         let mut arguments = vec![(&raw mut self.world).cast::<c_void>()];
         arguments.extend(numbers.iter().map(|n| n as *const u32 as *mut c_void));
         let grid = Grid {
             blocks,
-            threads,
+            threads: BLOCK,
             shared_bytes: 0,
         };
         self.device.launch(kernel, grid, &mut arguments)
     }
 }
 
-/// Whose queries, as `kernels/regions.cuh` numbers them.
-const QUERY_SORTED: u32 = 0;
-const QUERY_PUBLICATION: u32 = 1;
-const QUERY_SUBSCRIPTION: u32 = 2;
+/// Whole passes of the sort, and about two cells for each entry.
+fn key_bits(updates: u64) -> u32 {
+    match updates {
+        0..=32_768 => 16,
+        32_769..=8_388_608 => 24,
+        _ => 32,
+    }
+}
+
 const BLOCK: u32 = 256;
+/// Keys that the layout may have beyond two for each entry.
+const KEYS_MORE: u64 = 2 * 16 * 8 + 2;
 /// Four blocks on each of a large GPU's multiprocessors.
 const BLOCKS_SHARING: u32 = 132 * 4;
