@@ -3,12 +3,14 @@
 //! and ones that are hard on some approach.
 
 mod baseline;
+mod figures;
 mod options;
 mod scenario;
 mod subject;
 mod tables;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -31,9 +33,19 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
             report.write(path)?;
         }
     }
-    tables::write(&report, out)?;
+    show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
+
+/// Writes the tables of a report, and draws its figures into a folder if one is
+/// given.
+pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    tables::write(report, out)?;
+    plots.map_or(Ok(()), |folder| figures::write(report, folder, out))
+}
+
+/// What the rows' scenario is called.
+pub const NAME: &str = "regions";
 
 /// A row for each way of matching.
 fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
@@ -97,6 +109,7 @@ fn sample(
 fn row(scenario: &Scenario, subject: &Subject, samples: &[Duration], found: &Found) -> Row {
     let total = Summary::of(samples.iter().copied());
     let params = [
+        ("kind", scenario.kind.name().into()),
         ("regions", u64::from(scenario.regions).into()),
         ("field", u64::from(scenario.field).into()),
         ("side", u64::from(scenario.side).into()),
@@ -107,7 +120,7 @@ fn row(scenario: &Scenario, subject: &Subject, samples: &[Duration], found: &Fou
         ("took", subject.took().into()),
     ];
     Row {
-        scenario: scenario.kind.name().to_owned(),
+        scenario: NAME.to_owned(),
         params: params.map(|(name, value)| (name.to_owned(), value)).into(),
         backend: subject.backend.name().to_owned(),
         approach: subject.approach.to_owned(),

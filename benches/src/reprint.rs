@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use crate::report::Report;
-use crate::{events, fight, hot, overlap, thesis};
+use crate::{events, fight, hot, overlap, regions, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -65,4 +65,5 @@ const BENCHES: &[(&str, Show)] = &[
         crate::primitives::show(report, out)
     }),
     (events::NAME, events::show),
+    (regions::NAME, regions::show),
 ];

@@ -34,6 +34,9 @@ pub struct Options {
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draw the paper's figures 5 to 12 into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,35 +1,76 @@
 use std::io::{self, Write};
 
+use crate::markdown::{head, line, title};
 use crate::report::{Report, Row};
+
+/// One of the paper's scenarios, with its figures of speed-up and of time.
+pub struct Figures {
+    pub kind: &'static str,
+    pub side: u64,
+    pub speedup: u32,
+    pub time: u32,
+}
+
+pub const FIGURES: [Figures; 4] = [
+    Figures::new("uniform", 10, 5, 7),
+    Figures::new("uniform", 100, 6, 8),
+    Figures::new("crowded", 10, 9, 11),
+    Figures::new("crowded", 100, 10, 12),
+];
+
+impl Figures {
+    const fn new(kind: &'static str, side: u64, speedup: u32, time: u32) -> Figures {
+        Figures {
+            kind,
+            side,
+            speedup,
+            time,
+        }
+    }
+
+    /// As in "uniform, 10 x 10".
+    pub fn what(&self) -> String {
+        format!("{}, {1} x {1}", self.kind, self.side)
+    }
+
+    pub fn rows<'a>(&self, report: &'a Report) -> Vec<&'a Row> {
+        let is_ours = |row: &&Row| {
+            text(row, "kind") == self.kind && number(row, "side") == self.side && is_paper(row)
+        };
+        report.rows.iter().filter(is_ours).collect()
+    }
+}
+
+/// How many times as fast as all pairs on one thread.
+pub fn speedup(row: &Row, rows: &[&Row]) -> Option<f64> {
+    let is_all_pairs = |other: &&&Row| {
+        other.approach == "all pairs" && number(other, "regions") == number(row, "regions")
+    };
+    let all_pairs = rows.iter().find(is_all_pairs)?;
+    Some(all_pairs.total_ms / row.total_ms)
+}
 
 /// The paper's figures 5 to 12 as tables, then all other scenarios.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let figures = [
-        ("uniform", 10, 5, 7),
-        ("uniform", 100, 6, 8),
-        ("crowded", 10, 9, 11),
-        ("crowded", 100, 10, 12),
-    ];
-    for (kind, side, speedup, time) in figures {
-        let rows: Vec<&Row> = report
-            .rows
-            .iter()
-            .filter(|row| row.scenario == kind && number(row, "side") == side && is_paper(row))
-            .collect();
+    for figures in &FIGURES {
+        let rows = figures.rows(report);
         if rows.is_empty() {
             continue;
         }
-        let what = format!("{kind}, {side} x {side}");
+        let what = figures.what();
+        let number = figures.speedup;
         title(
             out,
-            &format!("Figure {speedup}: times as fast as all pairs, {what}"),
+            &format!("Figure {number}: times as fast as all pairs, {what}"),
         )?;
-        grid(out, &rows, |row, of_count| {
-            let all_pairs = of_count.iter().find(|row| row.approach == "all pairs")?;
-            Some(format!("{:.1}", all_pairs.total_ms / row.total_ms))
+        grid(out, &rows, |row| {
+            speedup(row, &rows).map(|times| format!("{times:.1}"))
         })?;
-        title(out, &format!("Figure {time}: ms per step, {what}"))?;
-        grid(out, &rows, |row, _| Some(format!("{:.3}", row.total_ms)))?;
+        title(
+            out,
+            &format!("Figure {}: ms per step, {what}", figures.time),
+        )?;
+        grid(out, &rows, |row| Some(format!("{:.3}", row.total_ms)))?;
     }
     let others: Vec<&Row> = report.rows.iter().filter(|row| !is_paper(row)).collect();
     if others.is_empty() {
@@ -42,7 +83,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let more = ["backend", "approach", "ms", "deviation", "took"];
     head(out, &[&names[..], &more[..]].concat())?;
     for row in others {
-        let mut cells = vec![row.scenario.clone()];
+        let mut cells = vec![text(row, "kind")];
         for name in [
             "regions",
             "field",
@@ -66,20 +107,12 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn grid(
     out: &mut dyn Write,
     rows: &[&Row],
-    cell: impl Fn(&Row, &[&Row]) -> Option<String>,
+    cell: impl Fn(&Row) -> Option<String>,
 ) -> io::Result<()> {
-    let mut ways: Vec<(String, String)> = vec![];
-    let mut counts = vec![];
-    for row in rows {
-        let way = (row.backend.clone(), row.approach.clone());
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-        let regions = number(row, "regions");
-        if !counts.contains(&regions) {
-            counts.push(regions);
-        }
-    }
+    let ways = ways(rows);
+    let mut counts: Vec<u64> = rows.iter().map(|row| number(row, "regions")).collect();
+    counts.sort_unstable();
+    counts.dedup();
     let names = ways
         .iter()
         .map(|(backend, approach)| format!("{backend}: {approach}"));
@@ -87,7 +120,7 @@ fn grid(
         .into_iter()
         .chain(names)
         .collect();
-    head(out, &header.iter().map(String::as_str).collect::<Vec<_>>())?;
+    head(out, &header)?;
     for regions in counts {
         let of_count: Vec<&Row> = rows
             .iter()
@@ -100,7 +133,7 @@ fn grid(
             let row = of_count
                 .iter()
                 .find(|row| row.backend == *backend && row.approach == *approach);
-            let text = row.and_then(|row| cell(row, &of_count));
+            let text = row.and_then(|row| cell(row));
             cells.push(text.unwrap_or_else(|| "-".to_owned()));
         }
         line(out, &cells)?;
@@ -108,30 +141,30 @@ fn grid(
     Ok(())
 }
 
+/// (backend, approach), in the order of the rows.
+pub fn ways(rows: &[&Row]) -> Vec<(String, String)> {
+    let mut ways = vec![];
+    for row in rows {
+        let way = (row.backend.clone(), row.approach.clone());
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
 /// Whether a row is of one of the paper's own scenarios.
 fn is_paper(row: &Row) -> bool {
     (2048..=32_768).contains(&number(row, "regions"))
-        && ["uniform", "crowded"].contains(&row.scenario.as_str())
+        && number(row, "field") == 10_000
+        && ["uniform", "crowded"].contains(&text(row, "kind").as_str())
 }
 
-fn number(row: &Row, name: &str) -> u64 {
+pub fn number(row: &Row, name: &str) -> u64 {
     row.params.get(name).and_then(|n| n.as_u64()).unwrap_or(0)
 }
 
 fn text(row: &Row, name: &str) -> String {
     let value = row.params.get(name).and_then(|text| text.as_str());
     value.unwrap_or("").to_owned()
-}
-
-fn title(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    writeln!(out, "\n### {text}\n")
-}
-
-fn head(out: &mut dyn Write, cells: &[&str]) -> io::Result<()> {
-    writeln!(out, "| {} |", cells.join(" | "))?;
-    writeln!(out, "|{}", " ---: |".repeat(cells.len()))
-}
-
-fn line(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    writeln!(out, "| {} |", cells.join(" | "))
 }
