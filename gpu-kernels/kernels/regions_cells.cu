@@ -82,8 +82,9 @@ __device__ void choose_edge(const RegionsWorld& w) {
     }
     u64 mapped = c.mapped[0][own] + c.mapped[1][own], updated = c.mapped_updated[own];
     bool fits = all <= w.cells_max && mapped <= w.records_max;
-    u64 cost = ~0ull >> 6;
-    if (fits) cost = w.cell_edge ? own : mapped * COST_RECORD + all + updated * (mapped * 8 / all) / 16;
+    u64 cost = ~0ull >> 5;
+    if (fits && w.cell_edge) cost = own;
+    else if (fits) cost = min(mapped * COST_RECORD + all + updated * (mapped * 8 / all) / 16, cost / 2);
     u64 least = cost << 5 | own;
     for (int d = 16; d; d >>= 1) least = min(least, __shfl_xor_sync(~0u, least, d));
     if ((least & 31) != own) return;
