@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`content`] | content matching, in the scenarios of the paper on it |
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
+//! | [`regions`] | region matching: the paper's scenarios, larger ones, hard ones |
 //! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
@@ -27,6 +28,7 @@ pub mod overlap;
 pub mod plot;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod primitives;
+pub mod regions;
 pub mod report;
 pub mod reprint;
 pub mod statistics;

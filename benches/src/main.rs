@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::{content, events, fight, hot, overlap, reprint, thesis};
+use benches::{content, events, fight, hot, overlap, regions, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures Myriad
@@ -19,6 +19,7 @@ enum Bench {
     Fight(fight::Options),
     Hot(hot::Options),
     Overlap(overlap::Options),
+    Regions(regions::Options),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     Primitives(benches::primitives::Options),
     Report(reprint::Options),
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),
+        Bench::Regions(options) => regions::run(&options, out).map(drop),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Bench::Primitives(options) => benches::primitives::run(&options, out).map(drop),
         Bench::Report(options) => reprint::run(&options, out),

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use crate::report::{Report, Row};
-use crate::{content, events, fight, hot, overlap, thesis};
+use crate::{content, events, fight, hot, overlap, regions, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -72,4 +72,5 @@ const BENCHES: &[(&str, Show)] = &[
     }),
     (events::NAME, events::show),
     (content::NAME, content::show),
+    (regions::NAME, regions::show),
 ];

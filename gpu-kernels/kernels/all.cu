@@ -14,6 +14,9 @@
 #include "events_phold.cu"
 #include "events_select.cu"
 #include "content.cu"
+#include "regions.cu"
+#include "regions_find.cu"
+#include "regions_cells.cu"
 
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),

@@ -42,6 +42,18 @@ __device__ void onesweep(i32* lookback, i32* counter, const u32* bins, K* keys_o
         .Process();
 }
 
+// Keys alone.
+KERNEL __launch_bounds__(SWEEP_THREADS)
+    sort_onesweep_keys(i32* lookback, i32* counter, const u32* bins, u64* keys_out, const u64* keys_in, const u64* n,
+                       int shift, int bits) {
+    using Agent = cub::detail::radix_sort::AgentRadixSortOnesweep<SortPolicy<u64>::Onesweep, false, u64, cub::NullType,
+                                                                  u32, i32, cub::detail::identity_decomposer_t>;
+    __shared__ typename Agent::TempStorage storage;
+    if ((i64)blockIdx.x * Agent::TILE_ITEMS >= (i64)*n) return;
+    Agent(storage, lookback, counter, nullptr, bins, keys_out, keys_in, nullptr, nullptr, (i32)*n, shift, bits, {})
+        .Process();
+}
+
 KERNEL __launch_bounds__(HISTOGRAM_THREADS) sort_histogram_u32(u32* bins, const u32* keys, const u64* n, int bits) {
     histogram<u32>(bins, keys, (u32)*n, bits);
 }

@@ -14,6 +14,7 @@
 //! | [`state`] | snapshots and the state hash |
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
+//! | [`regions`] | who publishes where others subscribe, without a world |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | [`events`] | timed events: a discrete-event engine of its own |
 //! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
@@ -29,6 +30,7 @@ pub mod frame;
 pub mod host_vec;
 pub mod logic;
 pub mod output;
+pub mod regions;
 pub mod state;
 
 pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};

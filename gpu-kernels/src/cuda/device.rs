@@ -513,6 +513,12 @@ impl<T: Copy + Default> HostBuffer<T> {
             Ok(HostBuffer { start, len })
         }
     }
+
+    /// Where kernels find it: with one address space for host and devices, at the
+    /// same address. They write to it over the bus.
+    pub fn address(&self) -> Pointer {
+        self.start as Pointer
+    }
 }
 
 impl<T> std::ops::Deref for HostBuffer<T> {

@@ -12,6 +12,7 @@ pub struct Sorter {
     scan: Kernel,
     u32s: Pair,
     u64s: Pair,
+    sweep_keys: Kernel,
 }
 
 #[derive(Clone, Copy)]
@@ -61,14 +62,52 @@ impl Sorter {
                 onesweep: device.kernel("sort_onesweep_u64")?,
                 tile: TILE_U64,
             },
+            sweep_keys: device.kernel("sort_onesweep_keys")?,
         })
     }
 
     /// Sorts pairs that lie in the second buffers if the number of passes is odd,
     /// else in the first; the sorted ones lie in the first.
     pub fn sort(&self, device: &Device, sort: &Sort) -> Result<(), DriverError> {
-        let passes = passes(sort.key_bits);
         let pair = if sort.wide_keys { self.u64s } else { self.u32s };
+        self.run(device, sort, pair, true)
+    }
+
+    /// The same for 64-bit keys without values.
+    pub fn sort_keys(
+        &self,
+        device: &Device,
+        keys: Doubled,
+        n: Pointer,
+        n_max: u64,
+        key_bits: u32,
+    ) -> Result<(), DriverError> {
+        let sort = Sort {
+            wide_keys: true,
+            keys,
+            values: Doubled {
+                first: 0,
+                second: 0,
+            },
+            n,
+            n_max,
+            key_bits,
+        };
+        let pair = Pair {
+            onesweep: self.sweep_keys,
+            ..self.u64s
+        };
+        self.run(device, &sort, pair, false)
+    }
+
+    fn run(
+        &self,
+        device: &Device,
+        sort: &Sort,
+        pair: Pair,
+        has_values: bool,
+    ) -> Result<(), DriverError> {
+        let passes = passes(sort.key_bits);
         let tiles = sort.n_max.div_ceil(pair.tile).max(1);
         // Bins of all passes, then their counters, then their look-back tables.
         let bins = self.scratch;
@@ -100,22 +139,26 @@ impl Sorter {
             let shift = pass * DIGIT_BITS;
             let bits = (sort.key_bits - shift).min(DIGIT_BITS);
             let p = u64::from(pass);
+            let mut pointers = vec![
+                lookback + p * table,
+                counters + p * 64 * 4,
+                bins + p * 256 * 4,
+                side(sort.keys, !from_second),
+                side(sort.keys, from_second),
+            ];
+            if has_values {
+                pointers.push(side(sort.values, !from_second));
+                pointers.push(side(sort.values, from_second));
+            }
+            pointers.push(sort.n);
+            let numbers = [shift as i32, bits as i32];
             launch(
                 device,
                 pair.onesweep,
                 tiles as u32,
                 384,
-                &[
-                    lookback + p * table,
-                    counters + p * 64 * 4,
-                    bins + p * 256 * 4,
-                    side(sort.keys, !from_second),
-                    side(sort.keys, from_second),
-                    side(sort.values, !from_second),
-                    side(sort.values, from_second),
-                    sort.n,
-                ],
-                &[shift as i32, bits as i32],
+                &pointers,
+                &numbers,
             )?;
             from_second = !from_second;
         }
