@@ -3,9 +3,9 @@
 #include "regions.cuh"
 
 // Entries of a row that a thread doesn't compare itself, and how they are cut.
-constexpr u32 TASK_WORTH = 96, TASK_ENTRIES = 1024;
+constexpr u32 TASK_WORTH = 32, TASK_ENTRIES = 512;
 // Rows that a thread doesn't look up itself.
-constexpr u32 ROWS_WIDE = 48;
+constexpr u32 ROWS_WIDE = 12;
 // Whose query a task is: a sorted publication's, or one that stays.
 constexpr u32 QUERY_SORTED = 0, QUERY_PUBLICATION = 1, QUERY_SUBSCRIPTION = 2;
 

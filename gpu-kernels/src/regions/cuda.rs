@@ -1,6 +1,7 @@
 //! The engine for NVIDIA GPUs. A step is a list of launches without a host round
 //! trip; the last one writes the pairs into the host's memory.
 
+mod auto;
 mod layout;
 mod plan;
 mod step;
@@ -14,6 +15,7 @@ use crate::cuda::device::{Device, DriverError, Event, HostBuffer, Lane, NoDevice
 use crate::cuda::layout::Pointer;
 use crate::cuda::sort::Sorter;
 use crate::output::MemoryLock;
+use auto::Costs;
 use layout::{Counters, SIZES, World};
 use plan::{Plan, Sorts, found_bits};
 use step::{Counts, Kernels, Work};
@@ -29,6 +31,7 @@ pub struct CudaRegions {
 pub struct DeviceRegions {
     config: RegionsConfig,
     approach: Approach,
+    costs: Costs,
     kernels: Kernels,
     sorter: Sorter,
     sorts: Sorts,
@@ -94,6 +97,7 @@ impl DeviceRegions {
         let mut regions = DeviceRegions {
             config: config.clone(),
             approach: Approach::Auto,
+            costs: Costs::default(),
             kernels: Kernels::load(device, config.space.dimensions().len())?,
             sorter: Sorter::load(device, plan.place(base, "sort scratch"))?,
             sorts: plan.sorts(base),
@@ -142,6 +146,7 @@ impl DeviceRegions {
             self.live[side] = live as u32;
         }
         let stages = self.stages(device).map_err(failed)?;
+        self.costs.note(approach, counts, stages[1]);
         let pairs = &self.pairs[..counters.kept as usize];
         let (gained, lost) = pairs.split_at(counters.gained as usize);
         Ok(Changes {
@@ -160,14 +165,8 @@ impl DeviceRegions {
     }
 
     fn choose(&self, counts: Counts) -> (Approach, &'static str) {
-        let [publications, subscriptions] = counts.updated.map(u64::from);
-        let still = counts.still.map(u64::from);
-        let tests = publications * (subscriptions + still[1]) + subscriptions * still[0];
         match self.approach {
-            Approach::Auto if tests <= TESTS_FEW => {
-                (Approach::Tiles, "there are few regions to compare")
-            }
-            Approach::Auto => (Approach::Sorted, "there are many regions to compare"),
+            Approach::Auto => self.costs.choose(counts),
             asked => (asked, "it was asked for"),
         }
     }
@@ -295,7 +294,5 @@ fn failed(error: DriverError) -> StepError {
     StepError::Device(error.to_string())
 }
 
-/// As many comparisons in tiles take as long as the launches of sorting.
-const TESTS_FEW: u64 = 1 << 26;
 /// Bytes of updates from which on locking them pays.
 const LOCKED_BYTES_MIN: usize = 1 << 16;
