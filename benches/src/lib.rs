@@ -7,6 +7,7 @@
 //! | [`regions`] | region matching: the paper's scenarios, larger ones, hard ones |
 //! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
+//! | [`due`] | commands that wait for their tick, and those whose tick has come |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
@@ -19,6 +20,7 @@
 #![deny(unsafe_code)]
 
 pub mod content;
+pub mod due;
 pub mod engines;
 pub mod events;
 pub mod fight;

@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::{content, events, fight, hot, overlap, regions, reprint, thesis};
+use benches::{content, due, events, fight, hot, overlap, regions, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures Myriad
@@ -16,6 +16,7 @@ enum Bench {
     Thesis(thesis::Options),
     Content(content::Options),
     Events(events::Options),
+    Due(due::Options),
     Fight(fight::Options),
     Hot(hot::Options),
     Overlap(overlap::Options),
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Bench::Thesis(options) => thesis::run(&options, out).map(drop),
         Bench::Content(options) => content::run(&options, out).map(drop),
         Bench::Events(options) => events::run(&options, out).map(drop),
+        Bench::Due(options) => due::run(&options, out).map(drop),
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),

@@ -20,7 +20,8 @@
 
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
-                                                  sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth)};
+                                                  sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth),
+                                                  sizeof(After), sizeof(TimedState)};
 extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl),
                                                          sizeof(Facility)};
 #ifndef SOURCES_HASH

@@ -2,8 +2,6 @@
 // order doesn't matter.
 #include "world.cuh"
 
-enum Part { PART_SLOTS = 1, PART_OBSERVERS = 2, PART_KNOWN = 3, PART_COLUMNS = 4 };
-
 __device__ inline void add_part(Tick& t, u32 part, u64 value) {
     u64 sum = block_sum(value);
     if (threadIdx.x == 0 && sum) atomicAdd(&t.counters->hash[part], sum);

@@ -1,18 +1,68 @@
 // Births and deaths. The n-th birth gets the n-th lowest free slot: both numbers
 // come from scans.
-#include "world.cuh"
+#include "timed.cuh"
 
-// Before births, so that nobody is born into a slot of this tick's dead: those
-// rest.
+constexpr u32 NOBODY = 0xffffffffu;
+
+__device__ inline void die(const World& w, const Tick& t, u32 slot) {
+    w.died[slot] = t.stamp;
+    w.slot_kinds[slot] = 0;
+    for (u32 column = 0; column < w.columns; column++) w.rows[(u64)slot * w.columns + column] = 0;
+}
+
 KERNEL lifecycle_deaths(World w, Tick t) {
     u32 i = thread_index();
     if (i >= t.counters->commands || w.verdicts[i] != DESPAWN) return;
     u32 slot = t.commands[i].slot;
     // Several commands may ask for one death.
-    if (atomicCAS(&w.states[slot], (u32)LIVE, (u32)RESTING) != LIVE) return;
-    w.died[slot] = t.stamp;
-    w.slot_kinds[slot] = 0;
-    for (u32 column = 0; column < w.columns; column++) w.rows[(u64)slot * w.columns + column] = 0;
+    if (atomicCAS(&w.states[slot], (u32)LIVE, (u32)RESTING) == LIVE) die(w, t, slot);
+}
+
+// Those of kinds that respawn who have no hit points left. Whom a command has
+// taken out of the world by now has no successor.
+KERNEL lifecycle_fallen(World w, Tick t) {
+    u32 slot = thread_index();
+    bool falls = false;
+    if (slot < w.capacity) {
+        u32 kind = w.slot_kinds[slot];
+        falls = w.states[slot] == LIVE && w.respawn_ticks[kind] &&
+                w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
+        w.fallen[slot] = falls ? kind : NOBODY;
+        if (falls) {
+            w.states[slot] = RESTING;
+            die(w, t, slot);
+        }
+    }
+    add_once(&t.counters->respawns, put_partial(w, t, SCAN_RESPAWNS, falls));
+}
+
+// Their successors follow all else that the tick puts off, by slot.
+KERNEL lifecycle_respawn(World w, Tick t) {
+    if (!t.counters->respawns) return;
+    u32 slot = thread_index();
+    u32 kind = slot < w.capacity ? w.fallen[slot] : NOBODY;
+    u64 place = offset_of(w, t, SCAN_RESPAWNS, kind != NOBODY);
+    u64 element = 0;
+    if (kind != NOBODY) {
+        Timed timed(t.number + w.respawn_ticks[kind], 0xffffffffu, 0, SPAWN, 2);
+        timed.column[TIMED_WORD] = kind;
+        timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
+        element = schedule(w, t, t.afters_asked + t.counters->afters + place, timed);
+    }
+    add_elements(w, element);
+}
+
+// Closes the tick's scheduling.
+KERNEL lifecycle_timed(World w, Tick t) {
+    TimedState& state = *w.timed_state;
+    u64 stayed = state.len - t.counters->timed_due;
+    u64 asked = t.afters_asked + t.counters->afters + t.counters->respawns;
+    u64 kept = min(asked, w.timed_max - stayed);
+    state.len = stayed + kept;
+    state.next_sequence += kept;
+    t.counters->timed = state.len;
+    t.counters->timed_dropped = asked - kept;
+    t.counters->hash[PART_TIMED] = state.hash + (state.next_sequence ? mix(8ull << 56, state.next_sequence) : 0);
 }
 
 KERNEL lifecycle_deaths_count(World w, Tick t) {
@@ -51,7 +101,7 @@ KERNEL lifecycle_births_store(World w, Tick t) {
     u64 place = offset_of(w, t, SCAN_BIRTHS, birth);
     if (!birth) return;
     Command c = t.commands[i];
-    const i32* words = t.words + c.word_start;
+    const i32* words = words_of(w, t, c);
     Birth b = {(u32)words[1], (u32)words[0], 0xffffffffu, 0};
     if (place < t.counters->free_slots) {
         atomicAdd(&t.counters->births, 1ull);

@@ -1,18 +1,36 @@
 // The built-in commands, run twice: to count their updates and to store them
 // (thesis 3.3).
-#include "world.cuh"
+#include "timed.cuh"
 
 struct CountUpdates {
+    static constexpr bool UPDATES = true;
     u64 n = 0;
+    u32 afters = 0;
     __device__ void update(u32, u32, i32) { n++; }
+    __device__ void after(u32, Timed&) { afters++; }
 };
 struct StoreUpdates {
+    static constexpr bool UPDATES = true;
     const World& w;
     u64 next;
     __device__ void update(u32 slot, u32 column, i32 value) {
         w.keys[next] = slot * w.columns + column;
         w.values[next] = (u32)value;
         next++;
+    }
+    __device__ void after(u32, Timed&) {}
+};
+// What a command puts off, without its updates.
+struct StoreAfters {
+    static constexpr bool UPDATES = false;
+    const World& w;
+    const Tick& t;
+    u64 next;
+    u64 elements = 0;
+    __device__ void update(u32, u32, i32) {}
+    __device__ void after(u32 ticks, Timed& timed) {
+        timed.column[TIMED_DUE] = t.number + ticks;
+        elements += schedule(w, t, next++, timed);
     }
 };
 
@@ -37,19 +55,36 @@ __device__ inline u32 target(const World& w, u32 from, i32 reference, i32 reach,
     return hit ? slot : w.capacity;
 }
 
+// The point in the world that a command's first words mean.
+__device__ inline Point point_of(const World& w, const Invocation& in) {
+    Point point = {{0, 0, 0}};
+    for (u32 axis = 0; axis < w.dimensions; axis++) point.p[axis] = min(max(in.words[axis], 0), w.size[axis] - 1);
+    return point;
+}
+
+// Has embers burn around a point from the next tick on, for so many ticks.
 template <class Emit>
-__device__ void blast(const World& w, const Invocation& in, Emit& emit) {
-    Point center = {{0, 0, 0}};
-    for (u32 axis = 0; axis < in.word_count; axis++) center.p[axis] = min(max(in.words[axis], 0), w.size[axis] - 1);
-    if (!is_within(position(w, in.slot), center, w.blast_reach)) return;
+__device__ void kindle(const World& w, const Point& center, i32 ticks, Emit& emit) {
+    if (ticks <= 0) return;
+    Timed timed(0, 0xffffffffu, 0, BURN, w.dimensions + 1);
+    for (u32 axis = 0; axis < 3; axis++)
+        if (axis < w.dimensions) timed.column[TIMED_WORD + axis] = (u32)center.p[axis];
+    timed.column[TIMED_WORD + w.dimensions] = (u32)ticks;
+    emit.after(1, timed);
+}
+
+// Takes hit points from everyone around a point but one.
+template <class Emit>
+__device__ void hurt(const World& w, const Point& center, u32 except, i32 damage, Emit& emit) {
+    if (!Emit::UPDATES) return;
     u32 n = (u32)*w.index_len;
     Block block = block_around(w, center, w.blast_radius);
     u64 rows = (u64)(block.high[1] - block.low[1] + 1) * (block.high[2] - block.low[2] + 1);
     auto look_at = [&](Range range) {
         for (u32 i = range.start; i < range.end; i++) {
             u32 slot = w.index_slots[i];
-            if (slot != in.slot && is_within(indexed_position(w, i), center, w.blast_radius) && has_column(w, slot, w.hp))
-                emit.update(slot, w.hp, -w.blast_damage);
+            if (slot != except && is_within(indexed_position(w, i), center, w.blast_radius) && has_column(w, slot, w.hp))
+                emit.update(slot, w.hp, -damage);
         }
     };
     if (rows > n) {
@@ -58,6 +93,21 @@ __device__ void blast(const World& w, const Invocation& in, Emit& emit) {
     }
     for (u32 z = block.low[2]; z <= block.high[2]; z++)
         for (u32 y = block.low[1]; y <= block.high[1]; y++) look_at(row_range(w, block, y, z));
+}
+
+template <class Emit>
+__device__ void blast(const World& w, const Invocation& in, Emit& emit) {
+    Point center = point_of(w, in);
+    if (!is_within(position(w, in.slot), center, w.blast_reach)) return;
+    kindle(w, center, w.ember_ticks, emit);
+    hurt(w, center, in.slot, w.blast_damage, emit);
+}
+
+template <class Emit>
+__device__ void burn(const World& w, const Invocation& in, Emit& emit) {
+    Point center = point_of(w, in);
+    kindle(w, center, max(in.words[w.dimensions], 1) - 1, emit);
+    hurt(w, center, w.capacity, w.ember_damage, emit);
 }
 
 template <class Emit>
@@ -87,6 +137,7 @@ __device__ void run(const World& w, const Tick& t, u32 kind, const Invocation& i
         else if (present == in.slot) emit.update(slot, w.owner, -1);
         break;
     }
+    case BURN: burn(w, in, emit); break;
     case ROAM: {
         Random random(w.seed, t.number, entity_bits(in.slot, in.generation));
         for (u32 axis = 0; axis < w.dimensions; axis++) emit.update(in.slot, axis, random.around_zero(w.roam_step));
@@ -96,9 +147,7 @@ __device__ void run(const World& w, const Tick& t, u32 kind, const Invocation& i
 }
 
 __device__ inline Invocation invocation(const World& w, const Tick& t, const Command& c) {
-    bool of_rule = c.word_start >> 31;
-    const i32* words = of_rule ? w.rule_words + (c.word_start & 0x7fffffffu) : t.words + c.word_start;
-    return {c.slot, c.generation, words, c.word_count};
+    return {c.slot, c.generation, words_of(w, t, c), c.word_count};
 }
 
 __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
@@ -107,9 +156,10 @@ __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     bool fits = c.word_count == expected || (c.kind == SPAWN && c.word_count == expected + w.dimensions);
     if (expected < 0 || !fits) return MALFORMED;
     if (c.kind == SPAWN) {
-        u32 kind = (u32)invocation(w, t, c).words[0];
+        u32 kind = (u32)words_of(w, t, c)[0];
         return kind < w.kinds ? SPAWN : MALFORMED;
     }
+    if (c.kind == BURN) return BURN;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
     return lives ? c.kind : STALE;
 }
@@ -126,12 +176,28 @@ KERNEL logic_count(World w, Tick t) {
         w.verdicts[i] = fate;
         if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), updates);
         w.update_counts[i] = (u32)updates.n;
+        if (w.timed_max) w.after_counts[i] = updates.afters;
     }
     add_once(&t.counters->updates_total, put_partial(w, t, SCAN_UPDATES, updates.n));
+    // Launched alike for all blocks, so all of them agree.
+    if (w.timed_max) add_once(&t.counters->afters, put_partial(w, t, SCAN_AFTERS, updates.afters));
     count(&t.counters->malformed, is_command && fate == MALFORMED);
     count(&t.counters->stale, is_command && fate == STALE);
     count(&t.counters->applied, is_command && fate < COMMAND_KINDS);
     count(&t.counters->births_asked, is_command && fate == SPAWN);
+}
+
+// What commands put off follows what the server puts off, in their order.
+KERNEL logic_after(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->commands || !t.counters->afters) return;
+    u32 i = thread_index();
+    u32 n = i < t.counters->commands ? w.after_counts[i] : 0;
+    StoreAfters store{w, t, t.afters_asked + offset_of(w, t, SCAN_AFTERS, n)};
+    if (n) {
+        Command c = t.commands[i];
+        run(w, t, w.verdicts[i], invocation(w, t, c), store);
+    }
+    add_elements(w, store.elements);
 }
 
 // Commands keep all their updates or none: those from the first that doesn't

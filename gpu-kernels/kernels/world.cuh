@@ -14,13 +14,23 @@ typedef long long i64;
 enum SlotState : u32 { FREE = 0, LIVE = 1, RESTING = 2 };
 enum MergeRule : u32 { SUM = 0, MIN = 1, MAX = 2, FIRST = 3, LAST = 4 };
 enum DeliveryKind : u32 { UPDATE = 0, ENTER = 1, LEAVE = 2 };
-enum CommandKind : u32 { SPAWN, DESPAWN, MOVE, STRIKE, HEAL, BLAST, PICK, ROAM, COMMAND_KINDS };
+enum CommandKind : u32 { SPAWN, DESPAWN, MOVE, STRIKE, HEAL, BLAST, PICK, ROAM, BURN, COMMAND_KINDS };
 // What becomes of a command: a kind, or one of these.
 enum Verdict : u32 { MALFORMED = 0x100, STALE = 0x101 };
 
 struct Command {
     u32 slot, generation, sequence, word_start;
     u16 kind, word_count;
+};
+// A command for a later tick.
+struct After {
+    u32 ticks;
+    Command command;
+};
+// Of the commands that wait: how many, how many there ever were, and the sum of
+// their elements of the state hash.
+struct TimedState {
+    u64 len, next_sequence, hash;
 };
 // tag: 0 none, 1 entity (a: slot, b: generation), 2 point (a, b, c).
 struct Observer {
@@ -42,6 +52,10 @@ struct Range {
 };
 
 constexpr u32 CHUNKS_MAX = 8;
+constexpr u32 TIMED_WORDS_MAX = 5;
+
+// Where the parts stand in the state hash; the columns' follow.
+enum Part { PART_SLOTS = 1, PART_OBSERVERS = 2, PART_KNOWN = 3, PART_TIMED = 4, PART_COLUMNS = 5 };
 
 // Counted on the device during one tick, from zero.
 struct Counters {
@@ -51,7 +65,10 @@ struct Counters {
     u64 live, changed_live;
     u64 deliveries_total, deliveries, served, behind, ignored;
     u64 chunk_starts[CHUNKS_MAX];  // where each chunk of clients' deliveries begin
-    u64 hash[4 + 64];
+    u64 timed_due;                 // of `due`, those that waited
+    u64 afters, respawns;          // what commands and the fallen schedule
+    u64 timed, timed_dropped;
+    u64 hash[PART_COLUMNS + 64];
 };
 
 struct World {
@@ -66,7 +83,8 @@ struct World {
     i32 size[4];
     i32 strike_reach, strike_damage, heal_reach, heal_amount;
     i32 blast_reach, blast_radius, blast_damage, pick_reach;
-    i32 roam_step;
+    i32 roam_step, ember_ticks, ember_damage;
+    u32 timed_max, respawns, rule_words;
     i32 word_counts[COMMAND_KINDS];  // -1: not in this world
     u32 rows_max;  // of buckets that an observer can touch: 3 or 9
     u32 scan_groups, directory_len, directory_shift;
@@ -78,7 +96,7 @@ struct World {
     const u32* merge_rules;     // column
     const u32* told;            // column
     const Rule* rule_table;
-    const i32* rule_words;
+    const u32* respawn_ticks;   // kind; 0: never
 
     // State.
     i32* rows;
@@ -89,6 +107,8 @@ struct World {
     u32* known;
     u32* known_counts;
     u8* behind;
+    u32* timed;                 // column × timed_max
+    TimedState* timed_state;
 
     // The index of the state's positions; `index_len` is one number.
     u64* index_keys;
@@ -117,6 +137,11 @@ struct World {
     u64* client_counts;
     Range* ranges;              // observer × row of buckets
     u32* changed_before;        // in the index
+    u32* timed_next;            // as timed
+    u32* after_counts;          // command
+    u64* after_partials;
+    u32* fallen;                // slot: the kind, or NOBODY
+    i32* due_words;             // those of rules, then those of timed commands
 };
 
 // One tick's own.
@@ -126,11 +151,13 @@ struct Tick {
     u32 observer_sets, forgets, releases;
     u32 chunk_clients;          // how many make a chunk
     u32 client_first, client_end;  // whom a launch serves
+    u32 afters, afters_asked;   // of the frame's: those that can have room, and all
     const Command* frame;
     const i32* words;
     const ObserverSet* sets;
     const u32* forget;
     const u32* release;
+    const After* after;
     Command* commands;          // the frame's and those due
     Counters* counters;
     u64* scan_sums;             // scan × group of blocks
@@ -236,15 +263,22 @@ enum Scan : u32 {
     SCAN_LIVE,
     SCAN_DELIVERIES,
     SCAN_ORDER,
+    SCAN_TIMED,
+    SCAN_AFTERS,
+    SCAN_RESPAWNS,
     SCANS
 };
 constexpr u32 SCAN_GROUP = 256;
 
+// Two scans that overlap need partial sums of their own.
+__device__ inline u64* partials_of(const World& w, Scan scan) {
+    return scan == SCAN_AFTERS ? w.after_partials : w.partials;
+}
 // Every thread gets the block's sum.
 __device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 value) {
     u64 sum = block_sum(value);
     if (threadIdx.x == 0) {
-        w.partials[blockIdx.x] = sum;
+        partials_of(w, scan)[blockIdx.x] = sum;
         if (sum) atomicAdd(&t.scan_sums[scan * w.scan_groups + blockIdx.x / SCAN_GROUP], sum);
     }
     return sum;
@@ -253,8 +287,15 @@ __device__ inline u64 offset_of(const World& w, const Tick& t, Scan scan, u64 va
     u32 group = blockIdx.x / SCAN_GROUP;
     u64 before = 0;
     for (u32 i = threadIdx.x; i < group; i += blockDim.x) before += t.scan_sums[scan * w.scan_groups + i];
-    for (u32 i = group * SCAN_GROUP + threadIdx.x; i < blockIdx.x; i += blockDim.x) before += w.partials[i];
+    for (u32 i = group * SCAN_GROUP + threadIdx.x; i < blockIdx.x; i += blockDim.x)
+        before += partials_of(w, scan)[i];
     return block_sum(before) + block_exclusive(value);
+}
+
+// Words with the highest bit set are not the frame's.
+constexpr u32 DUE_WORDS = 0x80000000u;
+__device__ inline const i32* words_of(const World& w, const Tick& t, const Command& c) {
+    return c.word_start & DUE_WORDS ? w.due_words + (c.word_start & ~DUE_WORDS) : t.words + c.word_start;
 }
 
 // Adds to a counter, once a block: atomics on one address come one after the

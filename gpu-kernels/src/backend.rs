@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use shared::Tick;
+use shared::config::DELAY_TICKS_MAX;
 use thiserror::Error;
 
 use crate::frame::Frame;
 use crate::output::TickOutput;
 use crate::state::{Snapshot, StateHash};
+use crate::timed::TIMED_WORDS_MAX;
 
 /// One world and the machinery that advances it.
 ///
@@ -72,6 +74,18 @@ pub enum TickError {
     NotInFlight(Tick),
     #[error("command {index} names words {start}..{end} of {words}")]
     WordsOutOfRange {
+        index: usize,
+        start: usize,
+        end: usize,
+        words: usize,
+    },
+    #[error("timed command {index} is to run {ticks} ticks later; expected 1 to {DELAY_TICKS_MAX}")]
+    DelayOutOfRange { index: usize, ticks: u32 },
+    #[error(
+        "timed command {index} names words {start}..{end} of {words}; \
+         expected at most {TIMED_WORDS_MAX} of them"
+    )]
+    TimedWordsOutOfRange {
         index: usize,
         start: usize,
         end: usize,

@@ -16,6 +16,7 @@ mod radix;
 mod reciprocal;
 mod slots;
 mod tick;
+mod timed;
 pub(crate) mod workers;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use merge::Merge;
 pub use plan::memory_plan;
 pub use radix::RadixSorter;
 use slots::Slots;
+use timed::Timed;
 pub use workers::Workers;
 
 /// A world on the CPU.
@@ -60,6 +62,7 @@ struct State {
     slots: Slots,
     rows: Vec<i32>,
     observers: Vec<Option<Observer>>,
+    timed: Timed,
     /// Kept up to date by every stage that changes something.
     hash: StateHash,
 }
@@ -92,6 +95,7 @@ impl CpuBackend {
                 slots: Slots::new(capacity),
                 rows: vec![0; capacity * columns],
                 observers: vec![None; observers],
+                timed: Timed::new(config),
                 hash,
             },
             index: Index::new(config),
@@ -158,6 +162,8 @@ impl Backend for CpuBackend {
                 .map(|client| self.interest.known(ClientRow(client)).to_vec())
                 .collect(),
             behind: self.interest.behind(),
+            timed: self.state.timed.pending(),
+            next_sequence: self.state.timed.next_sequence(),
         })
     }
 
@@ -172,6 +178,7 @@ impl Backend for CpuBackend {
         self.state.rows.copy_from_slice(&snapshot.rows);
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.interest.restore(snapshot);
+        self.state.timed.restore(snapshot);
         let per_client = self.config.limits.observers_per_client as usize;
         self.state.hash = StateHash::of(snapshot, columns, per_client);
         self.index.build(&self.workers, &self.state);

@@ -13,6 +13,7 @@ pub mod primitives;
 pub(crate) mod sort;
 mod staging;
 mod tick;
+mod timed;
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::state::{self, SlotState, Snapshot, StateHash, part};
 use device::{Device, Event, HostBuffer, Lane};
 pub use device::{DriverError, GpuInfo, NoDevice, Pinned};
 use download::Chunks;
-use layout::{CHUNKS_MAX, Counters, Pointer, Rule, World};
+use layout::{CHUNKS_MAX, Counters, Pointer, Rule, TIMED_COLUMNS, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
 use staging::{Refusal, Staging};
@@ -241,7 +242,12 @@ impl CudaBackend {
         device.upload(Lane::Work, self.place("merge rules"), &merge)?;
         device.upload(Lane::Work, self.place("told"), &told)?;
         device.upload(Lane::Work, self.place("rules"), &rules)?;
-        device.upload(Lane::Work, self.place("rule words"), &words)?;
+        device.upload(
+            Lane::Work,
+            self.place("respawn ticks"),
+            &self.config.respawn_ticks,
+        )?;
+        device.upload(Lane::Work, self.place("due words"), &words)?;
         device.synchronize(Lane::Work)
     }
 
@@ -262,6 +268,7 @@ impl CudaBackend {
         let counts: Vec<u32> = self.fetch(w.known_counts, s.clients)?;
         let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
         let behind: Vec<u8> = self.fetch(w.behind, s.clients)?;
+        let (timed, next_sequence) = self.fetch_timed()?;
         let stride = s.visible_max as usize;
         Ok(Snapshot {
             tick: self.tick,
@@ -285,6 +292,8 @@ impl CudaBackend {
             behind: (0..s.clients as u32)
                 .filter(|&client| behind[client as usize] != 0)
                 .collect(),
+            timed,
+            next_sequence,
         })
     }
 
@@ -314,6 +323,7 @@ impl CudaBackend {
         device.upload(Lane::Work, w.known_counts, &counts)?;
         device.upload(Lane::Work, w.known, &known)?;
         device.upload(Lane::Work, w.behind, &behind)?;
+        self.put_timed(snapshot)?;
         device.synchronize(Lane::Work)?;
         self.tick = snapshot.tick;
         self.clients_used = self.config.limits.clients;
@@ -471,6 +481,11 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         blast_damage: rules.blast_damage,
         pick_reach: rules.pick_reach.raw(),
         roam_step: rules.roam_step.raw(),
+        ember_ticks: rules.blast_ember_ticks,
+        ember_damage: rules.blast_ember_damage,
+        timed_max: limits.timed_commands,
+        respawns: sizes.respawns as u32,
+        rule_words: sizes.rule_words as u32,
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
         rows_max: sizes.rows as u32,
@@ -483,7 +498,7 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         merge_rules: at("merge rules"),
         told: at("told"),
         rule_table: at("rules"),
-        rule_words: at("rule words"),
+        respawn_ticks: at("respawn ticks"),
         rows: at("rows"),
         states: at("states"),
         generations: at("generations"),
@@ -492,6 +507,8 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         known: at("known sets"),
         known_counts: at("known counts"),
         behind: at("behind"),
+        timed: at("timed commands"),
+        timed_state: at("timed state"),
         index_keys: at("index keys"),
         index_slots: at("index slots"),
         index_positions: at("index positions"),
@@ -516,6 +533,11 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         client_counts: at("client counts"),
         ranges: at("bucket ranges"),
         changed_before: at("changed before"),
+        timed_next: second("timed commands", sizes.timed * TIMED_COLUMNS as u64 * 4),
+        after_counts: at("after counts"),
+        after_partials: at("after partial sums"),
+        fallen: at("fallen"),
+        due_words: at("due words"),
     }
 }
 

@@ -4,9 +4,12 @@ mod commands;
 
 use crate::backend::TickError;
 use crate::host_vec::HostVec;
+use crate::timed::TIMED_WORDS_MAX;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
 use serde::{Deserialize, Serialize};
+use shared::config::DELAY_TICKS_MAX;
+use shared::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 /// Everything that reaches the world from outside in one tick. With the world's
@@ -21,6 +24,8 @@ pub struct Frame {
     pub commands: Commands,
     /// The commands' words, typed by their schema.
     pub words: HostVec<i32>,
+    /// Commands to be run in later ticks.
+    pub after: Vec<After>,
     /// Applied in order, before anything else.
     pub observers: Vec<ObserverChange>,
     /// Clients that know nothing from this tick on: they are gone, or begin anew.
@@ -47,6 +52,18 @@ pub struct Command {
 }
 
 const _: () = assert!(size_of::<Command>() == 20);
+
+/// A command for a later tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct After {
+    /// How many ticks later: 1 to [`DELAY_TICKS_MAX`].
+    pub ticks: u32,
+    /// With at most [`TIMED_WORDS_MAX`] words, among [`Frame::words`].
+    pub command: Command,
+}
+
+const _: () = assert!(size_of::<After>() == 24);
 
 /// Sets or clears one of a client's observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +105,7 @@ impl Frame {
         self.tick = tick;
         self.commands.clear();
         self.words.clear();
+        self.after.clear();
         self.observers.clear();
         self.forget.clear();
         self.release.clear();
@@ -95,14 +113,39 @@ impl Frame {
 
     /// Appends a command.
     pub fn push(&mut self, entity: EntityId, sequence: u32, kind: CommandKind, words: &[i32]) {
-        self.commands.push(Command {
+        let command = self.command(entity, sequence, kind, words);
+        self.commands.push(command);
+    }
+
+    /// Appends a command that is run `ticks` later.
+    pub fn push_after(
+        &mut self,
+        ticks: u32,
+        entity: EntityId,
+        sequence: u32,
+        kind: CommandKind,
+        words: &[i32],
+    ) {
+        let command = self.command(entity, sequence, kind, words);
+        self.after.push(After { ticks, command });
+    }
+
+    fn command(
+        &mut self,
+        entity: EntityId,
+        sequence: u32,
+        kind: CommandKind,
+        words: &[i32],
+    ) -> Command {
+        let word_start = self.words.len() as u32;
+        self.words.extend_from_slice(words);
+        Command {
             entity,
             sequence,
-            word_start: self.words.len() as u32,
+            word_start,
             kind: kind.id(),
             word_count: words.len() as u16,
-        });
-        self.words.extend_from_slice(words);
+        }
     }
 
     /// Asks for a birth somewhere in the world. The output's birth carries the
@@ -132,12 +175,18 @@ impl Frame {
     /// the same whatever path they came by, and favouring nobody.
     pub fn order(&mut self, seed: u64) {
         self.commands.order(seed, self.tick);
+        let tick = self.tick;
+        self.after.sort_by_cached_key(|a| {
+            let command = &a.command;
+            (order_key(seed, tick, command.entity), command.sequence)
+        });
     }
 
     /// Whether a backend whose next tick is `expected` can run this frame.
     pub fn check(&self, expected: Tick) -> Result<(), TickError> {
         self.check_tick(expected)?;
-        self.check_words(&self.commands.survey())
+        self.check_words(&self.commands.survey())?;
+        self.check_after()
     }
 
     pub(crate) fn check_tick(&self, expected: Tick) -> Result<(), TickError> {
@@ -161,6 +210,28 @@ impl Frame {
             let end = start + usize::from(command.word_count);
             if end > words {
                 return Err(TickError::WordsOutOfRange {
+                    index,
+                    start,
+                    end,
+                    words,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every command for a later tick can be put off that long, and has its
+    /// words.
+    pub(crate) fn check_after(&self) -> Result<(), TickError> {
+        let words = self.words.len();
+        for (index, &After { ticks, command }) in self.after.iter().enumerate() {
+            if !(1..=DELAY_TICKS_MAX).contains(&ticks) {
+                return Err(TickError::DelayOutOfRange { index, ticks });
+            }
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
+            if end > words || end - start > TIMED_WORDS_MAX {
+                return Err(TickError::TimedWordsOutOfRange {
                     index,
                     start,
                     end,

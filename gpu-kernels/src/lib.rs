@@ -12,6 +12,7 @@
 //! | [`host_vec`] | its vectors, which a device may read where they are |
 //! | [`output`] | what a tick gives back |
 //! | [`state`] | snapshots and the state hash |
+//! | [`timed`] | commands that wait for their tick |
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`regions`] | who publishes where others subscribe, without a world |
@@ -32,12 +33,14 @@ pub mod logic;
 pub mod output;
 pub mod regions;
 pub mod state;
+pub mod timed;
 
 pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
 pub use cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaBackend;
-pub use frame::{Command, Frame, Observer, ObserverChange, Target};
+pub use frame::{After, Command, Frame, Observer, ObserverChange, Target};
 pub use host_vec::HostVec;
 pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
 pub use state::{SlotState, Snapshot, StateHash};
+pub use timed::TimedCommand;

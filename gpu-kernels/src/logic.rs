@@ -7,6 +7,7 @@
 //! both times.
 
 mod blast;
+mod burn;
 mod heal;
 mod r#move;
 mod pick;
@@ -32,6 +33,12 @@ pub trait World {
 pub trait Emit {
     /// One update: its meaning is the merge rule's of the column.
     fn update(&mut self, slot: Slot, column: usize, value: i32);
+
+    /// A command that is run `ticks` later, at least 1 and at most
+    /// [`DELAY_TICKS_MAX`](shared::config::DELAY_TICKS_MAX), with at most
+    /// [`TIMED_WORDS_MAX`](crate::timed::TIMED_WORDS_MAX) words. It is scheduled
+    /// even where the limit of updates takes this command's.
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]);
 }
 
 /// A command about to run.
@@ -53,6 +60,9 @@ pub struct Catalog {
     /// By entity kind: the columns it has, as bits.
     columns: Vec<u64>,
     default_rows: Vec<Vec<i32>>,
+    /// By entity kind, where it respawns: after how many ticks, and the hit points
+    /// at which it falls.
+    respawns: Vec<Option<(u32, i32)>>,
 }
 
 impl Catalog {
@@ -62,11 +72,16 @@ impl Catalog {
             let column = schema.column(name)?;
             (schema.attributes[column].ty == ty).then_some(column)
         };
+        let hp = column("hp", AttributeType::I32);
+        let respawn = |(kind, &ticks): (usize, &u32)| {
+            let (min, _) = schema.bounds(kind)[hp?];
+            (ticks > 0).then_some((ticks, min))
+        };
         Catalog {
             config: config.clone(),
             dimensions: config.dimensions(),
             size: config.size_raw(),
-            hp: column("hp", AttributeType::I32),
+            hp,
             owner: column("owner", AttributeType::Entity),
             word_counts: CommandKind::ALL
                 .into_iter()
@@ -79,6 +94,12 @@ impl Catalog {
                 .collect(),
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
+                .collect(),
+            respawns: config
+                .respawn_ticks
+                .iter()
+                .enumerate()
+                .map(respawn)
                 .collect(),
         }
     }
@@ -123,6 +144,24 @@ impl Catalog {
         &self.default_rows[usize::from(kind)]
     }
 
+    /// Whether any kind respawns.
+    pub fn has_respawns(&self) -> bool {
+        self.respawns.iter().any(Option::is_some)
+    }
+
+    /// After how many ticks one of a kind is born anew, if ever.
+    pub fn respawn_ticks(&self, kind: u16) -> Option<u32> {
+        self.respawns[usize::from(kind)].map(|(ticks, _)| ticks)
+    }
+
+    /// Whether an entity of a kind that respawns has no hit points left.
+    pub fn has_fallen(&self, kind: u16, row: &[i32]) -> bool {
+        match (self.respawns[usize::from(kind)], self.hp) {
+            (Some((_, min)), Some(hp)) => row[hp] <= min,
+            _ => false,
+        }
+    }
+
     /// Runs a command. Births and deaths emit nothing: the lifecycle stage
     /// answers them.
     pub fn run<W: World, E: Emit>(
@@ -140,6 +179,7 @@ impl Catalog {
             CommandKind::Blast => blast::run(self, world, invocation, emit),
             CommandKind::Pick => pick::run(self, world, invocation, emit),
             CommandKind::Roam => roam::run(self, invocation, emit),
+            CommandKind::Burn => burn::run(self, world, invocation, emit),
         }
     }
 
@@ -153,6 +193,17 @@ impl Catalog {
             *p = world.attribute(slot, axis);
         }
         position
+    }
+
+    /// The point in the world that a command's first words mean. Words are anything
+    /// a client likes; in the world, distances cannot overflow.
+    fn point(&self, words: &[i32]) -> [i32; 3] {
+        let mut point = [0; 3];
+        let axes = point.iter_mut().zip(self.size).take(self.dimensions);
+        for ((axis, size), &word) in axes.zip(words) {
+            *axis = word.clamp(0, size - 1);
+        }
+        point
     }
 
     /// The live entity that a word refers to, if it has this column and is in reach.

@@ -171,7 +171,7 @@ impl BucketRanges {
 /// What happened in a tick, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Commands of the frame and of world rules.
+    /// Commands of the frame, timed ones that fell due, and those of world rules.
     pub commands: u64,
     /// Commands that were run.
     pub applied: u64,
@@ -202,6 +202,10 @@ pub struct Counts {
     pub ignored: u64,
     /// Entities alive after the tick.
     pub entities: u64,
+    /// Timed commands pending after the tick.
+    pub timed: u64,
+    /// Timed commands beyond `limits.timed_commands`: the last scheduled.
+    pub timed_dropped: u64,
 }
 
 /// The stages of a tick, in order.

@@ -12,6 +12,7 @@ use shared::mix::mix;
 use shared::{ClientRow, Schema, Slot, Tick};
 
 use crate::frame::{Observer, Target};
+use crate::timed::{TimedCommand, next_sequence_element};
 
 /// What a slot is to the lifecycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +44,10 @@ pub struct Snapshot {
     pub known: Vec<Vec<u32>>,
     /// Clients that were owed deliveries and got none, ascending.
     pub behind: Vec<u32>,
+    /// The commands that wait for their tick, by sequence.
+    pub timed: Vec<TimedCommand>,
+    /// How many commands were put off since the world began.
+    pub next_sequence: u64,
 }
 
 /// The state hash, by part: see [`StateHash::part_names`].
@@ -66,7 +71,7 @@ impl StateHash {
 
     /// What each part covers.
     pub fn part_names(schema: &Schema) -> Vec<String> {
-        let fixed = ["tick", "slots", "observers", "known"];
+        let fixed = ["tick", "slots", "observers", "known", "timed"];
         let columns = schema
             .attributes
             .iter()
@@ -106,6 +111,10 @@ impl StateHash {
         for &client in &snapshot.behind {
             hash.add(part::KNOWN, behind(ClientRow(client)));
         }
+        for command in &snapshot.timed {
+            hash.add(part::TIMED, command.element());
+        }
+        hash.add(part::TIMED, next_sequence_element(snapshot.next_sequence));
         hash
     }
 
@@ -120,8 +129,9 @@ pub mod part {
     pub const SLOTS: usize = 1;
     pub const OBSERVERS: usize = 2;
     pub const KNOWN: usize = 3;
+    pub const TIMED: usize = 4;
     /// The first column's; the others follow.
-    pub const COLUMNS: usize = 4;
+    pub const COLUMNS: usize = 5;
 }
 
 /// The element of the tick that comes next.

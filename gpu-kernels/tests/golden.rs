@@ -9,31 +9,35 @@ use common::oracle::Oracle;
 use common::scenario::{self, Scenario};
 
 /// A scenario, its state hash after the last tick, and the deliveries of all ticks.
-fn goldens() -> [(Scenario, Golden); 6] {
+fn goldens() -> [(Scenario, Golden); 7] {
     [
         (
             scenario::wander(1000, 50),
-            golden(0xa01a_ff90_6966_367b, 94646),
+            golden(0xa75f_2587_0724_4e58, 94646),
         ),
         (
             scenario::crowd(400, 30),
-            golden(0x32cd_2314_cf5b_a36f, 100932),
+            golden(0x7e82_d8c7_1a02_d2b8, 100932),
         ),
         (
             scenario::fight(400, 50),
-            golden(0x8448_0477_48ee_633a, 45275),
+            golden(0xc50e_d91e_d35f_e690, 45275),
         ),
         (
             scenario::space(600, 50),
-            golden(0x8831_1eca_62b6_3398, 36893),
+            golden(0x573a_4bf7_cf10_31fe, 36893),
         ),
         (
             scenario::market(300, 50),
-            golden(0x23d6_4816_b58e_4c3e, 22976),
+            golden(0x5c01_072f_c647_c2b9, 22976),
         ),
         (
             scenario::generations(200, 40),
-            golden(0x1dbc_e238_cc2b_c08d, 47343),
+            golden(0xc161_ac07_f732_9b00, 47343),
+        ),
+        (
+            scenario::embers(300, 50),
+            golden(0xfa91_3662_856a_701b, 53426),
         ),
     ]
 }

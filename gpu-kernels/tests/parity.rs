@@ -46,7 +46,7 @@ fn random_worlds_agree_with_the_oracle_after_every_tick() {
 /// What the random worlds came to: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 13],
+    counts: [u64; 15],
     deliveries: [u64; 3],
 }
 
@@ -69,6 +69,8 @@ impl Reached {
             deliveries_dropped,
             clients_behind,
             ignored,
+            timed,
+            timed_dropped,
         } = output.counts;
         let counts = [
             applied,
@@ -84,6 +86,8 @@ impl Reached {
             deliveries_dropped,
             clients_behind,
             ignored,
+            timed,
+            timed_dropped,
         ];
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count;

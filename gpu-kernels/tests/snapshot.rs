@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gpu_kernels::{
     Backend, Frame, Observer, RestoreError, SlotState, Snapshot, StateHash, Target, TickOutput,
+    TimedCommand,
 };
 use shared::{EntityId, Tick, WorldConfig};
 
@@ -21,6 +22,7 @@ fn a_restored_world_goes_on_as_it_did_before() {
             scenario::generations(120, 30),
             scenario::fight(80, 20),
             scenario::crowd(100, 10),
+            scenario::embers(120, 20),
         ] {
             let mut backend = starter.start(&scenario.config);
             play(&mut *backend, &mut scenario, 20);
@@ -66,7 +68,7 @@ type Change = fn(&mut Snapshot);
 #[test]
 fn the_hash_sees_every_ingredient_of_the_state() {
     let (config, base) = rich_state();
-    let changes: [(&str, Change); 24] = [
+    let changes: [(&str, Change); 35] = [
         ("tick", |s| s.tick = Tick(s.tick.0 + 1)),
         ("slots", |s| s.generations[LIVE] += 1),
         ("slots", |s| s.generations[RESTING] += 1),
@@ -101,6 +103,32 @@ fn the_hash_sees_every_ingredient_of_the_state() {
         // The same sets, of other clients.
         ("known", |s| s.known.swap(0, 1)),
         ("known", |s| s.behind.clear()),
+        ("timed", |s| s.timed[0].due.0 += 1),
+        ("timed", |s| s.timed[0].sequence += 1),
+        ("timed", |s| s.timed[0].entity.slot.0 += 1),
+        ("timed", |s| s.timed[0].entity.generation += 1),
+        ("timed", |s| s.timed[0].kind += 1),
+        ("timed", |s| s.timed[0].word_count += 1),
+        ("timed", |s| s.timed[0].words[0] ^= 1),
+        ("timed", |s| s.timed[0].words[1] ^= 1),
+        // The same commands, scheduled the other way round.
+        ("timed", |s| {
+            let [first, second] = [s.timed[1], s.timed[0]];
+            s.timed = vec![
+                TimedCommand {
+                    sequence: 2,
+                    ..first
+                },
+                TimedCommand {
+                    sequence: 5,
+                    ..second
+                },
+            ];
+        }),
+        ("timed", |s| {
+            s.timed.pop();
+        }),
+        ("timed", |s| s.next_sequence += 1),
     ];
     let names = StateHash::part_names(&config.schema);
     for (label, mut backend) in backends(&config) {
@@ -139,7 +167,7 @@ fn births_and_deaths_move_every_columns_part() {
         changed.rows[LIVE * COLUMNS..][..COLUMNS].fill(0);
         backend.restore(&changed).unwrap();
         let after = backend.state_hash().unwrap();
-        for part in 4..before.parts.len() {
+        for part in gpu_kernels::state::part::COLUMNS..before.parts.len() {
             assert_ne!(
                 before.parts[part], after.parts[part],
                 "{label}, part {part}"
@@ -156,7 +184,7 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
         found,
     };
     let out_of_range = |what, found| RestoreError::OutOfRange { what, found };
-    let cases: [(Change, RestoreError); 21] = [
+    let cases: [(Change, RestoreError); 30] = [
         (
             |s| s.states.truncate(3),
             wrong_size("slot states", CAPACITY, 3),
@@ -220,6 +248,45 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
             out_of_range("order of clients behind", 2),
         ),
         (|s| s.behind = vec![3], out_of_range("clients behind", 3)),
+        (
+            |s| {
+                s.kinds[LIVE] = 1;
+                s.rows[LIVE * COLUMNS + 2] = 0;
+            },
+            out_of_range("slots of the fallen", LIVE as i64),
+        ),
+        (
+            |s| s.timed = vec![s.timed[0]; 5],
+            out_of_range("number of timed commands", 5),
+        ),
+        (
+            |s| s.timed.swap(0, 1),
+            out_of_range("timed commands' order", 2),
+        ),
+        (
+            |s| s.timed[1].sequence = s.timed[0].sequence,
+            out_of_range("timed commands' order", 2),
+        ),
+        (
+            |s| s.next_sequence = 5,
+            out_of_range("next sequence number", 5),
+        ),
+        (
+            |s| s.timed[0].due = Tick(39),
+            out_of_range("ticks in which commands are due", 39),
+        ),
+        (
+            |s| s.timed[0].due = Tick(1_000_040),
+            out_of_range("ticks in which commands are due", 1_000_040),
+        ),
+        (
+            |s| s.timed[1].word_count = 6,
+            out_of_range("timed commands' word counts", 6),
+        ),
+        (
+            |s| s.timed[1].words[4] = 9,
+            out_of_range("timed commands' unused words", 9),
+        ),
     ];
     let (config, base) = rich_state();
     for (label, mut backend) in backends(&config) {
@@ -280,9 +347,9 @@ fn rich_state() -> (WorldConfig, Snapshot) {
     let config = WorldConfig::parse(
         &format!(
             "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
-             visible_max = 8\n[limits]\nclients = 3\nobservers_per_client = 2\n\
+             visible_max = 8\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\
              [[kind]]\nname = \"a\"\nattributes = {attributes}\n\
-             [[kind]]\nname = \"b\"\nattributes = {attributes}\n"
+             [[kind]]\nname = \"b\"\nrespawn_ticks = 3\nattributes = {attributes}\n"
         ),
         "rich",
     )
@@ -297,6 +364,17 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         observers: vec![None; 6],
         known: vec![vec![0, 2], vec![3, RESTING as u32], vec![]],
         behind: vec![1],
+        timed: vec![
+            TimedCommand {
+                sequence: 2,
+                ..TimedCommand::new(Tick(43), EntityId::new(0, 1), 2, &[3, 4])
+            },
+            TimedCommand {
+                sequence: 5,
+                ..TimedCommand::respawn(Tick(41), 1)
+            },
+        ],
+        next_sequence: 6,
     };
     for slot in 0..4 {
         snapshot.states[slot] = SlotState::Live;

@@ -86,6 +86,8 @@ fn random_world(dice: &mut Xoshiro256PlusPlus, number: u32) -> Result<WorldConfi
         [limits]
         clients = {clients}
         observers_per_client = 2
+        [commands]
+        blast.ember_ticks = {ember_ticks}
         [[kind]]
         name = "player"
         attributes = [
@@ -99,6 +101,7 @@ fn random_world(dice: &mut Xoshiro256PlusPlus, number: u32) -> Result<WorldConfi
         [[kind]]
         name = "npc"
         population = {items}
+        respawn_ticks = {respawn_ticks}
         attributes = [{{ name = "hp", type = "i32", default = 50, min = 0, max = 50, audience = "state" }}]
         [[every]]
         kind = "npc"
@@ -110,6 +113,8 @@ fn random_world(dice: &mut Xoshiro256PlusPlus, number: u32) -> Result<WorldConfi
         visible = [1, 8, 64, 256, 1024][below(5) as usize],
         interest = ["exact", "buckets"][below(2) as usize],
         clients = 1 + capacity / 2,
+        ember_ticks = below(4),
+        respawn_ticks = 1 + below(9),
         items = capacity / 8,
     );
     Ok(WorldConfig::parse(&text, "a random world")?)

@@ -48,6 +48,11 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     describe_counter!("updates_dropped_total", "Updates beyond the tick's limit");
     describe_counter!("changes_total", "Merged changes");
     describe_counter!("births_refused_total", "Births for which there was no slot");
+    describe_gauge!("timed_commands", "Commands that wait for their tick");
+    describe_counter!(
+        "timed_commands_dropped_total",
+        "Commands for which there was no room to wait"
+    );
     describe_gauge!("clients_behind", "Clients whose deliveries were put off");
     describe_counter!("deliveries_total", "Deliveries to clients");
     describe_counter!(
@@ -106,6 +111,8 @@ pub fn record(report: &TickReport<'_>) {
     counter!("updates_dropped_total").increment(counts.updates_dropped);
     counter!("changes_total").increment(counts.changes);
     counter!("births_refused_total").increment(counts.births_refused);
+    gauge!("timed_commands").set(counts.timed as f64);
+    counter!("timed_commands_dropped_total").increment(counts.timed_dropped);
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);

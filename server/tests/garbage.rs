@@ -61,7 +61,7 @@ async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
                 ..good.clone()
             }),
             Close::Refused,
-            "the client speaks protocol version 99, the server 1",
+            "the client speaks protocol version 99, the server 2",
         ),
         (
             "a wrong token",

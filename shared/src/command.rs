@@ -31,10 +31,15 @@ pub enum CommandKind {
     Pick = 6,
     /// A random step, for npcs. World rules only.
     Roam = 7,
+    /// What a blast leaves behind: takes `ember_damage` from the `hp` of everyone
+    /// within the blast's radius of a point, and comes again in the next tick.
+    /// Words: the point, and how many times more it burns. Of no entity; only
+    /// what falls due by itself.
+    Burn = 8,
 }
 
 impl CommandKind {
-    pub const ALL: [CommandKind; 8] = [
+    pub const ALL: [CommandKind; 9] = [
         CommandKind::Spawn,
         CommandKind::Despawn,
         CommandKind::Move,
@@ -43,6 +48,7 @@ impl CommandKind {
         CommandKind::Blast,
         CommandKind::Pick,
         CommandKind::Roam,
+        CommandKind::Burn,
     ];
 
     pub const fn from_id(id: u16) -> Option<CommandKind> {
@@ -67,6 +73,7 @@ impl CommandKind {
             CommandKind::Blast => "blast",
             CommandKind::Pick => "pick",
             CommandKind::Roam => "roam",
+            CommandKind::Burn => "burn",
         }
     }
 
@@ -75,6 +82,7 @@ impl CommandKind {
         match self {
             CommandKind::Spawn | CommandKind::Despawn => Sender::Server,
             CommandKind::Roam => Sender::Rule,
+            CommandKind::Burn => Sender::Timer,
             _ => Sender::Client,
         }
     }
@@ -82,7 +90,7 @@ impl CommandKind {
     /// The attribute that a world must have for this command to exist in it.
     pub const fn needs(self) -> Option<(&'static str, AttributeType)> {
         match self {
-            CommandKind::Strike | CommandKind::Heal | CommandKind::Blast => {
+            CommandKind::Strike | CommandKind::Heal | CommandKind::Blast | CommandKind::Burn => {
                 Some(("hp", AttributeType::I32))
             }
             CommandKind::Pick => Some(("owner", AttributeType::Entity)),
@@ -99,6 +107,11 @@ impl CommandKind {
             CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => {
                 vec![AttributeType::Entity]
             }
+            CommandKind::Burn => {
+                let mut words = vec![AttributeType::Fixed; dimensions];
+                words.push(AttributeType::I32);
+                words
+            }
         }
     }
 }
@@ -112,6 +125,8 @@ pub enum Sender {
     Rule,
     /// The server only.
     Server,
+    /// Nobody: another command schedules it.
+    Timer,
 }
 
 /// The numbers of the built-in commands: `[commands]` in the world file.
@@ -126,6 +141,9 @@ pub struct Rules {
     pub blast_reach: Fixed,
     pub blast_radius: Fixed,
     pub blast_damage: i32,
+    /// How many ticks a blast's embers burn; 0: it leaves none.
+    pub blast_ember_ticks: i32,
+    pub blast_ember_damage: i32,
     pub pick_reach: Fixed,
     /// The longest step per axis of one `roam`.
     pub roam_step: Fixed,
@@ -143,6 +161,8 @@ impl Default for Rules {
             blast_reach: units(30),
             blast_radius: units(8),
             blast_damage: 3,
+            blast_ember_ticks: 0,
+            blast_ember_damage: 1,
             pick_reach: units(5),
             roam_step: units(1),
         }

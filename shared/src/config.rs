@@ -31,6 +31,8 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// How many of each kind are born in the first tick.
     pub populations: Vec<u32>,
+    /// By kind: how many ticks after its death one is born anew; 0: never.
+    pub respawn_ticks: Vec<u32>,
     pub every: Vec<Every>,
     pub rules: Rules,
     pub limits: Limits,
@@ -65,6 +67,8 @@ pub struct Limits {
     pub observers_per_client: u32,
     /// Commands in one tick, those of world rules included.
     pub commands_per_tick: u32,
+    /// Timed commands that may be pending.
+    pub timed_commands: u32,
     /// Updates in one tick, before merging.
     pub updates_per_tick: u32,
     /// Deliveries in one tick.
@@ -102,6 +106,8 @@ pub enum ConfigError {
 
 /// The widest entity in bits that a movement datagram can carry.
 pub const MOVEMENT_BITS_MAX: u32 = 128;
+/// The longest that a command may be put off, in ticks.
+pub const DELAY_TICKS_MAX: u32 = 1_000_000;
 /// The most entities that one client can be told to know.
 pub const VISIBLE_MAX: u32 = 1024;
 
@@ -233,7 +239,8 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
             format!("at most world.capacity = {capacity}"),
         );
     }
-    let schema = schema(info, kinds)?;
+    let respawns: Vec<_> = kinds.iter().map(|k| k.respawn_ticks).collect();
+    let mut schema = schema(info, kinds)?;
     let player_kind = match &world.player_kind {
         None => 0,
         Some(name) => kind_index(&schema, "world.player_kind", name)?,
@@ -244,7 +251,14 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .enumerate()
         .map(|(i, rule)| every(&schema, &format!("every[{i}]"), rule))
         .collect::<Result<Vec<_>, _>>()?;
-    let limits = limits(raw.limits, &schema.world, every.len() as u64)?;
+    let respawn_ticks = respawn_ticks(&schema, player_kind, &respawns)?;
+    let rules = rules(raw.commands)?;
+    let schedules = respawn_ticks.iter().any(|&ticks| ticks > 0)
+        || rules.blast_ember_ticks > 0 && schema.command(CommandKind::Blast).is_some();
+    let limits = limits(raw.limits, &schema.world, every.len() as u64, schedules)?;
+    if limits.timed_commands == 0 {
+        schema.commands.retain(|c| c.sender != Sender::Timer);
+    }
     let encoded = codec::to_bytes(&schema).len();
     if encoded > SCHEMA_BYTES_MAX {
         return problem(
@@ -276,8 +290,9 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         interest: world.interest,
         player_kind,
         populations,
+        respawn_ticks,
         every,
-        rules: rules(raw.commands)?,
+        rules,
         limits,
         schema,
     })
@@ -535,11 +550,11 @@ fn read_value(
 
 fn every(schema: &Schema, key: &str, raw: raw::Every) -> Result<Every, Problem> {
     let kind = kind_index(schema, &format!("{key}.kind"), &raw.kind)?;
-    let ticks = in_range(&format!("{key}.ticks"), raw.ticks, 1, 1_000_000)?;
+    let ticks = in_range(&format!("{key}.ticks"), raw.ticks, 1, DELAY_TICKS_MAX)?;
     let givable: Vec<_> = schema
         .commands
         .iter()
-        .filter(|c| c.sender != Sender::Server)
+        .filter(|c| matches!(c.sender, Sender::Client | Sender::Rule))
         // A file can't name an entity, so what is aimed at one is for clients.
         .filter(|c| !c.words.contains(&AttributeType::Entity))
         .collect();
@@ -611,12 +626,63 @@ fn rules(raw: raw::Commands) -> Result<Rules, Problem> {
             raw.blast.damage,
             default.blast_damage,
         )?,
+        blast_ember_ticks: in_range(
+            "commands.blast.ember_ticks",
+            raw.blast.ember_ticks.unwrap_or(default.blast_ember_ticks),
+            0,
+            DELAY_TICKS_MAX as i32,
+        )?,
+        blast_ember_damage: amount(
+            "commands.blast.ember_damage",
+            raw.blast.ember_damage,
+            default.blast_ember_damage,
+        )?,
         pick_reach: length("commands.pick.reach", raw.pick.reach, default.pick_reach)?,
         roam_step: length("commands.roam.step", raw.roam.step, default.roam_step)?,
     })
 }
 
-fn limits(raw: raw::Limits, world: &WorldInfo, every: u64) -> Result<Limits, Problem> {
+/// Who has no hit points can't fall; who is born without any would fall for ever.
+fn respawn_ticks(
+    schema: &Schema,
+    player_kind: u16,
+    raw: &[Option<u32>],
+) -> Result<Vec<u32>, Problem> {
+    let hp = schema
+        .column("hp")
+        .filter(|&c| schema.attributes[c].ty == AttributeType::I32);
+    let mut all = vec![];
+    for (number, (kind, &ticks)) in schema.kinds.iter().zip(raw).enumerate() {
+        let key = format!("kind.{}.respawn_ticks", kind.name);
+        let Some(ticks) = ticks else {
+            all.push(0);
+            continue;
+        };
+        if number == usize::from(player_kind) {
+            return problem(key, ticks, "no respawn_ticks for the kind of the players");
+        }
+        let own = kind
+            .attributes
+            .iter()
+            .find(|a| Some(usize::from(a.column)) == hp);
+        if own.is_none_or(|own| own.default <= own.min) {
+            return problem(
+                key,
+                ticks,
+                "a kind with hp of type i32 whose default is above its minimum",
+            );
+        }
+        all.push(in_range(&key, ticks, 1, DELAY_TICKS_MAX)?);
+    }
+    Ok(all)
+}
+
+fn limits(
+    raw: raw::Limits,
+    world: &WorldInfo,
+    every: u64,
+    schedules: bool,
+) -> Result<Limits, Problem> {
     let capacity = u64::from(world.capacity);
     let clients = in_range(
         "limits.clients",
@@ -634,10 +700,19 @@ fn limits(raw: raw::Limits, world: &WorldInfo, every: u64) -> Result<Limits, Pro
         1,
         1000,
     )?;
-    // Births of the first tick, each client's quota, and each rule's entities.
+    let timed_commands = in_range(
+        "limits.timed_commands",
+        raw.timed_commands
+            .unwrap_or(if schedules { capacity } else { 0 }),
+        u64::from(schedules),
+        indexable,
+    )?;
+    // Births of the first tick, each client's quota, each rule's entities, and all
+    // that may wait for one tick.
     let commands = capacity
         + u64::from(clients) * u64::from(client_commands_per_tick)
         + capacity * every
+        + timed_commands
         + 1024;
     let commands_per_tick = whole(
         "limits.commands_per_tick",
@@ -661,6 +736,7 @@ fn limits(raw: raw::Limits, world: &WorldInfo, every: u64) -> Result<Limits, Pro
             64,
         )?,
         commands_per_tick: commands_per_tick as u32,
+        timed_commands: timed_commands as u32,
         updates_per_tick: whole(
             "limits.updates_per_tick",
             raw.updates_per_tick,

@@ -24,7 +24,7 @@ use thiserror::Error;
 /// The application protocol that QUIC negotiates.
 pub const ALPN: &[u8] = b"myriad/1";
 /// Changes whenever old clients could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 /// The most bytes of one datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of one frame of the reliable stream, its length prefix apart.

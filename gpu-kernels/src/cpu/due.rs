@@ -3,6 +3,7 @@ use shared::{EntityId, Slot, WorldConfig};
 use super::State;
 use crate::frame::{Command, Frame};
 use crate::output::Counts;
+use crate::timed::{TimedCommand, due_after};
 
 /// The tick's commands: the frame's, then those that fall due by themselves.
 pub struct Due {
@@ -23,16 +24,37 @@ impl Due {
         }
     }
 
-    /// Joins the frame's commands with those of world rules: rule after rule,
-    /// each for its kind's entities by ascending slot, whose turn it is when
-    /// (tick + slot) is a multiple of the rule's ticks.
-    pub fn gather(&mut self, frame: &Frame, state: &State, counts: &mut Counts) {
+    /// Joins the frame's commands with those that were put off until now and those
+    /// of world rules: rule after rule, each for its kind's entities by ascending
+    /// slot, whose turn it is when (tick + slot) is a multiple of the rule's ticks.
+    /// Rules are the last, since what they lose to the limit comes again.
+    pub fn gather(&mut self, frame: &Frame, state: &mut State, counts: &mut Counts) {
         self.commands.clear();
         self.words.clear();
         let kept = frame.commands.len().min(self.commands_max);
         self.commands.extend_from_slice(&frame.commands[..kept]);
         self.words.extend_from_slice(&frame.words);
         let mut total = frame.commands.len();
+        state.take_due(|timed| {
+            total += 1;
+            if self.commands.len() < self.commands_max {
+                self.commands.push(Command {
+                    entity: timed.entity,
+                    sequence: timed.sequence as u32,
+                    word_start: self.words.len() as u32,
+                    kind: timed.kind,
+                    word_count: timed.word_count,
+                });
+                self.words.extend_from_slice(timed.words());
+            }
+        });
+        for after in &frame.after {
+            let command = &after.command;
+            let due = due_after(state.tick, after.ticks);
+            let words = frame.words_of(command);
+            let timed = TimedCommand::new(due, command.entity, command.kind, words);
+            state.schedule(timed, counts);
+        }
         for (number, rule) in self.rules.iter().enumerate() {
             let word_start = self.words.len() as u32;
             self.words.extend_from_slice(&rule.words);

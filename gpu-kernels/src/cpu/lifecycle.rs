@@ -6,9 +6,12 @@ use crate::frame::Command;
 use crate::logic::Catalog;
 use crate::output::{Birth, Counts, TickOutput};
 use crate::state::{SlotState, attribute, part};
+use crate::timed::{TimedCommand, due_after};
 
 /// Answers the tick's births and deaths, in command order. The n-th birth gets
-/// the n-th lowest free slot; who dies leaves a resting one.
+/// the n-th lowest free slot; who dies leaves a resting one. Then the fallen of
+/// kinds that respawn die too, and their successors are scheduled; who was
+/// despawned in this very tick has none.
 pub fn run(
     state: &mut State,
     catalog: &Catalog,
@@ -25,9 +28,30 @@ pub fn run(
             _ => {}
         }
     }
+    if catalog.has_respawns() {
+        respawn(state, catalog, merge, output);
+    }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
     output.counts.deaths = output.deaths.len() as u64;
     output.counts.entities = state.slots.live() as u64;
+    output.counts.timed = state.timed.len() as u64;
+}
+
+/// Only who changed can have fallen: nobody outlives the tick of its fall.
+fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
+    for i in 0..output.changes.slots.len() {
+        let slot = Slot(output.changes.slots[i]);
+        let kind = state.slots.kinds()[slot.index()];
+        if !state.slots.is_live(slot.index()) || !catalog.has_fallen(kind, state.row(slot)) {
+            continue;
+        }
+        let generation = state.slots.generations()[slot.index()];
+        death(state, EntityId { slot, generation }, merge, output);
+        if let Some(ticks) = catalog.respawn_ticks(kind) {
+            let birth = TimedCommand::respawn(due_after(state.tick, ticks), kind);
+            state.schedule(birth, &mut output.counts);
+        }
+    }
 }
 
 fn birth(

@@ -1,10 +1,11 @@
-use shared::{CommandKind, Slot, WorldConfig};
+use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use super::workers::{Workers, grow, ranges, take};
 use super::{Due, Index, State};
 use crate::frame::Command;
 use crate::logic::{Catalog, Emit, Invocation, World};
 use crate::output::Counts;
+use crate::timed::{TimedCommand, due_after};
 
 /// The tick's update vectors: what each command wants changed.
 pub struct Updates {
@@ -15,6 +16,8 @@ pub struct Updates {
     /// Per command: how many updates, then where they begin.
     offsets: Vec<u64>,
     verdicts: Vec<Verdict>,
+    /// What each thread's commands put off.
+    after: Vec<Vec<TimedCommand>>,
 }
 
 /// What becomes of a command.
@@ -34,38 +37,53 @@ impl Updates {
             len: 0,
             offsets: vec![],
             verdicts: vec![],
+            after: vec![],
         }
     }
 
-    /// Runs every command twice: to count its updates and to store them.
+    /// Runs every command twice: to count its updates, and to store them. What it
+    /// puts off is taken down the first time, by each thread for its own commands,
+    /// and scheduled in their order.
     pub fn emit(
         &mut self,
         workers: &Workers,
         catalog: &Catalog,
-        state: &State,
+        state: &mut State,
         index: &Index,
         due: &Due,
         counts: &mut Counts,
     ) {
-        let world = Frozen { state, index };
+        let frozen: &State = state;
+        let world = Frozen {
+            state: frozen,
+            index,
+        };
         let n = due.commands.len();
         let parts = workers.parts_of(n, COMMANDS_GRAIN);
         grow(&mut self.offsets, n);
         grow(&mut self.verdicts, n);
         let (mut offsets, mut verdicts) = (&mut self.offsets[..n], &mut self.verdicts[..n]);
-        let tasks = ranges(n, parts).map(|range| {
+        if self.after.len() < parts {
+            self.after.resize_with(parts, Vec::new);
+        }
+        let tasks = ranges(n, parts).zip(&mut self.after).map(|(range, after)| {
             let len = range.len();
-            (range, take(&mut offsets, len), take(&mut verdicts, len))
+            let (offsets, verdicts) = (take(&mut offsets, len), take(&mut verdicts, len));
+            (range, offsets, verdicts, after)
         });
-        workers.run(tasks.collect(), |(range, offsets, verdicts)| {
+        workers.run(tasks.collect(), |(range, offsets, verdicts, after)| {
             for (i, command) in range.enumerate() {
-                let mut count = CountUpdates(0);
+                let mut count = CountUpdates {
+                    n: 0,
+                    tick: world.state.tick,
+                    after: &mut *after,
+                };
                 let command = &due.commands[command];
                 verdicts[i] = world.judge(catalog, command);
                 if let Verdict::Run(kind) = verdicts[i] {
                     world.run(catalog, due, command, kind, &mut count);
                 }
-                offsets[i] = count.0;
+                offsets[i] = count.n;
             }
         });
         let total = exclusive_scan(&mut self.offsets[..n]);
@@ -115,6 +133,11 @@ impl Updates {
                 }
             }
         });
+        for after in &mut self.after {
+            for command in after.drain(..) {
+                state.schedule(command, counts);
+            }
+        }
     }
 
     /// What the tick's n-th command was, if it ran.
@@ -136,7 +159,8 @@ impl Frozen<'_> {
     fn judge(&self, catalog: &Catalog, command: &Command) -> Verdict {
         match catalog.command(command.kind, usize::from(command.word_count)) {
             None => Verdict::Malformed,
-            Some(CommandKind::Spawn) => Verdict::Run(CommandKind::Spawn),
+            // Of nobody in the world.
+            Some(kind @ (CommandKind::Spawn | CommandKind::Burn)) => Verdict::Run(kind),
             Some(_) if !self.state.slots.has(command.entity) => Verdict::Stale,
             Some(kind) => Verdict::Run(kind),
         }
@@ -180,11 +204,21 @@ impl World for Frozen<'_> {
     }
 }
 
-struct CountUpdates(u64);
+struct CountUpdates<'a> {
+    n: u64,
+    tick: Tick,
+    after: &'a mut Vec<TimedCommand>,
+}
 
-impl Emit for CountUpdates {
+impl Emit for CountUpdates<'_> {
     fn update(&mut self, _: Slot, _: usize, _: i32) {
-        self.0 += 1;
+        self.n += 1;
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]) {
+        let due = due_after(self.tick, ticks);
+        self.after
+            .push(TimedCommand::new(due, entity, kind.id(), words));
     }
 }
 
@@ -200,6 +234,9 @@ impl Emit for StoreUpdates<'_> {
         self.pairs[self.next] = (key as u32, value as u32);
         self.next += 1;
     }
+
+    /// Taken down when the updates were counted.
+    fn after(&mut self, _: u32, _: EntityId, _: CommandKind, _: &[i32]) {}
 }
 
 /// Replaces each number by the sum of those before it, and gives the sum of all.

@@ -11,6 +11,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let commands = u64::from(limits.commands_per_tick);
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
+        // A command, its link, its place among the free, and a tick's list.
+        (
+            "timed commands",
+            u64::from(limits.timed_commands) * (size_of::<crate::TimedCommand>() as u64 + 8 + 24),
+        ),
         ("state rows", slots * columns * 4),
         ("slots", slots * 12),
         (

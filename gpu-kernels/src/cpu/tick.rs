@@ -16,13 +16,13 @@ impl CpuBackend {
         self.take_in(frame, &mut out.counts);
         out.stages.set(Stage::Upload, clock.lap());
 
-        self.due.gather(frame, &self.state, &mut out.counts);
+        self.due.gather(frame, &mut self.state, &mut out.counts);
         out.stages.set(Stage::Due, clock.lap());
 
         self.updates.emit(
             &self.workers,
             &self.catalog,
-            &self.state,
+            &mut self.state,
             &self.index,
             &self.due,
             &mut out.counts,

@@ -259,6 +259,8 @@ fn host_counts(counters: &Counters, frame: &FrameCounts) -> Counts {
         clients_behind: counters.behind,
         ignored: frame.ignored + counters.ignored,
         entities: counters.live,
+        timed: counters.timed,
+        timed_dropped: frame.timed_dropped + counters.timed_dropped,
     }
 }
 

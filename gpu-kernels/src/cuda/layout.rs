@@ -1,6 +1,11 @@
 //! What kernels are given, as `kernels/world.cuh` lays it out. The module's own
 //! sizes are compared with these when it is loaded.
 
+use shared::schema::ATTRIBUTES_MAX;
+
+use crate::state::part;
+use crate::timed::TIMED_WORDS_MAX;
+
 /// A device address.
 pub type Pointer = u64;
 
@@ -38,7 +43,13 @@ pub struct World {
     pub blast_damage: i32,
     pub pick_reach: i32,
     pub roam_step: i32,
-    pub word_counts: [i32; 8],
+    pub ember_ticks: i32,
+    pub ember_damage: i32,
+    pub timed_max: u32,
+    /// 1 where any kind respawns, else 0.
+    pub respawns: u32,
+    pub rule_words: u32,
+    pub word_counts: [i32; 9],
     /// Rows of buckets that an observer can touch.
     pub rows_max: u32,
     pub scan_groups: u32,
@@ -51,7 +62,7 @@ pub struct World {
     pub merge_rules: Pointer,
     pub told: Pointer,
     pub rule_table: Pointer,
-    pub rule_words: Pointer,
+    pub respawn_ticks: Pointer,
 
     pub rows: Pointer,
     pub states: Pointer,
@@ -61,6 +72,8 @@ pub struct World {
     pub known: Pointer,
     pub known_counts: Pointer,
     pub behind: Pointer,
+    pub timed: Pointer,
+    pub timed_state: Pointer,
 
     pub index_keys: Pointer,
     pub index_slots: Pointer,
@@ -87,6 +100,11 @@ pub struct World {
     pub client_counts: Pointer,
     pub ranges: Pointer,
     pub changed_before: Pointer,
+    pub timed_next: Pointer,
+    pub after_counts: Pointer,
+    pub after_partials: Pointer,
+    pub fallen: Pointer,
+    pub due_words: Pointer,
 }
 
 /// One tick's own.
@@ -103,11 +121,14 @@ pub struct Tick {
     pub chunk_clients: u32,
     pub client_first: u32,
     pub client_end: u32,
+    pub afters: u32,
+    pub afters_asked: u32,
     pub frame: Pointer,
     pub words: Pointer,
     pub sets: Pointer,
     pub forget: Pointer,
     pub release: Pointer,
+    pub after: Pointer,
     pub commands: Pointer,
     pub counters: Pointer,
     pub scan_sums: Pointer,
@@ -151,7 +172,12 @@ pub struct Counters {
     pub ignored: u64,
     /// Where each chunk of clients' deliveries begin.
     pub chunk_starts: [u64; CHUNKS_MAX],
-    pub hash: [u64; 4 + 64],
+    pub timed_due: u64,
+    pub afters: u64,
+    pub respawns: u64,
+    pub timed: u64,
+    pub timed_dropped: u64,
+    pub hash: [u64; part::COLUMNS + ATTRIBUTES_MAX],
 }
 
 /// An observer: tag 0 none, 1 an entity (slot, generation), 2 a point.
@@ -189,15 +215,28 @@ pub struct Birth {
     pub generation: u32,
 }
 
+/// Of the commands that wait: how many, how many there ever were, and the sum of
+/// their elements of the state hash.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct TimedState {
+    pub len: u64,
+    pub next_sequence: u64,
+    pub hash: u64,
+}
+
+/// The columns of the commands that wait, one number each.
+pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
+
 /// Clients are served in at most so many chunks, each downloaded while the next is
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 10;
+pub const SCANS: u64 = 13;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.
-pub const SIZES: [u32; 8] = [
+pub const SIZES: [u32; 10] = [
     size_of::<World>() as u32,
     size_of::<Tick>() as u32,
     size_of::<Counters>() as u32,
@@ -206,6 +245,8 @@ pub const SIZES: [u32; 8] = [
     size_of::<ObserverSet>() as u32,
     size_of::<Rule>() as u32,
     size_of::<Birth>() as u32,
+    size_of::<crate::frame::After>() as u32,
+    size_of::<TimedState>() as u32,
 ];
 
 impl Default for Counters {
@@ -233,7 +274,12 @@ impl Default for Counters {
             behind: 0,
             ignored: 0,
             chunk_starts: [0; CHUNKS_MAX],
-            hash: [0; 4 + 64],
+            timed_due: 0,
+            afters: 0,
+            respawns: 0,
+            timed: 0,
+            timed_dropped: 0,
+            hash: [0; part::COLUMNS + ATTRIBUTES_MAX],
         }
     }
 }

@@ -3,11 +3,15 @@
 use shared::WorldConfig;
 
 use super::OutputForm;
-use super::layout::{Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS};
-use crate::frame::Command;
+use super::layout::{
+    Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS, TIMED_COLUMNS,
+    TimedState,
+};
+use crate::frame::{After, Command};
+use crate::timed::TIMED_WORDS_MAX;
 
 /// What must be zero at the start; the rest is written before it is read.
-pub const ZEROED: [&str; 11] = [
+pub const ZEROED: [&str; 12] = [
     "rows",
     "states",
     "generations",
@@ -19,6 +23,7 @@ pub const ZEROED: [&str; 11] = [
     "index directory",
     "changed",
     "died",
+    "timed state",
 ];
 
 /// What a world needs on a GPU: named parts of one allocation.
@@ -75,12 +80,16 @@ pub struct Sizes {
     pub observers: u64,
     pub visible_max: u64,
     pub commands: u64,
+    /// Commands that may wait for their tick.
+    pub timed: u64,
     pub words: u64,
     pub updates: u64,
     /// 0 where they are told by buckets.
     pub deliveries: u64,
     /// 1 where deliveries are told by buckets, else 0.
     pub by_buckets: u64,
+    /// 1 where any kind respawns, else 0.
+    pub respawns: u64,
     pub rules: u64,
     pub rule_words: u64,
     /// Updates after merging.
@@ -121,6 +130,7 @@ impl Sizes {
         let capacity = u64::from(config.schema.world.capacity);
         let columns = config.schema.attributes.len() as u64;
         let commands = u64::from(limits.commands_per_tick);
+        let timed = u64::from(limits.timed_commands);
         let updates = u64::from(limits.updates_per_tick);
         Sizes {
             capacity,
@@ -130,10 +140,12 @@ impl Sizes {
             observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
             visible_max: u64::from(config.schema.world.visible_max),
             commands,
-            words: commands * WORDS_PER_COMMAND,
+            timed,
+            words: (commands + timed) * TIMED_WORDS_MAX as u64,
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
+            respawns: u64::from(config.respawn_ticks.iter().any(|&ticks| ticks > 0)),
             rules: config.every.len() as u64,
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
             changes: updates.min(capacity * columns),
@@ -156,7 +168,11 @@ impl Sizes {
     /// The most items of any scan.
     fn scanned(&self) -> u64 {
         let slots = self.capacity * self.rules.max(1);
-        slots.max(self.updates).max(self.commands).max(self.clients)
+        slots
+            .max(self.updates)
+            .max(self.commands)
+            .max(self.clients)
+            .max(self.timed)
     }
 
     fn parts(&self) -> Vec<(&'static str, u64)> {
@@ -165,6 +181,7 @@ impl Sizes {
         let u64s = |n: u64| n * 8;
         let two = |n: u64| n * 2;
         let s = self;
+        let schedules = u64::from(s.timed > 0);
         vec![
             ("bounds", u64s(s.kinds * s.columns)),
             ("defaults", u32s(s.kinds * s.columns)),
@@ -172,7 +189,7 @@ impl Sizes {
             ("merge rules", u32s(s.columns)),
             ("told", u32s(s.columns)),
             ("rules", bytes(s.rules, size_of::<Rule>())),
-            ("rule words", u32s(s.rule_words)),
+            ("respawn ticks", u32s(s.kinds)),
             ("rows", u32s(s.capacity * s.columns)),
             ("states", u32s(s.capacity)),
             ("generations", u32s(s.capacity)),
@@ -181,6 +198,8 @@ impl Sizes {
             ("known sets", u32s(two(s.clients * s.visible_max))),
             ("known counts", u32s(two(s.clients))),
             ("behind", s.clients),
+            ("timed commands", u32s(two(s.timed * TIMED_COLUMNS as u64))),
+            ("timed state", size_of::<TimedState>() as u64),
             ("index keys", u64s(two(s.capacity))),
             ("index slots", u32s(two(s.capacity))),
             ("index positions", u32s(3 * s.capacity)),
@@ -190,6 +209,16 @@ impl Sizes {
             ("died", u32s(s.capacity)),
             ("verdicts", u32s(s.commands)),
             ("update counts", u32s(s.commands)),
+            ("after counts", u32s(s.commands * schedules)),
+            (
+                "after partial sums",
+                u64s((s.commands / BLOCK + 1) * schedules),
+            ),
+            ("fallen", u32s(s.capacity * s.respawns)),
+            (
+                "due words",
+                u32s(s.rule_words + s.commands.min(s.timed) * TIMED_WORDS_MAX as u64),
+            ),
             ("partial sums", u64s(s.scanned() / BLOCK + 1)),
             ("update keys", u32s(two(s.updates))),
             ("update values", u32s(two(s.updates))),
@@ -207,6 +236,7 @@ impl Sizes {
                 two(bytes(s.commands, size_of::<Command>())),
             ),
             ("frame words", u32s(two(s.words))),
+            ("frame after", two(bytes(s.timed, size_of::<After>()))),
             (
                 "frame observers",
                 two(bytes(s.observers, size_of::<ObserverSet>())),
@@ -250,8 +280,6 @@ pub fn sort_scratch_bytes(n: u64, tile: u64, passes: u64) -> u64 {
 /// Pairs in a sweep's tile, as the sort's policy sets them.
 pub const TILE_U32: u64 = 384 * 23;
 pub const TILE_U64: u64 = 384 * 15;
-/// A birth with a place has the most.
-const WORDS_PER_COMMAND: u64 = 5;
 const ALIGNMENT: u64 = 256;
 /// Items of a scan's block.
 const BLOCK: u64 = 256;

@@ -8,9 +8,10 @@ use super::device::{Device, DriverError, Event, Lane, Pinned};
 use super::layout::{ObserverSet, Pointer, Tick};
 use super::plan::{Plan, Sizes};
 use crate::backend::TickError;
-use crate::frame::{Command, Frame, Survey, Target};
+use crate::frame::{After, Command, Frame, Survey, Target};
 use crate::host_vec::HostVec;
 use crate::output::MemoryLock;
+use crate::timed::TIMED_WORDS_MAX;
 
 /// Why a frame was not run.
 pub enum Refusal {
@@ -34,6 +35,7 @@ pub struct Staging {
     sets: Vec<ObserverSet>,
     forget: Vec<u32>,
     release: Vec<u32>,
+    after: Vec<After>,
     /// By (client, index), client, slot: the last frame that named it.
     seen_places: Vec<u32>,
     seen_clients: Vec<u32>,
@@ -50,6 +52,7 @@ struct DeviceFrame {
     sets: Pointer,
     forget: Pointer,
     release: Pointer,
+    after: Pointer,
 }
 
 /// What the host knows of a frame before the device has run it.
@@ -58,6 +61,8 @@ pub struct FrameCounts {
     /// All of the frame's commands, those beyond the limit included.
     pub commands: u64,
     pub ignored: u64,
+    /// What is put off where there is room for nothing.
+    pub timed_dropped: u64,
     /// At least as many commands as there will be, those due included.
     pub commands_max: u64,
     /// At least as many updates as there will be.
@@ -86,6 +91,7 @@ impl Staging {
             sets: vec![],
             forget: vec![],
             release: vec![],
+            after: vec![],
             seen_places: vec![0; sizes.observers as usize],
             seen_clients: vec![0; sizes.clients as usize],
             seen_slots: vec![0; config.schema.world.capacity as usize],
@@ -102,6 +108,7 @@ impl Staging {
                 ),
                 forget: at("frame forget", sizes.clients * 4),
                 release: at("frame release", sizes.capacity * 4),
+                after: at("frame after", sizes.timed * size_of::<After>() as u64),
             },
         }
     }
@@ -145,10 +152,17 @@ impl Staging {
             )?;
         }
         let survey = frame.commands.survey();
-        if let Err(error) = frame.check_words(&survey) {
+        if let Err(error) = frame
+            .check_words(&survey)
+            .and_then(|()| frame.check_after())
+        {
             device.synchronize(Lane::Uploads)?;
             return Err(Refusal::Frame(error));
         }
+        // What is beyond the room was dropped, whatever else becomes of the tick.
+        let room = frame.after.len().min(config.limits.timed_commands as usize);
+        self.after.clear();
+        self.after.extend_from_slice(&frame.after[..room]);
         if !fits {
             self.compact(frame, kept);
             device.upload(Lane::Uploads, self.device.commands, &self.commands)?;
@@ -159,6 +173,9 @@ impl Staging {
             ..FrameCounts::default()
         };
         counts.expect(&survey, kept, config);
+        if config.limits.timed_commands == 0 {
+            counts.timed_dropped = frame.after.len() as u64;
+        }
         self.take_clients(frame, config, &mut counts);
         tick.frame_commands = kept as u32;
         tick.observer_sets = self.sets.len() as u32;
@@ -169,9 +186,13 @@ impl Staging {
         tick.sets = self.device.sets;
         tick.forget = self.device.forget;
         tick.release = self.device.release;
+        tick.afters = self.after.len() as u32;
+        tick.afters_asked = frame.after.len() as u32;
+        tick.after = self.device.after;
         device.upload(Lane::Uploads, self.device.sets, &self.sets)?;
         device.upload(Lane::Uploads, self.device.forget, &self.forget)?;
         device.upload(Lane::Uploads, self.device.release, &self.release)?;
+        device.upload(Lane::Uploads, self.device.after, &self.after)?;
         device.record(Lane::Uploads, &marks[1])?;
         Ok(counts)
     }
@@ -236,7 +257,7 @@ impl Staging {
     fn compact(&mut self, frame: &Frame, kept: usize) {
         self.commands.clear();
         self.words.clear();
-        let each = self.words.capacity() / self.commands.capacity().max(1);
+        let each = TIMED_WORDS_MAX;
         for command in &frame.commands[..kept] {
             let words = frame.words_of(command);
             let some = words.len().min(each);
@@ -245,6 +266,11 @@ impl Staging {
                 ..*command
             });
             self.words.extend_from_slice(&words[..some]);
+        }
+        for after in &mut self.after {
+            let words = frame.words_of(&after.command);
+            after.command.word_start = self.words.len() as u32;
+            self.words.extend_from_slice(words);
         }
     }
 }
@@ -256,7 +282,7 @@ impl FrameCounts {
         let each = |kind: u16| match CommandKind::from_id(kind) {
             Some(CommandKind::Move | CommandKind::Roam) => dimensions,
             Some(CommandKind::Strike | CommandKind::Heal | CommandKind::Pick) => 1,
-            Some(CommandKind::Blast) => u64::from(config.schema.world.capacity),
+            Some(CommandKind::Blast | CommandKind::Burn) => u64::from(config.schema.world.capacity),
             _ => 0,
         };
         self.births = survey.kinds[usize::from(CommandKind::Spawn.id())] > 0;
@@ -276,6 +302,14 @@ impl FrameCounts {
             self.deaths |= rule.command == CommandKind::Despawn;
         }
         let limits = &config.limits;
+        if limits.timed_commands > 0 {
+            // Of any kind, and the host doesn't know how many.
+            self.commands_max += u64::from(limits.timed_commands);
+            self.updates_max = u64::MAX;
+            self.births = true;
+            self.deaths = true;
+        }
+        self.deaths |= config.respawn_ticks.iter().any(|&ticks| ticks > 0);
         self.commands_max = self.commands_max.min(u64::from(limits.commands_per_tick));
         self.updates_max = self.updates_max.min(u64::from(limits.updates_per_tick));
     }

@@ -16,10 +16,14 @@ use crate::output::Stage;
 /// The kernels by name.
 pub struct Kernels {
     take_in: Kernel,
+    due_timed_count: Kernel,
+    due_timed_store: Kernel,
+    due_put_off: Kernel,
     due_count: Kernel,
     due_store: Kernel,
     due_end: Kernel,
     logic_count: Kernel,
+    logic_after: Kernel,
     logic_store: Kernel,
     merge_mark: Kernel,
     merge_intervals: Kernel,
@@ -28,6 +32,9 @@ pub struct Kernels {
     merge_count: Kernel,
     merge_store: Kernel,
     deaths: Kernel,
+    fallen: Kernel,
+    respawn: Kernel,
+    timed: Kernel,
     deaths_count: Kernel,
     deaths_store: Kernel,
     free_count: Kernel,
@@ -56,10 +63,14 @@ impl Kernels {
         let kernel = |name| device.kernel(name);
         Ok(Kernels {
             take_in: kernel("take_in")?,
+            due_timed_count: kernel("due_timed_count")?,
+            due_timed_store: kernel("due_timed_store")?,
+            due_put_off: kernel("due_put_off")?,
             due_count: kernel("due_count")?,
             due_store: kernel("due_store")?,
             due_end: kernel("due_end")?,
             logic_count: kernel("logic_count")?,
+            logic_after: kernel("logic_after")?,
             logic_store: kernel("logic_store")?,
             merge_mark: kernel("merge_mark")?,
             merge_intervals: kernel("merge_intervals")?,
@@ -68,6 +79,9 @@ impl Kernels {
             merge_count: kernel("merge_count")?,
             merge_store: kernel("merge_store")?,
             deaths: kernel("lifecycle_deaths")?,
+            fallen: kernel("lifecycle_fallen")?,
+            respawn: kernel("lifecycle_respawn")?,
+            timed: kernel("lifecycle_timed")?,
             deaths_count: kernel("lifecycle_deaths_count")?,
             deaths_store: kernel("lifecycle_deaths_store")?,
             free_count: kernel("lifecycle_free_count")?,
@@ -248,11 +262,15 @@ impl CudaBackend {
             std::mem::swap(&mut run.world.known, &mut run.world.visible);
             std::mem::swap(&mut run.world.known_counts, &mut run.world.visible_counts);
         }
+        // What goes on waiting was copied, with what was added.
+        std::mem::swap(&mut run.world.timed, &mut run.world.timed_next);
         self.world = World {
             known: run.world.known,
             visible: run.world.visible,
             known_counts: run.world.known_counts,
             visible_counts: run.world.visible_counts,
+            timed: run.world.timed,
+            timed_next: run.world.timed_next,
             ..self.world
         };
         run.hash(&self.kernels)?;
@@ -279,6 +297,10 @@ impl CudaBackend {
 
 impl Launcher<'_> {
     fn due(&mut self, kernels: &Kernels) -> Result<(), DriverError> {
+        let timed = u64::from(self.world.timed_max);
+        self.items(kernels.due_timed_count, timed)?;
+        self.items(kernels.due_timed_store, timed)?;
+        self.items(kernels.due_put_off, u64::from(self.tick.afters))?;
         if self.world.rules > 0 {
             let items = u64::from(self.world.rules) * u64::from(self.world.capacity);
             self.items(kernels.due_count, items)?;
@@ -295,6 +317,9 @@ impl Launcher<'_> {
         values: Doubled,
     ) -> Result<(), DriverError> {
         self.items(kernels.logic_count, counts.commands_max)?;
+        if self.world.timed_max > 0 {
+            self.items(kernels.logic_after, counts.commands_max)?;
+        }
         // The sort moves pairs to and fro, and must leave them in the first.
         let odd = passes(self.world.key_bits) % 2 == 1;
         if odd {
@@ -332,8 +357,15 @@ impl Launcher<'_> {
         }
         if counts.deaths {
             self.items(kernels.deaths, counts.commands_max)?;
+            if self.world.respawns > 0 {
+                self.items(kernels.fallen, slots)?;
+                self.items(kernels.respawn, slots)?;
+            }
             self.items(kernels.deaths_count, slots)?;
             self.items(kernels.deaths_store, slots)?;
+        }
+        if self.world.timed_max > 0 {
+            self.grid(kernels.timed, 1, 1, 0)?;
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 use shared::WorldConfig;
+use shared::config::DELAY_TICKS_MAX;
 
 use super::{SlotState, Snapshot};
 use crate::backend::RestoreError;
 use crate::frame::{Observer, Target};
+use crate::logic::Catalog;
 
 impl Snapshot {
     /// Whether a world of this configuration can go on from here: everything has
@@ -13,7 +15,9 @@ impl Snapshot {
         for observer in self.observers.iter().flatten() {
             check_observer(observer, config)?;
         }
-        self.check_clients(config)
+        self.check_fallen(config)?;
+        self.check_clients(config)?;
+        self.check_timed(config)
     }
 
     fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
@@ -57,6 +61,49 @@ impl Snapshot {
             for (&value, &(min, max)) in row.iter().zip(bounds) {
                 if value < min || value > max {
                     return out_of_range("values", value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody of a kind that respawns outlives the tick that took the last of its
+    /// hit points.
+    fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let catalog = Catalog::new(config);
+        let columns = config.schema.attributes.len();
+        for (slot, row) in self.rows.chunks_exact(columns).enumerate() {
+            if self.states[slot] == SlotState::Live && catalog.has_fallen(self.kinds[slot], row) {
+                return out_of_range("slots of the fallen", slot as i64);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_timed(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let room = config.limits.timed_commands;
+        if self.timed.len() > room as usize {
+            return out_of_range("number of timed commands", self.timed.len() as i64);
+        }
+        if !self.timed.is_sorted_by(|a, b| a.sequence < b.sequence) {
+            return out_of_range("timed commands' order", self.timed.len() as i64);
+        }
+        let last = self.timed.last().map(|last| last.sequence);
+        // Where there is room for none, none was ever scheduled.
+        let is_next = last.is_none_or(|last| last < self.next_sequence);
+        if !is_next || room == 0 && self.next_sequence > 0 {
+            return out_of_range("next sequence number", self.next_sequence as i64);
+        }
+        for command in &self.timed {
+            if command.due.0.wrapping_sub(self.tick.0) >= DELAY_TICKS_MAX {
+                return out_of_range("ticks in which commands are due", command.due.0);
+            }
+            match command.words.get(usize::from(command.word_count)..) {
+                None => return out_of_range("timed commands' word counts", command.word_count),
+                Some(beyond) => {
+                    if let Some(&word) = beyond.iter().find(|&&word| word != 0) {
+                        return out_of_range("timed commands' unused words", word);
+                    }
                 }
             }
         }

@@ -4,12 +4,13 @@
 
 mod commands;
 mod interest;
+mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Observer, ObserverChange, SlotState, Snapshot, StateHash,
-    Target,
+    Target, TimedCommand,
 };
 use shared::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
@@ -25,6 +26,9 @@ pub struct Oracle {
     pub observers: BTreeMap<(u32, u32), Observer>,
     pub known: BTreeMap<u32, BTreeSet<u32>>,
     pub behind: BTreeSet<u32>,
+    /// In the order in which they were scheduled.
+    pub timed: Vec<TimedCommand>,
+    pub next_sequence: u64,
 }
 
 #[derive(Clone)]
@@ -63,6 +67,8 @@ impl Oracle {
             observers: BTreeMap::new(),
             known: BTreeMap::new(),
             behind: BTreeSet::new(),
+            timed: vec![],
+            next_sequence: 0,
         }
     }
 
@@ -71,8 +77,12 @@ impl Oracle {
         let mut out = OracleOutput::default();
         self.take_in(frame, &mut out.counts);
         let requests = self.requests(frame, &mut out.counts);
+        self.put_off(frame, &mut out.counts);
         let requests = self.those_that_run(requests, &mut out.counts);
-        let updates = self.updates(&requests, &mut out.counts);
+        let (updates, later) = self.updates(&requests, &mut out.counts);
+        for request in later {
+            self.schedule(request, &mut out.counts);
+        }
         let mut told = self.merge(updates, &mut out);
         self.births_and_deaths(&requests, &mut told, &mut out);
         self.deliver(&told, &mut out);
@@ -106,6 +116,8 @@ impl Oracle {
             observers,
             known,
             behind: self.behind.iter().copied().collect(),
+            timed: self.timed.clone(),
+            next_sequence: self.next_sequence,
         }
     }
 
@@ -251,9 +263,14 @@ impl Oracle {
                 _ => {}
             }
         }
+        for entity in self.fall(out) {
+            told.remove(&entity.slot.0);
+            died.insert(entity.slot.0, entity);
+        }
         out.deaths = died.into_values().collect();
         out.counts.deaths = out.deaths.len() as u64;
         out.counts.entities = self.alive().len() as u64;
+        out.counts.timed = self.timed.len() as u64;
     }
 
     fn birth(

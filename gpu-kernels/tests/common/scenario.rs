@@ -206,6 +206,52 @@ pub fn market(entities: u32, clients: u32) -> Scenario {
     })
 }
 
+/// Wolves among soldiers who blast: embers burn on, and the fallen respawn.
+pub fn embers(entities: u32, clients: u32) -> Scenario {
+    let side = f64::from(entities).sqrt() * 5.0;
+    let (soldiers, wolves) = (entities / 4, entities / 2);
+    let hp = "{ name = \"hp\", type = \"i32\", min = 0, max = 30, default = 20, \
+              audience = \"state\" }";
+    let file = format!(
+        "[world]\nsize = [{side:?}, {side:?}]\naoi = 20.0\ncapacity = {entities}\n\
+         visible_max = 40\nseed = 17\n[limits]\ntimed_commands = {soldiers}\n\
+         [commands]\nblast = {{ reach = 30, radius = 6, damage = 2, ember_ticks = 3 }}\n\
+         [[kind]]\nname = \"soldier\"\npopulation = {soldiers}\nattributes = [{hp}]\n\
+         [[kind]]\nname = \"wolf\"\npopulation = {wolves}\nrespawn_ticks = 4\n\
+         attributes = [{hp}]\n\
+         [[every]]\nkind = \"wolf\"\nticks = 3\ncommand = \"roam\"\n"
+    );
+    Scenario::new("embers", 60, clients, &file, |scenario, frame| {
+        for entity in scenario.of_kind(0) {
+            let [width, depth, _] = scenario.config.size_raw();
+            let (x, y) = (
+                scenario.dice.below(width as usize),
+                scenario.dice.below(depth as usize),
+            );
+            let words = [x as i32, y as i32];
+            match scenario.dice.below(4) {
+                0 => frame.push(entity, 0, CommandKind::Blast, &words),
+                1 => scenario.walk(frame, entity),
+                _ => {}
+            }
+            if scenario.dice.once_in(50) {
+                // The server's own embers, and births that it puts off.
+                let ticks = 1 + scenario.dice.below(5) as u32;
+                let words = [x as i32, y as i32, 2];
+                frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Burn, &words);
+                frame.push_after(ticks, EntityId::NONE, 1, CommandKind::Spawn, &[1, 7]);
+            }
+        }
+        while let Some(&(died, entity)) = scenario.dead.front() {
+            if scenario.tick.0 < died.0 + 3 {
+                break;
+            }
+            frame.release.push(entity.slot);
+            scenario.dead.pop_front();
+        }
+    })
+}
+
 /// A coming and going: births, deaths, and slots that are used again.
 pub fn generations(entities: u32, clients: u32) -> Scenario {
     let file = format!(

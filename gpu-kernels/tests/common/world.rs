@@ -1,7 +1,8 @@
 //! Random worlds, and random frames for them: everything a caller may hand to a
 //! backend, sense and nonsense.
 
-use gpu_kernels::{Frame, Observer, ObserverChange, SlotState, Target};
+use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
+use shared::config::DELAY_TICKS_MAX;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use super::dice::Dice;
@@ -14,6 +15,8 @@ pub struct Play {
     /// Births that a tick asks for, at most.
     births_max: usize,
     commands_max: usize,
+    /// Commands that a tick puts off, at most.
+    after_max: usize,
     /// One in so many of the resting slots is released each tick.
     release_one_in: usize,
 }
@@ -44,6 +47,7 @@ impl Play {
             ]),
             births_max: dice.pick(&[0, 1, 4, 10]),
             commands_max: dice.pick(&[0, 10, 40, 120]),
+            after_max: dice.pick(&[0, 0, 3, 15]),
             release_one_in: dice.pick(&[1, 2, 6, 1000]),
             config,
         }
@@ -63,6 +67,9 @@ impl Play {
         }
         for _ in 0..dice.below(self.commands_max + 1) {
             self.command(dice, oracle, &mut frame);
+        }
+        for _ in 0..dice.below(self.after_max + 1) {
+            self.after(dice, oracle, &mut frame);
         }
         if dice.once_in(2) {
             frame.order(self.config.seed);
@@ -104,6 +111,27 @@ impl Play {
         }
     }
 
+    /// A command like any other, but for a later tick, or embers of the server's.
+    fn after(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
+        let before = frame.commands.len();
+        if dice.once_in(3) {
+            let near = self.point(dice);
+            let mut words = near[..self.config.dimensions()].to_vec();
+            let any = dice.any();
+            words.push(dice.pick(&[1, 2, 5, 0, -1, i32::MIN, i32::MAX, any]));
+            frame.push(EntityId::NONE, 0, CommandKind::Burn, &words);
+        } else if dice.once_in(3) {
+            self.spawn(dice, frame);
+        } else {
+            self.command(dice, oracle, frame);
+        }
+        let ticks = dice.pick(&[1, 1, 2, 3, 5, 10, DELAY_TICKS_MAX]);
+        if let Some(&command) = frame.commands.get(before) {
+            frame.after.push(After { ticks, command });
+            frame.commands = frame.commands[..before].to_vec().into();
+        }
+    }
+
     fn place(&self, dice: &mut Dice) -> Option<[i32; 3]> {
         let size = self.config.size_raw();
         let aoi = self.config.schema.world.aoi.raw();
@@ -134,7 +162,7 @@ impl Play {
             let words = vec![0; dice.below(6)];
             frame.push(entity, sequence, CommandKind::Spawn, &words);
             let last = frame.commands.len() - 1;
-            frame.commands[last].kind = dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, u16::MAX]);
+            frame.commands[last].kind = dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, u16::MAX]);
             return;
         }
         let kind = dice.pick(&CommandKind::ALL[1..]);
@@ -293,13 +321,18 @@ fn random_world_file(dice: &mut Dice) -> String {
         few(dice, "commands_per_tick", &[1, 5, 20]),
         few(dice, "updates_per_tick", &[1, 10, 40]),
         few(dice, "deliveries_per_tick", &[1, 10, 60]),
+        match dice.once_in(2) {
+            true => format!("timed_commands = {}\n", dice.pick(&[1, 4, 20, 500])),
+            false => String::new(),
+        },
     ]
     .concat();
     let reach = |dice: &mut Dice| dice.pick(&[0.0, 1.0, aoi / 2.0, aoi, size_max]);
     let commands = format!(
         "[commands]\nmove.speed_max = {:?}\nroam.step = {:?}\npick.reach = {:?}\n\
          strike = {{ reach = {:?}, damage = {} }}\nheal = {{ reach = {:?}, amount = {} }}\n\
-         blast = {{ reach = {:?}, radius = {:?}, damage = {} }}\n",
+         blast = {{ reach = {:?}, radius = {:?}, damage = {}, \
+         ember_ticks = {}, ember_damage = {} }}\n",
         reach(dice),
         reach(dice),
         reach(dice),
@@ -310,6 +343,8 @@ fn random_world_file(dice: &mut Dice) -> String {
         reach(dice),
         reach(dice),
         dice.pick(&[0, 3, i32::MAX]),
+        dice.pick(&[0, 1, 3, 1_000_000]),
+        dice.pick(&[0, 1, 30, i32::MAX]),
     );
     let rules = ["sum", "sum", "min", "max", "first", "last"];
     let audiences = ["state", "movement", "private", "hidden"];
@@ -329,7 +364,7 @@ fn random_world_file(dice: &mut Dice) -> String {
     let narrow = hp("min = 0, max = 100, default = 50");
     let below_zero = hp("min = -20, max = -1, default = -10");
     let unbounded = match hp_audience {
-        "movement" => hp("min = 0, max = 9"),
+        "movement" => hp("min = 0, max = 9, default = 5"),
         _ => hp("default = 7"),
     };
     let with_items = dice.once_in(2);
@@ -348,6 +383,16 @@ fn random_world_file(dice: &mut Dice) -> String {
     if dice.once_in(5) {
         kinds[0].1.clear();
     }
+    let hp_starts_above_minimum = |name: &str| ["npc", "ghost", "chest"].contains(&name);
+    let respawns: Vec<String> = kinds
+        .iter()
+        .map(
+            |&(name, ..)| match hp_starts_above_minimum(name) && dice.once_in(2) {
+                true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
+                false => String::new(),
+            },
+        )
+        .collect();
     let names: Vec<_> = kinds.iter().map(|&(name, ..)| name).collect();
     let zeros = vec!["1.5"; axes].join(", ");
     let every: String = (0..dice.below(4))
@@ -369,9 +414,10 @@ fn random_world_file(dice: &mut Dice) -> String {
         .collect();
     let kinds: String = kinds
         .into_iter()
-        .map(|(name, attributes, population)| {
+        .zip(respawns)
+        .map(|((name, attributes, population), respawn)| {
             format!(
-                "[[kind]]\nname = \"{name}\"\npopulation = {population}\n\
+                "[[kind]]\nname = \"{name}\"\npopulation = {population}\n{respawn}\
                  attributes = [{attributes}]\n"
             )
         })

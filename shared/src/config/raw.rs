@@ -55,6 +55,7 @@ pub struct Limits {
     pub clients: Option<u32>,
     pub observers_per_client: u32,
     pub commands_per_tick: Option<u64>,
+    pub timed_commands: Option<u64>,
     pub updates_per_tick: Option<u64>,
     pub deliveries_per_tick: Option<u64>,
     pub client_commands_per_tick: u32,
@@ -70,6 +71,7 @@ impl Default for Limits {
             clients: None,
             observers_per_client: 1,
             commands_per_tick: None,
+            timed_commands: None,
             updates_per_tick: None,
             deliveries_per_tick: None,
             client_commands_per_tick: 2,
@@ -87,6 +89,7 @@ pub struct Kind {
     pub name: String,
     #[serde(default)]
     pub population: u32,
+    pub respawn_ticks: Option<u32>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
 }
@@ -153,6 +156,8 @@ pub struct Blast {
     pub reach: Option<f64>,
     pub radius: Option<f64>,
     pub damage: Option<i32>,
+    pub ember_ticks: Option<i32>,
+    pub ember_damage: Option<i32>,
 }
 
 #[derive(Default, Deserialize)]
@@ -172,6 +177,7 @@ pub fn default_kinds() -> Vec<Kind> {
     vec![Kind {
         name: "player".to_owned(),
         population: 0,
+        respawn_ticks: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32,

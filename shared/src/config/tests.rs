@@ -47,6 +47,22 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
             "w.toml: kind.a.attributes.hp.default: 9 is not allowed; expected -2147483648 to 5",
         ),
         (
+            "[[kind]]\nname = \"a\"\nrespawn_ticks = 9",
+            "w.toml: kind.a.respawn_ticks: 9 is not allowed; expected no respawn_ticks for the kind of the players",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nrespawn_ticks = 9",
+            "w.toml: kind.b.respawn_ticks: 9 is not allowed; expected a kind with hp of type i32 whose default is above its minimum",
+        ),
+        (
+            "[limits]\ntimed_commands = 0\n[commands]\nblast.ember_ticks = 1",
+            "w.toml: limits.timed_commands: 0 is not allowed; expected 1 to 2147483647",
+        ),
+        (
+            "[commands]\nblast.ember_ticks = 1000001",
+            "w.toml: commands.blast.ember_ticks: 1000001 is not allowed; expected 0 to 1000000",
+        ),
+        (
             "[limits]\nobservers_per_client = 100",
             "w.toml: limits.observers_per_client: 100 is not allowed; expected 1 to 64",
         ),
@@ -54,6 +70,22 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
     for (text, expected) in cases {
         assert_eq!(refused(text), expected, "for {text}");
     }
+}
+
+#[test]
+fn there_is_room_to_wait_where_anything_can_be_put_off() {
+    let room = |text| {
+        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let burns = config.schema.command(CommandKind::Burn).is_some();
+        (config.limits.timed_commands, burns)
+    };
+    assert_eq!(room(""), (0, false));
+    assert_eq!(room("[limits]\ntimed_commands = 7"), (7, true));
+    assert_eq!(room("[commands]\nblast.ember_ticks = 1"), (4096, true));
+    let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  audience = \"state\" }]";
+    assert_eq!(room(wolves), (4096, true));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use shared::{AttributeType, EntityId};
 
 use super::Oracle;
 use super::interest::square_of_distance;
+use super::timed::Later;
 
 pub const SPAWN: u16 = 0;
 pub const DESPAWN: u16 = 1;
@@ -15,6 +16,7 @@ const HEAL: u16 = 4;
 const BLAST: u16 = 5;
 const PICK: u16 = 6;
 const ROAM: u16 = 7;
+pub const BURN: u16 = 8;
 
 /// A command with its words.
 pub struct Request {
@@ -27,8 +29,9 @@ pub struct Request {
 type Emitted = Vec<(u32, usize, i32)>;
 
 impl Oracle {
-    /// The frame's commands, then those of world rules, as many as fit.
-    pub(super) fn requests(&self, frame: &Frame, counts: &mut Counts) -> Vec<Request> {
+    /// The frame's commands, then those that were put off until now, then those of
+    /// world rules, as many as fit.
+    pub(super) fn requests(&mut self, frame: &Frame, counts: &mut Counts) -> Vec<Request> {
         let mut requests = vec![];
         for command in &frame.commands {
             let start = command.word_start as usize;
@@ -38,6 +41,7 @@ impl Oracle {
                 words: frame.words[start..start + usize::from(command.word_count)].to_vec(),
             });
         }
+        requests.extend(self.due());
         for rule in &self.config.every {
             for entity in self.alive() {
                 let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
@@ -67,7 +71,7 @@ impl Oracle {
         for request in requests {
             if !self.is_well_formed(&request) {
                 counts.malformed += 1;
-            } else if request.kind != SPAWN && !self.is_alive(request.entity) {
+            } else if ![SPAWN, BURN].contains(&request.kind) && !self.is_alive(request.entity) {
                 counts.stale += 1;
             } else {
                 counts.applied += 1;
@@ -90,22 +94,25 @@ impl Oracle {
             DESPAWN | ROAM => words == 0,
             MOVE => words == axes,
             BLAST => hp && words == axes,
+            BURN => hp && self.config.limits.timed_commands > 0 && words == axes + 1,
             STRIKE | HEAL => hp && words == 1,
             PICK => self.owner().is_some() && words == 1,
             _ => false,
         }
     }
 
-    /// What every command wants changed, in command order.
+    /// What every command wants changed, and what it puts off, in command order.
     pub(super) fn updates(
         &self,
         requests: &[Request],
         counts: &mut Counts,
-    ) -> BTreeMap<(u32, usize), Vec<i32>> {
+    ) -> (BTreeMap<(u32, usize), Vec<i32>>, Vec<Later>) {
+        let mut later = vec![];
         let mut updates: BTreeMap<(u32, usize), Vec<i32>> = BTreeMap::new();
         let mut full = false;
         for request in requests {
             let emitted = self.run(request);
+            later.extend(self.later(request));
             let n = emitted.len() as u64;
             full |= counts.updates + n > u64::from(self.config.limits.updates_per_tick);
             if full {
@@ -117,7 +124,7 @@ impl Oracle {
                 updates.entry((slot, column)).or_default().push(value);
             }
         }
-        updates
+        (updates, later)
     }
 
     fn run(&self, request: &Request) -> Emitted {
@@ -128,6 +135,20 @@ impl Oracle {
             BLAST => self.blast(request),
             PICK => self.pick(request),
             ROAM => self.roam(request),
+            BURN => self.burn(request),
+            _ => vec![],
+        }
+    }
+
+    fn later(&self, request: &Request) -> Vec<Later> {
+        let rules = &self.config.rules;
+        let center = self.point(&request.words);
+        match request.kind {
+            BLAST if self.in_blast_reach(request) => self.embers(center, rules.blast_ember_ticks),
+            BURN => {
+                let remaining = request.words[self.config.schema.world.size.len()];
+                self.embers(center, remaining.max(1) - 1)
+            }
             _ => vec![],
         }
     }
@@ -187,11 +208,8 @@ impl Oracle {
     fn blast(&self, request: &Request) -> Emitted {
         let rules = &self.config.rules;
         let own = request.entity.slot.0;
-        let mut center = [0; 3];
-        for (axis, &word) in request.words.iter().enumerate() {
-            center[axis] = word.min(self.size(axis) - 1).max(0);
-        }
-        if !within(self.position(own), center, rules.blast_reach.raw()) {
+        let center = self.point(&request.words);
+        if !self.in_blast_reach(request) {
             return vec![];
         }
         let mut emitted = vec![];
@@ -205,6 +223,36 @@ impl Oracle {
             }
         }
         emitted
+    }
+
+    fn in_blast_reach(&self, request: &Request) -> bool {
+        let reach = self.config.rules.blast_reach.raw();
+        let own = self.position(request.entity.slot.0);
+        within(own, self.point(&request.words), reach)
+    }
+
+    fn burn(&self, request: &Request) -> Emitted {
+        let rules = &self.config.rules;
+        let center = self.point(&request.words);
+        let mut emitted = vec![];
+        for other in self.alive() {
+            let slot = other.slot.0;
+            if self.has(slot, "hp") && within(self.position(slot), center, rules.blast_radius.raw())
+            {
+                emitted.push((slot, self.hp().unwrap(), -rules.blast_ember_damage));
+            }
+        }
+        emitted
+    }
+
+    /// The point in the world that is nearest to the first words.
+    fn point(&self, words: &[i32]) -> [i32; 3] {
+        let mut point = [0; 3];
+        for axis in 0..self.config.schema.world.size.len() {
+            let word = words.get(axis).copied().unwrap_or(0);
+            point[axis] = word.min(self.size(axis) - 1).max(0);
+        }
+        point
     }
 
     fn pick(&self, request: &Request) -> Emitted {
@@ -236,7 +284,7 @@ impl Oracle {
         within(self.position(a), self.position(b), reach)
     }
 
-    fn hp(&self) -> Option<usize> {
+    pub(super) fn hp(&self) -> Option<usize> {
         self.column("hp", AttributeType::I32)
     }
 

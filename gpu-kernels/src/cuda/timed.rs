@@ -1,0 +1,71 @@
+//! The commands that wait, between a snapshot and the device's columns.
+
+use super::CudaBackend;
+use super::device::{DriverError, Lane};
+use super::layout::{TIMED_COLUMNS, TimedState};
+use crate::state::Snapshot;
+use crate::timed::TimedCommand;
+
+impl CudaBackend {
+    /// The commands that wait, and the number of the next one.
+    pub(super) fn fetch_timed(&self) -> Result<(Vec<TimedCommand>, u64), DriverError> {
+        let state = self.fetch::<TimedState>(self.world.timed_state, 1)?[0];
+        let stride = self.sizes.timed * 4;
+        let mut columns = vec![];
+        for column in 0..TIMED_COLUMNS as u64 {
+            columns.push(self.fetch::<u32>(self.world.timed + column * stride, state.len)?);
+        }
+        let command = |i| timed_command(std::array::from_fn(|c| columns[c][i]));
+        let commands = (0..state.len as usize).map(command).collect();
+        Ok((commands, state.next_sequence))
+    }
+
+    pub(super) fn put_timed(&self, snapshot: &Snapshot) -> Result<(), DriverError> {
+        let commands: Vec<_> = snapshot.timed.iter().map(timed_columns).collect();
+        for column in 0..TIMED_COLUMNS {
+            let values: Vec<u32> = commands.iter().map(|command| command[column]).collect();
+            let to = self.world.timed + column as u64 * self.sizes.timed * 4;
+            self.device.upload(Lane::Work, to, &values)?;
+            self.device.synchronize(Lane::Work)?;
+        }
+        let elements = snapshot.timed.iter().map(TimedCommand::element);
+        let state = TimedState {
+            len: snapshot.timed.len() as u64,
+            next_sequence: snapshot.next_sequence,
+            hash: elements.fold(0, u64::wrapping_add),
+        };
+        self.device
+            .upload(Lane::Work, self.world.timed_state, &[state])?;
+        self.device.synchronize(Lane::Work)
+    }
+}
+
+/// A command that waits, by column.
+fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
+    let mut columns = [0; TIMED_COLUMNS];
+    columns[..6].copy_from_slice(&[
+        timed.due.0,
+        timed.sequence as u32,
+        (timed.sequence >> 32) as u32,
+        timed.entity.slot.0,
+        timed.entity.generation,
+        u32::from(timed.kind) | u32::from(timed.word_count) << 16,
+    ]);
+    for (column, &word) in columns[6..].iter_mut().zip(&timed.words) {
+        *column = word as u32;
+    }
+    columns
+}
+
+/// The command of these columns.
+fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
+    let [due, low, high, slot, generation, kind, words @ ..] = columns;
+    TimedCommand {
+        due: shared::Tick(due),
+        sequence: u64::from(high) << 32 | u64::from(low),
+        entity: shared::EntityId::new(slot, generation),
+        kind: kind as u16,
+        word_count: (kind >> 16) as u16,
+        words: words.map(|word| word as i32),
+    }
+}

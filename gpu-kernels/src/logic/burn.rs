@@ -1,0 +1,36 @@
+use shared::{CommandKind, EntityId};
+
+use super::{Catalog, Emit, Invocation, World};
+
+/// Embers: they take hit points from everyone around a point, in as many ticks as
+/// the last word says.
+pub fn run(
+    catalog: &Catalog,
+    world: &impl World,
+    invocation: &Invocation<'_>,
+    emit: &mut impl Emit,
+) {
+    let (Some(hp), Some(&remaining)) = (catalog.hp, invocation.words.last()) else {
+        return;
+    };
+    let rules = &catalog.config.rules;
+    let center = catalog.point(invocation.words);
+    kindle(catalog, center, remaining.saturating_sub(1), emit);
+    world.within(center, rules.blast_radius.raw(), |slot| {
+        if catalog.has(world, slot, hp) {
+            emit.update(slot, hp, -rules.blast_ember_damage);
+        }
+    });
+}
+
+/// Has embers burn around a point from the next tick on, for so many ticks.
+pub fn kindle(catalog: &Catalog, center: [i32; 3], ticks: i32, emit: &mut impl Emit) {
+    if ticks <= 0 {
+        return;
+    }
+    let axes = catalog.dimensions;
+    let mut words = [0; 4];
+    words[..axes].copy_from_slice(&center[..axes]);
+    words[axes] = ticks;
+    emit.after(1, EntityId::NONE, CommandKind::Burn, &words[..=axes]);
+}

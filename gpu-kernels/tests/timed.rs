@@ -1,0 +1,375 @@
+//! Commands that were put off: when they run, in which order, and what becomes of
+//! those that can't; on every backend and in the oracle.
+
+mod common;
+
+use gpu_kernels::{Frame, TickError};
+use shared::config::DELAY_TICKS_MAX;
+use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
+
+use common::agree::Parity;
+use common::backends::backends;
+use common::oracle::OracleOutput;
+
+const UNIT: i32 = 4096;
+const HP: usize = 2;
+
+#[test]
+fn a_command_runs_as_many_ticks_later_as_it_was_put_off() {
+    let mut parity = Parity::new(&world("timed_commands = 9", ""));
+    let mut frame = Frame::new(Tick(0));
+    for ticks in [3, 1, 2, 3] {
+        frame.push_after(
+            ticks,
+            EntityId::NONE,
+            0,
+            CommandKind::Spawn,
+            &[0, ticks as i32],
+        );
+    }
+    assert_eq!(parity.tick(&frame).counts.timed, 4);
+    let born = |parity: &mut Parity, tick| {
+        let births = parity.tick(&Frame::new(Tick(tick))).births;
+        births.iter().map(|birth| birth.token).collect::<Vec<_>>()
+    };
+    assert_eq!(born(&mut parity, 1), [1]);
+    assert_eq!(born(&mut parity, 2), [2]);
+    assert_eq!(born(&mut parity, 3), [3, 3]);
+    assert_eq!(born(&mut parity, 4), []);
+}
+
+#[test]
+fn of_one_tick_s_commands_the_frame_s_come_first_then_those_put_off_earliest() {
+    let mut parity = Parity::new(&world("timed_commands = 9", ""));
+    let spawn = |frame: &mut Frame, ticks, token| {
+        frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+    };
+    let mut frame = Frame::new(Tick(0));
+    spawn(&mut frame, 2, 10);
+    spawn(&mut frame, 2, 11);
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    spawn(&mut frame, 1, 12);
+    parity.tick(&frame);
+    frame.reset(Tick(2));
+    frame.spawn(0, 9);
+    let births = parity.tick(&frame).births;
+    let tokens: Vec<_> = births.iter().map(|birth| birth.token).collect();
+    assert_eq!(tokens, [9, 10, 11, 12]);
+}
+
+#[test]
+fn rules_lose_to_the_limit_before_what_was_put_off_does() {
+    let config = world(
+        "timed_commands = 9\ncommands_per_tick = 3",
+        "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"",
+    );
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn(0, 0);
+    for token in 1..4 {
+        frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+    }
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    frame.spawn(0, 9);
+    let output = parity.tick(&frame);
+    let tokens: Vec<_> = output.births.iter().map(|birth| birth.token).collect();
+    assert_eq!(tokens, [9, 1, 2]);
+    // The third that was put off, and the rule's.
+    assert_eq!(output.counts.commands_dropped, 2);
+    assert_eq!(output.counts.timed, 0);
+}
+
+#[test]
+fn what_finds_no_room_is_dropped_from_the_end_and_its_numbers_go_to_others() {
+    let mut parity = Parity::new(&world("timed_commands = 2", ""));
+    let mut frame = Frame::new(Tick(0));
+    for token in 0..5 {
+        frame.push_after(2, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+    }
+    let output = parity.tick(&frame);
+    assert_eq!((output.counts.timed, output.counts.timed_dropped), (2, 3));
+    assert_eq!(parity.oracle.snapshot().next_sequence, 2);
+    parity.restart(true);
+    parity.tick(&Frame::new(Tick(1)));
+    // What falls due makes room for what is scheduled in the same tick.
+    frame.reset(Tick(2));
+    for token in 5..8 {
+        frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+    }
+    let output = parity.tick(&frame);
+    assert_eq!(output.births.len(), 2);
+    assert_eq!((output.counts.timed, output.counts.timed_dropped), (2, 1));
+}
+
+#[test]
+fn a_world_without_room_drops_all_that_is_put_off_and_knows_no_embers() {
+    let config = world("timed_commands = 0", "");
+    assert!(config.schema.command(CommandKind::Burn).is_none());
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 1]);
+    frame.push(EntityId::NONE, 0, CommandKind::Burn, &[0, 0, 5]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.timed_dropped, 1);
+    assert_eq!(output.counts.malformed, 1);
+    assert_eq!(parity.tick(&Frame::new(Tick(1))).counts.births, 0);
+}
+
+#[test]
+fn what_a_dead_entity_put_off_is_stale() {
+    let mut parity = Parity::new(&world("timed_commands = 9", ""));
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[5, 5]);
+    parity.tick(&frame);
+    let entity = EntityId::new(0, 1);
+    frame.reset(Tick(1));
+    frame.push_after(1, entity, 0, CommandKind::Move, &[1, 1]);
+    frame.push_after(2, entity, 1, CommandKind::Move, &[1, 1]);
+    frame.push_after(2, entity, 2, CommandKind::Despawn, &[]);
+    parity.tick(&frame);
+    assert_eq!(parity.tick(&Frame::new(Tick(2))).counts.applied, 1);
+    assert_eq!(parity.oracle.position(0), [6, 6, 0]);
+    frame.reset(Tick(3));
+    frame.push(entity, 0, CommandKind::Despawn, &[]);
+    frame.push_after(1, entity, 0, CommandKind::Move, &[1, 1]);
+    // Alive at the start of the tick in which it dies.
+    assert_eq!(parity.tick(&frame).counts.stale, 0);
+    assert_eq!(parity.tick(&Frame::new(Tick(4))).counts.stale, 1);
+}
+
+#[test]
+fn delays_reach_beyond_the_last_tick_number() {
+    let mut parity = Parity::new(&world("timed_commands = 9", ""));
+    parity.oracle.tick = Tick(u32::MAX - 1);
+    parity.restore_from_oracle();
+    let mut frame = Frame::new(Tick(u32::MAX - 1));
+    for ticks in [1, 2, 4] {
+        frame.push_after(
+            ticks,
+            EntityId::NONE,
+            0,
+            CommandKind::Spawn,
+            &[0, ticks as i32],
+        );
+    }
+    parity.tick(&frame);
+    let mut births = vec![];
+    for tick in [u32::MAX, 0, 1, 2] {
+        parity.restart(tick % 2 == 0);
+        let output = parity.tick(&Frame::new(Tick(tick)));
+        births.extend(output.births.iter().map(|birth| (tick, birth.token)));
+    }
+    assert_eq!(births, [(u32::MAX, 1), (0, 2), (2, 4)]);
+}
+
+#[test]
+fn embers_burn_as_often_as_the_world_says_and_hurt_whoever_stands_in_them() {
+    let config = world(
+        "",
+        "[commands]\nblast = { reach = 30, radius = 5, damage = 10, ember_ticks = 3, \
+         ember_damage = 4 }",
+    );
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    for (token, x) in [(0, 50), (1, 53), (2, 56)] {
+        frame.spawn_at(0, token, &[x * UNIT, 50 * UNIT]);
+    }
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    let center = [50 * UNIT, 50 * UNIT];
+    frame.push(EntityId::new(0, 1), 0, CommandKind::Blast, &center);
+    parity.tick(&frame);
+    let hp = |parity: &Parity| [0, 1, 2].map(|slot| parity.oracle.slots[slot].row[HP]);
+    // Oneself is spared by the blast, but not by its embers.
+    assert_eq!(hp(&parity), [100, 90, 100]);
+    for (tick, expected) in [(2, 4), (3, 8), (4, 12), (5, 12)] {
+        parity.restart(tick == 3);
+        let output = parity.tick(&Frame::new(Tick(tick)));
+        assert_eq!(hp(&parity), [100 - expected, 90 - expected, 100]);
+        assert_eq!(output.counts.timed, u64::from(tick < 4));
+    }
+}
+
+#[test]
+fn a_blast_out_of_reach_leaves_no_embers() {
+    let config = world("", "[commands]\nblast = { reach = 3, ember_ticks = 3 }");
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[0, 0]);
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    let far = [4 * UNIT, 0];
+    frame.push(EntityId::new(0, 1), 0, CommandKind::Blast, &far);
+    assert_eq!(parity.tick(&frame).counts.timed, 0);
+}
+
+const WOLVES: &str = "[commands]\nstrike.damage = 10\n\
+    [[kind]]\nname = \"player\"\nattributes = [{ name = \"hp\", type = \"i32\", min = 0, \
+    default = 100, audience = \"state\" }]\n\
+    [[kind]]\nname = \"wolf\"\nrespawn_ticks = 3\nattributes = [{ name = \"hp\", type = \"i32\", \
+    min = -5, default = 5, audience = \"state\" }]\n";
+
+/// A player in slot 0 and two wolves beside it.
+fn wolves() -> Parity {
+    let mut parity = Parity::new(&world("", WOLVES));
+    let mut frame = Frame::new(Tick(0));
+    for kind in [0, 1, 1] {
+        frame.spawn_at(kind, u32::from(kind), &[5, 5]);
+    }
+    parity.tick(&frame);
+    parity
+}
+
+fn strike(parity: &mut Parity, tick: u32, targets: &[u32], despawned: &[u32]) -> OracleOutput {
+    let mut frame = Frame::new(Tick(tick));
+    for &slot in targets {
+        let target = EntityId::new(slot, 1).reference().0;
+        frame.push(EntityId::new(0, 1), slot, CommandKind::Strike, &[target]);
+    }
+    for &slot in despawned {
+        frame.push(EntityId::new(slot, 1), 0, CommandKind::Despawn, &[]);
+    }
+    parity.tick(&frame)
+}
+
+#[test]
+fn the_fallen_die_and_are_born_anew_after_their_kind_s_ticks() {
+    let mut parity = wolves();
+    // From 5 to -5, this kind's minimum.
+    let output = strike(&mut parity, 1, &[2, 1], &[]);
+    assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
+    assert_eq!((output.counts.timed, output.counts.entities), (2, 1));
+    parity.restart(true);
+    for tick in [2, 3] {
+        assert_eq!(parity.tick(&Frame::new(Tick(tick))).births, []);
+    }
+    let mut frame = Frame::new(Tick(4));
+    frame.release.push(Slot(2));
+    let output = parity.tick(&frame);
+    let entities: Vec<_> = output.births.iter().map(|birth| birth.entity).collect();
+    // Slots that nobody lived in, or that were released.
+    assert_eq!(
+        entities,
+        [Some(EntityId::new(2, 2)), Some(EntityId::new(3, 1))]
+    );
+    assert_eq!(output.births[0].kind, 1);
+}
+
+#[test]
+fn a_respawn_that_finds_no_slot_is_refused() {
+    let mut parity = wolves();
+    strike(&mut parity, 1, &[1], &[]);
+    let mut frame = Frame::new(Tick(2));
+    for token in 0..100 {
+        frame.spawn(0, token);
+    }
+    parity.tick(&frame);
+    parity.tick(&Frame::new(Tick(3)));
+    let output = parity.tick(&Frame::new(Tick(4)));
+    assert_eq!((output.counts.births, output.counts.births_refused), (0, 1));
+    assert_eq!(output.counts.timed, 0);
+}
+
+#[test]
+fn who_is_despawned_does_not_come_back_even_if_it_falls_in_the_same_tick() {
+    let mut parity = wolves();
+    let output = strike(&mut parity, 1, &[1], &[1, 2]);
+    assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
+    assert_eq!(output.counts.timed, 0);
+}
+
+#[test]
+fn a_kind_that_does_not_respawn_stays_at_its_minimum() {
+    let mut parity = wolves();
+    let mut frame = Frame::new(Tick(1));
+    let player = EntityId::new(0, 1).reference().0;
+    for sequence in 0..20 {
+        frame.push(
+            EntityId::new(1, 1),
+            sequence,
+            CommandKind::Strike,
+            &[player],
+        );
+    }
+    let output = parity.tick(&frame);
+    assert_eq!(output.deaths, []);
+    assert_eq!(parity.oracle.slots[0].row[HP], 0);
+}
+
+#[test]
+fn what_can_not_be_put_off_is_refused_and_changes_nothing() {
+    for (label, mut backend) in backends(&world("timed_commands = 9", "")) {
+        let before = backend.snapshot().unwrap();
+        for ticks in [0, DELAY_TICKS_MAX + 1, u32::MAX] {
+            let mut frame = Frame::new(Tick(0));
+            frame.spawn(0, 0);
+            frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 0]);
+            frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Spawn, &[0, 0]);
+            let expected = TickError::DelayOutOfRange { index: 1, ticks };
+            assert_eq!(backend.submit(&frame), Err(expected), "{label}");
+        }
+        for (start, count) in [(0, 6), (5, 4), (8, 1), (u32::MAX, u16::MAX)] {
+            let mut frame = Frame::new(Tick(0));
+            frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0; 8]);
+            frame.after[0].command.word_start = start;
+            frame.after[0].command.word_count = count;
+            let expected = TickError::TimedWordsOutOfRange {
+                index: 0,
+                start: start as usize,
+                end: start as usize + usize::from(count),
+                words: 8,
+            };
+            assert_eq!(backend.submit(&frame), Err(expected), "{label}");
+        }
+        assert_eq!(backend.snapshot().unwrap(), before, "{label}");
+    }
+}
+
+#[test]
+fn words_that_no_command_uses_do_not_displace_those_of_what_is_put_off() {
+    let mut parity = Parity::new(&world("timed_commands = 9\ncommands_per_tick = 2", ""));
+    let mut frame = Frame::new(Tick(0));
+    frame.words.extend_from_slice(&[77; 1000]);
+    frame.spawn_at(0, 1, &[5, 6]);
+    frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 2, 7, 8]);
+    parity.tick(&frame);
+    let output = parity.tick(&Frame::new(Tick(1)));
+    assert_eq!(output.births[0].token, 2);
+    assert_eq!(output.birth_rows[..2], [7, 8]);
+}
+
+/// Thousands of blocks, and a tick in which everything falls due.
+#[test]
+fn a_hundred_thousand_waiting_commands_agree() {
+    let config = world("timed_commands = 100000\ncommands_per_tick = 60000", "");
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[5, 5]);
+    parity.tick(&frame);
+    let entity = EntityId::new(0, 1);
+    let mut dropped = 0;
+    for tick in 1..9 {
+        frame.reset(Tick(tick));
+        for i in 0..30_000 {
+            let words = [i % 5 - 2, EntityRef::NONE.0];
+            frame.push_after(9 - tick, entity, 0, CommandKind::Move, &words);
+        }
+        dropped += parity.tick(&frame).counts.timed_dropped;
+        parity.restart(false);
+    }
+    assert_eq!(dropped, 8 * 30_000 - 100_000);
+    let output = parity.tick(&Frame::new(Tick(9)));
+    assert_eq!(output.counts.commands, 100_000);
+    assert_eq!(output.counts.commands_dropped, 40_000);
+    assert_eq!(output.counts.timed, 0);
+}
+
+/// A world of 100 × 100 units.
+fn world(limits: &str, rest: &str) -> WorldConfig {
+    let text = format!(
+        "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
+    );
+    WorldConfig::parse(&text, "test").expect("the world file is valid")
+}
