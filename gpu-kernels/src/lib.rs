@@ -41,6 +41,8 @@ pub use cpu::CpuBackend;
 pub use cuda::CudaBackend;
 pub use frame::{After, Command, Frame, Observer, ObserverChange, Target};
 pub use host_vec::HostVec;
-pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use output::{
+    Area, Birth, BucketRanges, Counts, Delivery, Notification, Stage, StageTimes, TickOutput,
+};
 pub use state::{SlotState, Snapshot, StateHash};
 pub use timed::TimedCommand;
