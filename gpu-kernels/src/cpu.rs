@@ -4,6 +4,7 @@
 //! State is stored by row (`rows[slot × columns + column]`), so an update's sort
 //! key is also its address, and an entity's attributes share a cache line.
 
+mod causes;
 pub(crate) mod disjoint;
 mod due;
 mod index;
