@@ -31,6 +31,11 @@ pub enum Notice {
         ticket: Ticket,
         resumed: bool,
     },
+    /// Its entity had died; it acts as this one from now on.
+    Reborn {
+        session: SessionId,
+        entity: EntityId,
+    },
     /// It has to go.
     Closed {
         session: SessionId,

@@ -323,6 +323,11 @@ impl Shard {
                     session.assign(notice, publication.tick, &self.world);
                 }
             }
+            Notice::Reborn { session, entity } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.be_reborn(*entity);
+                }
+            }
             Notice::Closed {
                 session,
                 close: code,

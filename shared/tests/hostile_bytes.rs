@@ -177,6 +177,7 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
             Item::Enter { entity, values, .. } => (entity.slot, values),
             Item::State { slot, values } => (slot, values),
             Item::Leave(slot) => (slot, vec![]),
+            Item::Reborn(entity) => (entity.slot, vec![]),
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);

@@ -355,6 +355,7 @@ fn told(schema: &Schema, item: &Sent) -> Item {
             }
         }
         Sent::Leave(slot) => Item::Leave(*slot),
+        Sent::Reborn(entity) => Item::Reborn(*entity),
         Sent::State(slot, values) => Item::State {
             slot: *slot,
             values: values.clone(),

@@ -31,6 +31,7 @@ fuzz_target!(|data: &[u8]| {
                 codec.enter(&mut writer, *entity, *kind, *own, &row);
             }
             Item::Leave(slot) => codec.leave(&mut writer, *slot),
+            Item::Reborn(entity) => codec.reborn(&mut writer, *entity),
             Item::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }

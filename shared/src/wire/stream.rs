@@ -1,7 +1,7 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
 //! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
-//! by bit: the tick (32), then for each item a tag (2) and its fields, then the
+//! by bit: the tick (32), then for each item a tag (3) and its fields, then the
 //! end tag.
 //!
 //! | item | fields |
@@ -9,6 +9,7 @@
 //! | leave | slot |
 //! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column |
 //! | state | slot, number of attributes (6), each: column (6), value |
+//! | reborn | slot, generation (32) |
 
 use super::bits::{BitReader, BitWriter};
 use super::{DecodeError, FRAME_BYTES_MAX};
@@ -40,6 +41,8 @@ pub enum Item {
     Leave(Slot),
     /// Lasting attributes changed.
     State { slot: Slot, values: Vec<(u16, i32)> },
+    /// The client, whose entity had died, acts as this one from now on.
+    Reborn(EntityId),
 }
 
 /// One tick's items.
@@ -76,7 +79,7 @@ impl StreamCodec {
     }
 
     pub fn leave(&self, writer: &mut BitWriter, slot: Slot) {
-        writer.put(TAG_LEAVE, 2);
+        writer.put(TAG_LEAVE, TAG_BITS);
         writer.put(u64::from(slot.0), self.slot_bits);
     }
 
@@ -89,7 +92,7 @@ impl StreamCodec {
         own: bool,
         row: &[i32],
     ) {
-        writer.put(TAG_ENTER, 2);
+        writer.put(TAG_ENTER, TAG_BITS);
         writer.put(u64::from(entity.slot.0), self.slot_bits);
         writer.put(u64::from(entity.generation), 32);
         writer.put(u64::from(kind), 8);
@@ -106,7 +109,7 @@ impl StreamCodec {
         slot: Slot,
         values: impl ExactSizeIterator<Item = (u16, i32)>,
     ) {
-        writer.put(TAG_STATE, 2);
+        writer.put(TAG_STATE, TAG_BITS);
         writer.put(u64::from(slot.0), self.slot_bits);
         writer.put(values.len() as u64, 6);
         for (column, value) in values {
@@ -115,9 +118,16 @@ impl StreamCodec {
         }
     }
 
+    /// Writes who the client is from now on.
+    pub fn reborn(&self, writer: &mut BitWriter, entity: EntityId) {
+        writer.put(TAG_REBORN, TAG_BITS);
+        writer.put(u64::from(entity.slot.0), self.slot_bits);
+        writer.put(u64::from(entity.generation), 32);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
-        writer.put(TAG_END, 2);
+        writer.put(TAG_END, TAG_BITS);
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         writer.finish_into(out);
@@ -137,7 +147,7 @@ impl StreamCodec {
         let tick = Tick(reader.get(32)? as u32);
         let mut items = vec![];
         loop {
-            let tag = reader.get(2)?;
+            let tag = reader.get(TAG_BITS)?;
             if tag == TAG_END {
                 break;
             }
@@ -145,7 +155,17 @@ impl StreamCodec {
             items.push(match tag {
                 TAG_LEAVE => Item::Leave(slot),
                 TAG_ENTER => self.read_enter(&mut reader, slot)?,
-                _ => self.read_state(&mut reader, slot)?,
+                TAG_STATE => self.read_state(&mut reader, slot)?,
+                TAG_REBORN => Item::Reborn(EntityId {
+                    slot,
+                    generation: reader.get(32)? as u32,
+                }),
+                _ => {
+                    return Err(DecodeError::OutOfRange {
+                        what: "an item's tag",
+                        found: tag,
+                    });
+                }
             });
         }
         reader.finish()?;
@@ -227,7 +247,9 @@ impl StreamCodec {
     }
 }
 
+const TAG_BITS: u32 = 3;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;
 const TAG_ENTER: u64 = 2;
 const TAG_STATE: u64 = 3;
+const TAG_REBORN: u64 = 4;

@@ -20,6 +20,7 @@ pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
 pub enum Sent {
     Enter(EntityId, u16, bool, Vec<i32>),
     Leave(Slot),
+    Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
 }
 
@@ -115,7 +116,9 @@ pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
         columns.into_iter().map(value).collect::<Vec<_>>()
     });
     let state = (slot(), values).prop_map(|(slot, values)| Sent::State(slot, values));
-    prop_oneof![enter, slot().prop_map(Sent::Leave), state].boxed()
+    let reborn = (slot(), any::<u32>())
+        .prop_map(|(slot, generation)| Sent::Reborn(EntityId { slot, generation }));
+    prop_oneof![enter, slot().prop_map(Sent::Leave), state, reborn].boxed()
 }
 
 /// Appends a frame to a stream, as a server does.
@@ -129,6 +132,7 @@ pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
                 codec.enter(&mut writer, *entity, *kind, *own, row);
             }
             Sent::Leave(slot) => codec.leave(&mut writer, *slot),
+            Sent::Reborn(entity) => codec.reborn(&mut writer, *entity),
             Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
         }
     }
