@@ -177,6 +177,8 @@ pub struct Counters {
     pub respawns: u64,
     pub timed: u64,
     pub timed_dropped: u64,
+    /// Entities that carry a publication.
+    pub published: u64,
     pub hash: [u64; part::COLUMNS + ATTRIBUTES_MAX],
 }
 
@@ -232,7 +234,7 @@ pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 13;
+pub const SCANS: u64 = 14;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.
@@ -279,6 +281,7 @@ impl Default for Counters {
             respawns: 0,
             timed: 0,
             timed_dropped: 0,
+            published: 0,
             hash: [0; part::COLUMNS + ATTRIBUTES_MAX],
         }
     }
