@@ -422,6 +422,7 @@ impl Bot {
         let last = FinalView {
             bot: self.number,
             entity: view.entity(),
+            is_dead: view.is_dead(),
             newest: view.newest(),
             entities: view.entities().clone(),
         };
@@ -471,8 +472,8 @@ impl Witness for Notes {
     }
 
     fn item(&mut self, tick: Tick, item: &Item) {
-        if let Some(checker) = &mut self.checker {
-            checker.item(tick, item);
+        if let (Some(checker), Some(ledger)) = (&mut self.checker, self.shared.ledger.get()) {
+            checker.item(ledger, tick, item);
         }
     }
 }

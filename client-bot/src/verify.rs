@@ -19,8 +19,6 @@ pub struct Ledger {
     radius: i64,
     visible_max: usize,
     bots: usize,
-    /// By bot, its entity; 0 before it has one.
-    entities: Vec<AtomicU64>,
     /// By slot, one more than the bot whose entity it is.
     owners: Vec<AtomicU32>,
     /// By tick modulo [`TICKS_KEPT`], then bot.
@@ -33,6 +31,8 @@ pub struct Ledger {
 struct Cell {
     /// One more than the tick.
     tick: AtomicU32,
+    /// Whose it is: bots that die are born anew in other slots.
+    slot: AtomicU32,
     position: [AtomicI32; 3],
 }
 
@@ -73,7 +73,6 @@ impl Ledger {
             radius: i64::from(schema.world.aoi.raw()),
             visible_max: schema.world.visible_max as usize,
             bots,
-            entities: (0..bots).map(|_| AtomicU64::new(0)).collect(),
             owners: (0..schema.world.capacity)
                 .map(|_| AtomicU32::new(0))
                 .collect(),
@@ -84,7 +83,6 @@ impl Ledger {
 
     /// A bot has an entity from now on.
     pub fn register(&self, bot: usize, entity: EntityId) {
-        self.entities[bot].store(entity.to_bits(), Relaxed);
         self.owners[entity.slot.index()].store(bot as u32 + 1, Relaxed);
     }
 
@@ -92,19 +90,23 @@ impl Ledger {
         &self.cells[(tick.0 as usize % TICKS_KEPT) * self.bots + bot]
     }
 
-    fn write(&self, bot: usize, tick: Tick, position: &[i32]) {
+    fn write(&self, bot: usize, tick: Tick, slot: Slot, position: &[i32]) {
         let cell = self.cell(bot, tick);
+        cell.slot.store(slot.0, Relaxed);
         for (place, &value) in cell.position.iter().zip(position) {
             place.store(value, Relaxed);
         }
         cell.tick.store(tick.0 + 1, Relaxed);
     }
 
-    /// Where a bot was told that it is in a tick, if it was told.
-    fn read(&self, bot: usize, tick: Tick) -> Option<[i32; 3]> {
+    /// In which slot and where a bot was told that it is in a tick, if it was told.
+    fn read(&self, bot: usize, tick: Tick) -> Option<(Slot, [i32; 3])> {
         let cell = self.cell(bot, tick);
         let known = cell.tick.load(Relaxed) == tick.0 + 1;
-        known.then(|| [0, 1, 2].map(|axis| cell.position[axis].load(Relaxed)))
+        known.then(|| {
+            let position = [0, 1, 2].map(|axis| cell.position[axis].load(Relaxed));
+            (Slot(cell.slot.load(Relaxed)), position)
+        })
     }
 
     fn owner(&self, slot: Slot) -> Option<usize> {
@@ -141,13 +143,21 @@ impl Checker {
         }
     }
 
-    /// Notes an enter or a leave.
-    pub fn item(&mut self, tick: Tick, item: &Item) {
+    /// Notes an enter or a leave, and who the bot is.
+    pub fn item(&mut self, ledger: &Ledger, tick: Tick, item: &Item) {
         let (slot, entered) = match item {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
-            Item::State { .. } => return,
+            Item::State { .. } | Item::Answer(_) | Item::Notice(_) | Item::Missed(_) => return,
+            Item::Reborn(entity) => {
+                self.entity = *entity;
+                return ledger.register(self.bot, *entity);
+            }
         };
+        // Nobody for now: its slot may go to others.
+        if !entered && slot == self.entity.slot.0 {
+            self.entity = EntityId::NONE;
+        }
         self.memberships.push_back((tick, slot, entered));
         while self
             .memberships
@@ -164,7 +174,7 @@ impl Checker {
         let own = movement.slots.binary_search(&self.entity.slot);
         if let Ok(i) = own {
             let position = &movement.positions[i * ledger.dimensions..][..ledger.dimensions];
-            ledger.write(self.bot, tick, position);
+            ledger.write(self.bot, tick, self.entity.slot, position);
         }
         let turn = tick.0 as usize + self.bot;
         if turn.is_multiple_of(TOLD_EVERY_TICKS) {
@@ -202,7 +212,8 @@ impl Checker {
                 let Some(owner) = ledger.owner(slot) else {
                     continue;
                 };
-                let Some(truth) = ledger.read(owner, tick) else {
+                let truth = ledger.read(owner, tick).filter(|truth| truth.0 == slot);
+                let Some((_, truth)) = truth else {
                     continue;
                 };
                 let same = position[..ledger.dimensions] == truth[..ledger.dimensions];
@@ -237,22 +248,25 @@ impl Checker {
             };
             for other in 0..ledger.bots {
                 let near = |tick: Tick, own: [i32; 3]| {
-                    let other = ledger.read(other, tick);
-                    other.is_some_and(|other| ledger.is_near(&own, &other))
+                    let (slot, other) = ledger.read(other, tick)?;
+                    ledger.is_near(&own, &other).then_some(slot)
                 };
-                if other == self.bot
-                    || !near(ticks[0], last)
-                    || !near(ticks[1], before)
-                    || !near(ticks[2], first)
-                {
+                let slots = [
+                    near(ticks[0], last.1),
+                    near(ticks[1], before.1),
+                    near(ticks[2], first.1),
+                ];
+                let Some(slot) = slots[0].filter(|_| slots == [slots[0]; 3]) else {
+                    continue;
+                };
+                if other == self.bot {
                     continue;
                 }
-                let id = EntityId::from_bits(ledger.entities[other].load(Relaxed));
-                let seen = self.saw(view, id.slot.0, tick);
+                let seen = self.saw(view, slot.0, tick);
                 ledger.findings.check(seen, || {
                     format!(
                         "tick {tick}: bot {} does not see slot {}, within its radius for two ticks",
-                        self.bot, id.slot.0
+                        self.bot, slot.0
                     )
                 });
             }
@@ -273,6 +287,8 @@ impl Checker {
 pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
+    /// Its entity waits to be born anew.
+    pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
 }
@@ -282,7 +298,7 @@ pub struct FinalView {
 /// its owner knows.
 ///
 /// Who isn't a bot's entity is taken to be as the first bot says; what still
-/// moves (npcs go on) is left out.
+/// moves (npcs go on) and what the dead see is left out.
 pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
     let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
@@ -313,7 +329,7 @@ pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
         ledger,
         world: &world,
     };
-    for view in views {
+    for view in views.iter().filter(|view| !view.is_dead) {
         let expected = order.visible(view);
         let Some(expected) = expected else {
             ledger

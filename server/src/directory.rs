@@ -232,6 +232,11 @@ impl Directory {
         self.notices.drain(..)
     }
 
+    /// Whether a session is the one that a row stands for.
+    pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
+        matches!(self.rows.get(client.index()), Some(Row::Live(p, ..)) if *p == place)
+    }
+
     /// How many rows have an entity in the world with a client behind it.
     pub fn live(&self) -> usize {
         let live = |row: &&Row| matches!(row, Row::Live(..));
@@ -325,6 +330,7 @@ mod tests {
             Notice::Assigned {
                 entity, resumed, ..
             } => (*entity, *resumed),
+            Notice::Answered { .. } => panic!("a directory answers nothing"),
             Notice::Closed { reason, .. } => panic!("closed: {reason}"),
         }
     }

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shared::wire::control::Ticket;
+use shared::wire::session::SessionMessage;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 /// A session's name within its shard, never used twice.
@@ -16,6 +17,7 @@ pub struct Inbox {
     pub tick: Tick,
     pub joins: Vec<Join>,
     pub leaves: Vec<Leave>,
+    pub asks: Vec<Ask>,
     pub commands: Vec<Request>,
     /// The commands' words, one command's after the other's.
     pub words: Vec<i32>,
@@ -37,6 +39,14 @@ pub struct Leave {
     pub client: Option<ClientRow>,
     /// It said so itself, so nobody will come back for the entity.
     pub is_final: bool,
+}
+
+/// What a client asks for beside its commands.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub session: SessionId,
+    pub client: ClientRow,
+    pub message: SessionMessage,
 }
 
 /// A client's command.
@@ -64,6 +74,7 @@ impl Inbox {
     pub fn reset(&mut self) {
         self.joins.clear();
         self.leaves.clear();
+        self.asks.clear();
         self.commands.clear();
         self.words.clear();
         self.refusals = Refusals::default();

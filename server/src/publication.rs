@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gpu_kernels::TickOutput;
 use shared::wire::control::{Close, Ticket};
+use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Tick};
 
 use crate::inbox::SessionId;
@@ -31,6 +32,8 @@ pub enum Notice {
         ticket: Ticket,
         resumed: bool,
     },
+    /// What it asked for is granted, or not.
+    Answered { session: SessionId, answer: Answer },
     /// It has to go.
     Closed {
         session: SessionId,

@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
+use shared::wire::session::Answer;
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, warn};
 
 use crate::directory::Directory;
+use crate::holdings::Holdings;
 use crate::inbox::{Inbox, Refusals, SharedInbox};
 use crate::journal::JournalWriter;
 use crate::mirror::Mirror;
-use crate::publication::{FanOutDone, Publication, ToShard};
+use crate::publication::{FanOutDone, Notice, Publication, ToShard};
 use crate::stats::{Stats, TickFigures};
 use crate::telemetry::{self, TickReport};
 
@@ -26,6 +28,9 @@ pub struct TickLoop {
     config: WorldConfig,
     backend: Box<dyn Backend>,
     directory: Directory,
+    holdings: Holdings,
+    /// What clients asked for in this tick, by shard.
+    answers: Vec<(usize, Notice)>,
     inboxes: Vec<SharedInbox>,
     shards: Vec<UnboundedSender<ToShard>>,
     done: Receiver<FanOutDone>,
@@ -58,6 +63,8 @@ impl TickLoop {
         frame.populate(&parts.config);
         TickLoop {
             directory: Directory::new(&parts.config),
+            holdings: Holdings::default(),
+            answers: vec![],
             config: parts.config,
             backend: parts.backend,
             inboxes: parts.inboxes,
@@ -173,6 +180,19 @@ impl TickLoop {
                 let ticket = self.tickets.next();
                 self.directory.join(shard, join, ticket, &mut self.frame);
             }
+            for ask in self.spare.asks.drain(..) {
+                // The row may have gone on with another connection.
+                if !self.directory.is_at(ask.client, (shard, ask.session)) {
+                    continue;
+                }
+                let answer = Answer {
+                    request: ask.message.request,
+                    result: self.holdings.ask(&ask.message.body),
+                };
+                let session = ask.session;
+                self.answers
+                    .push((shard, Notice::Answered { session, answer }));
+            }
             let mut words = &self.spare.words[..];
             for request in &self.spare.commands {
                 let (own, rest) = words.split_at(usize::from(request.word_count));
@@ -190,7 +210,8 @@ impl TickLoop {
 
     fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
         let mut notices = vec![vec![]; self.shards.len()];
-        for (shard, notice) in self.directory.notices() {
+        let all = self.directory.notices().chain(self.answers.drain(..));
+        for (shard, notice) in all {
             notices[shard].push(notice);
         }
         let publication = Arc::new(Publication {

@@ -77,6 +77,9 @@ pub struct Limits {
     pub client_commands_per_tick: u32,
     /// Commands that a client may send at once after having been quiet.
     pub client_commands_burst: u32,
+    /// Session messages (regions, subscriptions) of a client that are read in a
+    /// second, and at once after it has been quiet.
+    pub client_requests_per_second: u32,
     /// Bytes of the reliable stream that may wait for a slow client.
     pub client_stream_bytes: u32,
     /// A client that is silent for this long is gone.
@@ -755,6 +758,12 @@ fn limits(
             raw.client_commands_burst,
             client_commands_per_tick,
             10_000,
+        )?,
+        client_requests_per_second: in_range(
+            "limits.client_requests_per_second",
+            raw.client_requests_per_second,
+            1,
+            100,
         )?,
         client_stream_bytes: in_range(
             "limits.client_stream_bytes",

@@ -233,6 +233,16 @@ impl Player {
         leaves.map(|&(tick, _)| tick).collect()
     }
 
+    /// The requests that were answered, each with its answer.
+    pub fn answers(&self) -> Vec<(u32, Result<(), String>)> {
+        let items = self.log.items.iter();
+        let answers = items.filter_map(|(_, item)| match item {
+            Item::Answer(answer) => Some((answer.request, answer.result.clone())),
+            _ => None,
+        });
+        answers.collect()
+    }
+
     /// An attribute of an entity in view.
     pub fn value(&self, entity: EntityId, attribute: &str) -> i32 {
         let view = self.client.view();
