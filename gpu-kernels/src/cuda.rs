@@ -131,6 +131,9 @@ impl CudaBackend {
                 "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
             ));
         }
+        if config.limits.regions_per_client > 0 || config.limits.entity_regions {
+            return Err(StartError::Unsupported("cuda", "a world without regions"));
+        }
         let mut device = Device::open(KERNELS)?;
         let sizes = Sizes::new(config, form);
         let plan = Plan::new(&sizes);
@@ -284,6 +287,9 @@ impl CudaBackend {
             kinds: kinds.iter().map(|&kind| kind as u16).collect(),
             rows: self.fetch(w.rows, s.capacity * s.columns)?,
             observers: observers.iter().map(host_observer).collect(),
+            regions: vec![],
+            publications: vec![],
+            subscriptions: vec![],
             known: counts
                 .iter()
                 .enumerate()

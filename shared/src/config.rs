@@ -4,6 +4,7 @@
 //! refused with the file, the key and what is allowed; nothing is guessed.
 
 mod raw;
+mod regions;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::schema::{
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::MovementCodec;
+pub use regions::{KindRegions, REGIONS_PER_CLIENT_MAX};
 
 /// Everything that defines a world, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,8 @@ pub struct WorldConfig {
     pub populations: Vec<u32>,
     /// By kind: how many ticks after its death one is born anew; 0: never.
     pub respawn_ticks: Vec<u32>,
+    /// By kind: the regions that newborns carry.
+    pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
     pub rules: Rules,
     pub limits: Limits,
@@ -65,6 +69,12 @@ pub struct Limits {
     /// Clients at a time.
     pub clients: u32,
     pub observers_per_client: u32,
+    /// Regions that a client may subscribe to, beside those of whom it follows.
+    pub regions_per_client: u32,
+    /// The longest edge of any region.
+    pub region_edge_max: Fixed,
+    /// Whether entities may carry regions.
+    pub entity_regions: bool,
     /// Commands in one tick, those of world rules included.
     pub commands_per_tick: u32,
     /// Timed commands that may be pending.
@@ -243,6 +253,11 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         );
     }
     let respawns: Vec<_> = kinds.iter().map(|k| k.respawn_ticks).collect();
+    let regions: Vec<regions::RawRegions> = kinds
+        .iter()
+        .map(|k| (k.publishes.clone(), k.subscribes.clone()))
+        .collect();
+    let region_limits = regions::limits(&raw.limits, &info, world.interest, &regions)?;
     let mut schema = schema(info, kinds)?;
     let player_kind = match &world.player_kind {
         None => 0,
@@ -255,10 +270,17 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .map(|(i, rule)| every(&schema, &format!("every[{i}]"), rule))
         .collect::<Result<Vec<_>, _>>()?;
     let respawn_ticks = respawn_ticks(&schema, player_kind, &respawns)?;
+    let kind_regions = regions::of_kinds(&schema, &regions, region_limits.edge_max)?;
     let rules = rules(raw.commands)?;
     let schedules = respawn_ticks.iter().any(|&ticks| ticks > 0)
         || rules.blast_ember_ticks > 0 && schema.command(CommandKind::Blast).is_some();
-    let limits = limits(raw.limits, &schema.world, every.len() as u64, schedules)?;
+    let limits = limits(
+        raw.limits,
+        &schema.world,
+        region_limits,
+        every.len() as u64,
+        schedules,
+    )?;
     if limits.timed_commands == 0 {
         schema.commands.retain(|c| c.sender != Sender::Timer);
     }
@@ -294,6 +316,7 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         player_kind,
         populations,
         respawn_ticks,
+        kind_regions,
         every,
         rules,
         limits,
@@ -683,6 +706,7 @@ fn respawn_ticks(
 fn limits(
     raw: raw::Limits,
     world: &WorldInfo,
+    regions: regions::RegionLimits,
     every: u64,
     schedules: bool,
 ) -> Result<Limits, Problem> {
@@ -738,6 +762,9 @@ fn limits(
             1,
             64,
         )?,
+        regions_per_client: regions.per_client,
+        region_edge_max: regions.edge_max,
+        entity_regions: regions.of_entities,
         commands_per_tick: commands_per_tick as u32,
         timed_commands: timed_commands as u32,
         updates_per_tick: whole(

@@ -5,7 +5,7 @@ use std::time::Instant;
 use shared::Slot;
 
 use super::{CpuBackend, lifecycle};
-use crate::frame::{Frame, ObserverChange, Target};
+use crate::frame::{Frame, Holder, ObserverChange, RegionChange, Target};
 use crate::output::{Counts, Stage, StageTimes, TickOutput};
 use crate::state::{self, SlotState, part};
 
@@ -49,12 +49,16 @@ impl CpuBackend {
         out.stages.set(Stage::Lifecycle, clock.lap());
 
         self.index.build(&self.workers, &self.state);
+        let dimensions = self.config.dimensions();
+        let published = self.state.publications(dimensions);
+        self.published.build(&self.workers, published);
         out.stages.set(Stage::Index, clock.lap());
 
         self.interest.deliver(
             &self.workers,
             &mut self.state,
             &self.index,
+            &self.published,
             &self.merge,
             &mut out.deliveries,
             &mut out.counts,
@@ -70,6 +74,9 @@ impl CpuBackend {
     fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             counts.ignored += u64::from(!self.set_observer(change));
+        }
+        for change in &frame.regions {
+            counts.ignored += u64::from(!self.set_region(change));
         }
         for &client in &frame.forget {
             counts.ignored += u64::from(!self.interest.forget(client, &mut self.state));
@@ -100,6 +107,20 @@ impl CpuBackend {
         self.state.subtract(part::OBSERVERS, element(&before));
         self.state.add(part::OBSERVERS, element(&observer));
         self.interest.use_client(change.client);
+        true
+    }
+
+    fn set_region(&mut self, change: &RegionChange) -> bool {
+        let Some(change) = change.check(&self.config) else {
+            return false;
+        };
+        if !self.state.has_holder(change.holder) {
+            return false;
+        }
+        if let Holder::Client { client, .. } = change.holder {
+            self.interest.use_client(client);
+        }
+        self.state.set_region(change.holder, change.region);
         true
     }
 

@@ -4,6 +4,7 @@
 
 mod commands;
 mod interest;
+mod regions;
 mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use shared::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use commands::Request;
+pub use regions::Regions;
 
 #[derive(Clone)]
 pub struct Oracle {
@@ -24,6 +26,7 @@ pub struct Oracle {
     pub slots: Vec<OracleSlot>,
     /// By client and index.
     pub observers: BTreeMap<(u32, u32), Observer>,
+    pub regions: Regions,
     pub known: BTreeMap<u32, BTreeSet<u32>>,
     pub behind: BTreeSet<u32>,
     /// In the order in which they were scheduled.
@@ -65,6 +68,7 @@ impl Oracle {
             tick: Tick(0),
             slots: vec![slot; config.schema.world.capacity as usize],
             observers: BTreeMap::new(),
+            regions: Regions::default(),
             known: BTreeMap::new(),
             behind: BTreeSet::new(),
             timed: vec![],
@@ -107,6 +111,7 @@ impl Oracle {
             }
             known.push(self.known_by(client).into_iter().collect());
         }
+        let [regions, publications, subscriptions] = self.all_regions();
         Snapshot {
             tick: self.tick,
             states: self.slots.iter().map(|s| s.state).collect(),
@@ -114,6 +119,9 @@ impl Oracle {
             kinds: self.slots.iter().map(|s| s.kind).collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
             observers,
+            regions,
+            publications,
+            subscriptions,
             known,
             behind: self.behind.iter().copied().collect(),
             timed: self.timed.clone(),
@@ -157,6 +165,9 @@ impl Oracle {
     fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             self.set_observer(change, counts);
+        }
+        for change in &frame.regions {
+            self.set_region(change, counts);
         }
         for client in &frame.forget {
             if client.0 >= self.config.limits.clients {
@@ -267,6 +278,9 @@ impl Oracle {
             told.remove(&entity.slot.0);
             died.insert(entity.slot.0, entity);
         }
+        for &entity in died.values() {
+            self.drop_regions(entity);
+        }
         out.deaths = died.into_values().collect();
         out.counts.deaths = out.deaths.len() as u64;
         out.counts.entities = self.alive().len() as u64;
@@ -309,6 +323,7 @@ impl Oracle {
         }
         out.birth_rows.extend(&row);
         told.insert(entity.slot.0);
+        self.carry(entity, kind);
         self.slots[entity.slot.index()] = OracleSlot {
             state: SlotState::Live,
             generation: entity.generation,

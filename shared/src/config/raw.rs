@@ -54,6 +54,9 @@ impl Default for Section {
 pub struct Limits {
     pub clients: Option<u32>,
     pub observers_per_client: u32,
+    pub regions_per_client: u32,
+    pub region_edge_max: Option<f64>,
+    pub entity_regions: Option<bool>,
     pub commands_per_tick: Option<u64>,
     pub timed_commands: Option<u64>,
     pub updates_per_tick: Option<u64>,
@@ -71,6 +74,9 @@ impl Default for Limits {
         Limits {
             clients: None,
             observers_per_client: 1,
+            regions_per_client: 0,
+            region_edge_max: None,
+            entity_regions: None,
             commands_per_tick: None,
             timed_commands: None,
             updates_per_tick: None,
@@ -92,6 +98,8 @@ pub struct Kind {
     #[serde(default)]
     pub population: u32,
     pub respawn_ticks: Option<u32>,
+    pub publishes: Option<Vec<f64>>,
+    pub subscribes: Option<Vec<f64>>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
 }
@@ -180,6 +188,8 @@ pub fn default_kinds() -> Vec<Kind> {
         name: "player".to_owned(),
         population: 0,
         respawn_ticks: None,
+        publishes: None,
+        subscribes: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32,
