@@ -41,6 +41,15 @@ enum Row {
     Lost(EntityId, Ticket, Tick),
 }
 
+/// Who a row stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Presence {
+    pub ticket: Ticket,
+    pub is_connected: bool,
+    /// Its entity, if it has one.
+    pub entity: Option<EntityId>,
+}
+
 /// A slot whose entity died.
 struct Resting {
     slot: Slot,
@@ -235,6 +244,21 @@ impl Directory {
     /// Whether a session is the one that a row stands for.
     pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
         matches!(self.rows.get(client.index()), Some(Row::Live(p, ..)) if *p == place)
+    }
+
+    /// Who a row stands for, if for anybody.
+    pub fn presence(&self, client: ClientRow) -> Option<Presence> {
+        let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
+            Row::Free => return None,
+            Row::Joining(place, ticket) => (ticket, place.is_some(), None),
+            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+        };
+        Some(Presence {
+            ticket,
+            is_connected,
+            entity,
+        })
     }
 
     /// How many rows have an entity in the world with a client behind it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
-use shared::wire::session::Answer;
+use shared::wire::session::{Answer, SessionMessage};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, warn};
@@ -63,7 +63,7 @@ impl TickLoop {
         frame.populate(&parts.config);
         TickLoop {
             directory: Directory::new(&parts.config),
-            holdings: Holdings::default(),
+            holdings: Holdings::new(&parts.config),
             answers: vec![],
             config: parts.config,
             backend: parts.backend,
@@ -104,6 +104,9 @@ impl TickLoop {
             let begun = Instant::now();
             let refusals = self.gather();
             self.directory.prepare(&mut self.frame, self.taken_in);
+            let directory = &self.directory;
+            let presence = |client| directory.presence(client);
+            self.holdings.follow(presence, &mut self.frame);
             self.frame.order(self.config.seed);
             let output = self.backend.tick(&self.frame)?;
             if let Some(journal) = &self.journal {
@@ -182,12 +185,17 @@ impl TickLoop {
             }
             for ask in self.spare.asks.drain(..) {
                 // The row may have gone on with another connection.
-                if !self.directory.is_at(ask.client, (shard, ask.session)) {
+                let is_there = self.directory.is_at(ask.client, (shard, ask.session));
+                let presence = self.directory.presence(ask.client);
+                let Some(presence) = presence.filter(|_| is_there) else {
                     continue;
-                }
+                };
+                let SessionMessage { request, body } = &ask.message;
+                let frame = &mut self.frame;
+                let result = self.holdings.ask(ask.client, &presence, body, frame);
                 let answer = Answer {
-                    request: ask.message.request,
-                    result: self.holdings.ask(&ask.message.body),
+                    request: *request,
+                    result,
                 };
                 let session = ask.session;
                 self.answers

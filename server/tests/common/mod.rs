@@ -312,18 +312,27 @@ pub struct Vanished {
 impl Vanished {
     /// Joins, sees itself, and vanishes.
     pub fn join(server: &Server) -> Vanished {
+        Vanished::join_with(server, async |_: &mut Player| ())
+    }
+
+    /// Joins, sees itself, does something, and vanishes.
+    pub fn join_with(server: &Server, act: impl AsyncFnOnce(&mut Player) + Send) -> Vanished {
         std::thread::scope(|scope| {
-            let joined = scope.spawn(|| Vanished::join_here(server));
+            let joined = scope.spawn(|| Vanished::join_here(server, act));
             joined.join().expect("a player joins and vanishes")
         })
     }
 
-    fn join_here(server: &Server) -> Vanished {
+    fn join_here(server: &Server, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let player = runtime.block_on(Player::join(server));
+        let player = runtime.block_on(async {
+            let mut player = Player::join(server).await;
+            act(&mut player).await;
+            player
+        });
         let (wake, woken) = channel();
         let (entity, ticket) = (player.entity(), player.client.ticket());
         let newest = player.client.view().newest();
