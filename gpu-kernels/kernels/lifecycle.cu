@@ -3,6 +3,8 @@
 #include "timed.cuh"
 
 constexpr u32 NOBODY = 0xffffffffu;
+// For ticks: those of this kind fall, and are born anew by the server's command.
+constexpr u32 BY_THE_SERVER = 0xffffffffu;
 
 __device__ inline void die(const World& w, const Tick& t, u32 slot) {
     w.died[slot] = t.stamp;
@@ -22,18 +24,19 @@ KERNEL lifecycle_deaths(World w, Tick t) {
 // taken out of the world by now has no successor.
 KERNEL lifecycle_fallen(World w, Tick t) {
     u32 slot = thread_index();
-    bool falls = false;
+    bool is_reborn = false;
     if (slot < w.capacity) {
-        u32 kind = w.slot_kinds[slot];
-        falls = w.states[slot] == LIVE && w.respawn_ticks[kind] &&
-                w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
-        w.fallen[slot] = falls ? kind : NOBODY;
+        u32 kind = w.slot_kinds[slot], ticks = w.respawn_ticks[kind];
+        bool falls = w.states[slot] == LIVE && ticks &&
+                     w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
+        is_reborn = falls && ticks != BY_THE_SERVER;
+        w.fallen[slot] = is_reborn ? kind : NOBODY;
         if (falls) {
             w.states[slot] = RESTING;
             die(w, t, slot);
         }
     }
-    add_once(&t.counters->respawns, put_partial(w, t, SCAN_RESPAWNS, falls));
+    add_once(&t.counters->respawns, put_partial(w, t, SCAN_RESPAWNS, is_reborn));
 }
 
 // Their successors follow all else that the tick puts off, by slot.

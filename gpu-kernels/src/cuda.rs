@@ -103,6 +103,10 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         .collect()
 }
 
+/// In place of ticks: those of this kind fall, and are born anew by the server's
+/// command. As in `lifecycle.cu`.
+const BY_THE_SERVER: u32 = u32::MAX;
+
 /// The prebuilt kernels.
 pub const KERNELS: &[u8] = include_bytes!("../prebuilt/kernels.fatbin");
 
@@ -238,6 +242,11 @@ impl CudaBackend {
                 }
             })
             .collect();
+        let mut respawn_ticks = self.config.respawn_ticks.clone();
+        let players = &mut respawn_ticks[usize::from(self.config.player_kind)];
+        if *players > 0 {
+            *players = BY_THE_SERVER;
+        }
         let device = &self.device;
         device.upload(Lane::Work, self.place("bounds"), &bounds)?;
         device.upload(Lane::Work, self.place("defaults"), &defaults)?;
@@ -245,11 +254,7 @@ impl CudaBackend {
         device.upload(Lane::Work, self.place("merge rules"), &merge)?;
         device.upload(Lane::Work, self.place("told"), &told)?;
         device.upload(Lane::Work, self.place("rules"), &rules)?;
-        device.upload(
-            Lane::Work,
-            self.place("respawn ticks"),
-            &self.config.respawn_ticks,
-        )?;
+        device.upload(Lane::Work, self.place("respawn ticks"), &respawn_ticks)?;
         device.upload(Lane::Work, self.place("due words"), &words)?;
         device.synchronize(Lane::Work)
     }

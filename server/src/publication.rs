@@ -32,6 +32,11 @@ pub enum Notice {
         ticket: Ticket,
         resumed: bool,
     },
+    /// Its entity had died; it acts as this one from now on.
+    Reborn {
+        session: SessionId,
+        entity: EntityId,
+    },
     /// What it asked for is granted, or not.
     Answered { session: SessionId, answer: Answer },
     /// It has to go.

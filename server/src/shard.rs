@@ -346,6 +346,11 @@ impl Shard {
                     session.assign(notice, publication.tick, &self.world);
                 }
             }
+            Notice::Reborn { session, entity } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.be_reborn(*entity);
+                }
+            }
             Notice::Answered { session, answer } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.answers.push(answer.clone());

@@ -113,7 +113,7 @@ impl TickLoop {
                 journal.record(&self.frame, &output.hash)?;
             }
             mirror.apply(&output);
-            self.directory.settle(&output);
+            self.directory.settle(&output, |slot| mirror.position(slot));
             let publication = self.publish(mirror, output);
             let engine = begun.elapsed();
 

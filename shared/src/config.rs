@@ -33,7 +33,8 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// How many of each kind are born in the first tick.
     pub populations: Vec<u32>,
-    /// By kind: how many ticks after its death one is born anew; 0: never.
+    /// By kind: how many ticks after its fall one is born anew; 0: none falls. Of
+    /// the players' kind, only those with a client.
     pub respawn_ticks: Vec<u32>,
     /// By kind: the regions that newborns carry.
     pub kind_regions: Vec<KindRegions>,
@@ -269,7 +270,7 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .enumerate()
         .map(|(i, rule)| every(&schema, &format!("every[{i}]"), rule))
         .collect::<Result<Vec<_>, _>>()?;
-    let respawn_ticks = respawn_ticks(&schema, player_kind, &respawns)?;
+    let respawn_ticks = respawn_ticks(&schema, &respawns)?;
     let kind_regions = regions::of_kinds(&schema, &regions, region_limits.edge_max)?;
     let rules = rules(raw.commands)?;
     let schedules = respawn_ticks.iter().any(|&ticks| ticks > 0)
@@ -669,24 +670,17 @@ fn rules(raw: raw::Commands) -> Result<Rules, Problem> {
 }
 
 /// Who has no hit points can't fall; who is born without any would fall for ever.
-fn respawn_ticks(
-    schema: &Schema,
-    player_kind: u16,
-    raw: &[Option<u32>],
-) -> Result<Vec<u32>, Problem> {
+fn respawn_ticks(schema: &Schema, raw: &[Option<u32>]) -> Result<Vec<u32>, Problem> {
     let hp = schema
         .column("hp")
         .filter(|&c| schema.attributes[c].ty == AttributeType::I32);
     let mut all = vec![];
-    for (number, (kind, &ticks)) in schema.kinds.iter().zip(raw).enumerate() {
+    for (kind, &ticks) in schema.kinds.iter().zip(raw) {
         let key = format!("kind.{}.respawn_ticks", kind.name);
         let Some(ticks) = ticks else {
             all.push(0);
             continue;
         };
-        if number == usize::from(player_kind) {
-            return problem(key, ticks, "no respawn_ticks for the kind of the players");
-        }
         let own = kind
             .attributes
             .iter()

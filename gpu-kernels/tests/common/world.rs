@@ -388,11 +388,10 @@ fn random_world_file(dice: &mut Dice) -> String {
     if dice.once_in(5) {
         kinds[0].1.clear();
     }
-    let hp_starts_above_minimum = |name: &str| ["npc", "ghost", "chest"].contains(&name);
     let respawns: Vec<String> = kinds
         .iter()
         .map(
-            |&(name, ..)| match hp_starts_above_minimum(name) && dice.once_in(2) {
+            |(_, attributes, _)| match attributes.contains("hp") && dice.once_in(2) {
                 true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
                 false => String::new(),
             },

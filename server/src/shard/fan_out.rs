@@ -59,6 +59,10 @@ impl Session {
             world.stream.answer(writer, &answer);
         }
         scratch.slots.clear();
+        if std::mem::take(&mut self.is_reborn) {
+            world.stream.begin(writer, *tick);
+            world.stream.reborn(writer, player.entity);
+        }
         for delivery in output.deliveries.of(player.client) {
             let slot = delivery.slot();
             let own = mirror.id(slot) == player.entity;

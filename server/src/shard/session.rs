@@ -17,6 +17,8 @@ pub struct Session {
     pub stream: OutStream,
     /// Once the world has taken it in.
     pub player: Option<Player>,
+    /// Its entity is another one than it has been told.
+    pub is_reborn: bool,
     /// We closed it ourselves, or it is being closed.
     pub is_ending: bool,
     pub acknowledgement: Acknowledgement,
@@ -85,6 +87,7 @@ impl Session {
                 frames: VecDeque::new(),
             },
             player: None,
+            is_reborn: false,
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
             pending: vec![],
@@ -128,6 +131,14 @@ impl Session {
             resumed,
             schema: world.config.schema.clone(),
         });
+    }
+
+    /// Lets the client go on as another entity.
+    pub fn be_reborn(&mut self, entity: EntityId) {
+        if let Some(player) = &mut self.player {
+            player.entity = entity;
+            self.is_reborn = true;
+        }
     }
 
     /// Takes in what a client says it has received, and its new commands. An

@@ -47,10 +47,6 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
             "w.toml: kind.a.attributes.hp.default: 9 is not allowed; expected -2147483648 to 5",
         ),
         (
-            "[[kind]]\nname = \"a\"\nrespawn_ticks = 9",
-            "w.toml: kind.a.respawn_ticks: 9 is not allowed; expected no respawn_ticks for the kind of the players",
-        ),
-        (
             "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nrespawn_ticks = 9",
             "w.toml: kind.b.respawn_ticks: 9 is not allowed; expected a kind with hp of type i32 whose default is above its minimum",
         ),
