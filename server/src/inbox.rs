@@ -67,6 +67,8 @@ pub struct Refusals {
     pub commands_repeated: u64,
     /// Messages that could not be read.
     pub malformed: u64,
+    /// Regions and subscriptions that clients asked for and did not get.
+    pub requests: u64,
 }
 
 impl Inbox {

@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 
 use crate::directory::Directory;
 use crate::holdings::Holdings;
-use crate::inbox::{Inbox, Refusals, SharedInbox};
+use crate::inbox::{Ask, Inbox, Refusals, SharedInbox};
 use crate::journal::JournalWriter;
 use crate::mirror::Mirror;
 use crate::publication::{FanOutDone, Notice, Publication, ToShard};
@@ -173,9 +173,9 @@ impl TickLoop {
     /// Takes what has reached the shards into the frame.
     fn gather(&mut self) -> Refusals {
         let mut refusals = Refusals::default();
-        for (shard, inbox) in self.inboxes.iter().enumerate() {
+        for shard in 0..self.inboxes.len() {
             self.spare.reset();
-            inbox.swap(&mut self.spare, self.frame.tick);
+            self.inboxes[shard].swap(&mut self.spare, self.frame.tick);
             for leave in &self.spare.leaves {
                 self.directory.leave(shard, leave, &mut self.frame);
             }
@@ -183,24 +183,7 @@ impl TickLoop {
                 let ticket = self.tickets.next();
                 self.directory.join(shard, join, ticket, &mut self.frame);
             }
-            for ask in self.spare.asks.drain(..) {
-                // The row may have gone on with another connection.
-                let is_there = self.directory.is_at(ask.client, (shard, ask.session));
-                let presence = self.directory.presence(ask.client);
-                let Some(presence) = presence.filter(|_| is_there) else {
-                    continue;
-                };
-                let SessionMessage { request, body } = &ask.message;
-                let frame = &mut self.frame;
-                let result = self.holdings.ask(ask.client, &presence, body, frame);
-                let answer = Answer {
-                    request: *request,
-                    result,
-                };
-                let session = ask.session;
-                self.answers
-                    .push((shard, Notice::Answered { session, answer }));
-            }
+            refusals.requests += self.answer(shard);
             let mut words = &self.spare.words[..];
             for request in &self.spare.commands {
                 let (own, rest) = words.split_at(usize::from(request.word_count));
@@ -214,6 +197,31 @@ impl TickLoop {
             refusals.commands_repeated += taken.commands_repeated;
         }
         refusals
+    }
+
+    /// Grants or refuses what clients of a shard ask for, and says how much it
+    /// refused.
+    fn answer(&mut self, shard: usize) -> u64 {
+        let mut refused = 0;
+        for ask in self.spare.asks.drain(..) {
+            let Ask {
+                session,
+                client,
+                message: SessionMessage { request, body },
+            } = ask;
+            // The row may have gone on with another connection.
+            let is_there = self.directory.is_at(client, (shard, session));
+            let presence = self.directory.presence(client);
+            let Some(presence) = presence.filter(|_| is_there) else {
+                continue;
+            };
+            let result = self.holdings.ask(client, &presence, &body, &mut self.frame);
+            refused += u64::from(result.is_err());
+            let answer = Answer { request, result };
+            self.answers
+                .push((shard, Notice::Answered { session, answer }));
+        }
+        refused
     }
 
     fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
