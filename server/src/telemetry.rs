@@ -53,6 +53,11 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         "timed_commands_dropped_total",
         "Commands for which there was no room to wait"
     );
+    describe_counter!("notifications_total", "Notifications of the world's logic");
+    describe_counter!(
+        "notifications_dropped_total",
+        "Notifications beyond the tick's limit"
+    );
     describe_gauge!("clients_behind", "Clients whose deliveries were put off");
     describe_counter!("deliveries_total", "Deliveries to clients");
     describe_counter!(
@@ -117,6 +122,8 @@ pub fn record(report: &TickReport<'_>) {
     counter!("births_refused_total").increment(counts.births_refused);
     gauge!("timed_commands").set(counts.timed as f64);
     counter!("timed_commands_dropped_total").increment(counts.timed_dropped);
+    counter!("notifications_total").increment(counts.notifications);
+    counter!("notifications_dropped_total").increment(counts.notifications_dropped);
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
