@@ -57,6 +57,9 @@ pub struct ViewCounts {
     pub leaves: u64,
     /// Entities' changes of lasting attributes.
     pub states: u64,
+    /// Notices, and those that were left out.
+    pub notices: u64,
+    pub missed: u64,
 }
 
 impl ViewCounts {
@@ -70,6 +73,8 @@ impl ViewCounts {
             enters: self.enters - before.enters,
             leaves: self.leaves - before.leaves,
             states: self.states - before.states,
+            notices: self.notices - before.notices,
+            missed: self.missed - before.missed,
         }
     }
 
@@ -295,6 +300,10 @@ impl View {
                     self.entity = entity;
                     self.is_dead = false;
                 }
+                // What they tell is no part of the view.
+                Item::Answer(_) => {}
+                Item::Notice(_) => self.counts.notices += 1,
+                Item::Missed(count) => self.counts.missed += u64::from(count),
                 Item::State { slot, values } => {
                     self.counts.states += 1;
                     if let Some(entity) = self.entities.get_mut(&slot.0) {

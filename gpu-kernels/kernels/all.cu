@@ -4,6 +4,7 @@
 #include "due.cu"
 #include "logic.cu"
 #include "merge.cu"
+#include "notifications.cu"
 #include "lifecycle.cu"
 #include "index.cu"
 #include "interest.cu"
@@ -22,7 +23,7 @@
 // What the host compares with its own idea of the layouts.
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
                                                   sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth),
-                                                  sizeof(After), sizeof(TimedState)};
+                                                  sizeof(After), sizeof(TimedState), sizeof(Notification)};
 extern "C" __device__ const u32 held_layout_bytes[] = {sizeof(Held), sizeof(HeldRegion), sizeof(RegionSet),
                                                        sizeof(HeldLevel)};
 extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl),

@@ -1,5 +1,6 @@
 // Births and deaths. The n-th birth gets the n-th lowest free slot: both numbers
 // come from scans.
+#include "notifications.cuh"
 #include "timed.cuh"
 
 constexpr u32 NOBODY = 0xffffffffu;
@@ -36,10 +37,12 @@ KERNEL lifecycle_fallen(World w, Tick t) {
             die(w, t, slot);
         }
     }
-    add_once(&t.counters->respawns, put_partial(w, t, SCAN_RESPAWNS, is_reborn));
+    u64 sum = put_partial(w, t, SCAN_RESPAWNS, is_reborn);
+    add_once(&t.counters->respawns, sum);
+    if (tells(w, TOLD_FALL)) add_once(&t.counters->falls, sum);
 }
 
-// Their successors follow all else that the tick puts off, by slot.
+// They die, and their successors follow all else that the tick puts off, by slot.
 KERNEL lifecycle_respawn(World w, Tick t) {
     if (!t.counters->respawns) return;
     u32 slot = thread_index();
@@ -51,6 +54,13 @@ KERNEL lifecycle_respawn(World w, Tick t) {
         timed.column[TIMED_WORD] = kind;
         timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
         element = schedule(w, t, t.afters_asked + t.counters->afters + place, timed);
+        if (tells(w, TOLD_FALL)) {
+            Notification n = notification(w, TOLD_FALL, slot, w.generations[slot], position(w, slot), 0);
+            n.word_count = 1;
+            n.words[0] = (i32)kind;
+            tell(w, t, t.counters->notified + t.counters->picked + place, n);
+        }
+        die(w, t, slot);
     }
     add_elements(w, element);
 }

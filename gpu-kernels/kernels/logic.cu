@@ -1,13 +1,15 @@
 // The built-in commands, run twice: to count their updates and to store them
 // (thesis 3.3).
+#include "notifications.cuh"
 #include "timed.cuh"
 
 struct CountUpdates {
     static constexpr bool UPDATES = true;
     u64 n = 0;
-    u32 afters = 0;
+    u32 afters = 0, notifications = 0;
     __device__ void update(u32, u32, i32) { n++; }
     __device__ void after(u32, Timed&) { afters++; }
+    __device__ void notify(const Notification&) { notifications++; }
 };
 struct StoreUpdates {
     static constexpr bool UPDATES = true;
@@ -19,6 +21,7 @@ struct StoreUpdates {
         next++;
     }
     __device__ void after(u32, Timed&) {}
+    __device__ void notify(const Notification&) {}
 };
 // What a command puts off, without its updates.
 struct StoreAfters {
@@ -32,6 +35,17 @@ struct StoreAfters {
         timed.column[TIMED_DUE] = t.number + ticks;
         elements += schedule(w, t, next++, timed);
     }
+    __device__ void notify(const Notification&) {}
+};
+// What a command tells of, alone.
+struct StoreNotifications {
+    static constexpr bool UPDATES = false;
+    const World& w;
+    const Tick& t;
+    u64 next;
+    __device__ void update(u32, u32, i32) {}
+    __device__ void after(u32, Timed&) {}
+    __device__ void notify(const Notification& notification) { tell(w, t, next++, notification); }
 };
 
 struct Invocation {
@@ -40,12 +54,6 @@ struct Invocation {
     u32 word_count;
 };
 
-// The live entity that a reference means, or capacity.
-__device__ inline u32 resolve(const World& w, i32 reference) {
-    u32 slot = (u32)reference & 0xffffffu;
-    bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
-    return meant ? slot : w.capacity;
-}
 __device__ inline bool has_column(const World& w, u32 slot, i32 column) {
     return w.kind_columns[w.slot_kinds[slot]] >> column & 1;
 }
@@ -100,6 +108,13 @@ __device__ void blast(const World& w, const Invocation& in, Emit& emit) {
     Point center = point_of(w, in);
     if (!is_within(position(w, in.slot), center, w.blast_reach)) return;
     kindle(w, center, w.ember_ticks, emit);
+    if (tells(w, TOLD_BLAST)) {
+        Notification n = notification(w, TOLD_BLAST, in.slot, in.generation, center, w.blast_sound);
+        n.word_count = (u8)w.dimensions;
+        for (u32 axis = 0; axis < 3; axis++)
+            if (axis < w.dimensions) n.words[axis] = center.p[axis];
+        emit.notify(n);
+    }
     hurt(w, center, in.slot, w.blast_damage, emit);
 }
 
@@ -108,6 +123,16 @@ __device__ void burn(const World& w, const Invocation& in, Emit& emit) {
     Point center = point_of(w, in);
     kindle(w, center, max(in.words[w.dimensions], 1) - 1, emit);
     hurt(w, center, w.capacity, w.ember_damage, emit);
+}
+
+template <class Emit>
+__device__ void shout(const World& w, const Invocation& in, Emit& emit) {
+    if (!tells(w, TOLD_SHOUT)) return;
+    i32 radius = min(max(in.words[0], 0), w.shout_radius_max);
+    Notification n = notification(w, TOLD_SHOUT, in.slot, in.generation, position(w, in.slot), radius);
+    n.word_count = 1;
+    n.words[0] = in.words[1];
+    emit.notify(n);
 }
 
 template <class Emit>
@@ -138,6 +163,7 @@ __device__ void run(const World& w, const Tick& t, u32 kind, const Invocation& i
         break;
     }
     case BURN: burn(w, in, emit); break;
+    case SHOUT: shout(w, in, emit); break;
     case ROAM: {
         Random random(w.seed, t.number, entity_bits(in.slot, in.generation));
         for (u32 axis = 0; axis < w.dimensions; axis++) emit.update(in.slot, axis, random.around_zero(w.roam_step));
@@ -177,10 +203,13 @@ KERNEL logic_count(World w, Tick t) {
         if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), updates);
         w.update_counts[i] = (u32)updates.n;
         if (w.timed_max) w.after_counts[i] = updates.afters;
+        if (w.notifications_max) w.notification_counts[i] = updates.notifications;
     }
     add_once(&t.counters->updates_total, put_partial(w, t, SCAN_UPDATES, updates.n));
     // Launched alike for all blocks, so all of them agree.
     if (w.timed_max) add_once(&t.counters->afters, put_partial(w, t, SCAN_AFTERS, updates.afters));
+    if (w.notifications_max)
+        add_once(&t.counters->notified, put_partial(w, t, SCAN_NOTIFICATIONS, updates.notifications));
     count(&t.counters->malformed, is_command && fate == MALFORMED);
     count(&t.counters->stale, is_command && fate == STALE);
     count(&t.counters->applied, is_command && fate < COMMAND_KINDS);
@@ -198,6 +227,17 @@ KERNEL logic_after(World w, Tick t) {
         run(w, t, w.verdicts[i], invocation(w, t, c), store);
     }
     add_elements(w, store.elements);
+}
+
+// What commands tell of, in their order.
+KERNEL logic_notify(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->commands || !t.counters->notified) return;
+    u32 i = thread_index();
+    u32 n = i < t.counters->commands ? w.notification_counts[i] : 0;
+    StoreNotifications store{w, t, offset_of(w, t, SCAN_NOTIFICATIONS, n)};
+    if (!n) return;
+    Command c = t.commands[i];
+    run(w, t, w.verdicts[i], invocation(w, t, c), store);
 }
 
 // Commands keep all their updates or none: those from the first that doesn't

@@ -14,7 +14,7 @@ typedef long long i64;
 enum SlotState : u32 { FREE = 0, LIVE = 1, RESTING = 2 };
 enum MergeRule : u32 { SUM = 0, MIN = 1, MAX = 2, FIRST = 3, LAST = 4 };
 enum DeliveryKind : u32 { UPDATE = 0, ENTER = 1, LEAVE = 2 };
-enum CommandKind : u32 { SPAWN, DESPAWN, MOVE, STRIKE, HEAL, BLAST, PICK, ROAM, BURN, COMMAND_KINDS };
+enum CommandKind : u32 { SPAWN, DESPAWN, MOVE, STRIKE, HEAL, BLAST, PICK, ROAM, BURN, SHOUT, COMMAND_KINDS };
 // What becomes of a command: a kind, or one of these.
 enum Verdict : u32 { MALFORMED = 0x100, STALE = 0x101 };
 
@@ -47,6 +47,14 @@ struct Rule {
 struct Birth {
     u32 token, kind, slot, generation;
 };
+// Something that happened; `word_count` of its words are there.
+struct Notification {
+    u32 slot, generation;
+    u16 kind;
+    u8 word_count, has_area;
+    i32 low[3], high[3];
+    i32 words[4];
+};
 struct Range {
     u32 start, end;
 };
@@ -69,6 +77,7 @@ struct Counters {
     u64 afters, respawns;          // what commands and the fallen schedule
     u64 timed, timed_dropped;
     u64 published;                 // entities that carry a publication
+    u64 notified, picked, falls;   // what is told by commands, of items, of the fallen
     u64 hash[PART_COLUMNS + 64];
 };
 
@@ -86,6 +95,9 @@ struct World {
     i32 blast_reach, blast_radius, blast_damage, pick_reach;
     i32 roam_step, ember_ticks, ember_damage;
     u32 timed_max, respawns, rule_words;
+    i32 blast_sound, shout_radius_max;
+    u32 notifications_max;
+    u32 tells;  // a bit for each kind of notification that the world has
     i32 word_counts[COMMAND_KINDS];  // -1: not in this world
     u32 rows_max;  // of buckets that an observer can touch: 3 or 9
     u32 scan_groups, directory_len, directory_shift;
@@ -143,6 +155,8 @@ struct World {
     u64* after_partials;
     u32* fallen;                // slot: the kind, or NOBODY
     i32* due_words;             // those of rules, then those of timed commands
+    u32* notification_counts;   // command
+    u64* notification_partials;
 };
 
 // One tick's own.
@@ -165,6 +179,7 @@ struct Tick {
     Birth* births;
     i32* birth_rows;
     uint2* deaths;
+    Notification* notifications;
     u32* change_slots;
     u32* change_offsets;
     u16* change_columns;
@@ -268,13 +283,15 @@ enum Scan : u32 {
     SCAN_AFTERS,
     SCAN_RESPAWNS,
     SCAN_PUBLISHED,
+    SCAN_NOTIFICATIONS,
+    SCAN_PICKS,
     SCANS
 };
 constexpr u32 SCAN_GROUP = 256;
 
-// Two scans that overlap need partial sums of their own.
+// Scans that overlap need partial sums of their own.
 __device__ inline u64* partials_of(const World& w, Scan scan) {
-    return scan == SCAN_AFTERS ? w.after_partials : w.partials;
+    return scan == SCAN_AFTERS ? w.after_partials : scan == SCAN_NOTIFICATIONS ? w.notification_partials : w.partials;
 }
 // Every thread gets the block's sum.
 __device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 value) {
@@ -324,6 +341,13 @@ __device__ inline u32 lower_bound(const u64* keys, u32 n, u64 key) {
 struct Point {
     i32 p[3];
 };
+
+// The live entity that a reference means, or capacity.
+__device__ inline u32 resolve(const World& w, i32 reference) {
+    u32 slot = (u32)reference & 0xffffffu;
+    bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
+    return meant ? slot : w.capacity;
+}
 
 __device__ inline i64 squared_distance(const Point& a, const Point& b) {
     i64 x = (i64)a.p[0] - b.p[0], y = (i64)a.p[1] - b.p[1], z = (i64)a.p[2] - b.p[2];

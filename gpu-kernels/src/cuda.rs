@@ -19,7 +19,7 @@ mod timed;
 use std::sync::Arc;
 
 use shared::schema::bits_for;
-use shared::{CommandKind, InterestMode, WorldConfig};
+use shared::{CommandKind, InterestMode, NotificationKind, WorldConfig};
 
 use crate::backend::{Backend, RestoreError, StartError, TickError, Ticket};
 use crate::frame::{Frame, Observer, Target};
@@ -507,6 +507,12 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         timed_max: limits.timed_commands,
         respawns: sizes.respawns as u32,
         rule_words: sizes.rule_words as u32,
+        blast_sound: rules.blast_sound.raw(),
+        shout_radius_max: rules.shout_radius_max.raw(),
+        notifications_max: limits.notifications_per_tick,
+        tells: NotificationKind::ALL.into_iter().fold(0, |bits, kind| {
+            bits | u32::from(catalog.tells(kind)) << kind.id()
+        }),
         word_counts: CommandKind::ALL
             .map(|kind| schema.command(kind).map_or(-1, |c| c.words.len() as i32)),
         rows_max: sizes.rows as u32,
@@ -559,6 +565,8 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         after_partials: at("after partial sums"),
         fallen: at("fallen"),
         due_words: at("due words"),
+        notification_counts: at("notification counts"),
+        notification_partials: at("notification partial sums"),
     }
 }
 

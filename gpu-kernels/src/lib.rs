@@ -45,6 +45,8 @@ pub use frame::{
     After, Command, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
 pub use host_vec::HostVec;
-pub use output::{Birth, BucketRanges, Counts, Delivery, Stage, StageTimes, TickOutput};
+pub use output::{
+    Area, Birth, BucketRanges, Counts, Delivery, Notification, Stage, StageTimes, TickOutput,
+};
 pub use state::{SlotState, Snapshot, StateHash};
 pub use timed::TimedCommand;

@@ -12,10 +12,15 @@ mod heal;
 mod r#move;
 mod pick;
 mod roam;
+mod shout;
 mod strike;
 
 use shared::mix::Random;
-use shared::{AttributeType, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
+use shared::{
+    AttributeType, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
+};
+
+use crate::output::{Area, Notification};
 
 /// The world as it was at the start of the tick.
 pub trait World {
@@ -39,6 +44,11 @@ pub trait Emit {
     /// [`TIMED_WORDS_MAX`](crate::timed::TIMED_WORDS_MAX) words. It is scheduled
     /// even where the limit of updates takes this command's.
     fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]);
+
+    /// Tells whoever hears or subscribes that something happened to `source`. It is
+    /// told even where the limit of updates takes this command's. Only for kinds that
+    /// the world has ([`Catalog::tells`]).
+    fn notify(&mut self, notification: Notification);
 }
 
 /// A command about to run.
@@ -63,6 +73,8 @@ pub struct Catalog {
     /// By entity kind, where it respawns: after how many ticks, and the hit points
     /// at which it falls.
     respawns: Vec<Option<(u32, i32)>>,
+    /// By notification kind: whether this world tells of it.
+    tells: Vec<bool>,
 }
 
 impl Catalog {
@@ -100,6 +112,10 @@ impl Catalog {
                 .iter()
                 .enumerate()
                 .map(respawn)
+                .collect(),
+            tells: NotificationKind::ALL
+                .into_iter()
+                .map(|kind| schema.notification(kind).is_some())
                 .collect(),
         }
     }
@@ -165,6 +181,53 @@ impl Catalog {
         }
     }
 
+    /// The most notifications of a tick.
+    pub fn notifications_max(&self) -> usize {
+        self.config.limits.notifications_per_tick as usize
+    }
+
+    /// Whether this world tells of such things.
+    pub fn tells(&self, kind: NotificationKind) -> bool {
+        self.tells[usize::from(kind.id())]
+    }
+
+    /// That an item has a new owner, where it is one who lives.
+    pub fn picked(&self, world: &impl World, item: Slot) -> Option<Notification> {
+        let owner = resolve(world, EntityRef(world.attribute(item, self.owner?)))?;
+        let generation = world.generation(item)?;
+        let own = EntityId {
+            slot: owner,
+            generation: world.generation(owner)?,
+        };
+        let item = EntityId {
+            slot: item,
+            generation,
+        };
+        Some(Notification::new(
+            NotificationKind::Pick,
+            own,
+            Some(self.place(self.position(world, item.slot))),
+            &[item.reference().0],
+        ))
+    }
+
+    /// That an entity has fallen; `row` is its attributes then.
+    pub fn fell(&self, entity: EntityId, kind: u16, row: &[i32]) -> Notification {
+        let mut position = [0; 3];
+        position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
+        Notification::new(
+            NotificationKind::Fall,
+            entity,
+            Some(self.place(position)),
+            &[i32::from(kind)],
+        )
+    }
+
+    /// One place, as an area.
+    fn place(&self, position: [i32; 3]) -> Area {
+        Area::around(position, 0, self.dimensions)
+    }
+
     /// Runs a command. Births and deaths emit nothing: the lifecycle stage
     /// answers them.
     pub fn run<W: World, E: Emit>(
@@ -183,6 +246,7 @@ impl Catalog {
             CommandKind::Pick => pick::run(self, world, invocation, emit),
             CommandKind::Roam => roam::run(self, invocation, emit),
             CommandKind::Burn => burn::run(self, world, invocation, emit),
+            CommandKind::Shout => shout::run(self, world, invocation, emit),
         }
     }
 

@@ -1,9 +1,11 @@
 //! What a tick gives back.
 
+use std::array::from_fn;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use shared::{ClientRow, EntityId, Slot, Tick};
+use shared::notification::NOTIFICATION_WORDS_MAX;
+use shared::{ClientRow, EntityId, NotificationKind, Slot, Tick};
 
 use crate::state::StateHash;
 
@@ -21,6 +23,9 @@ pub struct TickOutput {
     /// Who died, ascending by slot. Their slots rest until released.
     pub deaths: Vec<EntityId>,
     pub changes: Changes,
+    /// What logic told of: that of commands in their order, then of items that have a
+    /// new owner and of the fallen, each by slot.
+    pub notifications: Vec<Notification>,
     pub deliveries: Deliveries,
     /// In place of `deliveries`, where the backend was started to tell them by
     /// buckets.
@@ -78,6 +83,74 @@ impl Changes {
                     &self.values[range],
                 )
             })
+    }
+}
+
+/// Something that happened in a tick, to be heard or subscribed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Notification {
+    /// Of whom it tells; [`EntityId::NONE`]: of nobody. It may have died in the tick.
+    pub source: EntityId,
+    /// A [`NotificationKind`] by number.
+    pub kind: u16,
+    word_count: u8,
+    has_area: u8,
+    area: Area,
+    words: [i32; NOTIFICATION_WORDS_MAX],
+}
+
+const _: () = assert!(size_of::<Notification>() == 52);
+
+/// A half-open box in raw units: from `low` to just under `high`. 0 to 1 along axes that
+/// the world doesn't have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Area {
+    pub low: [i32; 3],
+    pub high: [i32; 3],
+}
+
+impl Area {
+    /// What is within `distance` of a place along each of the first `dimensions` axes.
+    /// Both are below 2^30.
+    pub fn around(place: [i32; 3], distance: i32, dimensions: usize) -> Area {
+        let along = |axis, at, otherwise| if axis < dimensions { at } else { otherwise };
+        Area {
+            low: from_fn(|axis| along(axis, place[axis] - distance, 0)),
+            high: from_fn(|axis| along(axis, place[axis] + distance + 1, 1)),
+        }
+    }
+}
+
+impl Notification {
+    /// `words` are at most [`NOTIFICATION_WORDS_MAX`].
+    pub fn new(
+        kind: NotificationKind,
+        source: EntityId,
+        area: Option<Area>,
+        words: &[i32],
+    ) -> Notification {
+        let mut all = [0; NOTIFICATION_WORDS_MAX];
+        all[..words.len()].copy_from_slice(words);
+        Notification {
+            source,
+            kind: kind.id(),
+            word_count: words.len() as u8,
+            has_area: u8::from(area.is_some()),
+            area: area.unwrap_or_default(),
+            words: all,
+        }
+    }
+
+    /// Where it can be heard; `None`: nowhere, it can only be subscribed to.
+    pub fn area(&self) -> Option<Area> {
+        (self.has_area != 0).then_some(self.area)
+    }
+
+    /// Its fields, as the schema lists them.
+    pub fn words(&self) -> &[i32] {
+        &self.words[..usize::from(self.word_count)]
     }
 }
 
@@ -209,6 +282,9 @@ pub struct Counts {
     pub timed: u64,
     /// Timed commands beyond `limits.timed_commands`: the last scheduled.
     pub timed_dropped: u64,
+    pub notifications: u64,
+    /// Notifications beyond `limits.notifications_per_tick`: the last.
+    pub notifications_dropped: u64,
 }
 
 /// The stages of a tick, in order.

@@ -5,7 +5,9 @@ mod common;
 use std::ops::Range;
 
 use gpu_kernels::{Counts, Delivery, Frame, Observer, ObserverChange, Target};
-use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
+use shared::{
+    ClientRow, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
+};
 
 use common::agree::Parity;
 use common::dice::{Dice, Seed};
@@ -46,8 +48,9 @@ fn random_worlds_agree_with_the_oracle_after_every_tick() {
 /// What the random worlds came to: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 15],
+    counts: [u64; 17],
     deliveries: [u64; 3],
+    notifications: [u64; NotificationKind::ALL.len()],
 }
 
 impl Reached {
@@ -71,6 +74,8 @@ impl Reached {
             ignored,
             timed,
             timed_dropped,
+            notifications,
+            notifications_dropped,
         } = output.counts;
         let counts = [
             applied,
@@ -88,12 +93,17 @@ impl Reached {
             ignored,
             timed,
             timed_dropped,
+            notifications,
+            notifications_dropped,
         ];
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count;
         }
         for delivery in output.deliveries.values().flatten() {
             self.deliveries[delivery.kind() as usize] += 1;
+        }
+        for notification in &output.notifications {
+            self.notifications[usize::from(notification.kind)] += 1;
         }
     }
 
@@ -102,10 +112,12 @@ impl Reached {
             self.counts
                 .iter()
                 .chain(&self.deliveries)
-                .all(|&n| n > 5000),
-            "{:?} {:?}",
+                .all(|&n| n > 5000)
+                && self.notifications.iter().all(|&n| n > 100),
+            "{:?} {:?} {:?}",
             self.counts,
-            self.deliveries
+            self.deliveries,
+            self.notifications
         );
     }
 }

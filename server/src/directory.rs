@@ -62,6 +62,15 @@ enum Waiting {
     Nobody(Tick),
 }
 
+/// Who a row stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Presence {
+    pub ticket: Ticket,
+    pub is_connected: bool,
+    /// Its entity, if it has one.
+    pub entity: Option<EntityId>,
+}
+
 /// A slot whose entity died.
 struct Resting {
     slot: Slot,
@@ -358,6 +367,33 @@ impl Directory {
         self.notices.drain(..)
     }
 
+    /// Whether a session is the one that a row stands for.
+    pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
+        match self.rows.get(client.index()) {
+            Some(Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _)) => *p == place,
+            _ => false,
+        }
+    }
+
+    /// Who a row stands for, if for anybody.
+    pub fn presence(&self, client: ClientRow) -> Option<Presence> {
+        let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
+            Row::Free => return None,
+            Row::Joining(place, ticket) => (ticket, place.is_some(), None),
+            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+            Row::Fallen(waiting, ticket) => {
+                let is_there = matches!(waiting, Waiting::Player(_));
+                (ticket, is_there, None)
+            }
+        };
+        Some(Presence {
+            ticket,
+            is_connected,
+            entity,
+        })
+    }
+
     /// How many clients are in the world, those included who wait to be born anew.
     pub fn live(&self) -> usize {
         let live = |row: &&Row| {
@@ -471,6 +507,7 @@ mod tests {
             Notice::Assigned {
                 entity, resumed, ..
             } => (*entity, *resumed),
+            Notice::Answered { .. } => panic!("a directory answers nothing"),
             Notice::Reborn { entity, .. } => (*entity, false),
             Notice::Closed { reason, .. } => panic!("closed: {reason}"),
         }

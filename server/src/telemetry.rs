@@ -53,6 +53,11 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         "timed_commands_dropped_total",
         "Commands for which there was no room to wait"
     );
+    describe_counter!("notifications_total", "Notifications of the world's logic");
+    describe_counter!(
+        "notifications_dropped_total",
+        "Notifications beyond the tick's limit"
+    );
     describe_gauge!("clients_behind", "Clients whose deliveries were put off");
     describe_counter!("deliveries_total", "Deliveries to clients");
     describe_counter!(
@@ -64,6 +69,10 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     describe_counter!(
         "messages_malformed_total",
         "Messages that could not be read"
+    );
+    describe_counter!(
+        "requests_refused_total",
+        "Regions and subscriptions that clients asked for in vain"
     );
     describe_counter!(
         "sessions_lost_total",
@@ -113,6 +122,8 @@ pub fn record(report: &TickReport<'_>) {
     counter!("births_refused_total").increment(counts.births_refused);
     gauge!("timed_commands").set(counts.timed as f64);
     counter!("timed_commands_dropped_total").increment(counts.timed_dropped);
+    counter!("notifications_total").increment(counts.notifications);
+    counter!("notifications_dropped_total").increment(counts.notifications_dropped);
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
@@ -120,6 +131,7 @@ pub fn record(report: &TickReport<'_>) {
     counter!("sent_bytes_total", "carrier" => "datagram").increment(fan_out.datagram_bytes);
     counter!("sent_bytes_total", "carrier" => "stream").increment(fan_out.stream_bytes);
     counter!("messages_malformed_total").increment(refusals.malformed);
+    counter!("requests_refused_total").increment(refusals.requests);
     counter!("sessions_lost_total").increment(fan_out.lost);
     // Reading it costs some microseconds, and nobody scrapes more often.
     if output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)

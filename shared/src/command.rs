@@ -36,10 +36,13 @@ pub enum CommandKind {
     /// Words: the point, and how many times more it burns. Of no entity; only
     /// what falls due by itself.
     Burn = 8,
+    /// An announcement to whoever hears it around the commanding entity. Words: how
+    /// far along each axis, cut to `radius_max`, and a number.
+    Shout = 9,
 }
 
 impl CommandKind {
-    pub const ALL: [CommandKind; 9] = [
+    pub const ALL: [CommandKind; 10] = [
         CommandKind::Spawn,
         CommandKind::Despawn,
         CommandKind::Move,
@@ -49,6 +52,7 @@ impl CommandKind {
         CommandKind::Pick,
         CommandKind::Roam,
         CommandKind::Burn,
+        CommandKind::Shout,
     ];
 
     pub const fn from_id(id: u16) -> Option<CommandKind> {
@@ -74,6 +78,7 @@ impl CommandKind {
             CommandKind::Pick => "pick",
             CommandKind::Roam => "roam",
             CommandKind::Burn => "burn",
+            CommandKind::Shout => "shout",
         }
     }
 
@@ -112,6 +117,7 @@ impl CommandKind {
                 words.push(AttributeType::I32);
                 words
             }
+            CommandKind::Shout => vec![AttributeType::Fixed, AttributeType::I32],
         }
     }
 }
@@ -144,9 +150,13 @@ pub struct Rules {
     /// How many ticks a blast's embers burn; 0: it leaves none.
     pub blast_ember_ticks: i32,
     pub blast_ember_damage: i32,
+    /// How far along each axis a blast is heard; 0: nobody is told of it.
+    pub blast_sound: Fixed,
     pub pick_reach: Fixed,
     /// The longest step per axis of one `roam`.
     pub roam_step: Fixed,
+    /// How far along each axis a shout is heard at most; 0: nobody can shout.
+    pub shout_radius_max: Fixed,
 }
 
 impl Default for Rules {
@@ -163,8 +173,10 @@ impl Default for Rules {
             blast_damage: 3,
             blast_ember_ticks: 0,
             blast_ember_damage: 1,
+            blast_sound: units(0),
             pick_reach: units(5),
             roam_step: units(1),
+            shout_radius_max: units(0),
         }
     }
 }

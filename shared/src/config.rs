@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::command::{CommandKind, Rules, Sender};
+use crate::content::WorldNames;
 use crate::fixed::Fixed;
 use crate::id::CAPACITY_MAX;
+use crate::notification::NotificationKind;
 use crate::schema::{
     ATTRIBUTES_MAX, Attribute, AttributeType, Audience, CommandSchema, Kind, KindAttribute,
     MergeRule, Schema, WorldInfo,
@@ -82,18 +84,32 @@ pub struct Limits {
     pub timed_commands: u32,
     /// Updates in one tick, before merging.
     pub updates_per_tick: u32,
+    /// Notifications in one tick; 0: there are none in this world.
+    pub notifications_per_tick: u32,
     /// Deliveries in one tick.
     pub deliveries_per_tick: u64,
     /// Commands that a client may send per tick, on average.
     pub client_commands_per_tick: u32,
     /// Commands that a client may send at once after having been quiet.
     pub client_commands_burst: u32,
+    /// Session messages (regions, subscriptions) of a client that are read in a
+    /// second, and at once after it has been quiet.
+    pub client_requests_per_second: u32,
     /// Bytes of the reliable stream that may wait for a slow client.
     pub client_stream_bytes: u32,
     /// A client that is silent for this long is gone.
     pub idle_seconds: u32,
     /// How long a lost client's entity waits for it to come back.
     pub resume_seconds: u32,
+    /// Content subscriptions of one client; 0: there are none in this world.
+    pub subscriptions_per_client: u32,
+    /// Filters of one subscription's predicate.
+    pub predicate_filters: u32,
+    /// Bytes of one subscription's predicate, as text.
+    pub predicate_bytes: u32,
+    /// Changes and notifications that a client is told of in one tick because it
+    /// subscribed to them.
+    pub client_notices_per_tick: u32,
 }
 
 /// Why a world file was refused.
@@ -261,6 +277,10 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         None => 0,
         Some(name) => kind_index(&schema, "world.player_kind", name)?,
     };
+    let rules = rules(raw.commands)?;
+    if rules.shout_radius_max.raw() == 0 {
+        schema.commands.retain(|c| c.kind != CommandKind::Shout);
+    }
     let every = raw
         .every
         .into_iter()
@@ -269,18 +289,33 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .collect::<Result<Vec<_>, _>>()?;
     let respawn_ticks = respawn_ticks(&schema, &respawns)?;
     let kind_regions = regions::of_kinds(&schema, &regions, region_limits.edge_max)?;
-    let rules = rules(raw.commands)?;
     let schedules = respawn_ticks.iter().any(|&ticks| ticks > 0)
         || rules.blast_ember_ticks > 0 && schema.command(CommandKind::Blast).is_some();
+    let notifications = notifications(&schema, &rules, &respawn_ticks);
     let limits = limits(
         raw.limits,
         &schema.world,
         region_limits,
         every.len() as u64,
         schedules,
+        &notifications,
     )?;
     if limits.timed_commands == 0 {
         schema.commands.retain(|c| c.sender != Sender::Timer);
+    }
+    if limits.notifications_per_tick > 0 {
+        let schemas = notifications.iter().map(|kind| kind.schema(dimensions));
+        schema.notifications = schemas.collect();
+    }
+    if limits.subscriptions_per_client > 0 {
+        // So that predicates can name every attribute.
+        if let Err(error) = WorldNames::new(&schema) {
+            return problem(
+                "kind.attributes.name",
+                error,
+                "names that predicates can use, in a world of subscriptions",
+            );
+        }
     }
     let encoded = codec::to_bytes(&schema).len();
     if encoded > SCHEMA_BYTES_MAX {
@@ -404,6 +439,7 @@ fn schema(world: WorldInfo, raw_kinds: Vec<raw::Kind>) -> Result<Schema, Problem
         attributes,
         kinds,
         commands: vec![],
+        notifications: vec![],
         symbols,
     };
     schema.commands = CommandKind::ALL
@@ -661,9 +697,35 @@ fn rules(raw: raw::Commands) -> Result<Rules, Problem> {
             raw.blast.ember_damage,
             default.blast_ember_damage,
         )?,
+        blast_sound: length("commands.blast.sound", raw.blast.sound, default.blast_sound)?,
         pick_reach: length("commands.pick.reach", raw.pick.reach, default.pick_reach)?,
         roam_step: length("commands.roam.step", raw.roam.step, default.roam_step)?,
+        shout_radius_max: length(
+            "commands.shout.radius_max",
+            raw.shout.radius_max,
+            default.shout_radius_max,
+        )?,
     })
+}
+
+/// What can be told of in a world of these attributes and commands. Who owns what is
+/// told of only where clients may know it anyway.
+fn notifications(schema: &Schema, rules: &Rules, respawn_ticks: &[u32]) -> Vec<NotificationKind> {
+    let is_told = |audience| matches!(audience, Audience::Movement | Audience::State);
+    let is_owner = |a: &Attribute| a.name == "owner" && a.ty == AttributeType::Entity;
+    let is_possible = |kind: &NotificationKind| match kind {
+        NotificationKind::Blast => {
+            rules.blast_sound.raw() > 0 && schema.command(CommandKind::Blast).is_some()
+        }
+        NotificationKind::Fall => respawn_ticks.iter().any(|&ticks| ticks > 0),
+        NotificationKind::Pick => {
+            let mut attributes = schema.attributes.iter();
+            attributes.any(|a| is_owner(a) && is_told(a.audience))
+        }
+        NotificationKind::Shout => schema.command(CommandKind::Shout).is_some(),
+    };
+    let all = NotificationKind::ALL.into_iter();
+    all.filter(is_possible).collect()
 }
 
 /// Who has no hit points can't fall; who is born without any would fall for ever.
@@ -700,6 +762,7 @@ fn limits(
     regions: regions::RegionLimits,
     every: u64,
     schedules: bool,
+    notifications: &[NotificationKind],
 ) -> Result<Limits, Problem> {
     let capacity = u64::from(world.capacity);
     let clients = in_range(
@@ -738,6 +801,23 @@ fn limits(
         commands,
         indexable,
     )?;
+    let subscriptions_per_client = in_range(
+        "limits.subscriptions_per_client",
+        raw.subscriptions_per_client,
+        0,
+        1024,
+    )?;
+    // These exist only where the file asks for them.
+    let asked = [NotificationKind::Blast, NotificationKind::Shout]
+        .iter()
+        .any(|kind| notifications.contains(kind));
+    let is_heard = subscriptions_per_client > 0 && !notifications.is_empty();
+    // A command tells of one thing at most, and so does an entity besides: it falls, or
+    // has a new owner.
+    let notifications = match asked || is_heard {
+        true => (commands_per_tick + capacity).min(indexable),
+        false => 0,
+    };
     let deliveries = match world.visible_max {
         // With nothing remembered there is no bound per client; a guess that the
         // file can overrule.
@@ -770,12 +850,33 @@ fn limits(
             deliveries,
             indexable,
         )?,
+        notifications_per_tick: in_range(
+            "limits.notifications_per_tick",
+            raw.notifications_per_tick.unwrap_or(notifications),
+            u64::from(asked),
+            indexable,
+        )? as u32,
+        subscriptions_per_client,
+        predicate_filters: in_range("limits.predicate_filters", raw.predicate_filters, 1, 1024)?,
+        predicate_bytes: in_range("limits.predicate_bytes", raw.predicate_bytes, 16, 16_384)?,
+        client_notices_per_tick: in_range(
+            "limits.client_notices_per_tick",
+            raw.client_notices_per_tick,
+            1,
+            65_536,
+        )?,
         client_commands_per_tick,
         client_commands_burst: in_range(
             "limits.client_commands_burst",
             raw.client_commands_burst,
             client_commands_per_tick,
             10_000,
+        )?,
+        client_requests_per_second: in_range(
+            "limits.client_requests_per_second",
+            raw.client_requests_per_second,
+            1,
+            100,
         )?,
         client_stream_bytes: in_range(
             "limits.client_stream_bytes",

@@ -23,11 +23,13 @@ pub mod number;
 mod predicate;
 mod text;
 mod vocabulary;
+pub mod world;
 
 pub use number::{Number, NumericType};
 pub use predicate::{Constraint, Filter, Notification, Operator, Predicate, Value};
 pub use text::TextError;
 pub use vocabulary::{NameId, ValueType, Vocabulary};
+pub use world::WorldNames;
 
 use thiserror::Error;
 

@@ -83,6 +83,13 @@ impl EntityId {
     }
 }
 
+/// No entity.
+impl Default for EntityId {
+    fn default() -> EntityId {
+        EntityId::NONE
+    }
+}
+
 impl fmt::Display for EntityId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.slot.0, self.generation)

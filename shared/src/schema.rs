@@ -6,6 +6,7 @@ use crate::command::{CommandKind, Sender};
 use crate::fixed::Fixed;
 use crate::id::CAPACITY_MAX;
 use crate::mix::mix;
+use crate::notification::{NotificationKind, NotificationSchema};
 use crate::wire::codec;
 use crate::wire::movement::MovementCodec;
 
@@ -120,6 +121,8 @@ pub struct Schema {
     pub attributes: Vec<Attribute>,
     pub kinds: Vec<Kind>,
     pub commands: Vec<CommandSchema>,
+    /// Those that the world can have.
+    pub notifications: Vec<NotificationSchema>,
     pub symbols: Vec<String>,
 }
 
@@ -172,6 +175,10 @@ impl Schema {
             let expected = command.kind.words(dimensions);
             held(command.words == expected, "command")?;
         }
+        for notification in &self.notifications {
+            let expected = notification.kind.fields(dimensions);
+            held(notification.fields == expected, "notification")?;
+        }
         MovementCodec::new(self).map_err(|_| "movement attributes")?;
         Ok(())
     }
@@ -191,6 +198,10 @@ impl Schema {
 
     pub fn command(&self, kind: CommandKind) -> Option<&CommandSchema> {
         self.commands.iter().find(|c| c.kind == kind)
+    }
+
+    pub fn notification(&self, kind: NotificationKind) -> Option<&NotificationSchema> {
+        self.notifications.iter().find(|n| n.kind == kind)
     }
 
     /// A kind's default row, one value a column; columns it lacks are 0.

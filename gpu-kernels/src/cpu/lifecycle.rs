@@ -1,5 +1,5 @@
 use shared::mix::Random;
-use shared::{CommandKind, EntityId, Slot};
+use shared::{CommandKind, EntityId, NotificationKind, Slot};
 
 use super::{Due, Merge, State, Updates};
 use crate::frame::Command;
@@ -46,7 +46,12 @@ fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut
             continue;
         }
         let generation = state.slots.generations()[slot.index()];
-        death(state, EntityId { slot, generation }, merge, output);
+        let entity = EntityId { slot, generation };
+        if catalog.tells(NotificationKind::Fall) {
+            let notification = catalog.fell(entity, kind, state.row(slot));
+            output.tell(notification, catalog.notifications_max());
+        }
+        death(state, entity, merge, output);
         if let Some(ticks) = catalog.respawn_ticks(kind) {
             let birth = TimedCommand::respawn(due_after(state.tick, ticks), kind);
             state.schedule(birth, &mut output.counts);

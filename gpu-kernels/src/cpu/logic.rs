@@ -1,10 +1,10 @@
-use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick, WorldConfig};
 
 use super::workers::{Workers, grow, ranges, take};
 use super::{Due, Index, State};
 use crate::frame::Command;
 use crate::logic::{Catalog, Emit, Invocation, World};
-use crate::output::Counts;
+use crate::output::{Notification, TickOutput};
 use crate::timed::{TimedCommand, due_after};
 
 /// The tick's update vectors: what each command wants changed.
@@ -18,6 +18,8 @@ pub struct Updates {
     verdicts: Vec<Verdict>,
     /// What each thread's commands put off.
     after: Vec<Vec<TimedCommand>>,
+    /// What each thread's commands tell of.
+    told: Vec<Vec<Notification>>,
 }
 
 /// What becomes of a command.
@@ -38,12 +40,13 @@ impl Updates {
             offsets: vec![],
             verdicts: vec![],
             after: vec![],
+            told: vec![],
         }
     }
 
     /// Runs every command twice: to count its updates, and to store them. What it
-    /// puts off is taken down the first time, by each thread for its own commands,
-    /// and scheduled in their order.
+    /// puts off or tells of is taken down the first time, by each thread for its own
+    /// commands, and taken in their order.
     pub fn emit(
         &mut self,
         workers: &Workers,
@@ -51,8 +54,9 @@ impl Updates {
         state: &mut State,
         index: &Index,
         due: &Due,
-        counts: &mut Counts,
+        out: &mut TickOutput,
     ) {
+        let counts = &mut out.counts;
         let frozen: &State = state;
         let world = Frozen {
             state: frozen,
@@ -65,18 +69,22 @@ impl Updates {
         let (mut offsets, mut verdicts) = (&mut self.offsets[..n], &mut self.verdicts[..n]);
         if self.after.len() < parts {
             self.after.resize_with(parts, Vec::new);
+            self.told.resize_with(parts, Vec::new);
         }
-        let tasks = ranges(n, parts).zip(&mut self.after).map(|(range, after)| {
+        let kept = self.after.iter_mut().zip(&mut self.told);
+        let tasks = ranges(n, parts).zip(kept).map(|(range, kept)| {
             let len = range.len();
             let (offsets, verdicts) = (take(&mut offsets, len), take(&mut verdicts, len));
-            (range, offsets, verdicts, after)
+            (range, offsets, verdicts, kept)
         });
-        workers.run(tasks.collect(), |(range, offsets, verdicts, after)| {
+        workers.run(tasks.collect(), |(range, offsets, verdicts, kept)| {
+            let (after, told) = kept;
             for (i, command) in range.enumerate() {
                 let mut count = CountUpdates {
                     n: 0,
                     tick: world.state.tick,
                     after: &mut *after,
+                    told: &mut *told,
                 };
                 let command = &due.commands[command];
                 verdicts[i] = world.judge(catalog, command);
@@ -138,6 +146,32 @@ impl Updates {
                 state.schedule(command, counts);
             }
         }
+        for told in &mut self.told {
+            for notification in told.drain(..) {
+                out.tell(notification, catalog.notifications_max());
+            }
+        }
+    }
+
+    /// Tells of the items that have a new owner, before anybody dies.
+    pub fn tell_of_picks(catalog: &Catalog, state: &State, index: &Index, out: &mut TickOutput) {
+        let Some(owner) = catalog.owner() else {
+            return;
+        };
+        if !catalog.tells(NotificationKind::Pick) {
+            return;
+        }
+        let world = Frozen { state, index };
+        let is_owned = |(_, columns, _): &(Slot, &[u16], &[i32])| {
+            columns.iter().any(|&column| usize::from(column) == owner)
+        };
+        let changes = std::mem::take(&mut out.changes);
+        for (item, ..) in changes.iter().filter(is_owned) {
+            if let Some(notification) = catalog.picked(&world, item) {
+                out.tell(notification, catalog.notifications_max());
+            }
+        }
+        out.changes = changes;
     }
 
     /// What the tick's n-th command was, if it ran.
@@ -208,6 +242,7 @@ struct CountUpdates<'a> {
     n: u64,
     tick: Tick,
     after: &'a mut Vec<TimedCommand>,
+    told: &'a mut Vec<Notification>,
 }
 
 impl Emit for CountUpdates<'_> {
@@ -219,6 +254,10 @@ impl Emit for CountUpdates<'_> {
         let due = due_after(self.tick, ticks);
         self.after
             .push(TimedCommand::new(due, entity, kind.id(), words));
+    }
+
+    fn notify(&mut self, notification: Notification) {
+        self.told.push(notification);
     }
 }
 
@@ -237,6 +276,9 @@ impl Emit for StoreUpdates<'_> {
 
     /// Taken down when the updates were counted.
     fn after(&mut self, _: u32, _: EntityId, _: CommandKind, _: &[i32]) {}
+
+    /// As what is put off.
+    fn notify(&mut self, _: Notification) {}
 }
 
 /// Replaces each number by the sum of those before it, and gives the sum of all.

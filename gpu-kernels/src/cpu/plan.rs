@@ -1,5 +1,7 @@
 use shared::WorldConfig;
 
+use crate::output::Notification;
+
 /// The buffers that a world needs on this backend, with their bytes when full.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let world = &config.schema.world;
@@ -10,6 +12,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let updates = u64::from(limits.updates_per_tick);
     let commands = u64::from(limits.commands_per_tick);
     let carriers = slots * u64::from(limits.entity_regions);
+    // One of each command before the limit cuts them, and two ticks'.
+    let told = match u64::from(limits.notifications_per_tick) {
+        0 => 0,
+        kept => commands + 2 * kept,
+    };
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
         // A command, its link, its place among the free, and a tick's list.
@@ -37,5 +44,6 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),
+        ("notifications", told * size_of::<Notification>() as u64),
     ]
 }

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use shared::Slot;
 
-use super::{CpuBackend, lifecycle};
+use super::{CpuBackend, Updates, lifecycle};
 use crate::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
-use crate::output::{Counts, Stage, StageTimes, TickOutput};
+use crate::output::{Counts, Notification, Stage, StageTimes, TickOutput};
 use crate::state::{self, SlotState, part};
 
 impl CpuBackend {
@@ -25,7 +25,7 @@ impl CpuBackend {
             &mut self.state,
             &self.index,
             &self.due,
-            &mut out.counts,
+            out,
         );
         out.stages.set(Stage::Logic, clock.lap());
 
@@ -36,6 +36,7 @@ impl CpuBackend {
             &mut out.changes,
             &mut out.counts,
         );
+        Updates::tell_of_picks(&self.catalog, &self.state, &self.index, out);
         out.stages.set(Stage::Merge, clock.lap());
 
         lifecycle::run(
@@ -143,8 +144,19 @@ impl TickOutput {
         self.births.clear();
         self.birth_rows.clear();
         self.deaths.clear();
+        self.notifications.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();
+    }
+
+    /// Takes a notification in, if there is room.
+    pub(super) fn tell(&mut self, notification: Notification, notifications_max: usize) {
+        if self.notifications.len() == notifications_max {
+            self.counts.notifications_dropped += 1;
+            return;
+        }
+        self.notifications.push(notification);
+        self.counts.notifications += 1;
     }
 }
 

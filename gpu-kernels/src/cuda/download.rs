@@ -11,7 +11,7 @@ use super::layout::{Birth, CHUNKS_MAX, Counters, Tick};
 use super::plan::Sizes;
 use super::staging::FrameCounts;
 use super::{CudaBackend, Flight, OutputForm};
-use crate::output::{self, BucketRanges, Counts, Delivery, Stage, TickOutput};
+use crate::output::{self, BucketRanges, Counts, Delivery, Notification, Stage, TickOutput};
 
 impl CudaBackend {
     /// Waits for a tick, and downloads what came of it.
@@ -44,6 +44,7 @@ impl CudaBackend {
                         &from,
                         &flight.early[0],
                         columns,
+                        self.sizes.notifications,
                     )
                 })
                 .map_err(before_download)?;
@@ -101,7 +102,7 @@ impl CudaBackend {
             out.tick = tick;
             out.stages = stages;
             out.hash = hash;
-            out.counts = host_counts(&counters, &counts);
+            out.counts = host_counts(&counters, &counts, self.sizes.notifications);
         }
         Ok(flight.output.clone())
     }
@@ -138,6 +139,7 @@ fn fetch_changes(
     from: &Tick,
     counters: &Counters,
     columns: usize,
+    notifications_max: u64,
 ) -> Result<(), DriverError> {
     let lane = Lane::Downloads;
     lifecycles
@@ -148,6 +150,9 @@ fn fetch_changes(
     device.download(lane, &mut out.birth_rows, from.birth_rows)?;
     lifecycles.deaths.resize(counters.deaths as usize, [0; 2]);
     device.download(lane, &mut lifecycles.deaths, from.deaths)?;
+    let told = counters.told().min(notifications_max) as usize;
+    out.notifications.resize(told, Notification::default());
+    device.download(lane, &mut out.notifications, from.notifications)?;
     let changes = &mut out.changes;
     changes.slots.resize(counters.entities as usize, 0);
     changes.offsets.resize(counters.entities as usize + 1, 0);
@@ -240,7 +245,8 @@ fn settle_offsets(out: &mut TickOutput, counters: &Counters, clients_used: u32, 
     }
 }
 
-fn host_counts(counters: &Counters, frame: &FrameCounts) -> Counts {
+fn host_counts(counters: &Counters, frame: &FrameCounts, notifications_max: u64) -> Counts {
+    let notifications = counters.told().min(notifications_max);
     let commands = frame.commands + counters.due;
     Counts {
         commands,
@@ -261,6 +267,8 @@ fn host_counts(counters: &Counters, frame: &FrameCounts) -> Counts {
         entities: counters.live,
         timed: counters.timed,
         timed_dropped: frame.timed_dropped + counters.timed_dropped,
+        notifications,
+        notifications_dropped: counters.told() - notifications,
     }
 }
 

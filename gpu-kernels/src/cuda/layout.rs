@@ -1,6 +1,7 @@
 //! What kernels are given, as `kernels/world.cuh` lays it out. The module's own
 //! sizes are compared with these when it is loaded.
 
+use shared::CommandKind;
 use shared::schema::ATTRIBUTES_MAX;
 
 use crate::state::part;
@@ -49,7 +50,12 @@ pub struct World {
     /// 1 where any kind respawns, else 0.
     pub respawns: u32,
     pub rule_words: u32,
-    pub word_counts: [i32; 9],
+    pub blast_sound: i32,
+    pub shout_radius_max: i32,
+    pub notifications_max: u32,
+    /// A bit for each kind of notification that the world has.
+    pub tells: u32,
+    pub word_counts: [i32; CommandKind::ALL.len()],
     /// Rows of buckets that an observer can touch.
     pub rows_max: u32,
     pub scan_groups: u32,
@@ -105,6 +111,8 @@ pub struct World {
     pub after_partials: Pointer,
     pub fallen: Pointer,
     pub due_words: Pointer,
+    pub notification_counts: Pointer,
+    pub notification_partials: Pointer,
 }
 
 /// One tick's own.
@@ -135,6 +143,7 @@ pub struct Tick {
     pub births: Pointer,
     pub birth_rows: Pointer,
     pub deaths: Pointer,
+    pub notifications: Pointer,
     pub change_slots: Pointer,
     pub change_offsets: Pointer,
     pub change_columns: Pointer,
@@ -179,6 +188,10 @@ pub struct Counters {
     pub timed_dropped: u64,
     /// Entities that carry a publication.
     pub published: u64,
+    /// What is told by commands, of items, and of the fallen.
+    pub notified: u64,
+    pub picked: u64,
+    pub falls: u64,
     pub hash: [u64; part::COLUMNS + ATTRIBUTES_MAX],
 }
 
@@ -234,11 +247,11 @@ pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 14;
+pub const SCANS: u64 = 16;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.
-pub const SIZES: [u32; 10] = [
+pub const SIZES: [u32; 11] = [
     size_of::<World>() as u32,
     size_of::<Tick>() as u32,
     size_of::<Counters>() as u32,
@@ -249,7 +262,15 @@ pub const SIZES: [u32; 10] = [
     size_of::<Birth>() as u32,
     size_of::<crate::frame::After>() as u32,
     size_of::<TimedState>() as u32,
+    size_of::<crate::output::Notification>() as u32,
 ];
+
+impl Counters {
+    /// All that was told, what finds no room included.
+    pub fn told(&self) -> u64 {
+        self.notified + self.picked + self.falls
+    }
+}
 
 impl Default for Counters {
     fn default() -> Counters {
@@ -282,6 +303,9 @@ impl Default for Counters {
             timed: 0,
             timed_dropped: 0,
             published: 0,
+            notified: 0,
+            picked: 0,
+            falls: 0,
             hash: [0; part::COLUMNS + ATTRIBUTES_MAX],
         }
     }

@@ -11,6 +11,7 @@ use super::layout::{
 };
 use crate::frame::{After, Command};
 use crate::levels::Levels;
+use crate::output::Notification;
 use crate::timed::TIMED_WORDS_MAX;
 
 /// What must be zero at the start; the rest is written before it is read.
@@ -88,6 +89,8 @@ pub struct Sizes {
     pub commands: u64,
     /// Commands that may wait for their tick.
     pub timed: u64,
+    /// 0: the world has none.
+    pub notifications: u64,
     pub words: u64,
     pub updates: u64,
     /// 0 where they are told by buckets.
@@ -153,6 +156,7 @@ impl Sizes {
             visible_max: u64::from(config.schema.world.visible_max),
             commands,
             timed,
+            notifications: u64::from(limits.notifications_per_tick),
             words: (commands + timed) * TIMED_WORDS_MAX as u64,
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
@@ -202,6 +206,7 @@ impl Sizes {
         let two = |n: u64| n * 2;
         let s = self;
         let schedules = u64::from(s.timed > 0);
+        let tells = u64::from(s.notifications > 0);
         vec![
             ("bounds", u64s(s.kinds * s.columns)),
             ("defaults", u32s(s.kinds * s.columns)),
@@ -248,6 +253,11 @@ impl Sizes {
                 "after partial sums",
                 u64s((s.commands / BLOCK + 1) * schedules),
             ),
+            ("notification counts", u32s(s.commands * tells)),
+            (
+                "notification partial sums",
+                u64s((s.commands / BLOCK + 1) * tells),
+            ),
             ("fallen", u32s(s.capacity * s.respawns)),
             (
                 "due words",
@@ -285,6 +295,10 @@ impl Sizes {
             ("births", two(bytes(s.births, size_of::<Birth>()))),
             ("birth rows", u32s(two(s.capacity * s.columns))),
             ("deaths", u64s(two(s.capacity))),
+            (
+                "notifications",
+                two(bytes(s.notifications, size_of::<Notification>())),
+            ),
             ("change slots", u32s(two(s.changes))),
             ("change offsets", u32s(two(s.changes + 1))),
             ("change columns", two(2 * s.changes)),

@@ -3,6 +3,8 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
+use shared::NotificationKind;
+
 use super::device::{Device, DriverError, Grid, Kernel, Lane, NoDevice};
 use super::download::Chunks;
 use super::held::HeldKernels;
@@ -13,7 +15,7 @@ use super::sort::{Doubled, Sort, passes};
 use super::staging::{FrameCounts, Refusal};
 use super::{CudaBackend, OutputForm, held};
 use crate::frame::Frame;
-use crate::output::Stage;
+use crate::output::{Notification, Stage};
 
 /// The kernels by name.
 pub struct Kernels {
@@ -26,6 +28,7 @@ pub struct Kernels {
     due_end: Kernel,
     logic_count: Kernel,
     logic_after: Kernel,
+    logic_notify: Kernel,
     logic_store: Kernel,
     merge_mark: Kernel,
     merge_intervals: Kernel,
@@ -33,6 +36,8 @@ pub struct Kernels {
     merge_apply: Kernel,
     merge_count: Kernel,
     merge_store: Kernel,
+    picks_count: Kernel,
+    picks_store: Kernel,
     deaths: Kernel,
     fallen: Kernel,
     respawn: Kernel,
@@ -74,6 +79,7 @@ impl Kernels {
             due_end: kernel("due_end")?,
             logic_count: kernel("logic_count")?,
             logic_after: kernel("logic_after")?,
+            logic_notify: kernel("logic_notify")?,
             logic_store: kernel("logic_store")?,
             merge_mark: kernel("merge_mark")?,
             merge_intervals: kernel("merge_intervals")?,
@@ -81,6 +87,8 @@ impl Kernels {
             merge_apply: kernel("merge_apply")?,
             merge_count: kernel("merge_count")?,
             merge_store: kernel("merge_store")?,
+            picks_count: kernel("notifications_picks_count")?,
+            picks_store: kernel("notifications_picks_store")?,
             deaths: kernel("lifecycle_deaths")?,
             fallen: kernel("lifecycle_fallen")?,
             respawn: kernel("lifecycle_respawn")?,
@@ -334,6 +342,9 @@ impl Launcher<'_> {
         if self.world.timed_max > 0 {
             self.items(kernels.logic_after, counts.commands_max)?;
         }
+        if self.world.notifications_max > 0 {
+            self.items(kernels.logic_notify, counts.commands_max)?;
+        }
         // The sort moves pairs to and fro, and must leave them in the first.
         let odd = passes(self.world.key_bits) % 2 == 1;
         if odd {
@@ -357,7 +368,12 @@ impl Launcher<'_> {
         self.items(kernels.merge_apply, updates)?;
         self.items(kernels.merge_count, updates)?;
         // At least one thread, to close the offsets.
-        self.items(kernels.merge_store, updates.max(1))
+        self.items(kernels.merge_store, updates.max(1))?;
+        if self.world.tells >> NotificationKind::Pick.id() & 1 == 1 {
+            self.items(kernels.picks_count, updates)?;
+            self.items(kernels.picks_store, updates)?;
+        }
+        Ok(())
     }
 
     fn lifecycle(&mut self, kernels: &Kernels, counts: &FrameCounts) -> Result<(), DriverError> {
@@ -520,6 +536,10 @@ impl Sizes {
             births: at("births", self.births * size_of::<Birth>() as u64),
             birth_rows: at("birth rows", self.capacity * self.columns * 4),
             deaths: at("deaths", self.capacity * 8),
+            notifications: at(
+                "notifications",
+                self.notifications * size_of::<Notification>() as u64,
+            ),
             change_slots: at("change slots", self.changes * 4),
             change_offsets: at("change offsets", (self.changes + 1) * 4),
             change_columns: at("change columns", self.changes * 2),

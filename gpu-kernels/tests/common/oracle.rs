@@ -4,14 +4,15 @@
 
 mod commands;
 mod interest;
+mod notifications;
 mod regions;
 mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_kernels::{
-    Birth, Counts, Delivery, Frame, Observer, ObserverChange, SlotState, Snapshot, StateHash,
-    Target, TimedCommand,
+    Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, SlotState, Snapshot,
+    StateHash, Target, TimedCommand,
 };
 use shared::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
@@ -49,6 +50,7 @@ pub struct OracleOutput {
     pub deaths: Vec<EntityId>,
     /// By slot and column.
     pub changes: BTreeMap<(u32, u16), i32>,
+    pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
     pub counts: Counts,
@@ -83,12 +85,15 @@ impl Oracle {
         let requests = self.requests(frame, &mut out.counts);
         self.put_off(frame, &mut out.counts);
         let requests = self.those_that_run(requests, &mut out.counts);
+        self.tell_of_commands(&requests, &mut out);
         let (updates, later) = self.updates(&requests, &mut out.counts);
         for request in later {
             self.schedule(request, &mut out.counts);
         }
         let mut told = self.merge(updates, &mut out);
+        self.tell_of_items(&mut out);
         self.births_and_deaths(&requests, &mut told, &mut out);
+        self.cut_notifications(&mut out);
         self.deliver(&told, &mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));
         out.hash = self.hash();

@@ -166,7 +166,8 @@ impl Play {
             let words = vec![0; dice.below(6)];
             frame.push(entity, sequence, CommandKind::Spawn, &words);
             let last = frame.commands.len() - 1;
-            frame.commands[last].kind = dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, u16::MAX]);
+            frame.commands[last].kind =
+                dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, u16::MAX]);
             return;
         }
         let kind = dice.pick(&CommandKind::ALL[1..]);
@@ -191,6 +192,14 @@ impl Play {
                         false => near[axis] + dice.within(-100..=100),
                     })
                     .collect()
+            }
+            CommandKind::Shout => {
+                let most = self.config.rules.shout_radius_max.raw();
+                let radius = match dice.once_in(6) {
+                    true => extreme(dice),
+                    false => dice.within(0..=most),
+                };
+                vec![radius, dice.any()]
             }
             CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => {
                 vec![self.reference(dice, oracle, &alive)]
@@ -330,14 +339,23 @@ fn random_world_file(dice: &mut Dice) -> String {
             true => format!("timed_commands = {}\n", dice.pick(&[1, 4, 20, 500])),
             false => String::new(),
         },
+        match dice.once_in(2) {
+            true => format!(
+                "notifications_per_tick = {}\n",
+                dice.pick(&[1, 1, 2, 100_000])
+            ),
+            false => String::new(),
+        },
     ]
     .concat();
     let reach = |dice: &mut Dice| dice.pick(&[0.0, 1.0, aoi / 2.0, aoi, size_max]);
+    let is_loud = dice.once_in(2);
+    let loudness = |dice: &mut Dice| if is_loud { reach(dice) } else { 0.0 };
     let commands = format!(
         "[commands]\nmove.speed_max = {:?}\nroam.step = {:?}\npick.reach = {:?}\n\
          strike = {{ reach = {:?}, damage = {} }}\nheal = {{ reach = {:?}, amount = {} }}\n\
          blast = {{ reach = {:?}, radius = {:?}, damage = {}, \
-         ember_ticks = {}, ember_damage = {} }}\n",
+         ember_ticks = {}, ember_damage = {}, sound = {:?} }}\nshout.radius_max = {:?}\n",
         reach(dice),
         reach(dice),
         reach(dice),
@@ -350,6 +368,8 @@ fn random_world_file(dice: &mut Dice) -> String {
         dice.pick(&[0, 3, i32::MAX]),
         dice.pick(&[0, 1, 3, 1_000_000]),
         dice.pick(&[0, 1, 30, i32::MAX]),
+        loudness(dice),
+        loudness(dice),
     );
     let rules = ["sum", "sum", "min", "max", "first", "last"];
     let audiences = ["state", "movement", "private", "hidden"];
@@ -364,7 +384,7 @@ fn random_world_file(dice: &mut Dice) -> String {
     let owner = format!(
         "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\" }}",
         dice.pick(&rules[2..]),
-        dice.pick(&["state", "private", "hidden"]),
+        dice.pick(&["state", "state", "private", "hidden"]),
     );
     let narrow = hp("min = 0, max = 100, default = 50");
     let below_zero = hp("min = -20, max = -1, default = -10");

@@ -4,6 +4,7 @@ use quinn::{Connection, SendStream};
 use shared::wire::codec;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::Welcome;
+use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use super::ShardWorld;
@@ -26,6 +27,8 @@ pub struct Session {
     /// The last tick in which it was sent a datagram.
     pub told: Tick,
     pub processed: Processed,
+    /// To be told with this tick's items.
+    pub answers: Vec<Answer>,
     quota: Quota,
     next_sequence: u32,
 }
@@ -90,6 +93,7 @@ impl Session {
             pending: vec![],
             told: Tick(0),
             processed: Processed::default(),
+            answers: vec![],
             quota: Quota {
                 tokens: limits.client_commands_burst,
                 per_tick: limits.client_commands_per_tick,

@@ -32,6 +32,9 @@ fuzz_target!(|data: &[u8]| {
             }
             Item::Leave(slot) => codec.leave(&mut writer, *slot),
             Item::Reborn(entity) => codec.reborn(&mut writer, *entity),
+            Item::Answer(answer) => codec.answer(&mut writer, answer),
+            Item::Notice(notice) => codec.notice(&mut writer, notice),
+            Item::Missed(count) => codec.missed(&mut writer, *count),
             Item::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }

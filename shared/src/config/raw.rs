@@ -59,13 +59,19 @@ pub struct Limits {
     pub entity_regions: Option<bool>,
     pub commands_per_tick: Option<u64>,
     pub timed_commands: Option<u64>,
+    pub notifications_per_tick: Option<u64>,
     pub updates_per_tick: Option<u64>,
     pub deliveries_per_tick: Option<u64>,
     pub client_commands_per_tick: u32,
     pub client_commands_burst: u32,
+    pub client_requests_per_second: u32,
     pub client_stream_bytes: u32,
     pub idle_seconds: u32,
     pub resume_seconds: u32,
+    pub subscriptions_per_client: u32,
+    pub predicate_filters: u32,
+    pub predicate_bytes: u32,
+    pub client_notices_per_tick: u32,
 }
 
 impl Default for Limits {
@@ -78,13 +84,19 @@ impl Default for Limits {
             entity_regions: None,
             commands_per_tick: None,
             timed_commands: None,
+            notifications_per_tick: None,
             updates_per_tick: None,
             deliveries_per_tick: None,
             client_commands_per_tick: 2,
             client_commands_burst: 16,
+            client_requests_per_second: 20,
             client_stream_bytes: 256 * 1024,
             idle_seconds: 30,
             resume_seconds: 10,
+            subscriptions_per_client: 0,
+            predicate_filters: 16,
+            predicate_bytes: 1024,
+            client_notices_per_tick: 64,
         }
     }
 }
@@ -136,6 +148,7 @@ pub struct Commands {
     pub blast: Blast,
     pub pick: Pick,
     pub roam: Roam,
+    pub shout: Shout,
 }
 
 #[derive(Default, Deserialize)]
@@ -166,6 +179,7 @@ pub struct Blast {
     pub damage: Option<i32>,
     pub ember_ticks: Option<i32>,
     pub ember_damage: Option<i32>,
+    pub sound: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -178,6 +192,12 @@ pub struct Pick {
 #[serde(deny_unknown_fields, default)]
 pub struct Roam {
     pub step: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shout {
+    pub radius_max: Option<f64>,
 }
 
 /// What a file without any `[[kind]]` gets: a player that can be hurt.

@@ -112,6 +112,23 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
             "w.toml: commands.blast.ember_ticks: 1000001 is not allowed; expected 0 to 1000000",
         ),
         (
+            "[limits]\nnotifications_per_tick = 0\n[commands]\nshout.radius_max = 1",
+            "w.toml: limits.notifications_per_tick: 0 is not allowed; expected 1 to 2147483647",
+        ),
+        (
+            "[limits]\nsubscriptions_per_client = 1\n[[kind]]\nname = \"a\"\nattributes = \
+             [{ name = \"hit points\", type = \"i32\", audience = \"state\" }]",
+            "w.toml: kind.attributes.name: \"hit points\" is not a name: expected letters, \
+             digits, '_' and '.', and no digit first is not allowed; expected names that \
+             predicates can use, in a world of subscriptions",
+        ),
+        (
+            "[limits]\nsubscriptions_per_client = 1\n[[kind]]\nname = \"a\"\nattributes = \
+             [{ name = \"event\", type = \"i32\", audience = \"state\" }]",
+            "w.toml: kind.attributes.name: the name \"event\" is declared already, as a string \
+             is not allowed; expected names that predicates can use, in a world of subscriptions",
+        ),
+        (
             "[limits]\nobservers_per_client = 100",
             "w.toml: limits.observers_per_client: 100 is not allowed; expected 1 to 64",
         ),
@@ -135,6 +152,31 @@ fn there_is_room_to_wait_where_anything_can_be_put_off() {
                   attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
                   audience = \"state\" }]";
     assert_eq!(room(wolves), (4096, true));
+}
+
+#[test]
+fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
+    let told = |text: &str| {
+        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let names = config.schema.notifications.iter().map(|n| n.name.clone());
+        let room = config.limits.notifications_per_tick > 0;
+        assert_eq!(room, !config.schema.notifications.is_empty());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told(""), "");
+    assert_eq!(told("[limits]\nsubscriptions_per_client = 1"), "");
+    assert_eq!(told("[commands]\nblast.sound = 9"), "blast");
+    assert_eq!(told("[commands]\nshout.radius_max = 9"), "shout");
+    let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  audience = \"hidden\" }]\n[[kind]]\nname = \"thing\"\nattributes = \
+                  [{ name = \"owner\", type = \"entity\", audience = \"state\" }]\n";
+    assert_eq!(told(wolves), "");
+    let with = |limits: &str| format!("[limits]\n{limits}\n{wolves}");
+    assert_eq!(told(&with("subscriptions_per_client = 1")), "fall pick");
+    assert_eq!(told(&with("notifications_per_tick = 1")), "fall pick");
+    let none = "subscriptions_per_client = 1\nnotifications_per_tick = 0";
+    assert_eq!(told(&with(none)), "");
 }
 
 #[test]

@@ -68,6 +68,15 @@ impl Vocabulary {
         Ok(id)
     }
 
+    /// Adds a name that no text means.
+    pub fn declare_unnamed(&mut self, value_type: ValueType) -> Result<NameId, ContentError> {
+        if self.names.len() == NAMES_MAX {
+            return Err(ContentError::TooManyNames);
+        }
+        self.names.push(("".into(), value_type));
+        Ok(NameId(self.names.len() as u16 - 1))
+    }
+
     pub fn id(&self, name: &str) -> Option<NameId> {
         self.ids.get(name).copied()
     }

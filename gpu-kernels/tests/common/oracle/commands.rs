@@ -13,10 +13,11 @@ pub const DESPAWN: u16 = 1;
 const MOVE: u16 = 2;
 const STRIKE: u16 = 3;
 const HEAL: u16 = 4;
-const BLAST: u16 = 5;
+pub const BLAST: u16 = 5;
 const PICK: u16 = 6;
 const ROAM: u16 = 7;
 pub const BURN: u16 = 8;
+pub const SHOUT: u16 = 9;
 
 /// A command with its words.
 pub struct Request {
@@ -95,6 +96,7 @@ impl Oracle {
             MOVE => words == axes,
             BLAST => hp && words == axes,
             BURN => hp && self.config.limits.timed_commands > 0 && words == axes + 1,
+            SHOUT => self.config.rules.shout_radius_max.raw() > 0 && words == 2,
             STRIKE | HEAL => hp && words == 1,
             PICK => self.owner().is_some() && words == 1,
             _ => false,
@@ -225,7 +227,7 @@ impl Oracle {
         emitted
     }
 
-    fn in_blast_reach(&self, request: &Request) -> bool {
+    pub(super) fn in_blast_reach(&self, request: &Request) -> bool {
         let reach = self.config.rules.blast_reach.raw();
         let own = self.position(request.entity.slot.0);
         within(own, self.point(&request.words), reach)
@@ -246,7 +248,7 @@ impl Oracle {
     }
 
     /// The point in the world that is nearest to the first words.
-    fn point(&self, words: &[i32]) -> [i32; 3] {
+    pub(super) fn point(&self, words: &[i32]) -> [i32; 3] {
         let mut point = [0; 3];
         for axis in 0..self.config.schema.world.size.len() {
             let word = words.get(axis).copied().unwrap_or(0);
@@ -273,7 +275,7 @@ impl Oracle {
     }
 
     /// The slot of the living entity that a word refers to.
-    fn who(&self, word: i32) -> Option<u32> {
+    pub(super) fn who(&self, word: i32) -> Option<u32> {
         self.alive()
             .into_iter()
             .find(|&entity| reference(entity) == word)
@@ -288,7 +290,7 @@ impl Oracle {
         self.column("hp", AttributeType::I32)
     }
 
-    fn owner(&self) -> Option<usize> {
+    pub(super) fn owner(&self) -> Option<usize> {
         self.column("owner", AttributeType::Entity)
     }
 
@@ -310,7 +312,7 @@ impl Oracle {
 }
 
 /// 8 bits of generation, then 24 of slot.
-fn reference(entity: EntityId) -> i32 {
+pub fn reference(entity: EntityId) -> i32 {
     ((entity.generation % 256) * (1 << 24) + entity.slot.0) as i32
 }
 

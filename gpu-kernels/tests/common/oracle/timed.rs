@@ -93,6 +93,7 @@ impl Oracle {
             if slot.row[hp] != own.unwrap().min {
                 continue;
             }
+            self.tell_of_fall(entity, out);
             fallen.push(entity);
             if kind == usize::from(self.config.player_kind) {
                 continue;

@@ -1,0 +1,24 @@
+use shared::NotificationKind;
+
+use super::{Catalog, Emit, Invocation, World};
+use crate::output::{Area, Notification};
+
+/// An announcement to whoever hears it, as far as the first word says.
+pub fn run(
+    catalog: &Catalog,
+    world: &impl World,
+    invocation: &Invocation<'_>,
+    emit: &mut impl Emit,
+) {
+    let &[radius, number] = invocation.words else {
+        return;
+    };
+    let radius = radius.clamp(0, catalog.config.rules.shout_radius_max.raw());
+    let position = catalog.position(world, invocation.entity.slot);
+    emit.notify(Notification::new(
+        NotificationKind::Shout,
+        invocation.entity,
+        Some(Area::around(position, radius, catalog.dimensions)),
+        &[number],
+    ));
+}

@@ -1,0 +1,100 @@
+use gpu_kernels::{Area, Notification};
+use shared::{EntityId, NotificationKind};
+
+use super::commands::{BLAST, Request, SHOUT, reference};
+use super::{Oracle, OracleOutput};
+
+impl Oracle {
+    /// What commands tell of, in their order.
+    pub(super) fn tell_of_commands(&self, requests: &[Request], out: &mut OracleOutput) {
+        let axes = self.config.schema.world.size.len();
+        let rules = &self.config.rules;
+        for request in requests {
+            let source = request.entity;
+            match request.kind {
+                BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(request) => {
+                    let center = self.point(&request.words);
+                    let area = self.area(center, rules.blast_sound.raw());
+                    let told = NotificationKind::Blast;
+                    let words = &center[..axes];
+                    out.notifications
+                        .push(Notification::new(told, source, Some(area), words));
+                }
+                SHOUT => {
+                    let radius = request.words[0].max(0).min(rules.shout_radius_max.raw());
+                    let area = self.area(self.position(source.slot.0), radius);
+                    let told = NotificationKind::Shout;
+                    let words = &request.words[1..];
+                    out.notifications
+                        .push(Notification::new(told, source, Some(area), words));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Which items have a new owner, by slot. Everyone still lives.
+    pub(super) fn tell_of_items(&self, out: &mut OracleOutput) {
+        let Some(column) = self.owner() else {
+            return;
+        };
+        let audience = self.config.schema.attributes[column].audience;
+        let is_public = [shared::Audience::State, shared::Audience::Movement].contains(&audience);
+        if self.config.limits.notifications_per_tick == 0 || !is_public {
+            return;
+        }
+        for (&(slot, changed), &value) in &out.changes {
+            let Some(owner) = self.who(value).filter(|_| usize::from(changed) == column) else {
+                continue;
+            };
+            let id = |slot: u32| EntityId::new(slot, self.slots[slot as usize].generation);
+            let area = self.area(self.position(slot), 0);
+            let words = [reference(id(slot))];
+            out.notifications.push(Notification::new(
+                NotificationKind::Pick,
+                id(owner),
+                Some(area),
+                &words,
+            ));
+        }
+    }
+
+    /// Who has fallen, with its kind, before it is gone.
+    pub(super) fn tell_of_fall(&self, entity: EntityId, out: &mut OracleOutput) {
+        if self.config.limits.notifications_per_tick == 0 {
+            return;
+        }
+        let kind = i32::from(self.slots[entity.slot.index()].kind);
+        let area = self.area(self.position(entity.slot.0), 0);
+        out.notifications.push(Notification::new(
+            NotificationKind::Fall,
+            entity,
+            Some(area),
+            &[kind],
+        ));
+    }
+
+    /// As many as there is room for.
+    pub(super) fn cut_notifications(&self, out: &mut OracleOutput) {
+        let told = out.notifications.len();
+        let room = self.config.limits.notifications_per_tick as usize;
+        out.notifications.truncate(room);
+        out.counts.notifications = out.notifications.len() as u64;
+        out.counts.notifications_dropped = (told - out.notifications.len()) as u64;
+    }
+
+    fn area(&self, center: [i32; 3], distance: i32) -> Area {
+        let axes = self.config.schema.world.size.len();
+        let (mut low, mut high) = (vec![], vec![]);
+        for &at in &center[..axes] {
+            low.push(at - distance);
+            high.push(at + distance + 1);
+        }
+        low.resize(3, 0);
+        high.resize(3, 1);
+        Area {
+            low: low.try_into().unwrap(),
+            high: high.try_into().unwrap(),
+        }
+    }
+}

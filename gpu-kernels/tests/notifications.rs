@@ -1,0 +1,256 @@
+//! What logic tells of besides changes: when, of whom and where; on every backend and
+//! in the oracle.
+
+mod common;
+
+use gpu_kernels::{Area, Frame, Notification};
+use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
+
+use common::agree::Parity;
+use common::oracle::OracleOutput;
+
+const UNIT: i32 = 4096;
+
+#[test]
+fn a_shout_is_told_around_the_shouter_with_its_number() {
+    let config = world("", "[commands]\nshout.radius_max = 10");
+    let mut parity = Parity::new(&config);
+    let shouter = born(&mut parity, &[[5, 7]])[0];
+    let mut frame = Frame::new(Tick(1));
+    for (radius, number) in [(3 * UNIT, 77), (i32::MAX, -1), (i32::MIN, i32::MAX)] {
+        frame.push(shouter, 0, CommandKind::Shout, &[radius, number]);
+    }
+    // In the tick in which it moves, it is heard where it was.
+    frame.push(shouter, 1, CommandKind::Move, &[UNIT, UNIT]);
+    let told = parity.tick(&frame).notifications;
+    let expected = [(3 * UNIT, 77), (10 * UNIT, -1), (0, i32::MAX)].map(|(radius, number)| {
+        let area = around([5 * UNIT, 7 * UNIT], radius);
+        Notification::new(NotificationKind::Shout, shouter, Some(area), &[number])
+    });
+    assert_eq!(told, expected);
+    assert_eq!(told[0].words(), [77]);
+    assert_eq!(
+        told[1].area(),
+        Some(around([5 * UNIT, 7 * UNIT], 10 * UNIT))
+    );
+    // Told once.
+    assert_eq!(parity.tick(&Frame::new(Tick(2))).notifications, []);
+}
+
+#[test]
+fn nobody_shouts_in_a_world_without_shouts() {
+    let config = world("", "");
+    assert_eq!(config.limits.notifications_per_tick, 0);
+    assert!(config.schema.command(CommandKind::Shout).is_none());
+    let mut parity = Parity::new(&config);
+    let shouter = born(&mut parity, &[[5, 7]])[0];
+    let mut frame = Frame::new(Tick(1));
+    frame.push(shouter, 0, CommandKind::Shout, &[1, 2]);
+    let output = parity.tick(&frame);
+    assert_eq!(
+        (output.counts.malformed, output.counts.notifications),
+        (1, 0)
+    );
+}
+
+#[test]
+fn a_blast_is_heard_wider_than_it_hurts_and_only_where_it_happens() {
+    let config = world(
+        "",
+        "[commands]\nblast = { reach = 30, radius = 2, sound = 40 }",
+    );
+    let mut parity = Parity::new(&config);
+    let soldier = born(&mut parity, &[[50, 50]])[0];
+    let mut frame = Frame::new(Tick(1));
+    let far = [50 * UNIT, 81 * UNIT];
+    frame.push(soldier, 0, CommandKind::Blast, &far);
+    let center = [50 * UNIT, 80 * UNIT];
+    frame.push(soldier, 1, CommandKind::Blast, &center);
+    let told = parity.tick(&frame).notifications;
+    let area = around(center, 40 * UNIT);
+    let blast = Notification::new(NotificationKind::Blast, soldier, Some(area), &center);
+    assert_eq!(told, [blast]);
+}
+
+#[test]
+fn the_last_are_dropped_and_counted() {
+    let config = world(
+        "notifications_per_tick = 3",
+        "[commands]\nshout.radius_max = 10",
+    );
+    let mut parity = Parity::new(&config);
+    let shouters = born(&mut parity, &[[5, 5]; 5]);
+    let mut frame = Frame::new(Tick(1));
+    for (number, &shouter) in shouters.iter().enumerate() {
+        frame.push(shouter, 0, CommandKind::Shout, &[0, number as i32]);
+    }
+    let output = parity.tick(&frame);
+    let numbers: Vec<_> = output.notifications.iter().map(|n| n.words()[0]).collect();
+    assert_eq!(numbers, [0, 1, 2]);
+    assert_eq!(output.counts.notifications, 3);
+    assert_eq!(output.counts.notifications_dropped, 2);
+}
+
+#[test]
+fn what_is_told_does_not_go_with_the_updates_that_find_no_room() {
+    let config = world(
+        "updates_per_tick = 1",
+        "[commands]\nblast = { reach = 90, radius = 90, sound = 1 }",
+    );
+    let mut parity = Parity::new(&config);
+    let soldier = born(&mut parity, &[[5, 5]; 4])[0];
+    let mut frame = Frame::new(Tick(1));
+    frame.push(soldier, 0, CommandKind::Blast, &[0, 0]);
+    let output = parity.tick(&frame);
+    assert_eq!(
+        (output.counts.updates, output.counts.updates_dropped),
+        (0, 3)
+    );
+    assert_eq!(output.counts.notifications, 1);
+}
+
+const MARKET: &str = "[[kind]]\nname = \"person\"\n[[kind]]\nname = \"thing\"\nattributes = \
+    [{ name = \"owner\", type = \"entity\", merge = \"first\", audience = \"state\" }]\n";
+
+#[test]
+fn of_several_who_reach_for_an_item_the_one_who_gets_it_is_told() {
+    let mut parity = Parity::new(&world("notifications_per_tick = 9", MARKET));
+    let mut frame = Frame::new(Tick(0));
+    for (kind, x) in [(0, 5), (0, 6), (1, 7), (1, 8)] {
+        frame.spawn_at(kind, 0, &[x * UNIT, 5 * UNIT]);
+    }
+    let births = parity.tick(&frame).births;
+    let ids: Vec<_> = births.iter().map(|b| b.entity.unwrap()).collect();
+    let reference = |i: usize| ids[i].reference().0;
+    let pick = |who: usize, what: usize| {
+        let area = around([(5 + what as i32) * UNIT, 5 * UNIT], 0);
+        let kind = NotificationKind::Pick;
+        Notification::new(kind, ids[who], Some(area), &[reference(what)])
+    };
+    frame.reset(Tick(1));
+    frame.push(ids[1], 0, CommandKind::Pick, &[reference(3)]);
+    frame.push(ids[1], 1, CommandKind::Pick, &[reference(2)]);
+    frame.push(ids[0], 2, CommandKind::Pick, &[reference(2)]);
+    // By the items' slots.
+    assert_eq!(parity.tick(&frame).notifications, [pick(1, 2), pick(1, 3)]);
+    // Who puts an item down takes none, and who finds it owned gets nothing.
+    frame.reset(Tick(2));
+    frame.push(ids[1], 0, CommandKind::Pick, &[reference(2)]);
+    frame.push(ids[0], 1, CommandKind::Pick, &[reference(3)]);
+    assert_eq!(parity.tick(&frame).notifications, []);
+    // Who dies in the tick took it still.
+    frame.reset(Tick(3));
+    frame.push(ids[0], 0, CommandKind::Pick, &[reference(2)]);
+    frame.push(ids[0], 1, CommandKind::Despawn, &[]);
+    assert_eq!(parity.tick(&frame).notifications, [pick(0, 2)]);
+}
+
+#[test]
+fn who_owns_what_is_not_told_where_clients_may_not_know_it() {
+    for audience in ["private", "hidden"] {
+        let kinds = MARKET.replace("state", audience);
+        let config = world("notifications_per_tick = 9", &kinds);
+        assert_eq!(config.schema.notifications, []);
+        let mut parity = Parity::new(&config);
+        let mut frame = Frame::new(Tick(0));
+        frame.spawn_at(0, 0, &[5, 5]);
+        frame.spawn_at(1, 0, &[5, 5]);
+        parity.tick(&frame);
+        frame.reset(Tick(1));
+        let item = EntityId::new(1, 1).reference().0;
+        frame.push(EntityId::new(0, 1), 0, CommandKind::Pick, &[item]);
+        let output = parity.tick(&frame);
+        assert_eq!((output.counts.changes, output.counts.notifications), (1, 0));
+    }
+}
+
+#[test]
+fn the_fallen_are_told_where_they_fell_behind_what_commands_tell() {
+    let mut parity = Parity::new(&world(
+        "notifications_per_tick = 3",
+        "[commands]\nstrike.damage = 10\nshout.radius_max = 1\n\
+         [[kind]]\nname = \"player\"\nattributes = [{ name = \"hp\", type = \"i32\", min = 0, \
+         default = 100, audience = \"hidden\" }]\n\
+         [[kind]]\nname = \"wolf\"\nrespawn_ticks = 3\nattributes = [{ name = \"hp\", \
+         type = \"i32\", min = 0, default = 10, audience = \"hidden\" }]\n",
+    ));
+    let mut frame = Frame::new(Tick(0));
+    for kind in [0, 1, 1, 1] {
+        frame.spawn_at(kind, 0, &[5 * UNIT, 5 * UNIT]);
+    }
+    let births = parity.tick(&frame).births;
+    let ids: Vec<_> = births.iter().map(|b| b.entity.unwrap()).collect();
+    frame.reset(Tick(1));
+    for &wolf in &ids[1..] {
+        let words = [wolf.reference().0];
+        frame.push(ids[0], 0, CommandKind::Strike, &words);
+    }
+    // Where the tick has moved it to.
+    frame.push(ids[2], 1, CommandKind::Move, &[UNIT, 0]);
+    // Who is despawned has left, and did not fall.
+    frame.push(ids[3], 1, CommandKind::Despawn, &[]);
+    frame.push(ids[0], 2, CommandKind::Shout, &[0, 1]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.deaths.len(), 3);
+    let fall = |entity, x| {
+        let area = around([x * UNIT, 5 * UNIT], 0);
+        Notification::new(NotificationKind::Fall, entity, Some(area), &[1])
+    };
+    assert_eq!(output.notifications[0].kind, NotificationKind::Shout.id());
+    assert_eq!(
+        output.notifications[1..],
+        [fall(ids[1], 5), fall(ids[2], 6)]
+    );
+}
+
+/// More commands than fit a block, and more than one group of blocks; with falls.
+#[test]
+fn what_a_hundred_thousand_shouts_tell_agrees() {
+    let config = world(
+        "notifications_per_tick = 90000\ncommands_per_tick = 100000",
+        "[commands]\nshout.radius_max = 10",
+    );
+    let mut parity = Parity::new(&config);
+    let shouters = born(&mut parity, &[[5, 5], [6, 6]]);
+    let mut frame = Frame::new(Tick(1));
+    for number in 0..100_000 {
+        let kind = match number % 3 {
+            0 => CommandKind::Move,
+            _ => CommandKind::Shout,
+        };
+        frame.push(shouters[number as usize % 2], 0, kind, &[number, number]);
+    }
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.notifications, 66_666);
+    frame.reset(Tick(2));
+    for number in 0..100_000 {
+        frame.push(shouters[0], 0, CommandKind::Shout, &[number, number]);
+    }
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.notifications_dropped, 10_000);
+}
+
+/// Births of the first kind at these places, in units.
+fn born(parity: &mut Parity, places: &[[i32; 2]]) -> Vec<EntityId> {
+    let mut frame = Frame::new(Tick(0));
+    for place in places {
+        frame.spawn_at(0, 0, &place.map(|p| p * UNIT));
+    }
+    let output: OracleOutput = parity.tick(&frame);
+    output.births.iter().map(|b| b.entity.unwrap()).collect()
+}
+
+fn around([x, y]: [i32; 2], distance: i32) -> Area {
+    Area {
+        low: [x - distance, y - distance, 0],
+        high: [x + distance + 1, y + distance + 1, 1],
+    }
+}
+
+/// A world of 100 × 100 units.
+fn world(limits: &str, rest: &str) -> WorldConfig {
+    let text = format!(
+        "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
+    );
+    WorldConfig::parse(&text, "test").expect("the world file is valid")
+}
