@@ -2,14 +2,18 @@
 
 mod crowd;
 mod fight;
+mod listen;
+mod survey;
 mod wander;
 
 use clap::ValueEnum;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use shared::wire::session::Region;
 use shared::{CommandKind, Fixed};
 
 use crate::view::View;
+use crate::wish::Wish;
 
 /// The behaviours by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,12 +25,53 @@ pub enum BehaviourKind {
     Crowd,
     /// Wander, and strike, blast, heal and pick on the way.
     Fight,
+    /// Wander, and watch regions far away, which move now and then.
+    Survey,
+    /// Fight and shout, and subscribe to what changes and is shouted anywhere.
+    Listen,
 }
 
 /// Decides what one bot does next.
 pub trait Behaviour {
     /// Called once per period of the bot's rate, with what it sees.
-    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32]));
+    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds);
+}
+
+/// What a bot does in one turn.
+#[derive(Default)]
+pub struct Deeds {
+    /// Commands with their words, padded.
+    pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
+    pub requests: Vec<Request>,
+}
+
+/// What a bot asks for in one turn.
+#[derive(Clone, Debug)]
+pub enum Request {
+    SetRegion { index: u32, region: Option<Region> },
+    Subscribe { id: u32, wish: Wish },
+    Unsubscribe { id: u32 },
+}
+
+impl Deeds {
+    /// Gives a command, of at most [`WORDS_MAX`] words.
+    pub fn command(&mut self, kind: CommandKind, words: &[i32]) {
+        let mut own = [0; WORDS_MAX];
+        own[..words.len()].copy_from_slice(words);
+        self.commands.push((kind, own, words.len()));
+    }
+
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) {
+        self.requests.push(Request::SetRegion { index, region });
+    }
+
+    pub fn subscribe(&mut self, id: u32, wish: Wish) {
+        self.requests.push(Request::Subscribe { id, wish });
+    }
+
+    pub fn unsubscribe(&mut self, id: u32) {
+        self.requests.push(Request::Unsubscribe { id });
+    }
 }
 
 impl BehaviourKind {
@@ -35,7 +80,14 @@ impl BehaviourKind {
             BehaviourKind::Wander => Box::new(wander::Wander::new(dice)),
             BehaviourKind::Crowd => Box::new(crowd::Crowd::new(dice)),
             BehaviourKind::Fight => Box::new(fight::Fight::new(dice)),
+            BehaviourKind::Survey => Box::new(survey::Survey::new(dice)),
+            BehaviourKind::Listen => Box::new(listen::Listen::new(dice)),
         }
+    }
+
+    /// Whether its bots ask for regions or subscriptions, which a world may refuse.
+    pub fn asks(self) -> bool {
+        matches!(self, BehaviourKind::Survey | BehaviourKind::Listen)
     }
 
     pub fn name(self) -> &'static str {
@@ -43,6 +95,8 @@ impl BehaviourKind {
             BehaviourKind::Wander => "wander",
             BehaviourKind::Crowd => "crowd",
             BehaviourKind::Fight => "fight",
+            BehaviourKind::Survey => "survey",
+            BehaviourKind::Listen => "listen",
         }
     }
 }
@@ -65,6 +119,9 @@ impl Dice {
         (self.unit() * n as f64) as usize
     }
 }
+
+/// The most words of a command that bots give.
+pub const WORDS_MAX: usize = 4;
 
 /// A number of units as a command's word.
 fn word(units: f64) -> i32 {

@@ -1,12 +1,15 @@
 //! One connection: commands go out, a [`View`] comes of what comes in.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello, Ticket};
 use shared::wire::movement::Movement;
+use shared::wire::session::{Answer, Body, Region, SESSION_MESSAGE_BYTES_MAX, SessionMessage};
 use shared::wire::stream::Item;
 use shared::wire::{DecodeError, FRAME_BYTES_MAX};
 use shared::{CommandKind, Tick};
@@ -17,7 +20,10 @@ use crate::view::{Told, View};
 /// A client in the world.
 pub struct Client {
     connection: Connection,
-    _send: SendStream,
+    send: SendStream,
+    /// Messages that the transport has not taken yet.
+    outgoing: Vec<u8>,
+    next_request: u32,
     receive: RecvStream,
     /// Bytes of the stream that don't make a whole frame yet.
     partial: Vec<u8>,
@@ -58,7 +64,9 @@ impl Client {
         let view = View::new(&welcome)?;
         Ok(Client {
             connection,
-            _send: send,
+            send,
+            outgoing: vec![],
+            next_request: 1,
             receive,
             partial: vec![],
             codec: CommandCodec::new(&welcome.schema, welcome.epoch),
@@ -109,9 +117,49 @@ impl Client {
         Some(sequence)
     }
 
-    /// Sends one datagram with what was received and the latest commands, if
-    /// there is anything that the server doesn't know.
+    /// Asks to see who is in a region too, or no more (`None`), and gives the
+    /// request's number. The region is one of several, by `index`; a world may allow
+    /// none. A region may be anywhere, follow the client's entity, or anybody else.
+    ///
+    /// The request goes with the next [`Client::flush`]; an [`Item::Answer`] of that
+    /// number comes to the [`Witness`], and [`Client::answer`] waits for it.
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> u32 {
+        self.ask(Body::SetRegion { index, region })
+    }
+
+    /// Asks to hear of all changes and notifications that a predicate holds for,
+    /// wherever they happen: each comes to the [`Witness`] once, as an
+    /// [`Item::Notice`] with the `id`s of the subscriptions that it matches. Gives
+    /// the request's number, as [`Client::set_region`] does; `None` where the
+    /// predicate is longer than any message may be.
+    pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<u32> {
+        // The rest takes at most five bytes a number.
+        if predicate.len() + MESSAGE_OVERHEAD_BYTES > SESSION_MESSAGE_BYTES_MAX {
+            return None;
+        }
+        Some(self.ask(Body::Subscribe {
+            id,
+            predicate: predicate.to_owned(),
+        }))
+    }
+
+    /// Asks to hear no more of what a subscription matches, and gives the request's
+    /// number.
+    pub fn unsubscribe(&mut self, id: u32) -> u32 {
+        self.ask(Body::Unsubscribe { id })
+    }
+
+    fn ask(&mut self, body: Body) -> u32 {
+        let request = self.next_request;
+        self.next_request = request.wrapping_add(1);
+        SessionMessage { request, body }.encode(&mut self.outgoing);
+        request
+    }
+
+    /// Sends what was asked for, and one datagram with what was received and the
+    /// latest commands, if there is anything that the server doesn't know.
     pub fn flush(&mut self) {
+        self.send_requests();
         let acknowledgement = self.view.acknowledgement();
         if self.unprocessed.is_empty() && acknowledgement == self.acknowledged {
             return;
@@ -134,6 +182,41 @@ impl Client {
         let _ = self.connection.send_datagram(bytes.into());
     }
 
+    /// Gives the transport what it takes now; the rest goes while receiving.
+    fn send_requests(&mut self) {
+        let mut context = Context::from_waker(Waker::noop());
+        while !self.outgoing.is_empty() {
+            match Pin::new(&mut self.send).poll_write(&mut context, &self.outgoing) {
+                Poll::Ready(Ok(written)) => drop(self.outgoing.drain(..written)),
+                // A connection that is ending: `receive` says so.
+                Poll::Ready(Err(_)) => self.outgoing.clear(),
+                Poll::Pending => break,
+            }
+        }
+    }
+
+    /// Takes in messages until a request is answered: with `Ok`, or with the
+    /// server's reason for a refusal.
+    pub async fn answer(
+        &mut self,
+        request: u32,
+        witness: &mut impl Witness,
+    ) -> Result<Result<(), String>, ClientError> {
+        let mut waiting = Waiting {
+            request,
+            witness,
+            result: None,
+        };
+        self.flush();
+        loop {
+            self.receive(&mut waiting).await?;
+            self.flush();
+            if let Some(result) = waiting.result.take() {
+                return Ok(result);
+            }
+        }
+    }
+
     /// Waits for the next message and takes it in. Dropping the future loses
     /// nothing.
     pub async fn receive(&mut self, witness: &mut impl Witness) -> Result<(), ClientError> {
@@ -154,6 +237,12 @@ impl Client {
                     }
                 }
                 self.take_frames(witness)?;
+            }
+            written = self.send.write(&self.outgoing), if !self.outgoing.is_empty() => {
+                match written {
+                    Ok(written) => drop(self.outgoing.drain(..written)),
+                    Err(_) => self.outgoing.clear(),
+                }
             }
         }
         Ok(())
@@ -197,4 +286,28 @@ impl Client {
     }
 }
 
+/// Looks for one answer on another witness's behalf.
+struct Waiting<'a, W> {
+    request: u32,
+    witness: &'a mut W,
+    result: Option<Result<(), String>>,
+}
+
+impl<W: Witness> Witness for Waiting<'_, W> {
+    fn told(&mut self, view: &View, told: Told, movement: &Movement) {
+        self.witness.told(view, told, movement);
+    }
+
+    fn item(&mut self, tick: Tick, item: &Item) {
+        if let Item::Answer(Answer { request, result }) = item
+            && *request == self.request
+        {
+            self.result = Some(result.clone());
+        }
+        self.witness.item(tick, item);
+    }
+}
+
 const CHUNK_BYTES_MAX: usize = 64 * 1024;
+/// What a message holds beside a predicate, at most.
+const MESSAGE_OVERHEAD_BYTES: usize = 64;

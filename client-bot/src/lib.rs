@@ -8,6 +8,7 @@
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`swarm`] | many bots on a few threads |
 //! | [`verify`] | whether what the bots were told can be true |
+//! | [`wish`] | what listening bots subscribe to |
 //! | [`report`] | figures, for people and as JSON |
 //! | [`lossy`] | a socket that loses datagrams on purpose |
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod report;
 pub mod swarm;
 pub mod verify;
 pub mod view;
+pub mod wish;
 
 pub use behaviour::BehaviourKind;
 pub use client::Client;

@@ -13,6 +13,10 @@ pub struct SwarmReport {
     pub commands_sent: u64,
     /// Entities' movements, enters, leaves and changes of lasting attributes.
     pub updates_delivered: u64,
+    /// Changes and notifications that bots were told of beside their views, and
+    /// those that were left out.
+    pub notices: u64,
+    pub notices_missed: u64,
     /// Others in view, on average over clients and time.
     pub visible_mean: f64,
     /// From sending a command to seeing its effect.
@@ -35,7 +39,7 @@ impl SwarmReport {
     /// For people.
     pub fn lines(&self) -> Vec<(String, String)> {
         let line = |name: &str, value: String| (name.to_owned(), value);
-        vec![
+        let mut lines = vec![
             line(
                 "clients",
                 format!(
@@ -83,9 +87,17 @@ impl SwarmReport {
                     self.verify_checked, self.verify_errors
                 ),
             ),
-        ]
+        ];
+        if self.notices > 0 {
+            let told = format!("{}, {} left out", self.notices, self.notices_missed);
+            lines.insert(UPDATES_LINE + 1, line("notices", told));
+        }
+        lines
     }
 }
+
+/// Where the line of updates is.
+const UPDATES_LINE: usize = 3;
 
 /// Aligned lines of "name  value".
 pub fn print_lines(lines: &[(String, String)]) {

@@ -17,11 +17,11 @@ use tokio::sync::Semaphore;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{MissedTickBehavior, interval_at};
 
-use crate::behaviour::{Behaviour, BehaviourKind, Dice};
+use crate::behaviour::{Behaviour, BehaviourKind, Deeds, Dice, Request};
 use crate::client::{Client, Witness};
 use crate::connect::{ClientError, Connector, Trust, hello};
 use crate::report::SwarmReport;
-use crate::verify::{Checker, FinalView, Ledger, check_at_rest};
+use crate::verify::{Checker, FinalView, Ledger, check_at_rest, check_hearing};
 use crate::view::{Told, View, ViewCounts};
 
 /// What swarm to run, against which server.
@@ -74,6 +74,9 @@ struct Shared {
     commands_sent: AtomicU64,
     updates_delivered: AtomicU64,
     payload_bytes: AtomicU64,
+    /// Notices told, and left out.
+    notices: AtomicU64,
+    missed: AtomicU64,
     /// Others in view, summed over bots' actions; and how many actions.
     visible_sum: AtomicU64,
     visible_samples: AtomicU64,
@@ -107,6 +110,8 @@ impl Swarm {
             commands_sent: AtomicU64::new(0),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
+            notices: AtomicU64::new(0),
+            missed: AtomicU64::new(0),
             visible_sum: AtomicU64::new(0),
             visible_samples: AtomicU64::new(0),
             latency_us: Mutex::new(latency),
@@ -205,7 +210,12 @@ impl Swarm {
         if let (Some(ledger), Some(schema)) = (shared.ledger.get(), shared.schema.get())
             && self.options.verify
         {
-            check_at_rest(ledger, schema, &lock(&shared.views));
+            let views = lock(&shared.views);
+            check_at_rest(ledger, schema, &views);
+            check_hearing(ledger, schema, &views);
+            if self.options.behaviour.asks() {
+                ledger.check_granted();
+            }
             checked = ledger.findings.checked.load(Relaxed);
             errors = ledger.findings.errors.load(Relaxed);
             examples.extend(ledger.findings.examples());
@@ -226,6 +236,8 @@ impl Swarm {
             seconds,
             commands_sent: shared.commands_sent.load(Relaxed),
             updates_delivered: updates,
+            notices: shared.notices.load(Relaxed),
+            notices_missed: shared.missed.load(Relaxed),
             visible_mean,
             latency_ms_p50: ms(0.5),
             latency_ms_p99: ms(0.99),
@@ -412,6 +424,8 @@ impl Bot {
                             let play = self.client.view().counts.since(&before);
                             self.shared.updates_delivered.fetch_add(play.updates(), Relaxed);
                             self.shared.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
+                            self.shared.notices.fetch_add(play.notices, Relaxed);
+                            self.shared.missed.fetch_add(play.missed, Relaxed);
                         }
                         self.client.flush();
                     }
@@ -419,26 +433,30 @@ impl Bot {
             }
         }
         let view = self.client.view();
+        let checker = self.notes.checker.take();
+        let (regions, hearing) = checker.map(Checker::finish).unwrap_or_default();
         let last = FinalView {
             bot: self.number,
             entity: view.entity(),
+            is_dead: view.is_dead(),
             newest: view.newest(),
             entities: view.entities().clone(),
+            regions,
+            hearing,
         };
         lock(&self.shared.views).push(last);
         Ok(self.client)
     }
 
     fn act(&mut self) {
-        let mut commands: Vec<(shared::CommandKind, [i32; 4], usize)> = vec![];
+        let mut deeds = Deeds::default();
         self.behaviour
-            .act(self.client.view(), &mut self.dice, &mut |kind, words| {
-                let mut own = [0; 4];
-                own[..words.len()].copy_from_slice(words);
-                commands.push((kind, own, words.len()));
-            });
+            .act(self.client.view(), &mut self.dice, &mut deeds);
+        for request in deeds.requests {
+            self.ask(request);
+        }
         let now = Instant::now();
-        for (kind, words, count) in commands {
+        for (kind, words, count) in deeds.commands {
             if let Some(sequence) = self.client.command(kind, &words[..count]) {
                 self.shared.commands_sent.fetch_add(1, Relaxed);
                 self.notes.sent.push_back((sequence, now));
@@ -448,6 +466,22 @@ impl Bot {
         let others = self.client.view().entities().len().saturating_sub(1);
         self.shared.visible_sum.fetch_add(others as u64, Relaxed);
         self.shared.visible_samples.fetch_add(1, Relaxed);
+    }
+}
+
+impl Bot {
+    fn ask(&mut self, request: Request) {
+        let number = match &request {
+            Request::SetRegion { index, region } => Some(self.client.set_region(*index, *region)),
+            Request::Subscribe { id, wish } => {
+                let text = wish.text(self.client.view().schema());
+                self.client.subscribe(*id, &text)
+            }
+            Request::Unsubscribe { id } => Some(self.client.unsubscribe(*id)),
+        };
+        if let (Some(number), Some(checker)) = (number, &mut self.notes.checker) {
+            checker.asks(number, request);
+        }
     }
 }
 
@@ -471,8 +505,8 @@ impl Witness for Notes {
     }
 
     fn item(&mut self, tick: Tick, item: &Item) {
-        if let Some(checker) = &mut self.checker {
-            checker.item(tick, item);
+        if let (Some(checker), Some(ledger)) = (&mut self.checker, self.shared.ledger.get()) {
+            checker.item(ledger, tick, item);
         }
     }
 }

@@ -1,16 +1,23 @@
 //! Whether what the bots were told can be true. It knows nothing of the server's
 //! insides: it only compares what different bots were told.
 
+mod listening;
+mod regions;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use shared::wire::movement::Movement;
+use shared::wire::session::{Answer, Region};
 use shared::wire::stream::Item;
 use shared::{Audience, EntityId, Schema, Slot, Tick};
 
+use crate::behaviour::Request;
 use crate::view::{Entity, Told, View};
+use listening::Hearing;
+use regions::RegionLog;
 
 /// What every bot was told of itself, for the others to compare with.
 pub struct Ledger {
@@ -19,12 +26,14 @@ pub struct Ledger {
     radius: i64,
     visible_max: usize,
     bots: usize,
-    /// By bot, its entity; 0 before it has one.
-    entities: Vec<AtomicU64>,
     /// By slot, one more than the bot whose entity it is.
     owners: Vec<AtomicU32>,
     /// By tick modulo [`TICKS_KEPT`], then bot.
     cells: Vec<Cell>,
+    /// Requests that were granted.
+    pub granted: AtomicU64,
+    /// The first reason for which one was not.
+    refusal: Mutex<Option<String>>,
     pub findings: Findings,
 }
 
@@ -33,6 +42,8 @@ pub struct Ledger {
 struct Cell {
     /// One more than the tick.
     tick: AtomicU32,
+    /// Whose it is: bots that die are born anew in other slots.
+    slot: AtomicU32,
     position: [AtomicI32; 3],
 }
 
@@ -73,18 +84,34 @@ impl Ledger {
             radius: i64::from(schema.world.aoi.raw()),
             visible_max: schema.world.visible_max as usize,
             bots,
-            entities: (0..bots).map(|_| AtomicU64::new(0)).collect(),
             owners: (0..schema.world.capacity)
                 .map(|_| AtomicU32::new(0))
                 .collect(),
             cells: (0..bots * TICKS_KEPT).map(|_| Cell::default()).collect(),
+            granted: AtomicU64::new(0),
+            refusal: Mutex::new(None),
             findings: Findings::default(),
         }
     }
 
+    fn note_refusal(&self, reason: &str) {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Bots whose behaviour is to ask for things were granted some. The world may
+    /// refuse others.
+    pub fn check_granted(&self) {
+        let granted = self.granted.load(Relaxed) > 0;
+        let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        self.findings.check(granted, || match &*refusal {
+            Some(reason) => format!("the bots asked in vain: {reason}"),
+            None => "the bots were not answered".to_owned(),
+        });
+    }
+
     /// A bot has an entity from now on.
     pub fn register(&self, bot: usize, entity: EntityId) {
-        self.entities[bot].store(entity.to_bits(), Relaxed);
         self.owners[entity.slot.index()].store(bot as u32 + 1, Relaxed);
     }
 
@@ -92,19 +119,23 @@ impl Ledger {
         &self.cells[(tick.0 as usize % TICKS_KEPT) * self.bots + bot]
     }
 
-    fn write(&self, bot: usize, tick: Tick, position: &[i32]) {
+    fn write(&self, bot: usize, tick: Tick, slot: Slot, position: &[i32]) {
         let cell = self.cell(bot, tick);
+        cell.slot.store(slot.0, Relaxed);
         for (place, &value) in cell.position.iter().zip(position) {
             place.store(value, Relaxed);
         }
         cell.tick.store(tick.0 + 1, Relaxed);
     }
 
-    /// Where a bot was told that it is in a tick, if it was told.
-    fn read(&self, bot: usize, tick: Tick) -> Option<[i32; 3]> {
+    /// In which slot and where a bot was told that it is in a tick, if it was told.
+    fn read(&self, bot: usize, tick: Tick) -> Option<(Slot, [i32; 3])> {
         let cell = self.cell(bot, tick);
         let known = cell.tick.load(Relaxed) == tick.0 + 1;
-        known.then(|| [0, 1, 2].map(|axis| cell.position[axis].load(Relaxed)))
+        known.then(|| {
+            let position = [0, 1, 2].map(|axis| cell.position[axis].load(Relaxed));
+            (Slot(cell.slot.load(Relaxed)), position)
+        })
     }
 
     fn owner(&self, slot: Slot) -> Option<usize> {
@@ -128,6 +159,10 @@ pub struct Checker {
     arrivals: VecDeque<Tick>,
     /// (tick, slot, entered rather than left), oldest first.
     memberships: VecDeque<(Tick, u32, bool)>,
+    /// What the bot asked for and was not answered yet, oldest first.
+    asked: VecDeque<(u32, Request)>,
+    regions: RegionLog,
+    hearing: Hearing,
 }
 
 impl Checker {
@@ -138,16 +173,65 @@ impl Checker {
             told: VecDeque::new(),
             arrivals: VecDeque::new(),
             memberships: VecDeque::new(),
+            asked: VecDeque::new(),
+            regions: RegionLog::default(),
+            hearing: Hearing::default(),
         }
     }
 
-    /// Notes an enter or a leave.
-    pub fn item(&mut self, tick: Tick, item: &Item) {
+    /// The bot asks for something.
+    pub fn asks(&mut self, number: u32, request: Request) {
+        self.asked.push_back((number, request));
+    }
+
+    /// Takes in an answer: they come in the order of asking.
+    fn answered(&mut self, ledger: &Ledger, tick: Tick, answer: &Answer) {
+        let next = self.asked.pop_front();
+        let expected = next.as_ref().map(|next| next.0);
+        ledger.findings.check(expected == Some(answer.request), || {
+            format!(
+                "bot {}: request {} was answered, where {expected:?} was next",
+                self.bot, answer.request
+            )
+        });
+        let Some((_, request)) = next else { return };
+        match (request, &answer.result) {
+            (_, Err(reason)) => ledger.note_refusal(reason),
+            (Request::SetRegion { index, region }, Ok(())) => {
+                ledger.granted.fetch_add(1, Relaxed);
+                self.regions.set(tick, index, region, TICKS_KEPT as u32);
+            }
+            (Request::Subscribe { id, wish }, Ok(())) => {
+                ledger.granted.fetch_add(1, Relaxed);
+                self.hearing.subscribe(tick, id, wish);
+            }
+            (Request::Unsubscribe { id }, Ok(())) => self.hearing.unsubscribe(tick, id),
+        }
+    }
+
+    /// What the bot holds and heard, at the end.
+    pub fn finish(self) -> (Vec<Region>, Hearing) {
+        (self.regions.held(), self.hearing)
+    }
+
+    /// Notes an enter or a leave, who the bot is, what it was granted and what it
+    /// heard.
+    pub fn item(&mut self, ledger: &Ledger, tick: Tick, item: &Item) {
+        self.hearing.item(self.entity, tick, item);
         let (slot, entered) = match item {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
-            Item::State { .. } => return,
+            Item::Answer(answer) => return self.answered(ledger, tick, answer),
+            Item::State { .. } | Item::Notice(_) | Item::Missed(_) => return,
+            Item::Reborn(entity) => {
+                self.entity = *entity;
+                return ledger.register(self.bot, *entity);
+            }
         };
+        // Nobody for now: its slot may go to others.
+        if !entered && slot == self.entity.slot.0 {
+            self.entity = EntityId::NONE;
+        }
         self.memberships.push_back((tick, slot, entered));
         while self
             .memberships
@@ -164,7 +248,7 @@ impl Checker {
         let own = movement.slots.binary_search(&self.entity.slot);
         if let Ok(i) = own {
             let position = &movement.positions[i * ledger.dimensions..][..ledger.dimensions];
-            ledger.write(self.bot, tick, position);
+            ledger.write(self.bot, tick, self.entity.slot, position);
         }
         let turn = tick.0 as usize + self.bot;
         if turn.is_multiple_of(TOLD_EVERY_TICKS) {
@@ -202,7 +286,8 @@ impl Checker {
                 let Some(owner) = ledger.owner(slot) else {
                     continue;
                 };
-                let Some(truth) = ledger.read(owner, tick) else {
+                let truth = ledger.read(owner, tick).filter(|truth| truth.0 == slot);
+                let Some((_, truth)) = truth else {
                     continue;
                 };
                 let same = position[..ledger.dimensions] == truth[..ledger.dimensions];
@@ -216,7 +301,8 @@ impl Checker {
         }
     }
 
-    /// Who has been within the radius for two ticks is in view.
+    /// Who has been within the radius, or in one of the bot's regions, for two ticks
+    /// is in view.
     fn look_for_missing(&mut self, ledger: &Ledger, view: &View, now: Tick) {
         while self
             .arrivals
@@ -235,28 +321,51 @@ impl Checker {
             let [Some(last), Some(before), Some(first)] = own else {
                 continue;
             };
+            let held: Vec<Region> = self.regions.throughout(ticks[2], tick).collect();
             for other in 0..ledger.bots {
                 let near = |tick: Tick, own: [i32; 3]| {
-                    let other = ledger.read(other, tick);
-                    other.is_some_and(|other| ledger.is_near(&own, &other))
+                    let (slot, other) = ledger.read(other, tick)?;
+                    let other = &other[..ledger.dimensions];
+                    let in_region = |region: &Region| {
+                        let followed = match region.follows {
+                            Some(followed) => Some(self.place(ledger, followed, tick)?),
+                            None => None,
+                        };
+                        let followed = followed.as_ref().map(|f| &f[..ledger.dimensions]);
+                        Some(region.holds(other, followed))
+                    };
+                    let seen = ledger.is_near(&own[..ledger.dimensions], other)
+                        || held.iter().any(|region| in_region(region) == Some(true));
+                    seen.then_some(slot)
                 };
-                if other == self.bot
-                    || !near(ticks[0], last)
-                    || !near(ticks[1], before)
-                    || !near(ticks[2], first)
-                {
+                let slots = [
+                    near(ticks[0], last.1),
+                    near(ticks[1], before.1),
+                    near(ticks[2], first.1),
+                ];
+                let Some(slot) = slots[0].filter(|_| slots == [slots[0]; 3]) else {
+                    continue;
+                };
+                if other == self.bot {
                     continue;
                 }
-                let id = EntityId::from_bits(ledger.entities[other].load(Relaxed));
-                let seen = self.saw(view, id.slot.0, tick);
+                let seen = self.saw(view, slot.0, tick);
                 ledger.findings.check(seen, || {
                     format!(
-                        "tick {tick}: bot {} does not see slot {}, within its radius for two ticks",
-                        self.bot, id.slot.0
+                        "tick {tick}: bot {} does not see slot {}, within its radius or \
+                         regions for two ticks",
+                        self.bot, slot.0
                     )
                 });
             }
         }
+    }
+
+    /// Where a bot's entity was in a tick, if its bot was told.
+    fn place(&self, ledger: &Ledger, entity: EntityId, tick: Tick) -> Option<[i32; 3]> {
+        let bot = ledger.owner(entity.slot)?;
+        let (slot, place) = ledger.read(bot, tick)?;
+        (slot == entity.slot).then_some(place)
     }
 
     /// Whether a slot was in view in a tick that may be past.
@@ -273,16 +382,30 @@ impl Checker {
 pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
+    /// Its entity waits to be born anew.
+    pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
+    /// What it is granted to see beside its area of interest.
+    pub regions: Vec<Region>,
+    pub hearing: Hearing,
 }
 
-/// At rest, every view holds everything within the radius (where `visible_max`
-/// cuts, exactly the nearest) and nothing beyond it, each with the values that
-/// its owner knows.
+/// Whether listening bots heard what they subscribed to, until shortly before the
+/// end.
+pub fn check_hearing(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
+    let all: Vec<_> = views.iter().map(|v| (v.bot, &v.hearing)).collect();
+    let newest = views.iter().map(|v| v.newest.0).min().unwrap_or(0);
+    let last = Tick(newest.saturating_sub(TICKS_UNHEARD));
+    listening::check_hearing(&ledger.findings, schema, &all, last);
+}
+
+/// At rest, every view holds everything within the radius and the bot's regions
+/// (where `visible_max` cuts, exactly the nearest) and nothing beyond, each with the
+/// values that its owner knows.
 ///
 /// Who isn't a bot's entity is taken to be as the first bot says; what still
-/// moves (npcs go on) is left out.
+/// moves (npcs go on) and what the dead see is left out.
 pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
     let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
@@ -312,13 +435,16 @@ pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let order = VisibleOrder {
         ledger,
         world: &world,
+        moving: &moving,
     };
-    for view in views {
-        let expected = order.visible(view);
-        let Some(expected) = expected else {
+    for view in views.iter().filter(|view| !view.is_dead) {
+        let Some(own) = view.entities.get(&view.entity.slot.0) else {
             ledger
                 .findings
                 .check(false, || format!("bot {} does not see itself", view.bot));
+            continue;
+        };
+        let Some(expected) = order.visible(view, own) else {
             continue;
         };
         for slot in &expected {
@@ -358,18 +484,31 @@ pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
 struct VisibleOrder<'a> {
     ledger: &'a Ledger,
     world: &'a FxHashMap<u32, &'a Entity>,
+    /// The slots of those who still move, ascending.
+    moving: &'a [u32],
 }
 
 impl VisibleOrder<'_> {
-    /// The slots that a bot should see, ascending; `None` if it doesn't know
-    /// where it is.
-    fn visible(&self, view: &FinalView) -> Option<Vec<u32>> {
-        let own = view.entities.get(&view.entity.slot.0)?;
+    /// The slots that a bot should see, ascending; `None` where one of its regions
+    /// is nobody knows where.
+    fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
         let dimensions = self.ledger.dimensions;
+        let mut regions = vec![];
+        for region in &view.regions {
+            match region.follows {
+                Some(followed) => regions.push((region, Some(self.place(followed)?))),
+                None => regions.push((region, None)),
+            }
+        }
+        let reach = self.ledger.radius * self.ledger.radius;
+        let sees = |entity: &Entity, distance: i64| {
+            let place = &entity.row[..dimensions];
+            distance <= reach || regions.iter().any(|(r, at)| r.holds(place, *at))
+        };
         let mut near: Vec<(i64, u32)> = self
             .world
             .iter()
-            .map(|(&slot, entity)| {
+            .filter_map(|(&slot, entity)| {
                 let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
                 // One's own entity comes before all others on the same spot.
                 let rank = if slot == view.entity.slot.0 {
@@ -377,15 +516,24 @@ impl VisibleOrder<'_> {
                 } else {
                     distance
                 };
-                (rank, slot)
+                sees(entity, distance).then_some((rank, slot))
             })
-            .filter(|&(distance, _)| distance <= self.ledger.radius * self.ledger.radius)
             .collect();
         near.sort_unstable();
         near.truncate(self.ledger.visible_max);
         let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();
         slots.sort_unstable();
         Some(slots)
+    }
+}
+
+impl<'a> VisibleOrder<'a> {
+    /// Where somebody is who rests there.
+    fn place(&self, entity: EntityId) -> Option<&'a [i32]> {
+        let slot = entity.slot.0;
+        let known = *self.world.get(&slot)?;
+        let rests = known.id == entity && self.moving.binary_search(&slot).is_err();
+        rests.then_some(&known.row[..self.ledger.dimensions])
     }
 }
 
@@ -404,4 +552,6 @@ const TICKS_SAFE: u32 = 96;
 const TOLD_EVERY_TICKS: usize = 8;
 /// Looking for somebody missing means looking at every bot.
 const ARRIVALS_EVERY_TICKS: usize = 32;
+/// The last ticks, of which not every bot may have heard.
+const TICKS_UNHEARD: u32 = 5;
 const EXAMPLES_MAX: usize = 10;

@@ -18,6 +18,7 @@ pub struct View {
     schema: Schema,
     epoch: u8,
     entity: EntityId,
+    is_dead: bool,
     movement: MovementCodec,
     stream: StreamCodec,
     entities: FxHashMap<u32, Entity>,
@@ -56,6 +57,9 @@ pub struct ViewCounts {
     pub leaves: u64,
     /// Entities' changes of lasting attributes.
     pub states: u64,
+    /// Notices, and those that were left out.
+    pub notices: u64,
+    pub missed: u64,
 }
 
 impl ViewCounts {
@@ -69,6 +73,8 @@ impl ViewCounts {
             enters: self.enters - before.enters,
             leaves: self.leaves - before.leaves,
             states: self.states - before.states,
+            notices: self.notices - before.notices,
+            missed: self.missed - before.missed,
         }
     }
 
@@ -118,6 +124,7 @@ impl View {
             schema: welcome.schema.clone(),
             epoch: welcome.epoch,
             entity: welcome.entity,
+            is_dead: false,
             movement,
             entities: FxHashMap::default(),
             ahead: FxHashMap::default(),
@@ -137,16 +144,22 @@ impl View {
         &self.schema
     }
 
-    /// The client's own entity's identity.
+    /// The client's own entity's identity. Another one after it has died and was
+    /// born anew.
     pub fn entity(&self) -> EntityId {
         self.entity
     }
 
-    /// The client's own entity, once it has entered.
+    /// The client's own entity: once it has entered, and until it dies.
     pub fn own(&self) -> Option<&Entity> {
         self.entities
             .get(&self.entity.slot.0)
             .filter(|e| e.id == self.entity)
+    }
+
+    /// Whether the client's own entity has died, and it waits for another one.
+    pub fn is_dead(&self) -> bool {
+        self.is_dead
     }
 
     /// Everyone in view, by slot.
@@ -278,9 +291,19 @@ impl View {
                 } => self.enter(frame.tick, entity, kind, &values),
                 Item::Leave(slot) => {
                     self.counts.leaves += 1;
+                    // Nobody but the dead loses sight of itself.
+                    self.is_dead |= slot == self.entity.slot;
                     self.entities.remove(&slot.0);
                     self.forget_ahead(slot.0, frame.tick);
                 }
+                Item::Reborn(entity) => {
+                    self.entity = entity;
+                    self.is_dead = false;
+                }
+                // What they tell is no part of the view.
+                Item::Answer(_) => {}
+                Item::Notice(_) => self.counts.notices += 1,
+                Item::Missed(count) => self.counts.missed += u64::from(count),
                 Item::State { slot, values } => {
                     self.counts.states += 1;
                     if let Some(entity) = self.entities.get_mut(&slot.0) {

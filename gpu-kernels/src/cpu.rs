@@ -4,6 +4,7 @@
 //! State is stored by row (`rows[slot × columns + column]`), so an update's sort
 //! key is also its address, and an entity's attributes share a cache line.
 
+mod boxes;
 mod causes;
 pub(crate) mod disjoint;
 mod due;
@@ -15,6 +16,7 @@ mod merge;
 mod plan;
 mod radix;
 mod reciprocal;
+mod regions;
 mod slots;
 mod tick;
 mod timed;
@@ -29,6 +31,7 @@ use crate::frame::{Frame, Observer};
 use crate::logic::Catalog;
 use crate::output::TickOutput;
 use crate::state::{self, SlotState, Snapshot, StateHash, part};
+use boxes::Boxes;
 use due::Due;
 use index::Index;
 use interest::Interest;
@@ -36,6 +39,7 @@ use logic::Updates;
 use merge::Merge;
 pub use plan::memory_plan;
 pub use radix::RadixSorter;
+use regions::Regions;
 use slots::Slots;
 use timed::Timed;
 pub use workers::Workers;
@@ -48,6 +52,8 @@ pub struct CpuBackend {
     state: State,
     /// Of the state's positions as they are between ticks.
     index: Index,
+    /// Where entities are published beside their positions.
+    published: Boxes,
     due: Due,
     updates: Updates,
     merge: Merge,
@@ -63,6 +69,7 @@ struct State {
     slots: Slots,
     rows: Vec<i32>,
     observers: Vec<Option<Observer>>,
+    regions: Regions,
     timed: Timed,
     /// Kept up to date by every stage that changes something.
     hash: StateHash,
@@ -96,10 +103,12 @@ impl CpuBackend {
                 slots: Slots::new(capacity),
                 rows: vec![0; capacity * columns],
                 observers: vec![None; observers],
+                regions: Regions::new(config),
                 timed: Timed::new(config),
                 hash,
             },
             index: Index::new(config),
+            published: Boxes::new(config),
             due: Due::new(config),
             updates: Updates::new(config),
             merge: Merge::new(config),
@@ -159,6 +168,9 @@ impl Backend for CpuBackend {
             kinds: slots.kinds().to_vec(),
             rows: self.state.rows.clone(),
             observers: self.state.observers.clone(),
+            regions: self.state.regions.clients().to_vec(),
+            publications: self.state.regions.publications().to_vec(),
+            subscriptions: self.state.regions.subscriptions().to_vec(),
             known: (0..self.config.limits.clients)
                 .map(|client| self.interest.known(ClientRow(client)).to_vec())
                 .collect(),
@@ -178,6 +190,7 @@ impl Backend for CpuBackend {
         self.state.slots.restore(snapshot);
         self.state.rows.copy_from_slice(&snapshot.rows);
         self.state.observers.copy_from_slice(&snapshot.observers);
+        self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);
         self.state.timed.restore(snapshot);
         let per_client = self.config.limits.observers_per_client as usize;

@@ -1,12 +1,14 @@
 //! What a tick is given.
 
 mod commands;
+mod regions;
 
 use crate::backend::TickError;
 use crate::host_vec::HostVec;
 use crate::timed::TIMED_WORDS_MAX;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
+pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::config::DELAY_TICKS_MAX;
 use shared::mix::order_key;
@@ -28,6 +30,8 @@ pub struct Frame {
     pub after: Vec<After>,
     /// Applied in order, before anything else.
     pub observers: Vec<ObserverChange>,
+    /// Applied in order, after the observers; at most [`region_changes_max`].
+    pub regions: Vec<RegionChange>,
     /// Clients that know nothing from this tick on: they are gone, or begin anew.
     pub forget: Vec<ClientRow>,
     /// Slots of the dead that may be filled again. The caller sees to it that
@@ -107,6 +111,7 @@ impl Frame {
         self.words.clear();
         self.after.clear();
         self.observers.clear();
+        self.regions.clear();
         self.forget.clear();
         self.release.clear();
     }

@@ -15,6 +15,7 @@
 //! | [`timed`] | commands that wait for their tick |
 //! | [`logic`] | the built-in commands, one file each |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
+//! | `levels` | how a world's boxes are sorted: by size and place |
 //! | [`regions`] | who publishes where others subscribe, without a world |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | [`events`] | timed events: a discrete-event engine of its own |
@@ -29,6 +30,7 @@ pub mod cuda;
 pub mod events;
 pub mod frame;
 pub mod host_vec;
+mod levels;
 pub mod logic;
 pub mod output;
 pub mod regions;
@@ -39,7 +41,9 @@ pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
 pub use cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaBackend;
-pub use frame::{After, Command, Frame, Observer, ObserverChange, Target};
+pub use frame::{
+    After, Command, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
+};
 pub use host_vec::HostVec;
 pub use output::{
     Area, Birth, BucketRanges, Counts, Delivery, Notification, Stage, StageTimes, TickOutput,

@@ -165,9 +165,12 @@ impl Catalog {
         self.respawns.iter().any(Option::is_some)
     }
 
-    /// After how many ticks one of a kind is born anew, if ever.
+    /// After how many ticks one of a kind is born anew by itself, if ever. Of the
+    /// players' kind, the server has those born anew who have a client.
     pub fn respawn_ticks(&self, kind: u16) -> Option<u32> {
-        self.respawns[usize::from(kind)].map(|(ticks, _)| ticks)
+        let by_itself =
+            self.respawns[usize::from(kind)].filter(|_| kind != self.config.player_kind);
+        by_itself.map(|(ticks, _)| ticks)
     }
 
     /// Whether an entity of a kind that respawns has no hit points left.

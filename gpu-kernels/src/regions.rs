@@ -44,6 +44,7 @@ mod space;
 use thiserror::Error;
 
 pub use batch::{Batch, BatchError, Region, Side};
+pub(crate) use cpu::Aabb;
 pub use cpu::CpuRegions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use cuda::CudaRegions;

@@ -9,9 +9,9 @@ mod check;
 
 use serde::{Deserialize, Serialize};
 use shared::mix::mix;
-use shared::{ClientRow, Schema, Slot, Tick};
+use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 
-use crate::frame::{Observer, Target};
+use crate::frame::{Holder, Observer, Region, Target};
 use crate::timed::{TimedCommand, next_sequence_element};
 
 /// What a slot is to the lifecycle.
@@ -40,6 +40,13 @@ pub struct Snapshot {
     pub rows: Vec<i32>,
     /// Per client, then per observer.
     pub observers: Vec<Option<Observer>>,
+    /// Per client, then per region that it may subscribe to.
+    pub regions: Vec<Option<Region>>,
+    /// Per slot: where its entity is published, beside its position; without a place
+    /// for each slot in worlds whose entities carry no regions.
+    pub publications: Vec<Option<Region>>,
+    /// As `publications`: what whoever follows the entity subscribes to.
+    pub subscriptions: Vec<Option<Region>>,
     /// Per client: the slots it knows, ascending.
     pub known: Vec<Vec<u32>>,
     /// Clients that were owed deliveries and got none, ascending.
@@ -103,6 +110,7 @@ impl StateHash {
             let row = ClientRow(client as u32);
             hash.add(part::OBSERVERS, self::observer(row, index as u32, observer));
         }
+        hash.add_regions(snapshot);
         for (client, slots) in snapshot.known.iter().enumerate() {
             for &slot in slots {
                 hash.add(part::KNOWN, known(ClientRow(client as u32), Slot(slot)));
@@ -116,6 +124,29 @@ impl StateHash {
         }
         hash.add(part::TIMED, next_sequence_element(snapshot.next_sequence));
         hash
+    }
+
+    /// They are of the observers' part: worlds without regions keep the hashes that
+    /// they always had.
+    fn add_regions(&mut self, snapshot: &Snapshot) {
+        // Where a client can have none, there is none either.
+        let per_client = snapshot.regions.len() / snapshot.known.len().max(1);
+        for (i, held) in snapshot.regions.iter().enumerate() {
+            let holder = Holder::Client {
+                client: ClientRow((i / per_client) as u32),
+                index: (i % per_client) as u32,
+            };
+            self.add(part::OBSERVERS, region(holder, held));
+        }
+        let generation = |slot: usize| snapshot.generations[slot];
+        for (slot, held) in snapshot.publications.iter().enumerate() {
+            let holder = EntityId::new(slot as u32, generation(slot));
+            self.add(part::OBSERVERS, region(Holder::Publication(holder), held));
+        }
+        for (slot, held) in snapshot.subscriptions.iter().enumerate() {
+            let holder = EntityId::new(slot as u32, generation(slot));
+            self.add(part::OBSERVERS, region(Holder::Subscription(holder), held));
+        }
     }
 
     fn add(&mut self, part: usize, element: u64) {
@@ -167,6 +198,26 @@ pub fn observer(client: ClientRow, index: u32, observer: &Option<Observer>) -> u
             mix(mix(place, xy), 1 << 63 | u64::from(z as u32))
         }
     }
+}
+
+/// The element of a region; nothing for one that isn't set.
+pub fn region(holder: Holder, region: &Option<Region>) -> u64 {
+    let Some(Region { low, high, follows }) = region else {
+        return 0;
+    };
+    let place = match holder {
+        Holder::Client { client, index } => 9 << 56 | u64::from(client.0) << 8 | u64::from(index),
+        Holder::Publication(entity) => 10 << 56 | u64::from(entity.slot.0),
+        Holder::Subscription(entity) => 11 << 56 | u64::from(entity.slot.0),
+    };
+    let follows = match follows {
+        None => mix(place, 0),
+        Some(entity) => mix(place | 1 << 48, entity.to_bits()),
+    };
+    (0..3).fold(follows, |element, axis| {
+        let range = u64::from(low[axis] as u32) << 32 | u64::from(high[axis] as u32);
+        mix(element, range)
+    })
 }
 
 /// The element of one entity that one client knows.

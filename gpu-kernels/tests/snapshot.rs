@@ -362,6 +362,9 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         kinds: vec![0; CAPACITY],
         rows: vec![0; CAPACITY * COLUMNS],
         observers: vec![None; 6],
+        regions: vec![],
+        publications: vec![],
+        subscriptions: vec![],
         known: vec![vec![0, 2], vec![3, RESTING as u32], vec![]],
         behind: vec![1],
         timed: vec![

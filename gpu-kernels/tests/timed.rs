@@ -257,6 +257,42 @@ fn the_fallen_die_and_are_born_anew_after_their_kind_s_ticks() {
     assert_eq!(output.births[0].kind, 1);
 }
 
+/// Whose client goes on as whom is for the server to say.
+#[test]
+fn players_fall_like_others_and_are_not_born_anew_by_themselves() {
+    let players = WOLVES.replace(
+        "name = \"player\"\n",
+        "name = \"player\"\nrespawn_ticks = 2\n",
+    );
+    let mut parity = Parity::new(&world("", &players));
+    let mut frame = Frame::new(Tick(0));
+    for kind in [0, 1, 0] {
+        frame.spawn_at(kind, u32::from(kind), &[5, 5]);
+    }
+    parity.tick(&frame);
+    let mut frame = Frame::new(Tick(1));
+    for sequence in 0..20 {
+        let target = EntityId::new(2, 1).reference().0;
+        frame.push(
+            EntityId::new(0, 1),
+            sequence,
+            CommandKind::Strike,
+            &[target],
+        );
+    }
+    let wolf = EntityId::new(1, 1).reference().0;
+    frame.push(EntityId::new(0, 1), 20, CommandKind::Strike, &[wolf]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
+    // The wolf's successor alone waits.
+    assert_eq!(output.counts.timed, 1);
+    let births: Vec<_> = (2..5)
+        .flat_map(|tick| parity.tick(&Frame::new(Tick(tick))).births)
+        .collect();
+    let kinds: Vec<_> = births.iter().map(|birth| birth.kind).collect();
+    assert_eq!(kinds, [1]);
+}
+
 #[test]
 fn a_respawn_that_finds_no_slot_is_refused() {
     let mut parity = wolves();

@@ -201,7 +201,11 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
     let side = 20.0 * f64::from(clients).sqrt();
     // Fighters have something to quarrel about.
     let items = match behaviour {
-        BehaviourKind::Fight => clients / 20,
+        BehaviourKind::Fight | BehaviourKind::Listen => clients / 20,
+        _ => 0,
+    };
+    let regions = match behaviour {
+        BehaviourKind::Survey => 2,
         _ => 0,
     };
     let text = format!(
@@ -214,6 +218,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
 
         [limits]
         clients = {clients}
+        regions_per_client = {regions}
 
         [[kind]]
         name = "player"

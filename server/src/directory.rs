@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
+use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
@@ -19,14 +19,22 @@ pub struct Directory {
     player_kind: u16,
     radius: i32,
     resume_ticks: u32,
+    /// After how many ticks a player who fell is born anew.
+    respawn_ticks: u32,
     rows: Vec<Row>,
     free: BinaryHeap<Reverse<u32>>,
     tickets: HashMap<Ticket, ClientRow>,
     /// Lost rows with the tick at which their wait ends, in that order; among them
     /// some that came back since.
     deadlines: VecDeque<(Tick, ClientRow)>,
+    /// Whose entity is whose.
+    players: HashMap<EntityId, ClientRow>,
     /// Observers to set in the next frame.
-    observers: Vec<(ClientRow, EntityId)>,
+    observers: Vec<(ClientRow, Target)>,
+    /// Rows whose rebirth the next frame puts off.
+    fallen: Vec<ClientRow>,
+    /// Rebirths under way: when, for whom, and the ticket of then.
+    rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
     resting: VecDeque<Resting>,
     notices: Vec<(usize, Notice)>,
 }
@@ -39,6 +47,28 @@ enum Row {
     Live(Place, EntityId, Ticket),
     /// The connection was lost; the entity waits until a tick.
     Lost(EntityId, Ticket, Tick),
+    /// Its entity died, and it waits for another one.
+    Fallen(Waiting, Ticket),
+}
+
+/// Who waits for a rebirth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// A session that was welcomed as the one who died.
+    Player(Place),
+    /// A session that came back since.
+    Returned(Place),
+    /// Nobody, but somebody may come back until a tick.
+    Nobody(Tick),
+}
+
+/// Who a row stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Presence {
+    pub ticket: Ticket,
+    pub is_connected: bool,
+    /// Its entity, if it has one.
+    pub entity: Option<EntityId>,
 }
 
 /// A slot whose entity died.
@@ -56,11 +86,15 @@ impl Directory {
             player_kind: config.player_kind,
             radius: config.schema.world.aoi.raw(),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
+            respawn_ticks: config.respawn_ticks[usize::from(config.player_kind)],
             rows: vec![Row::Free; clients as usize],
             free: (0..clients).map(Reverse).collect(),
             tickets: HashMap::new(),
             deadlines: VecDeque::new(),
+            players: HashMap::new(),
             observers: vec![],
+            fallen: vec![],
+            rebirths: VecDeque::new(),
             resting: VecDeque::new(),
             notices: vec![],
         }
@@ -76,6 +110,14 @@ impl Directory {
                     self.close(old, Close::Resumed, "the session goes on elsewhere");
                     frame.forget.push(client);
                     return self.resume(client, place, entity, ticket);
+                }
+                Row::Fallen(waiting, ticket) => {
+                    if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
+                        self.close(old, Close::Resumed, "the session goes on elsewhere");
+                        forget(client, frame);
+                    }
+                    self.rows[client.index()] = Row::Fallen(Waiting::Returned(place), ticket);
+                    return;
                 }
                 _ => {}
             }
@@ -95,7 +137,7 @@ impl Directory {
     fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
         self.rows[client.index()] = Row::Live(place, entity, ticket);
         self.assign(client, true);
-        self.observers.push((client, entity));
+        self.observers.push((client, Target::Entity(entity)));
     }
 
     /// A client is gone.
@@ -105,7 +147,9 @@ impl Directory {
             // It left before it heard of its row, which may or may not be born by now,
             // or may be an older one's that it was about to go on with.
             let mine = |row: &Row| match row {
-                Row::Joining(Some(p), _) | Row::Live(p, ..) => *p == place,
+                Row::Joining(Some(p), _)
+                | Row::Live(p, ..)
+                | Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), _) => *p == place,
                 _ => false,
             };
             if let Some(i) = self.rows.iter().position(mine) {
@@ -123,28 +167,38 @@ impl Directory {
             }
             Row::Live(p, entity, ticket) if p == place => {
                 self.observers.retain(|&(c, _)| c != client);
-                frame.observers.push(ObserverChange {
-                    client,
-                    index: 0,
-                    observer: None,
-                });
-                frame.forget.push(client);
+                forget(client, frame);
                 if is_final || self.resume_ticks == 0 {
                     self.end(client, entity, ticket, frame);
                 } else {
-                    let deadline = Tick(frame.tick.0.saturating_add(self.resume_ticks));
+                    let deadline = self.wait(client, frame.tick);
                     self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
-                    self.deadlines.push_back((deadline, client));
                 }
+            }
+            Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), ticket) if p == place => {
+                self.observers.retain(|&(c, _)| c != client);
+                forget(client, frame);
+                self.rows[client.index()] = if is_final || self.resume_ticks == 0 {
+                    Row::Joining(None, ticket)
+                } else {
+                    Row::Fallen(Waiting::Nobody(self.wait(client, frame.tick)), ticket)
+                };
             }
             // Its row went on with another connection.
             _ => {}
         }
     }
 
-    /// Ends the waits that are over, sets the observers of those who came in, and
-    /// releases the slots of which every client knows. `taken_in` is the tick up
-    /// to which all clients have read their streams.
+    /// Has a lost client waited for; until which tick.
+    fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
+        let deadline = Tick(now.0.saturating_add(self.resume_ticks));
+        self.deadlines.push_back((deadline, client));
+        deadline
+    }
+
+    /// Ends the waits that are over, sets the observers of those who came in or
+    /// died, puts off rebirths, and releases the slots of which every client knows.
+    /// `taken_in` is the tick up to which all clients have read their streams.
     pub fn prepare(&mut self, frame: &mut Frame, taken_in: Tick) {
         while let Some(&(deadline, client)) = self.deadlines.front() {
             if deadline > frame.tick {
@@ -156,18 +210,24 @@ impl Directory {
                 Row::Lost(entity, ticket, own) if own == deadline => {
                     self.end(client, entity, ticket, frame);
                 }
+                Row::Fallen(Waiting::Nobody(own), ticket) if own == deadline => {
+                    self.rows[client.index()] = Row::Joining(None, ticket);
+                }
                 _ => {}
             }
         }
-        for (client, entity) in self.observers.drain(..) {
+        for (client, target) in self.observers.drain(..) {
             frame.observers.push(ObserverChange {
                 client,
                 index: 0,
                 observer: Some(Observer {
-                    target: Target::Entity(entity),
+                    target,
                     radius: self.radius,
                 }),
             });
+        }
+        for client in std::mem::take(&mut self.fallen) {
+            self.put_off_rebirth(client, frame);
         }
         while let Some(resting) = self.resting.front() {
             if resting.told.is_none_or(|told| told > taken_in) {
@@ -178,38 +238,35 @@ impl Directory {
         }
     }
 
-    /// Takes in a tick's births and deaths.
-    pub fn settle(&mut self, output: &TickOutput) {
+    /// In as many ticks after the death, which was in the last one, as the world
+    /// says.
+    fn put_off_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
+        let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows[client.index()] else {
+            return;
+        };
+        let ticks = self.respawn_ticks - 1;
+        if ticks == 0 {
+            frame.spawn(self.player_kind, client.0);
+        } else {
+            let words = [i32::from(self.player_kind), client.0 as i32];
+            frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::Spawn, &words);
+        }
+        let due = Tick(frame.tick.0.saturating_add(ticks));
+        self.rebirths.push_back((due, client, ticket));
+    }
+
+    /// Takes in a tick's births and deaths. `position` is where somebody was who
+    /// died in it.
+    pub fn settle(&mut self, output: &TickOutput, position: impl Fn(Slot) -> [i32; 3]) {
         for birth in &output.births {
-            let client = ClientRow(birth.token);
-            let Some(&Row::Joining(place, ticket)) = self.rows.get(client.index()) else {
-                continue;
-            };
-            match (birth.entity, place) {
-                (Some(entity), Some(place)) => {
-                    self.rows[client.index()] = Row::Live(place, entity, ticket);
-                    self.assign(client, false);
-                    self.observers.push((client, entity));
-                }
-                (Some(entity), None) => {
-                    // Nobody waits for it: the deadline is now.
-                    self.rows[client.index()] = Row::Lost(entity, ticket, output.tick);
-                    self.deadlines.push_front((output.tick, client));
-                }
-                (None, place) => {
-                    self.rows[client.index()] = Row::Free;
-                    self.free.push(Reverse(client.0));
-                    self.tickets.remove(&ticket);
-                    if let Some(place) = place {
-                        self.close(
-                            place,
-                            Close::Full,
-                            "the world has no room for more entities",
-                        );
-                    }
-                }
+            self.take_birth(birth, output.tick);
+        }
+        for entity in &output.deaths {
+            if let Some(client) = self.players.remove(entity) {
+                self.take_death(client, *entity, position(entity.slot));
             }
         }
+        self.retry_rebirths(output.tick);
         for entity in &output.deaths {
             self.resting.push_back(Resting {
                 slot: entity.slot,
@@ -227,14 +284,124 @@ impl Directory {
         }
     }
 
+    fn take_birth(&mut self, birth: &Birth, tick: Tick) {
+        let client = ClientRow(birth.token);
+        let Some(&row) = self.rows.get(client.index()) else {
+            return;
+        };
+        if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
+            self.players.insert(entity, client);
+        }
+        match (row, birth.entity) {
+            (Row::Joining(Some(place), ticket), Some(entity)) => {
+                self.rows[client.index()] = Row::Live(place, entity, ticket);
+                self.assign(client, false);
+                self.observers.push((client, Target::Entity(entity)));
+            }
+            (Row::Joining(None, ticket), Some(entity)) => {
+                // Nobody waits for it: the deadline is now.
+                self.rows[client.index()] = Row::Lost(entity, ticket, tick);
+                self.deadlines.push_front((tick, client));
+            }
+            (Row::Joining(place, ticket), None) => {
+                self.free_row(client, ticket);
+                if let Some(place) = place {
+                    self.close(
+                        place,
+                        Close::Full,
+                        "the world has no room for more entities",
+                    );
+                }
+            }
+            (Row::Fallen(waiting, ticket), Some(entity)) => match waiting {
+                Waiting::Player(place) => {
+                    self.rows[client.index()] = Row::Live(place, entity, ticket);
+                    let (shard, session) = place;
+                    self.notices
+                        .push((shard, Notice::Reborn { session, entity }));
+                    self.observers.push((client, Target::Entity(entity)));
+                }
+                Waiting::Returned(place) => self.resume(client, place, entity, ticket),
+                Waiting::Nobody(deadline) => {
+                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                }
+            },
+            // There may be room later; and who lives is somebody already.
+            _ => {}
+        }
+    }
+
+    /// Players see the place of their death until they are born anew.
+    fn take_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
+        let (waiting, ticket) = match self.rows[client.index()] {
+            Row::Live(place, own, ticket) if own == entity => {
+                self.observers.push((client, Target::Point(position)));
+                (Waiting::Player(place), ticket)
+            }
+            Row::Lost(own, ticket, deadline) if own == entity => {
+                (Waiting::Nobody(deadline), ticket)
+            }
+            _ => return,
+        };
+        self.rows[client.index()] = Row::Fallen(waiting, ticket);
+        self.fallen.push(client);
+    }
+
+    /// A rebirth that found no room, to wait or in the world, is put off again.
+    fn retry_rebirths(&mut self, tick: Tick) {
+        while let Some(&(due, client, ticket)) = self.rebirths.front() {
+            if due > tick {
+                break;
+            }
+            self.rebirths.pop_front();
+            match self.rows[client.index()] {
+                Row::Fallen(_, own) if own == ticket => self.fallen.push(client),
+                Row::Joining(None, own) if own == ticket => self.free_row(client, ticket),
+                _ => {}
+            }
+        }
+    }
+
     /// What to tell the shards: (shard, notice).
     pub fn notices(&mut self) -> impl Iterator<Item = (usize, Notice)> + '_ {
         self.notices.drain(..)
     }
 
-    /// How many rows have an entity in the world with a client behind it.
+    /// Whether a session is the one that a row stands for.
+    pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
+        match self.rows.get(client.index()) {
+            Some(Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _)) => *p == place,
+            _ => false,
+        }
+    }
+
+    /// Who a row stands for, if for anybody.
+    pub fn presence(&self, client: ClientRow) -> Option<Presence> {
+        let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
+            Row::Free => return None,
+            Row::Joining(place, ticket) => (ticket, place.is_some(), None),
+            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+            Row::Fallen(waiting, ticket) => {
+                let is_there = matches!(waiting, Waiting::Player(_));
+                (ticket, is_there, None)
+            }
+        };
+        Some(Presence {
+            ticket,
+            is_connected,
+            entity,
+        })
+    }
+
+    /// How many clients are in the world, those included who wait to be born anew.
     pub fn live(&self) -> usize {
-        let live = |row: &&Row| matches!(row, Row::Live(..));
+        let live = |row: &&Row| {
+            matches!(
+                row,
+                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(_), _)
+            )
+        };
         self.rows.iter().filter(live).count()
     }
 
@@ -255,6 +422,11 @@ impl Directory {
 
     fn end(&mut self, client: ClientRow, entity: EntityId, ticket: Ticket, frame: &mut Frame) {
         frame.push(entity, 0, CommandKind::Despawn, &[]);
+        self.players.remove(&entity);
+        self.free_row(client, ticket);
+    }
+
+    fn free_row(&mut self, client: ClientRow, ticket: Ticket) {
         self.tickets.remove(&ticket);
         self.rows[client.index()] = Row::Free;
         self.free.push(Reverse(client.0));
@@ -270,6 +442,16 @@ impl Directory {
             },
         ));
     }
+}
+
+/// Nobody sees anything by this row for now.
+fn forget(client: ClientRow, frame: &mut Frame) {
+    frame.observers.push(ObserverChange {
+        client,
+        index: 0,
+        observer: None,
+    });
+    frame.forget.push(client);
 }
 
 #[cfg(test)]
@@ -314,7 +496,7 @@ mod tests {
         fn tick(&mut self, taken_in: u32) -> Vec<Notice> {
             self.directory.prepare(&mut self.frame, Tick(taken_in));
             let output = self.backend.tick(&self.frame).unwrap();
-            self.directory.settle(&output);
+            self.directory.settle(&output, |_| [7, 8, 0]);
             self.frame.reset(output.tick.next());
             self.directory.notices().map(|(_, notice)| notice).collect()
         }
@@ -325,6 +507,8 @@ mod tests {
             Notice::Assigned {
                 entity, resumed, ..
             } => (*entity, *resumed),
+            Notice::Answered { .. } => panic!("a directory answers nothing"),
+            Notice::Reborn { entity, .. } => (*entity, false),
             Notice::Closed { reason, .. } => panic!("closed: {reason}"),
         }
     }
@@ -412,6 +596,130 @@ mod tests {
         world.join(4, None);
         let (entity, _) = entity_of(&world.tick(death.0)[0]);
         assert_eq!(entity.generation, 2);
+    }
+
+    /// Whose players fall to two strikes, and are born anew three ticks later.
+    fn mortals(extra: &str) -> World {
+        World::new(&format!(
+            "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
+             [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
+             {{ name = \"hp\", type = \"i32\", default = 10, min = 0, audience = \"state\" }}]"
+        ))
+    }
+
+    /// Two clients in the world, the second of which has just killed the first;
+    /// and who they were.
+    fn one_down(extra: &str) -> (World, EntityId) {
+        let mut world = mortals(extra);
+        world.join(1, None);
+        world.join(2, None);
+        let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+        for sequence in 0..2 {
+            let target = [entities[0].reference().0];
+            let striker = entities[1];
+            world
+                .frame
+                .push(striker, sequence, CommandKind::Strike, &target);
+        }
+        assert!(world.tick(0).is_empty());
+        (world, entities[0])
+    }
+
+    fn is_alive(world: &mut World, entity: EntityId) -> bool {
+        let snapshot = world.backend.snapshot().unwrap();
+        let slot = entity.slot.index();
+        snapshot.states[slot] == gpu_kernels::SlotState::Live
+            && snapshot.generations[slot] == entity.generation
+    }
+
+    #[test]
+    fn who_falls_is_born_anew_and_watches_the_place_until_then() {
+        // A world with two slots: the fallen one's is free again once all clients
+        // know of the death.
+        let (mut world, first) = one_down("");
+        assert!(!is_alive(&mut world, first));
+        assert_eq!(world.directory.live(), 2);
+        let death = world.frame.tick.0 - 1;
+        world.directory.prepare(&mut world.frame, Tick(death));
+        let observer = world.frame.observers[0].observer.unwrap();
+        assert_eq!(observer.target, Target::Point([7, 8, 0]));
+        assert!(world.tick(death).is_empty());
+        assert!(world.tick(death).is_empty());
+        let notices = world.tick(death);
+        let [Notice::Reborn { session: 1, entity }] = notices[..] else {
+            panic!("{notices:?}");
+        };
+        assert_eq!(world.frame.tick.0 - 1, death + 3);
+        assert!(is_alive(&mut world, entity) && entity != first);
+    }
+
+    #[test]
+    fn a_rebirth_that_finds_no_room_is_tried_again() {
+        let (mut world, _) = one_down("");
+        for _ in 0..5 {
+            // Nobody has taken in the leave, so the slot rests.
+            assert!(world.tick(0).is_empty());
+        }
+        let now = world.frame.tick.0;
+        let notices: Vec<_> = (0..4).flat_map(|_| world.tick(now)).collect();
+        assert!(matches!(notices[..], [Notice::Reborn { session: 1, .. }]));
+    }
+
+    #[test]
+    fn who_leaves_while_dead_leaves_nothing_behind() {
+        for is_final in [true, false] {
+            let (mut world, _) = one_down("resume_seconds = 1");
+            world.leave(1, 0, is_final);
+            for _ in 0..20 {
+                let now = world.frame.tick.0;
+                assert!(world.tick(now).is_empty());
+            }
+            assert_eq!(world.directory.live(), 1);
+            let snapshot = world.backend.snapshot().unwrap();
+            let live = snapshot.states.iter();
+            let live = live.filter(|&&s| s == gpu_kernels::SlotState::Live);
+            assert_eq!(live.count(), 1, "final: {is_final}");
+            let now = world.frame.tick.0;
+            world.join(3, None);
+            assert!(!entity_of(&world.tick(now)[0]).1);
+        }
+    }
+
+    #[test]
+    fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
+        let (mut world, first) = one_down("resume_seconds = 1");
+        world.leave(1, 0, false);
+        world.join(3, Some([1; 16]));
+        let death = world.frame.tick.0 - 1;
+        let notices: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
+        let [ref notice @ Notice::Assigned { session: 3, .. }] = notices[..] else {
+            panic!("{notices:?}");
+        };
+        let (entity, resumed) = entity_of(notice);
+        assert!(resumed && entity != first && is_alive(&mut world, entity));
+    }
+
+    #[test]
+    fn whose_lost_entity_falls_may_come_back_to_a_new_one() {
+        let mut world = mortals("resume_seconds = 10");
+        world.join(1, None);
+        world.join(2, None);
+        let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+        world.leave(1, 0, false);
+        for sequence in 0..2 {
+            let target = [entities[0].reference().0];
+            world
+                .frame
+                .push(entities[1], sequence, CommandKind::Strike, &target);
+        }
+        for _ in 0..6 {
+            let now = world.frame.tick.0;
+            assert!(world.tick(now).is_empty());
+        }
+        world.join(3, Some([1; 16]));
+        let now = world.frame.tick.0;
+        let (entity, resumed) = entity_of(&world.tick(now)[0]);
+        assert!(resumed && entity != entities[0] && is_alive(&mut world, entity));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shared::wire::control::Ticket;
+use shared::wire::session::SessionMessage;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 /// A session's name within its shard, never used twice.
@@ -16,6 +17,7 @@ pub struct Inbox {
     pub tick: Tick,
     pub joins: Vec<Join>,
     pub leaves: Vec<Leave>,
+    pub asks: Vec<Ask>,
     pub commands: Vec<Request>,
     /// The commands' words, one command's after the other's.
     pub words: Vec<i32>,
@@ -39,6 +41,14 @@ pub struct Leave {
     pub is_final: bool,
 }
 
+/// What a client asks for beside its commands.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub session: SessionId,
+    pub client: ClientRow,
+    pub message: SessionMessage,
+}
+
 /// A client's command.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -57,6 +67,8 @@ pub struct Refusals {
     pub commands_repeated: u64,
     /// Messages that could not be read.
     pub malformed: u64,
+    /// Regions and subscriptions that clients asked for and did not get.
+    pub requests: u64,
 }
 
 impl Inbox {
@@ -64,6 +76,7 @@ impl Inbox {
     pub fn reset(&mut self) {
         self.joins.clear();
         self.leaves.clear();
+        self.asks.clear();
         self.commands.clear();
         self.words.clear();
         self.refusals = Refusals::default();

@@ -5,8 +5,9 @@
 //! | [`server`] | starting and stopping it all |
 //! | [`tick_loop`] | the clock: one thread that runs the world |
 //! | [`directory`] | who is connected, as which entity; which slots rest |
+//! | [`holdings`] | regions and subscriptions that clients asked for |
 //! | [`mirror`] | the world as clients may be told of it |
-//! | [`inbox`] | from shards to the tick: joins, leaves, commands |
+//! | [`inbox`] | from shards to the tick: joins, leaves, requests, commands |
 //! | [`publication`] | from the tick to shards: what happened |
 //! | [`shard`] | one thread's connections: sessions and fan-out |
 //! | [`quic`] | sockets, certificates, transport settings |
@@ -19,6 +20,7 @@ pub mod cli;
 pub mod demo;
 pub mod directory;
 pub mod doctor;
+pub mod holdings;
 pub mod inbox;
 pub mod journal;
 pub mod machine;

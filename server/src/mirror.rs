@@ -7,6 +7,7 @@ use shared::{Audience, EntityId, Schema, Slot, Tick};
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
     columns: usize,
+    dimensions: usize,
     movement: MovementCodec,
     pub masks: AudienceMasks,
     /// By kind: the columns it has, as bits.
@@ -54,6 +55,7 @@ impl Mirror {
         };
         Mirror {
             columns: schema.attributes.len(),
+            dimensions: schema.dimensions(),
             movement,
             masks: AudienceMasks {
                 movement: mask(Audience::Movement),
@@ -119,6 +121,14 @@ impl Mirror {
     /// The values of all columns.
     pub fn row(&self, slot: Slot) -> &[i32] {
         &self.rows[slot.index() * self.columns..][..self.columns]
+    }
+
+    /// In raw units; also where somebody was who has died in this tick.
+    pub fn position(&self, slot: Slot) -> [i32; 3] {
+        let mut position = [0; 3];
+        let axes = &self.row(slot)[..self.dimensions];
+        position[..axes.len()].copy_from_slice(axes);
+        position
     }
 
     pub fn packed(&self, slot: Slot) -> Packed {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gpu_kernels::TickOutput;
 use shared::wire::control::{Close, Ticket};
+use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Tick};
 
 use crate::inbox::SessionId;
@@ -31,6 +32,13 @@ pub enum Notice {
         ticket: Ticket,
         resumed: bool,
     },
+    /// Its entity had died; it acts as this one from now on.
+    Reborn {
+        session: SessionId,
+        entity: EntityId,
+    },
+    /// What it asked for is granted, or not.
+    Answered { session: SessionId, answer: Answer },
     /// It has to go.
     Closed {
         session: SessionId,

@@ -68,7 +68,7 @@ fn transport(idle: Duration) -> Result<TransportConfig> {
         // One stream is all a client may open: room is kept for each it may.
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .max_concurrent_uni_streams(VarInt::from_u32(0))
-        // A hello and nothing after it.
+        // A hello, and now and then a request.
         .stream_receive_window(VarInt::from_u32(4 * 1024))
         .receive_window(VarInt::from_u32(8 * 1024))
         .send_window(256 * 1024)

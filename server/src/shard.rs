@@ -7,6 +7,7 @@
 
 mod fan_out;
 mod handshake;
+mod requests;
 mod session;
 
 use std::cell::RefCell;
@@ -26,14 +27,16 @@ use quinn::{
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
+use shared::wire::session::SessionMessage;
 use shared::wire::stream::StreamCodec;
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tracing::debug;
 
-use crate::inbox::{Join, Leave, SessionId, SharedInbox};
+use crate::inbox::{Ask, Join, Leave, SessionId, SharedInbox};
 use crate::publication::{FanOutDone, Notice, Publication, ToShard};
+use requests::Requests;
 use session::Session;
 
 /// What all shards agree on.
@@ -138,7 +141,7 @@ async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
         Err(error) => return debug!(%error, "a connection failed before its handshake ended"),
     };
     let world = shard.borrow().world.clone();
-    let (send, hello) = match handshake::receive_hello(&connection, &world).await {
+    let (send, receive, hello) = match handshake::receive_hello(&connection, &world).await {
         Ok(received) => received,
         Err(refusal) => {
             debug!(reason = %refusal.reason, "a client was refused");
@@ -147,21 +150,25 @@ async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
         }
     };
     let session = shard.borrow_mut().admit(connection.clone(), send, &hello);
+    let mut requests = Requests::new(receive, world.config.limits.client_requests_per_second);
     let mut datagram = ClientDatagram::default();
     let end = loop {
-        let bytes = match connection.read_datagram().await {
-            Ok(bytes) => bytes,
-            Err(error) => break error,
-        };
-        let read = world.commands.decode(&bytes, &mut datagram);
-        let mut shard = shard.borrow_mut();
-        let taken = match read {
-            Ok(()) => shard.take_in(session, &datagram),
-            Err(error) => Err(error.to_string()),
+        let taken = tokio::select! {
+            received = connection.read_datagram() => match received {
+                Ok(bytes) => match world.commands.decode(&bytes, &mut datagram) {
+                    Ok(()) => shard.borrow_mut().take_in(session, &datagram),
+                    Err(error) => Err(error.to_string()),
+                },
+                Err(error) => break error,
+            },
+            asked = requests.next() => match asked {
+                Ok(message) => shard.borrow_mut().ask(session, message),
+                Err(error) => Err(error.to_string()),
+            },
         };
         if let Err(reason) = taken {
             debug!(%reason, "a client sent what cannot be read");
-            shard.inbox.lock().refusals.malformed += 1;
+            shard.borrow().inbox.lock().refusals.malformed += 1;
             close(&connection, Close::Malformed, &reason);
         }
     };
@@ -260,6 +267,22 @@ impl Shard {
         }
     }
 
+    /// Hands on what a client asks for. An error is a client that asks too early.
+    fn ask(&mut self, id: SessionId, message: SessionMessage) -> Result<(), String> {
+        let Some(session) = self.sessions.get(&id) else {
+            return Ok(());
+        };
+        let Some(client) = session.client() else {
+            return Err("a request before the welcome".to_owned());
+        };
+        self.inbox.lock().asks.push(Ask {
+            session: id,
+            client,
+            message,
+        });
+        Ok(())
+    }
+
     fn remove(&mut self, id: SessionId, end: &ConnectionError) {
         let Some(session) = self.sessions.remove(&id) else {
             return;
@@ -321,6 +344,16 @@ impl Shard {
             Notice::Assigned { session, .. } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.assign(notice, publication.tick, &self.world);
+                }
+            }
+            Notice::Reborn { session, entity } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.be_reborn(*entity);
+                }
+            }
+            Notice::Answered { session, answer } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.answers.push(answer.clone());
                 }
             }
             Notice::Closed {

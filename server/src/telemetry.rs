@@ -71,6 +71,10 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         "Messages that could not be read"
     );
     describe_counter!(
+        "requests_refused_total",
+        "Regions and subscriptions that clients asked for in vain"
+    );
+    describe_counter!(
         "sessions_lost_total",
         "Sessions that ended without a goodbye"
     );
@@ -127,6 +131,7 @@ pub fn record(report: &TickReport<'_>) {
     counter!("sent_bytes_total", "carrier" => "datagram").increment(fan_out.datagram_bytes);
     counter!("sent_bytes_total", "carrier" => "stream").increment(fan_out.stream_bytes);
     counter!("messages_malformed_total").increment(refusals.malformed);
+    counter!("requests_refused_total").increment(refusals.requests);
     counter!("sessions_lost_total").increment(fan_out.lost);
     // Reading it costs some microseconds, and nobody scrapes more often.
     if output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)

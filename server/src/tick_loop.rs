@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
+use shared::wire::session::{Answer, SessionMessage};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, warn};
 
 use crate::directory::Directory;
-use crate::inbox::{Inbox, Refusals, SharedInbox};
+use crate::holdings::Holdings;
+use crate::inbox::{Ask, Inbox, Refusals, SharedInbox};
 use crate::journal::JournalWriter;
 use crate::mirror::Mirror;
-use crate::publication::{FanOutDone, Publication, ToShard};
+use crate::publication::{FanOutDone, Notice, Publication, ToShard};
 use crate::stats::{Stats, TickFigures};
 use crate::telemetry::{self, TickReport};
 
@@ -26,6 +28,9 @@ pub struct TickLoop {
     config: WorldConfig,
     backend: Box<dyn Backend>,
     directory: Directory,
+    holdings: Holdings,
+    /// What clients asked for in this tick, by shard.
+    answers: Vec<(usize, Notice)>,
     inboxes: Vec<SharedInbox>,
     shards: Vec<UnboundedSender<ToShard>>,
     done: Receiver<FanOutDone>,
@@ -58,6 +63,8 @@ impl TickLoop {
         frame.populate(&parts.config);
         TickLoop {
             directory: Directory::new(&parts.config),
+            holdings: Holdings::new(&parts.config),
+            answers: vec![],
             config: parts.config,
             backend: parts.backend,
             inboxes: parts.inboxes,
@@ -97,13 +104,16 @@ impl TickLoop {
             let begun = Instant::now();
             let refusals = self.gather();
             self.directory.prepare(&mut self.frame, self.taken_in);
+            let directory = &self.directory;
+            let presence = |client| directory.presence(client);
+            self.holdings.follow(presence, &mut self.frame);
             self.frame.order(self.config.seed);
             let output = self.backend.tick(&self.frame)?;
             if let Some(journal) = &self.journal {
                 journal.record(&self.frame, &output.hash)?;
             }
             mirror.apply(&output);
-            self.directory.settle(&output);
+            self.directory.settle(&output, |slot| mirror.position(slot));
             let publication = self.publish(mirror, output);
             let engine = begun.elapsed();
 
@@ -163,9 +173,9 @@ impl TickLoop {
     /// Takes what has reached the shards into the frame.
     fn gather(&mut self) -> Refusals {
         let mut refusals = Refusals::default();
-        for (shard, inbox) in self.inboxes.iter().enumerate() {
+        for shard in 0..self.inboxes.len() {
             self.spare.reset();
-            inbox.swap(&mut self.spare, self.frame.tick);
+            self.inboxes[shard].swap(&mut self.spare, self.frame.tick);
             for leave in &self.spare.leaves {
                 self.directory.leave(shard, leave, &mut self.frame);
             }
@@ -173,6 +183,7 @@ impl TickLoop {
                 let ticket = self.tickets.next();
                 self.directory.join(shard, join, ticket, &mut self.frame);
             }
+            refusals.requests += self.answer(shard);
             let mut words = &self.spare.words[..];
             for request in &self.spare.commands {
                 let (own, rest) = words.split_at(usize::from(request.word_count));
@@ -188,9 +199,35 @@ impl TickLoop {
         refusals
     }
 
+    /// Grants or refuses what clients of a shard ask for, and says how much it
+    /// refused.
+    fn answer(&mut self, shard: usize) -> u64 {
+        let mut refused = 0;
+        for ask in self.spare.asks.drain(..) {
+            let Ask {
+                session,
+                client,
+                message: SessionMessage { request, body },
+            } = ask;
+            // The row may have gone on with another connection.
+            let is_there = self.directory.is_at(client, (shard, session));
+            let presence = self.directory.presence(client);
+            let Some(presence) = presence.filter(|_| is_there) else {
+                continue;
+            };
+            let result = self.holdings.ask(client, &presence, &body, &mut self.frame);
+            refused += u64::from(result.is_err());
+            let answer = Answer { request, result };
+            self.answers
+                .push((shard, Notice::Answered { session, answer }));
+        }
+        refused
+    }
+
     fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
         let mut notices = vec![vec![]; self.shards.len()];
-        for (shard, notice) in self.directory.notices() {
+        let all = self.directory.notices().chain(self.answers.drain(..));
+        for (shard, notice) in all {
             notices[shard].push(notice);
         }
         let publication = Arc::new(Publication {

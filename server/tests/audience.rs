@@ -113,7 +113,7 @@ fn assert_told_only(player: &Player, own: EntityId) {
                 (entity.slot, values)
             }
             Item::State { slot, values } => (*slot, values),
-            Item::Leave(_) => continue,
+            _ => continue,
         };
         for (column, value) in values {
             assert_ne!(*column, hidden, "tick {tick}: {value} of slot {}", slot.0);

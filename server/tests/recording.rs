@@ -128,13 +128,30 @@ async fn what_is_wrong_with_a_recording_is_found() {
     assert!(failure.to_string().contains("is not a recording"));
 }
 
+#[tokio::test]
+async fn what_clients_hold_is_recorded_with_the_rest() {
+    let file = Recording::new("regions");
+    let world = format!("{FIGHT}\n[limits]\nregions_per_client = 2");
+    let recorded = record_bots(&file.0, 2, &world, BehaviourKind::Survey).await;
+    let (_, ticks) = read(&file.0);
+    let changes: usize = ticks.iter().map(|(frame, _)| frame.regions.len()).sum();
+    // Two for each of the bots, and their end.
+    assert!(changes >= 20 * 4, "{changes} changes");
+    let replayed = replay(&file.0, BackendChoice::Cpu, 2).unwrap();
+    assert_eq!(replayed, whole(recorded));
+}
+
 /// Records bots that come, fight and go, and says how many ticks there are.
 async fn record(file: &Path, shards: usize) -> u64 {
-    let server = start_with(FIGHT, |options| {
+    record_bots(file, shards, FIGHT, BehaviourKind::Fight).await
+}
+
+async fn record_bots(file: &Path, shards: usize, world: &str, behaviour: BehaviourKind) -> u64 {
+    let server = start_with(world, |options| {
         options.shards = shards;
         options.record = Some(file.to_owned());
     });
-    let bots = Bots::start(&server, 20, BehaviourKind::Fight).await;
+    let bots = Bots::start(&server, 20, behaviour).await;
     ticks(&server, 30).await;
     bots.go_home();
     common::eventually("all have left", || server.stats().figures().clients == 0).await;

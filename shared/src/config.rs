@@ -4,6 +4,7 @@
 //! refused with the file, the key and what is allowed; nothing is guessed.
 
 mod raw;
+mod regions;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,6 +24,7 @@ use crate::schema::{
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::MovementCodec;
+pub use regions::{KindRegions, REGIONS_PER_CLIENT_MAX};
 
 /// Everything that defines a world, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,8 +35,11 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// How many of each kind are born in the first tick.
     pub populations: Vec<u32>,
-    /// By kind: how many ticks after its death one is born anew; 0: never.
+    /// By kind: how many ticks after its fall one is born anew; 0: none falls. Of
+    /// the players' kind, only those with a client.
     pub respawn_ticks: Vec<u32>,
+    /// By kind: the regions that newborns carry.
+    pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
     pub rules: Rules,
     pub limits: Limits,
@@ -67,6 +72,12 @@ pub struct Limits {
     /// Clients at a time.
     pub clients: u32,
     pub observers_per_client: u32,
+    /// Regions that a client may subscribe to, beside those of whom it follows.
+    pub regions_per_client: u32,
+    /// The longest edge of any region.
+    pub region_edge_max: Fixed,
+    /// Whether entities may carry regions.
+    pub entity_regions: bool,
     /// Commands in one tick, those of world rules included.
     pub commands_per_tick: u32,
     /// Timed commands that may be pending.
@@ -81,6 +92,9 @@ pub struct Limits {
     pub client_commands_per_tick: u32,
     /// Commands that a client may send at once after having been quiet.
     pub client_commands_burst: u32,
+    /// Session messages (regions, subscriptions) of a client that are read in a
+    /// second, and at once after it has been quiet.
+    pub client_requests_per_second: u32,
     /// Bytes of the reliable stream that may wait for a slow client.
     pub client_stream_bytes: u32,
     /// A client that is silent for this long is gone.
@@ -253,6 +267,11 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         );
     }
     let respawns: Vec<_> = kinds.iter().map(|k| k.respawn_ticks).collect();
+    let regions: Vec<regions::RawRegions> = kinds
+        .iter()
+        .map(|k| (k.publishes.clone(), k.subscribes.clone()))
+        .collect();
+    let region_limits = regions::limits(&raw.limits, &info, world.interest, &regions)?;
     let mut schema = schema(info, kinds)?;
     let player_kind = match &world.player_kind {
         None => 0,
@@ -268,13 +287,15 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         .enumerate()
         .map(|(i, rule)| every(&schema, &format!("every[{i}]"), rule))
         .collect::<Result<Vec<_>, _>>()?;
-    let respawn_ticks = respawn_ticks(&schema, player_kind, &respawns)?;
+    let respawn_ticks = respawn_ticks(&schema, &respawns)?;
+    let kind_regions = regions::of_kinds(&schema, &regions, region_limits.edge_max)?;
     let schedules = respawn_ticks.iter().any(|&ticks| ticks > 0)
         || rules.blast_ember_ticks > 0 && schema.command(CommandKind::Blast).is_some();
     let notifications = notifications(&schema, &rules, &respawn_ticks);
     let limits = limits(
         raw.limits,
         &schema.world,
+        region_limits,
         every.len() as u64,
         schedules,
         &notifications,
@@ -328,6 +349,7 @@ fn build(raw: raw::World) -> Result<WorldConfig, Problem> {
         player_kind,
         populations,
         respawn_ticks,
+        kind_regions,
         every,
         rules,
         limits,
@@ -707,24 +729,17 @@ fn notifications(schema: &Schema, rules: &Rules, respawn_ticks: &[u32]) -> Vec<N
 }
 
 /// Who has no hit points can't fall; who is born without any would fall for ever.
-fn respawn_ticks(
-    schema: &Schema,
-    player_kind: u16,
-    raw: &[Option<u32>],
-) -> Result<Vec<u32>, Problem> {
+fn respawn_ticks(schema: &Schema, raw: &[Option<u32>]) -> Result<Vec<u32>, Problem> {
     let hp = schema
         .column("hp")
         .filter(|&c| schema.attributes[c].ty == AttributeType::I32);
     let mut all = vec![];
-    for (number, (kind, &ticks)) in schema.kinds.iter().zip(raw).enumerate() {
+    for (kind, &ticks) in schema.kinds.iter().zip(raw) {
         let key = format!("kind.{}.respawn_ticks", kind.name);
         let Some(ticks) = ticks else {
             all.push(0);
             continue;
         };
-        if number == usize::from(player_kind) {
-            return problem(key, ticks, "no respawn_ticks for the kind of the players");
-        }
         let own = kind
             .attributes
             .iter()
@@ -744,6 +759,7 @@ fn respawn_ticks(
 fn limits(
     raw: raw::Limits,
     world: &WorldInfo,
+    regions: regions::RegionLimits,
     every: u64,
     schedules: bool,
     notifications: &[NotificationKind],
@@ -817,6 +833,9 @@ fn limits(
             1,
             64,
         )?,
+        regions_per_client: regions.per_client,
+        region_edge_max: regions.edge_max,
+        entity_regions: regions.of_entities,
         commands_per_tick: commands_per_tick as u32,
         timed_commands: timed_commands as u32,
         updates_per_tick: whole(
@@ -852,6 +871,12 @@ fn limits(
             raw.client_commands_burst,
             client_commands_per_tick,
             10_000,
+        )?,
+        client_requests_per_second: in_range(
+            "limits.client_requests_per_second",
+            raw.client_requests_per_second,
+            1,
+            100,
         )?,
         client_stream_bytes: in_range(
             "limits.client_stream_bytes",

@@ -3,8 +3,9 @@
 //! | direction | carrier | content | module |
 //! | --- | --- | --- | --- |
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
+//! | client → server | same stream, after it | regions and subscriptions asked for | [`session`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | enters, leaves, lasting attributes | [`stream`] |
+//! | server → client | same stream, after it | enters, leaves, lasting attributes, answers, notices | [`stream`], [`notice`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
@@ -17,6 +18,8 @@ pub mod codec;
 pub mod commands;
 pub mod control;
 pub mod movement;
+pub mod notice;
+pub mod session;
 pub mod stream;
 
 use thiserror::Error;

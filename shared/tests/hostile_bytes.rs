@@ -11,11 +11,13 @@ use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::movement::{Movement, MovementCodec};
+use shared::wire::notice::What;
+use shared::wire::session::{Body, MessageReader};
 use shared::wire::stream::{Item, StreamCodec};
-use shared::{Audience, Tick};
+use shared::{Audience, Slot, Tick};
 use worlds::{
-    any_client_datagram, any_header, any_hello, any_schema, any_sent, any_welcome, frame, gathered,
-    movement, scattered,
+    any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent, any_welcome,
+    frame, gathered, movement, scattered,
 };
 
 proptest! {
@@ -34,6 +36,20 @@ proptest! {
         read_commands(schema, epoch, &bytes);
         read_hello(&bytes);
         read_welcome(&bytes);
+        read_messages(&bytes, usize::from(epoch));
+    }
+
+    #[test]
+    fn damaged_messages_are_read_or_refused(
+        sent in prop::collection::vec(any_message(), 1..5),
+        cut in 0usize..200,
+        damage in any_damage(),
+    ) {
+        let mut bytes = vec![];
+        for message in sent {
+            message.encode(&mut bytes);
+        }
+        read_messages(&damage.apply(bytes), cut);
     }
 
     #[test]
@@ -177,12 +193,64 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
             Item::Enter { entity, values, .. } => (entity.slot, values),
             Item::State { slot, values } => (slot, values),
             Item::Leave(slot) => (slot, vec![]),
+            Item::Reborn(entity) => (entity.slot, vec![]),
+            Item::Notice(notice) => {
+                assert!(notice.subscriptions.len() * 32 <= bytes.len() * 8);
+                read_what(schema, &notice.what)
+            }
+            Item::Answer(answer) => {
+                let reason = answer.result.err().unwrap_or_default();
+                assert!(reason.len() <= bytes.len());
+                continue;
+            }
+            Item::Missed(_) => continue,
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);
         for (column, value) in values {
             assert_within(schema, usize::from(column), value);
         }
+    }
+}
+
+/// The slot and the values of a notice.
+fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
+    match what {
+        What::Change {
+            entity,
+            kind,
+            column,
+            old,
+            new,
+            ..
+        } => {
+            assert!(usize::from(*kind) < schema.kinds.len());
+            (entity.slot, vec![(*column, *old), (*column, *new)])
+        }
+    }
+}
+
+/// Messages from bytes that arrive in two parts.
+fn read_messages(bytes: &[u8], cut: usize) {
+    let mut reader = MessageReader::default();
+    let (head, tail) = bytes.split_at(cut.min(bytes.len()));
+    let mut read = 0;
+    for part in [head, tail] {
+        reader.push(part);
+        loop {
+            match reader.next_message() {
+                Ok(Some(message)) => {
+                    // A length and three numbers at least.
+                    read += 7;
+                    if let Body::Subscribe { predicate, .. } = message.body {
+                        read += predicate.len();
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        assert!(read <= bytes.len());
     }
 }
 

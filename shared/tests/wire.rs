@@ -10,12 +10,15 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
+use shared::wire::session::{
+    Answer, Body, MessageReader, SESSION_MESSAGE_BYTES_MAX, SessionMessage,
+};
 use shared::wire::stream::{Item, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
 use shared::{Audience, CommandKind, EntityId, Schema, Tick};
 use worlds::{
-    Entities, Sent, any_client_datagram, any_header, any_hello, any_schema, any_sent, any_welcome,
-    frame, gathered, movement, scattered, schema, schemas,
+    Entities, Sent, any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent,
+    any_welcome, frame, gathered, movement, scattered, schema, schemas,
 };
 
 proptest! {
@@ -100,6 +103,26 @@ proptest! {
     }
 
     #[test]
+    fn messages_come_back_in_order_however_the_stream_is_cut(
+        sent in prop::collection::vec(any_message(), 0..10),
+        chunk in 1usize..100,
+    ) {
+        let mut bytes = vec![];
+        for message in &sent {
+            message.encode(&mut bytes);
+        }
+        let mut reader = MessageReader::default();
+        let mut read = vec![];
+        for chunk in bytes.chunks(chunk) {
+            reader.push(chunk);
+            while let Some(message) = reader.next_message().expect("valid messages") {
+                read.push(message);
+            }
+        }
+        prop_assert_eq!(read, sent);
+    }
+
+    #[test]
     fn the_low_bits_of_a_tick_tell_it_from_any_near_reference(
         reference: u32,
         away in -32_767i32..=32_767,
@@ -107,6 +130,49 @@ proptest! {
         let tick = reference.wrapping_add_signed(away);
         prop_assert_eq!(nearest(tick as u16, reference), tick);
     }
+}
+
+#[test]
+fn a_message_has_a_limit() {
+    let subscribe = |length| {
+        let mut bytes = vec![];
+        let predicate = "p".repeat(length);
+        let body = Body::Subscribe { id: 7, predicate };
+        SessionMessage { request: 1, body }.encode(&mut bytes);
+        bytes
+    };
+    let mut reader = MessageReader::default();
+    reader.push(&subscribe(16 * 1024));
+    assert!(matches!(reader.next_message(), Ok(Some(_))));
+    let long = subscribe(17 * 1024);
+    // Its length alone will do.
+    reader.push(&long[..4]);
+    let error = DecodeError::TooLong {
+        found: long.len() - 4,
+        limit: SESSION_MESSAGE_BYTES_MAX,
+    };
+    assert_eq!(reader.next_message(), Err(error));
+}
+
+#[test]
+fn a_long_refusal_is_cut_between_characters() {
+    let codec = StreamCodec::new(&schemas()[0]);
+    let mut writer = BitWriter::default();
+    let mut bytes = vec![];
+    codec.begin(&mut writer, Tick(1));
+    let answer = Answer {
+        request: 3,
+        result: Err("x".to_owned() + &"ö".repeat(400)),
+    };
+    codec.answer(&mut writer, &answer);
+    codec.finish(&mut writer, &mut bytes);
+    let frame = codec.decode(&bytes[4..]).expect("a frame");
+    let cut = "x".to_owned() + &"ö".repeat(255);
+    let expected = Answer {
+        request: 3,
+        result: Err(cut),
+    };
+    assert_eq!(frame.items, [Item::Answer(expected)]);
 }
 
 #[test]
@@ -355,6 +421,8 @@ fn told(schema: &Schema, item: &Sent) -> Item {
             }
         }
         Sent::Leave(slot) => Item::Leave(*slot),
+        Sent::Reborn(entity) => Item::Reborn(*entity),
+        Sent::Beside(item) => item.clone(),
         Sent::State(slot, values) => Item::State {
             slot: *slot,
             values: values.clone(),

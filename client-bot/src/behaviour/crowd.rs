@@ -1,6 +1,6 @@
 use shared::{CommandKind, Fixed};
 
-use super::{Behaviour, Dice, word};
+use super::{Behaviour, Deeds, Dice, word};
 use crate::view::View;
 
 /// Walks to the middle of the world and mills about there.
@@ -18,7 +18,7 @@ impl Crowd {
 }
 
 impl Behaviour for Crowd {
-    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
+    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
         let Some(own) = view.own() else { return };
         let size = &view.schema().world.size;
         let to_middle =
@@ -36,7 +36,7 @@ impl Behaviour for Crowd {
             };
             *word_out = word(step);
         }
-        act(CommandKind::Move, &words[..size.len()]);
+        deeds.command(CommandKind::Move, &words[..size.len()]);
     }
 }
 

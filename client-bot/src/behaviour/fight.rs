@@ -1,7 +1,7 @@
 use shared::{CommandKind, EntityId};
 
 use super::wander::Wander;
-use super::{Behaviour, Dice};
+use super::{Behaviour, Deeds, Dice};
 use crate::view::{Entity, View};
 
 /// Wanders, and now and then does something to somebody in view. What is out of
@@ -19,26 +19,26 @@ impl Fight {
 }
 
 impl Behaviour for Fight {
-    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
-        self.walk.act(view, dice, act);
+    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
+        self.walk.act(view, dice, deeds);
         let Some(own) = view.own() else { return };
         let offers = |kind| view.schema().command(kind).is_some();
         match dice.below(8) {
             0..3 if offers(CommandKind::Strike) => {
                 if let Some(target) = somebody(view, own, dice) {
-                    act(CommandKind::Strike, &[target.reference().0]);
+                    deeds.command(CommandKind::Strike, &[target.reference().0]);
                 }
             }
             3 if offers(CommandKind::Heal) => {
-                act(CommandKind::Heal, &[own.id.reference().0]);
+                deeds.command(CommandKind::Heal, &[own.id.reference().0]);
             }
             4 if offers(CommandKind::Blast) => {
                 let dimensions = view.schema().dimensions();
-                act(CommandKind::Blast, &own.row[..dimensions]);
+                deeds.command(CommandKind::Blast, &own.row[..dimensions]);
             }
             5 if offers(CommandKind::Pick) => {
                 if let Some(item) = an_item(view, own, dice) {
-                    act(CommandKind::Pick, &[item.reference().0]);
+                    deeds.command(CommandKind::Pick, &[item.reference().0]);
                 }
             }
             _ => {}

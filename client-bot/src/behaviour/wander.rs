@@ -2,7 +2,7 @@ use std::f64::consts::TAU;
 
 use shared::{CommandKind, Fixed};
 
-use super::{Behaviour, Dice, word};
+use super::{Behaviour, Deeds, Dice, word};
 use crate::view::View;
 
 /// Walks straight, turns now and then, and bounces off the world's edge, so that
@@ -27,7 +27,7 @@ impl Wander {
 }
 
 impl Behaviour for Wander {
-    fn act(&mut self, view: &View, dice: &mut Dice, act: &mut dyn FnMut(CommandKind, &[i32])) {
+    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
         let Some(own) = view.own() else { return };
         if dice.below(STEPS_PER_TURN) == 0 {
             self.turn(dice);
@@ -44,7 +44,7 @@ impl Behaviour for Wander {
             }
             words[axis] = word(self.step[axis]);
         }
-        act(CommandKind::Move, &words[..size.len()]);
+        deeds.command(CommandKind::Move, &words[..size.len()]);
     }
 }
 

@@ -7,6 +7,7 @@ use super::reciprocal::Reciprocal;
 use super::workers::{Workers, grow, ranges, take};
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
+use crate::regions::Aabb;
 
 /// The entities, sorted by the bucket they are in (thesis 3.5).
 ///
@@ -247,6 +248,27 @@ impl Index {
         let block = self.block_around(center, radius);
         // A radius of many buckets can touch more rows of them than there are
         // entities; to look at everyone is less then, and gives the same order.
+        if block.rows() > self.len as u64 {
+            look_at(0..self.len);
+        } else {
+            self.each_range(block, look_at);
+        }
+    }
+
+    /// Calls `visit` for the place of each entity whose position is in a box, in
+    /// index order.
+    pub fn in_box(&self, aabb: &Aabb<3>, mut visit: impl FnMut(usize)) {
+        let mut look_at = |range: Range<usize>| {
+            for i in range {
+                if aabb.contains(self.position(i)) {
+                    visit(i);
+                }
+            }
+        };
+        let block = Block {
+            low: self.bucket_at(aabb.low),
+            high: self.bucket_at(aabb.high.map(|high| high - 1)),
+        };
         if block.rows() > self.len as u64 {
             look_at(0..self.len);
         } else {

@@ -2,6 +2,7 @@
 
 mod gather;
 mod neighbours;
+mod subscribed;
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use shared::{ClientRow, InterestMode, Slot, WorldConfig};
 
 use super::logic::{exclusive_scan, partition_point};
 use super::workers::{Workers, grow, ranges, take};
-use super::{Index, Merge, State};
+use super::{Boxes, Index, Merge, State};
 use crate::frame::{Observer, Target};
 use crate::output::{Counts, Deliveries, Delivery};
 use crate::state::{self, Snapshot, part};
@@ -20,6 +21,8 @@ use neighbours::Runs;
 pub struct Interest {
     clients: usize,
     observers_per_client: usize,
+    /// Whether clients may subscribe to regions, or to those of whom they follow.
+    with_regions: bool,
     /// The most entities a client knows; 0 where nothing is remembered.
     visible_max: usize,
     mode: InterestMode,
@@ -53,6 +56,8 @@ struct Views {
 struct Input<'a> {
     state: &'a State,
     index: &'a Index,
+    /// Where entities are published beside their positions.
+    published: &'a Boxes,
     merge: &'a Merge,
 }
 
@@ -63,6 +68,7 @@ impl Interest {
         Interest {
             clients,
             observers_per_client: config.limits.observers_per_client as usize,
+            with_regions: config.limits.regions_per_client > 0 || config.limits.entity_regions,
             visible_max,
             mode: config.interest,
             dimensions: config.dimensions(),
@@ -125,6 +131,7 @@ impl Interest {
         workers: &Workers,
         state: &mut State,
         index: &Index,
+        published: &Boxes,
         merge: &Merge,
         out: &mut Deliveries,
         counts: &mut Counts,
@@ -132,6 +139,7 @@ impl Interest {
         let input = Input {
             state,
             index,
+            published,
             merge,
         };
         grow(&mut self.offsets, self.used);
@@ -229,13 +237,15 @@ impl Interest {
         for place in self.places(client, input.state) {
             scratch.gather(input.index, self.mode, &place, self.dimensions);
         }
+        if self.with_regions {
+            self.gather_subscribed(client, input, scratch);
+        }
         scratch.nearest_into(view)
     }
 
     /// Where a client's observers are.
     fn places<'a>(&'a self, client: usize, state: &'a State) -> impl Iterator<Item = Place> + 'a {
-        let first = client * self.observers_per_client;
-        let observers = &state.observers[first..first + self.observers_per_client];
+        let observers = self.observers(client, state);
         observers.iter().flatten().filter_map(move |observer| {
             let Observer { target, radius } = *observer;
             let (center, followed) = match target {
@@ -252,6 +262,11 @@ impl Interest {
                 followed,
             })
         })
+    }
+
+    fn observers<'a>(&self, client: usize, state: &'a State) -> &'a [Option<Observer>] {
+        let first = client * self.observers_per_client;
+        &state.observers[first..first + self.observers_per_client]
     }
 
     /// Walks what a client knew and what it sees, and names each delivery,
@@ -359,7 +374,7 @@ impl Interest {
         workers.run(tasks.collect(), |(range, offsets)| {
             for (client, offset) in range.zip(offsets) {
                 let mut count = 0;
-                shared.changed(client, input, |run| count += run.len() as u64);
+                shared.changed(client, input, |_, run| count += run.len() as u64);
                 *offset = count;
             }
         });
@@ -378,11 +393,10 @@ impl Interest {
         }
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
         let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
-        let slots = input.index.slots();
         workers.run(tasks, |(range, entries)| {
             let mut next = 0;
             for client in range {
-                self.changed(client, input, |run| {
+                self.changed(client, input, |slots, run| {
                     let end = next + run.len();
                     copy_run(entries, next, slots, run);
                     next = end;
@@ -391,33 +405,44 @@ impl Interest {
         });
     }
 
-    /// Hands over the changed entities that a client's observers perceive, in
-    /// runs of the index: by observer, then bucket, then slot, each entity once.
-    fn changed(&self, client: usize, input: Input<'_>, mut visit: impl FnMut(Range<usize>)) {
+    /// Hands over the changed entities that a client sees, each once, as runs of
+    /// lists of slots: what its observers perceive by observer, then bucket, then
+    /// slot, then what its subscriptions bring.
+    fn changed(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        mut visit: impl FnMut(&[u32], Range<usize>),
+    ) {
         let Input {
             state,
             index,
             merge,
+            ..
         } = input;
+        let slots = index.slots();
         for (i, place) in self.places(client, state).enumerate() {
             let block = place.block(index, self.mode);
             if i == 0 && self.mode == InterestMode::Buckets && merge.all_changed(state) {
-                index.each_range(block, &mut visit);
+                index.each_range(block, |run| visit(slots, run));
                 continue;
             }
             index.each_range(block, |range| {
                 for at in range {
-                    let fresh = merge.has_changed(index.slots()[at])
+                    let fresh = merge.has_changed(slots[at])
                         && place.perceives(index, self.mode, at)
                         && !self
                             .places(client, state)
                             .take(i)
                             .any(|earlier| earlier.perceives(index, self.mode, at));
                     if fresh {
-                        visit(at..at + 1);
+                        visit(slots, at..at + 1);
                     }
                 }
             });
+        }
+        if self.with_regions {
+            self.changed_subscribed(client, input, |slot| visit(&[slot], 0..1));
         }
     }
 }

@@ -100,6 +100,7 @@ fn birth(
     output.birth_rows.extend_from_slice(row);
     state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
     hash_row(state, entity.slot, u64::wrapping_add);
+    state.bear_regions(entity, kind);
     merge.mark_birth(entity.slot);
 }
 
@@ -116,6 +117,7 @@ fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut Ti
     }
     merge.mark_death(entity.slot);
     hash_row(state, entity.slot, u64::wrapping_sub);
+    state.bury_regions(entity);
     state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
     state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);
     output.deaths.push(entity);

@@ -11,6 +11,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let clients = u64::from(limits.clients);
     let updates = u64::from(limits.updates_per_tick);
     let commands = u64::from(limits.commands_per_tick);
+    let carriers = slots * u64::from(limits.entity_regions);
     // One of each command before the limit cuts them, and two ticks'.
     let told = match u64::from(limits.notifications_per_tick) {
         0 => 0,
@@ -30,6 +31,13 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             "observers",
             clients * u64::from(limits.observers_per_client) * observer,
         ),
+        (
+            "regions",
+            (clients * u64::from(limits.regions_per_client) + carriers * 2)
+                * size_of::<Option<crate::Region>>() as u64,
+        ),
+        // A pair and its copy while they are sorted; a box as given, and sorted.
+        ("index of publications", carriers * (2 * 16 + 2 * 28)),
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
         ("commands", commands * (20 + 8 + 4)),
         ("updates and their sort", updates * 16),

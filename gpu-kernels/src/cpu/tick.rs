@@ -5,7 +5,7 @@ use std::time::Instant;
 use shared::Slot;
 
 use super::{CpuBackend, Updates, lifecycle};
-use crate::frame::{Frame, ObserverChange, Target};
+use crate::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
 use crate::output::{Counts, Notification, Stage, StageTimes, TickOutput};
 use crate::state::{self, SlotState, part};
 
@@ -50,12 +50,16 @@ impl CpuBackend {
         out.stages.set(Stage::Lifecycle, clock.lap());
 
         self.index.build(&self.workers, &self.state);
+        let dimensions = self.config.dimensions();
+        let published = self.state.publications(dimensions);
+        self.published.build(&self.workers, published);
         out.stages.set(Stage::Index, clock.lap());
 
         self.interest.deliver(
             &self.workers,
             &mut self.state,
             &self.index,
+            &self.published,
             &self.merge,
             &mut out.deliveries,
             &mut out.counts,
@@ -71,6 +75,11 @@ impl CpuBackend {
     fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             counts.ignored += u64::from(!self.set_observer(change));
+        }
+        let most = region_changes_max(&self.config).min(frame.regions.len());
+        counts.ignored += (frame.regions.len() - most) as u64;
+        for change in &frame.regions[..most] {
+            counts.ignored += u64::from(!self.set_region(change));
         }
         for &client in &frame.forget {
             counts.ignored += u64::from(!self.interest.forget(client, &mut self.state));
@@ -101,6 +110,20 @@ impl CpuBackend {
         self.state.subtract(part::OBSERVERS, element(&before));
         self.state.add(part::OBSERVERS, element(&observer));
         self.interest.use_client(change.client);
+        true
+    }
+
+    fn set_region(&mut self, change: &RegionChange) -> bool {
+        let Some(change) = change.check(&self.config) else {
+            return false;
+        };
+        if !self.state.has_holder(change.holder) {
+            return false;
+        }
+        if let Holder::Client { client, .. } = change.holder {
+            self.interest.use_client(client);
+        }
+        self.state.set_region(change.holder, change.region);
         true
     }
 

@@ -15,6 +15,7 @@ use super::batch::Side;
 use super::output::{Approach, Changes, Metrics, Overlaps, Pair};
 use super::{Batch, RegionEngine, RegionsConfig, RegionsStartError, StepError};
 use crate::cpu::Workers;
+pub(crate) use boxes::Aabb;
 use boxes::SideView;
 use cells::Cells;
 use matching::{Finder, HitPools};

@@ -1,5 +1,5 @@
-use shared::WorldConfig;
 use shared::config::DELAY_TICKS_MAX;
+use shared::{EntityId, WorldConfig};
 
 use super::{SlotState, Snapshot};
 use crate::backend::RestoreError;
@@ -15,6 +15,7 @@ impl Snapshot {
         for observer in self.observers.iter().flatten() {
             check_observer(observer, config)?;
         }
+        self.check_regions(config)?;
         self.check_fallen(config)?;
         self.check_clients(config)?;
         self.check_timed(config)
@@ -25,12 +26,17 @@ impl Snapshot {
         let clients = config.limits.clients as usize;
         let values = capacity * config.schema.attributes.len();
         let observers = clients * config.limits.observers_per_client as usize;
+        let regions = clients * config.limits.regions_per_client as usize;
+        let carriers = capacity * usize::from(config.limits.entity_regions);
         let sizes = [
             ("slot states", capacity, self.states.len()),
             ("generations", capacity, self.generations.len()),
             ("kinds", capacity, self.kinds.len()),
             ("values", values, self.rows.len()),
             ("observers", observers, self.observers.len()),
+            ("regions", regions, self.regions.len()),
+            ("publications", carriers, self.publications.len()),
+            ("subscriptions", carriers, self.subscriptions.len()),
             ("clients", clients, self.known.len()),
         ];
         for (what, expected, found) in sizes {
@@ -61,6 +67,29 @@ impl Snapshot {
             for (&value, &(min, max)) in row.iter().zip(bounds) {
                 if value < min || value > max {
                     return out_of_range("values", value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Regions are as the world keeps them, and entities carry only what follows
+    /// nobody else, and only while they live.
+    fn check_regions(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let all = self.regions.iter().chain(&self.publications);
+        for region in all.chain(&self.subscriptions).flatten() {
+            if region.check(config) != Ok(*region) {
+                let [low, ..] = region.low;
+                return out_of_range("regions", low);
+            }
+        }
+        for carried in [&self.publications, &self.subscriptions] {
+            for (slot, region) in carried.iter().enumerate() {
+                let Some(region) = region else { continue };
+                let own = EntityId::new(slot as u32, self.generations[slot]);
+                let lives = self.states[slot] == SlotState::Live;
+                if !lives || region.follows.is_some_and(|followed| followed != own) {
+                    return out_of_range("slots with regions", slot as i64);
                 }
             }
         }

@@ -5,6 +5,7 @@
 mod commands;
 mod interest;
 mod notifications;
+mod regions;
 mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use shared::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use commands::Request;
+pub use regions::Regions;
 
 #[derive(Clone)]
 pub struct Oracle {
@@ -25,6 +27,7 @@ pub struct Oracle {
     pub slots: Vec<OracleSlot>,
     /// By client and index.
     pub observers: BTreeMap<(u32, u32), Observer>,
+    pub regions: Regions,
     pub known: BTreeMap<u32, BTreeSet<u32>>,
     pub behind: BTreeSet<u32>,
     /// In the order in which they were scheduled.
@@ -70,6 +73,7 @@ impl Oracle {
             tick: Tick(0),
             slots: vec![slot; config.schema.world.capacity as usize],
             observers: BTreeMap::new(),
+            regions: Regions::default(),
             known: BTreeMap::new(),
             behind: BTreeSet::new(),
             timed: vec![],
@@ -121,6 +125,7 @@ impl Oracle {
             }
             known.push(self.known_by(client).into_iter().collect());
         }
+        let [regions, publications, subscriptions] = self.all_regions();
         Snapshot {
             tick: self.tick,
             states: self.slots.iter().map(|s| s.state).collect(),
@@ -128,6 +133,9 @@ impl Oracle {
             kinds: self.slots.iter().map(|s| s.kind).collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
             observers,
+            regions,
+            publications,
+            subscriptions,
             known,
             behind: self.behind.iter().copied().collect(),
             timed: self.timed.clone(),
@@ -172,6 +180,7 @@ impl Oracle {
         for change in &frame.observers {
             self.set_observer(change, counts);
         }
+        self.set_regions(frame, counts);
         for client in &frame.forget {
             if client.0 >= self.config.limits.clients {
                 counts.ignored += 1;
@@ -281,6 +290,9 @@ impl Oracle {
             told.remove(&entity.slot.0);
             died.insert(entity.slot.0, entity);
         }
+        for &entity in died.values() {
+            self.drop_regions(entity);
+        }
         out.deaths = died.into_values().collect();
         out.counts.deaths = out.deaths.len() as u64;
         out.counts.entities = self.alive().len() as u64;
@@ -323,6 +335,7 @@ impl Oracle {
         }
         out.birth_rows.extend(&row);
         told.insert(entity.slot.0);
+        self.carry(entity, kind);
         self.slots[entity.slot.index()] = OracleSlot {
             state: SlotState::Live,
             generation: entity.generation,

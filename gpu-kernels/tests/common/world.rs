@@ -1,12 +1,15 @@
 //! Random worlds, and random frames for them: everything a caller may hand to a
 //! backend, sense and nonsense.
 
+mod regions;
+
 use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
 use shared::config::DELAY_TICKS_MAX;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use super::dice::Dice;
 use super::oracle::Oracle;
+use regions::RegionsFile;
 
 /// How a random world is populated and played.
 pub struct Play {
@@ -77,6 +80,7 @@ impl Play {
             dice.shuffle(&mut frame.commands);
         }
         self.observers(dice, oracle, &mut frame);
+        self.regions(dice, oracle, &mut frame);
         for slot in 0..oracle.slots.len() {
             let resting = oracle.slots[slot].state == SlotState::Resting;
             if resting && dice.once_in(self.release_one_in) {
@@ -322,6 +326,7 @@ fn random_world_file(dice: &mut Dice) -> String {
     let player_population = dice.below(capacity / 2 + 1);
     let clients = dice.pick(&[1, 3, 12, 25]);
     let observers = dice.pick(&[1, 1, 2, 5]);
+    let regions = RegionsFile::new(dice, interest, axes, size_max, aoi);
     let few = |dice: &mut Dice, key: &str, from: &[usize]| match dice.once_in(4) {
         true => format!("{key} = {}\n", dice.pick(from)),
         false => String::new(),
@@ -420,11 +425,10 @@ fn random_world_file(dice: &mut Dice) -> String {
             *attributes = format!("{attributes}{comma}{extras}");
         }
     }
-    let hp_starts_above_minimum = |name: &str| ["npc", "ghost", "chest"].contains(&name);
     let respawns: Vec<String> = kinds
         .iter()
         .map(
-            |&(name, ..)| match hp_starts_above_minimum(name) && dice.once_in(2) {
+            |(_, attributes, _)| match attributes.contains("hp") && dice.once_in(2) {
                 true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
                 false => String::new(),
             },
@@ -454,8 +458,9 @@ fn random_world_file(dice: &mut Dice) -> String {
         .zip(respawns)
         .map(|((name, attributes, population), respawn)| {
             format!(
-                "[[kind]]\nname = \"{name}\"\npopulation = {population}\n{respawn}\
-                 attributes = [{attributes}]\n"
+                "[[kind]]\nname = \"{name}\"\npopulation = {population}\n{respawn}{}\
+                 attributes = [{attributes}]\n",
+                regions.kind(dice),
             )
         })
         .collect();
@@ -463,7 +468,8 @@ fn random_world_file(dice: &mut Dice) -> String {
         "[world]\nsize = {size:?}\naoi = {aoi:?}\ncapacity = {capacity}\nseed = {}\n\
          visible_max = {visible_max}\ninterest = \"{interest}\"\n\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
-         {limits}{commands}{kinds}{every}",
+         {limits}{}{commands}{kinds}{every}",
         dice.below(1 << 30),
+        regions.limits,
     )
 }

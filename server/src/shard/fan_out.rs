@@ -14,8 +14,8 @@ use crate::mirror::Mirror;
 use crate::publication::{FanOutDone, Publication};
 
 impl Session {
-    /// Sends a client its deliveries: enters, leaves and lasting attributes on
-    /// the stream, movement in datagrams.
+    /// Sends a client its deliveries: answers, enters, leaves and lasting attributes
+    /// on the stream, movement in datagrams.
     pub fn tell(
         &mut self,
         publication: &Publication,
@@ -52,7 +52,17 @@ impl Session {
         } = publication;
         let writer = &mut scratch.stream;
         let begun = writer.bit_len();
+        for answer in self.answers.drain(..) {
+            if writer.bit_len() == begun {
+                world.stream.begin(writer, *tick);
+            }
+            world.stream.answer(writer, &answer);
+        }
         scratch.slots.clear();
+        if std::mem::take(&mut self.is_reborn) {
+            world.stream.begin(writer, *tick);
+            world.stream.reborn(writer, player.entity);
+        }
         for delivery in output.deliveries.of(player.client) {
             let slot = delivery.slot();
             let own = mirror.id(slot) == player.entity;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use quinn::{Connection, SendStream};
+use quinn::{Connection, RecvStream, SendStream};
 use shared::wire::codec;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
@@ -13,19 +13,19 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// Waits for a client's hello and checks it.
+/// Waits for a client's hello and checks it. Gives both halves of its stream, too.
 pub async fn receive_hello(
     connection: &Connection,
     world: &ShardWorld,
-) -> Result<(SendStream, Hello), Refusal> {
-    let (send, hello) = tokio::time::timeout(HELLO_WAIT, read_hello(connection))
+) -> Result<(SendStream, RecvStream, Hello), Refusal> {
+    let (send, receive, hello) = tokio::time::timeout(HELLO_WAIT, read_hello(connection))
         .await
         .map_err(|_| refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs())))??;
     check(&hello, world)?;
-    Ok((send, hello))
+    Ok((send, receive, hello))
 }
 
-async fn read_hello(connection: &Connection) -> Result<(SendStream, Hello), Refusal> {
+async fn read_hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello), Refusal> {
     let lost = |error: &dyn std::fmt::Display| refused(format!("no hello: {error}"));
     let (send, mut receive) = connection.accept_bi().await.map_err(|e| lost(&e))?;
     let mut length = [0; 4];
@@ -43,7 +43,7 @@ async fn read_hello(connection: &Connection) -> Result<(SendStream, Hello), Refu
     let mut bytes = vec![0; length];
     receive.read_exact(&mut bytes).await.map_err(|e| lost(&e))?;
     let hello = codec::from_bytes::<HELLO_BYTES_MAX, _>(&bytes).map_err(|e| malformed(&e))?;
-    Ok((send, hello))
+    Ok((send, receive, hello))
 }
 
 fn check(hello: &Hello, world: &ShardWorld) -> Result<(), Refusal> {

@@ -4,6 +4,7 @@ use quinn::{Connection, SendStream};
 use shared::wire::codec;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::Welcome;
+use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use super::ShardWorld;
@@ -16,6 +17,8 @@ pub struct Session {
     pub stream: OutStream,
     /// Once the world has taken it in.
     pub player: Option<Player>,
+    /// Its entity is another one than it has been told.
+    pub is_reborn: bool,
     /// We closed it ourselves, or it is being closed.
     pub is_ending: bool,
     pub acknowledgement: Acknowledgement,
@@ -24,6 +27,8 @@ pub struct Session {
     /// The last tick in which it was sent a datagram.
     pub told: Tick,
     pub processed: Processed,
+    /// To be told with this tick's items.
+    pub answers: Vec<Answer>,
     quota: Quota,
     next_sequence: u32,
 }
@@ -82,11 +87,13 @@ impl Session {
                 frames: VecDeque::new(),
             },
             player: None,
+            is_reborn: false,
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
             pending: vec![],
             told: Tick(0),
             processed: Processed::default(),
+            answers: vec![],
             quota: Quota {
                 tokens: limits.client_commands_burst,
                 per_tick: limits.client_commands_per_tick,
@@ -124,6 +131,14 @@ impl Session {
             resumed,
             schema: world.config.schema.clone(),
         });
+    }
+
+    /// Lets the client go on as another entity.
+    pub fn be_reborn(&mut self, entity: EntityId) {
+        if let Some(player) = &mut self.player {
+            player.entity = entity;
+            self.is_reborn = true;
+        }
     }
 
     /// Takes in what a client says it has received, and its new commands. An

@@ -233,6 +233,16 @@ impl Player {
         leaves.map(|&(tick, _)| tick).collect()
     }
 
+    /// The requests that were answered, each with its answer.
+    pub fn answers(&self) -> Vec<(u32, Result<(), String>)> {
+        let items = self.log.items.iter();
+        let answers = items.filter_map(|(_, item)| match item {
+            Item::Answer(answer) => Some((answer.request, answer.result.clone())),
+            _ => None,
+        });
+        answers.collect()
+    }
+
     /// An attribute of an entity in view.
     pub fn value(&self, entity: EntityId, attribute: &str) -> i32 {
         let view = self.client.view();
@@ -302,18 +312,27 @@ pub struct Vanished {
 impl Vanished {
     /// Joins, sees itself, and vanishes.
     pub fn join(server: &Server) -> Vanished {
+        Vanished::join_with(server, async |_: &mut Player| ())
+    }
+
+    /// Joins, sees itself, does something, and vanishes.
+    pub fn join_with(server: &Server, act: impl AsyncFnOnce(&mut Player) + Send) -> Vanished {
         std::thread::scope(|scope| {
-            let joined = scope.spawn(|| Vanished::join_here(server));
+            let joined = scope.spawn(|| Vanished::join_here(server, act));
             joined.join().expect("a player joins and vanishes")
         })
     }
 
-    fn join_here(server: &Server) -> Vanished {
+    fn join_here(server: &Server, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let player = runtime.block_on(Player::join(server));
+        let player = runtime.block_on(async {
+            let mut player = Player::join(server).await;
+            act(&mut player).await;
+            player
+        });
         let (wake, woken) = channel();
         let (entity, ticket) = (player.entity(), player.client.ticket());
         let newest = player.client.view().newest();

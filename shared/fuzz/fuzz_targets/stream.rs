@@ -31,6 +31,10 @@ fuzz_target!(|data: &[u8]| {
                 codec.enter(&mut writer, *entity, *kind, *own, &row);
             }
             Item::Leave(slot) => codec.leave(&mut writer, *slot),
+            Item::Reborn(entity) => codec.reborn(&mut writer, *entity),
+            Item::Answer(answer) => codec.answer(&mut writer, answer),
+            Item::Notice(notice) => codec.notice(&mut writer, notice),
+            Item::Missed(count) => codec.missed(&mut writer, *count),
             Item::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }

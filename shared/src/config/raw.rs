@@ -54,6 +54,9 @@ impl Default for Section {
 pub struct Limits {
     pub clients: Option<u32>,
     pub observers_per_client: u32,
+    pub regions_per_client: u32,
+    pub region_edge_max: Option<f64>,
+    pub entity_regions: Option<bool>,
     pub commands_per_tick: Option<u64>,
     pub timed_commands: Option<u64>,
     pub notifications_per_tick: Option<u64>,
@@ -61,6 +64,7 @@ pub struct Limits {
     pub deliveries_per_tick: Option<u64>,
     pub client_commands_per_tick: u32,
     pub client_commands_burst: u32,
+    pub client_requests_per_second: u32,
     pub client_stream_bytes: u32,
     pub idle_seconds: u32,
     pub resume_seconds: u32,
@@ -75,6 +79,9 @@ impl Default for Limits {
         Limits {
             clients: None,
             observers_per_client: 1,
+            regions_per_client: 0,
+            region_edge_max: None,
+            entity_regions: None,
             commands_per_tick: None,
             timed_commands: None,
             notifications_per_tick: None,
@@ -82,6 +89,7 @@ impl Default for Limits {
             deliveries_per_tick: None,
             client_commands_per_tick: 2,
             client_commands_burst: 16,
+            client_requests_per_second: 20,
             client_stream_bytes: 256 * 1024,
             idle_seconds: 30,
             resume_seconds: 10,
@@ -100,6 +108,8 @@ pub struct Kind {
     #[serde(default)]
     pub population: u32,
     pub respawn_ticks: Option<u32>,
+    pub publishes: Option<Vec<f64>>,
+    pub subscribes: Option<Vec<f64>>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
 }
@@ -196,6 +206,8 @@ pub fn default_kinds() -> Vec<Kind> {
         name: "player".to_owned(),
         population: 0,
         respawn_ticks: None,
+        publishes: None,
+        subscribes: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32,

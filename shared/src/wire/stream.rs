@@ -1,7 +1,7 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
 //! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
-//! by bit: the tick (32), then for each item a tag (2) and its fields, then the
+//! by bit: the tick (32), then for each item a tag (3) and its fields, then the
 //! end tag.
 //!
 //! | item | fields |
@@ -9,8 +9,14 @@
 //! | leave | slot |
 //! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column |
 //! | state | slot, number of attributes (6), each: column (6), value |
+//! | reborn | slot, generation (32) |
+//! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
+//! | notice | see [`super::notice`] |
+//! | missed | how many notices found no room (32) |
 
 use super::bits::{BitReader, BitWriter};
+use super::notice::Notice;
+use super::session::{ANSWER_BYTES_MAX, Answer};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::id::{EntityId, Slot, Tick};
 use crate::schema::{Attribute, Audience, Schema, bits_for};
@@ -40,6 +46,15 @@ pub enum Item {
     Leave(Slot),
     /// Lasting attributes changed.
     State { slot: Slot, values: Vec<(u16, i32)> },
+    /// The client, whose entity had died, acts as this one from now on.
+    Reborn(EntityId),
+    /// What became of a message of the client's. It holds from this frame's tick on,
+    /// whose other items come after.
+    Answer(Answer),
+    /// Something that the client subscribed to, or can hear.
+    Notice(Notice),
+    /// So many notices of this tick were left out: the last ones.
+    Missed(u32),
 }
 
 /// One tick's items.
@@ -76,7 +91,7 @@ impl StreamCodec {
     }
 
     pub fn leave(&self, writer: &mut BitWriter, slot: Slot) {
-        writer.put(TAG_LEAVE, 2);
+        writer.put(TAG_LEAVE, TAG_BITS);
         writer.put(u64::from(slot.0), self.slot_bits);
     }
 
@@ -89,7 +104,7 @@ impl StreamCodec {
         own: bool,
         row: &[i32],
     ) {
-        writer.put(TAG_ENTER, 2);
+        writer.put(TAG_ENTER, TAG_BITS);
         writer.put(u64::from(entity.slot.0), self.slot_bits);
         writer.put(u64::from(entity.generation), 32);
         writer.put(u64::from(kind), 8);
@@ -106,7 +121,7 @@ impl StreamCodec {
         slot: Slot,
         values: impl ExactSizeIterator<Item = (u16, i32)>,
     ) {
-        writer.put(TAG_STATE, 2);
+        writer.put(TAG_STATE, TAG_BITS);
         writer.put(u64::from(slot.0), self.slot_bits);
         writer.put(values.len() as u64, 6);
         for (column, value) in values {
@@ -115,9 +130,38 @@ impl StreamCodec {
         }
     }
 
+    /// Writes who the client is from now on.
+    pub fn reborn(&self, writer: &mut BitWriter, entity: EntityId) {
+        writer.put(TAG_REBORN, TAG_BITS);
+        self.put_entity(writer, entity);
+    }
+
+    /// Writes an answer; its text is cut to [`ANSWER_BYTES_MAX`].
+    pub fn answer(&self, writer: &mut BitWriter, answer: &Answer) {
+        writer.put(TAG_ANSWER, TAG_BITS);
+        writer.put(u64::from(answer.request), 32);
+        writer.put(u64::from(answer.result.is_ok()), 1);
+        let Err(reason) = &answer.result else { return };
+        let end = reason.floor_char_boundary(ANSWER_BYTES_MAX);
+        writer.put(end as u64, TEXT_LENGTH_BITS);
+        for byte in reason[..end].bytes() {
+            writer.put(u64::from(byte), 8);
+        }
+    }
+
+    pub(super) fn begin_notice(&self, writer: &mut BitWriter) {
+        writer.put(TAG_NOTICE, TAG_BITS);
+    }
+
+    /// Writes how many notices were left out.
+    pub fn missed(&self, writer: &mut BitWriter, count: u32) {
+        writer.put(TAG_MISSED, TAG_BITS);
+        writer.put(u64::from(count), 32);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
-        writer.put(TAG_END, 2);
+        writer.put(TAG_END, TAG_BITS);
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         writer.finish_into(out);
@@ -137,56 +181,46 @@ impl StreamCodec {
         let tick = Tick(reader.get(32)? as u32);
         let mut items = vec![];
         loop {
-            let tag = reader.get(2)?;
-            if tag == TAG_END {
-                break;
-            }
-            let slot = self.slot(&mut reader)?;
+            let tag = reader.get(TAG_BITS)?;
             items.push(match tag {
-                TAG_LEAVE => Item::Leave(slot),
-                TAG_ENTER => self.read_enter(&mut reader, slot)?,
-                _ => self.read_state(&mut reader, slot)?,
+                TAG_END => break,
+                TAG_LEAVE => Item::Leave(self.slot(&mut reader)?),
+                TAG_ENTER => self.read_enter(&mut reader)?,
+                TAG_STATE => self.read_state(&mut reader)?,
+                TAG_REBORN => Item::Reborn(self.entity(&mut reader)?),
+                TAG_ANSWER => Item::Answer(read_answer(&mut reader)?),
+                TAG_NOTICE => Item::Notice(self.read_notice(&mut reader)?),
+                _ => Item::Missed(reader.get(32)? as u32),
             });
         }
         reader.finish()?;
         Ok(Frame { tick, items })
     }
 
-    fn read_enter(&self, reader: &mut BitReader<'_>, slot: Slot) -> Result<Item, DecodeError> {
-        let generation = reader.get(32)? as u32;
-        let kind = reader.get(8)?;
+    fn read_enter(&self, reader: &mut BitReader<'_>) -> Result<Item, DecodeError> {
+        let entity = self.entity(reader)?;
+        let kind = self.kind(reader)?;
         let own = reader.get_bool()?;
-        let columns = self
-            .columns(own)
-            .get(kind as usize)
-            .ok_or(DecodeError::OutOfRange {
-                what: "a kind",
-                found: kind,
-            })?;
+        let columns = &self.columns(own)[usize::from(kind)];
         let values = columns
             .iter()
             .map(|&column| Ok((column, self.value(reader, column)?)))
             .collect::<Result<Vec<_>, DecodeError>>()?;
         Ok(Item::Enter {
-            entity: EntityId { slot, generation },
-            kind: kind as u16,
+            entity,
+            kind,
             own,
             values,
         })
     }
 
-    fn read_state(&self, reader: &mut BitReader<'_>, slot: Slot) -> Result<Item, DecodeError> {
+    fn read_state(&self, reader: &mut BitReader<'_>) -> Result<Item, DecodeError> {
+        let slot = self.slot(reader)?;
         let count = reader.get(6)?;
         let values = (0..count)
             .map(|_| {
-                let column = reader.get(6)?;
-                if column as usize >= self.attributes.len() {
-                    return Err(DecodeError::OutOfRange {
-                        what: "an attribute's column",
-                        found: column,
-                    });
-                }
-                Ok((column as u16, self.value(reader, column as u16)?))
+                let column = self.column(reader)?;
+                Ok((column, self.value(reader, column)?))
             })
             .collect::<Result<Vec<_>, DecodeError>>()?;
         Ok(Item::State { slot, values })
@@ -208,13 +242,53 @@ impl StreamCodec {
         }
     }
 
-    fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
+    pub(super) fn entity(&self, reader: &mut BitReader<'_>) -> Result<EntityId, DecodeError> {
+        Ok(EntityId {
+            slot: self.slot(reader)?,
+            generation: reader.get(32)? as u32,
+        })
+    }
+
+    pub(super) fn put_entity(&self, writer: &mut BitWriter, entity: EntityId) {
+        writer.put(u64::from(entity.slot.0), self.slot_bits);
+        writer.put(u64::from(entity.generation), 32);
+    }
+
+    pub(super) fn kind(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
+        let kind = reader.get(8)?;
+        if (kind as usize) < self.public.len() {
+            Ok(kind as u16)
+        } else {
+            Err(DecodeError::OutOfRange {
+                what: "a kind",
+                found: kind,
+            })
+        }
+    }
+
+    pub(super) fn column(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
+        let column = reader.get(6)?;
+        if (column as usize) < self.attributes.len() {
+            Ok(column as u16)
+        } else {
+            Err(DecodeError::OutOfRange {
+                what: "an attribute's column",
+                found: column,
+            })
+        }
+    }
+
+    pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
         let attribute = &self.attributes[usize::from(column)];
         let above = i64::from(value) - i64::from(attribute.min);
         writer.put(above as u64, attribute.bits());
     }
 
-    fn value(&self, reader: &mut BitReader<'_>, column: u16) -> Result<i32, DecodeError> {
+    pub(super) fn value(
+        &self,
+        reader: &mut BitReader<'_>,
+        column: u16,
+    ) -> Result<i32, DecodeError> {
         let attribute = &self.attributes[usize::from(column)];
         let value = i64::from(attribute.min) + reader.get(attribute.bits())? as i64;
         if value > i64::from(attribute.max) {
@@ -227,7 +301,34 @@ impl StreamCodec {
     }
 }
 
+fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
+    let request = reader.get(32)? as u32;
+    if reader.get_bool()? {
+        return Ok(Answer {
+            request,
+            result: Ok(()),
+        });
+    }
+    let length = reader.get(TEXT_LENGTH_BITS)?;
+    let bytes = (0..length)
+        .map(|_| Ok(reader.get(8)? as u8))
+        .collect::<Result<Vec<_>, DecodeError>>()?;
+    let reason = String::from_utf8(bytes)
+        .map_err(|error| DecodeError::Malformed(format!("an answer's text: {error}")))?;
+    Ok(Answer {
+        request,
+        result: Err(reason),
+    })
+}
+
+const TAG_BITS: u32 = 3;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;
 const TAG_ENTER: u64 = 2;
 const TAG_STATE: u64 = 3;
+const TAG_REBORN: u64 = 4;
+const TAG_ANSWER: u64 = 5;
+const TAG_NOTICE: u64 = 6;
+const TAG_MISSED: u64 = 7;
+/// Holds [`ANSWER_BYTES_MAX`].
+const TEXT_LENGTH_BITS: u32 = 10;

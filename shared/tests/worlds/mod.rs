@@ -9,7 +9,9 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Welcome};
 use shared::wire::movement::{Header, MovementCodec};
-use shared::wire::stream::StreamCodec;
+use shared::wire::notice::{Notice, What};
+use shared::wire::session::{Answer, Body, Region, SessionMessage};
+use shared::wire::stream::{Item, StreamCodec};
 use shared::{Audience, CommandKind, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
 
 /// By slot: kind, and a row within the kind's bounds.
@@ -20,7 +22,10 @@ pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
 pub enum Sent {
     Enter(EntityId, u16, bool, Vec<i32>),
     Leave(Slot),
+    Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
+    /// An answer or a notice, or how many notices were missed.
+    Beside(Item),
 }
 
 pub fn schema(text: &str) -> Schema {
@@ -115,7 +120,73 @@ pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
         columns.into_iter().map(value).collect::<Vec<_>>()
     });
     let state = (slot(), values).prop_map(|(slot, values)| Sent::State(slot, values));
-    prop_oneof![enter, slot().prop_map(Sent::Leave), state].boxed()
+    let reborn = (slot(), any::<u32>())
+        .prop_map(|(slot, generation)| Sent::Reborn(EntityId { slot, generation }));
+    let beside = any_beside(schema).prop_map(Sent::Beside);
+    prop_oneof![enter, slot().prop_map(Sent::Leave), state, reborn, beside].boxed()
+}
+
+fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
+    let refusal = prop::option::of(r"\PC{0,100}");
+    let answer = (any::<u32>(), refusal).prop_map(|(request, refusal)| {
+        Item::Answer(Answer {
+            request,
+            result: refusal.map_or(Ok(()), Err),
+        })
+    });
+    let notice = (
+        any_change(schema),
+        any::<bool>(),
+        prop::collection::vec(any::<u32>(), 0..5),
+    );
+    let notice = notice.prop_map(|(what, heard, subscriptions)| {
+        Item::Notice(Notice {
+            what,
+            heard,
+            subscriptions,
+        })
+    });
+    prop_oneof![answer, notice, any::<u32>().prop_map(Item::Missed)].boxed()
+}
+
+fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
+    let parts = (0..schema.world.capacity, any::<u32>());
+    parts.prop_map(|(slot, generation)| EntityId::new(slot, generation))
+}
+
+fn any_change(schema: &'static Schema) -> BoxedStrategy<What> {
+    let values = (0..schema.attributes.len()).prop_flat_map(|column| {
+        let attribute = &schema.attributes[column];
+        let value = || attribute.min..=attribute.max;
+        (Just(column as u16), value(), value())
+    });
+    let kind = 0..schema.kinds.len() as u16;
+    let command = prop::option::of(prop::sample::select(&CommandKind::ALL[..]));
+    (any_entity(schema), kind, values, command)
+        .prop_map(|(entity, kind, (column, old, new), command)| What::Change {
+            entity,
+            kind,
+            column,
+            old,
+            new,
+            command,
+        })
+        .boxed()
+}
+
+/// What a client may ask for, whether or not a world grants it.
+pub fn any_message() -> impl Strategy<Value = SessionMessage> {
+    let corner = || any::<[i32; 3]>();
+    let follows = prop::option::of(any::<u64>().prop_map(EntityId::from_bits));
+    let region = (corner(), corner(), follows);
+    let region = region.prop_map(|(low, high, follows)| Region { low, high, follows });
+    let body = prop_oneof![
+        (any::<u32>(), prop::option::of(region))
+            .prop_map(|(index, region)| Body::SetRegion { index, region }),
+        (any::<u32>(), r"\PC{0,200}").prop_map(|(id, predicate)| Body::Subscribe { id, predicate }),
+        any::<u32>().prop_map(|id| Body::Unsubscribe { id }),
+    ];
+    (any::<u32>(), body).prop_map(|(request, body)| SessionMessage { request, body })
 }
 
 /// Appends a frame to a stream, as a server does.
@@ -129,7 +200,12 @@ pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
                 codec.enter(&mut writer, *entity, *kind, *own, row);
             }
             Sent::Leave(slot) => codec.leave(&mut writer, *slot),
+            Sent::Reborn(entity) => codec.reborn(&mut writer, *entity),
             Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
+            Sent::Beside(Item::Answer(answer)) => codec.answer(&mut writer, answer),
+            Sent::Beside(Item::Notice(notice)) => codec.notice(&mut writer, notice),
+            Sent::Beside(Item::Missed(count)) => codec.missed(&mut writer, *count),
+            Sent::Beside(item) => panic!("{item:?} has a form of its own"),
         }
     }
     codec.finish(&mut writer, out);

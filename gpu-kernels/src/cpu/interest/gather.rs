@@ -21,14 +21,17 @@ impl Place {
         }
     }
 
+    /// Whether a position is within its radius.
+    pub fn reaches(&self, position: [i32; 3]) -> bool {
+        let radius = i64::from(self.radius);
+        squared_distance(position, self.center) <= radius * radius
+    }
+
     /// Whether it perceives the entity at this place of the index.
     pub fn perceives(&self, index: &Index, mode: InterestMode, at: usize) -> bool {
         let position = index.position(at);
         match mode {
-            InterestMode::Exact => {
-                let radius = i64::from(self.radius);
-                squared_distance(position, self.center) <= radius * radius
-            }
+            InterestMode::Exact => self.reaches(position),
             InterestMode::Buckets => self.block(index, mode).contains(index, position),
         }
     }
@@ -41,6 +44,10 @@ pub struct Candidates {
     found: Vec<(u64, u32)>,
     /// The nearest of all observers so far.
     all: Vec<(u64, u32)>,
+    /// Where the client's observers are.
+    centers: Vec<[i32; 3]>,
+    /// Ranks above it can't be among the nearest of `found`.
+    limit: u64,
 }
 
 impl Candidates {
@@ -50,29 +57,67 @@ impl Candidates {
             max,
             found: Vec::with_capacity(2 * max + 1),
             all: Vec::with_capacity(4 * max + 1),
+            centers: vec![],
+            limit: 0,
         }
     }
 
     pub fn clear(&mut self) {
         self.all.clear();
+        self.centers.clear();
     }
 
     /// Adds the entities that an observer perceives: the nearest, by rank and slot.
     pub fn gather(&mut self, index: &Index, mode: InterestMode, place: &Place, dimensions: usize) {
         self.found.clear();
+        self.centers.push(place.center);
         match (mode, dimensions) {
             (InterestMode::Exact, 2) => self.collect::<2, true>(index, mode, place),
             (InterestMode::Exact, _) => self.collect::<3, true>(index, mode, place),
             (InterestMode::Buckets, 2) => self.collect::<2, false>(index, mode, place),
             (InterestMode::Buckets, _) => self.collect::<3, false>(index, mode, place),
         }
+        self.end();
+    }
+
+    /// Nothing is found yet of what follows.
+    pub fn begin(&mut self) {
+        self.found.clear();
+        self.limit = u64::MAX;
+    }
+
+    /// Adds one who is published where the client subscribes, once between `begin`
+    /// and `end`. All observers that see on their own must have been gathered.
+    pub fn add_subscribed(&mut self, slot: u32, position: [i32; 3]) {
+        let distances = self
+            .centers
+            .iter()
+            .map(|&center| squared_distance(position, center));
+        // Where nobody observes, all are as far as can be.
+        let rank = distances
+            .min()
+            .map_or(u64::MAX, |distance| rank(distance, false));
+        if rank > self.limit {
+            return;
+        }
+        self.found.push((rank, slot));
+        if self.found.len() > 2 * self.max {
+            keep_nearest(&mut self.found, self.max);
+            let farthest = self.found.iter().map(|&(rank, _)| rank).max();
+            self.limit = farthest.unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Adds what was found: the nearest, by rank and slot.
+    pub fn end(&mut self) {
         keep_nearest(&mut self.found, self.max);
         if self.all.is_empty() {
             std::mem::swap(&mut self.all, &mut self.found);
             return;
         }
         // An entity among the client's nearest is among the nearest of the
-        // observer it is nearest to, so nothing is lost by cutting each first.
+        // observer it is nearest to, or of each subscription that brings it, so
+        // nothing is lost by cutting each first.
         self.all.append(&mut self.found);
         self.all.sort_unstable_by_key(|&(rank, slot)| (slot, rank));
         self.all.dedup_by_key(|&mut (_, slot)| slot);

@@ -55,6 +55,12 @@ impl<const D: usize> Aabb<D> {
         })
     }
 
+    pub fn contains(&self, point: [i32; D]) -> bool {
+        (0..D).fold(true, |all, axis| {
+            all & (self.low[axis] <= point[axis]) & (point[axis] < self.high[axis])
+        })
+    }
+
     pub fn hull(&self, other: &Aabb<D>) -> Aabb<D> {
         let mut hull = *self;
         for axis in 0..D {

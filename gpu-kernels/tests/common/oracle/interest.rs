@@ -47,7 +47,8 @@ impl Oracle {
     }
 
     /// The client's `visible_max` nearest by distance, then slot; whom an
-    /// observer follows comes first.
+    /// observer follows comes first. Whom a subscription brings counts as near as
+    /// the nearest observer is, whether or not that one perceives it.
     fn nearest(&self, client: u32) -> BTreeSet<u32> {
         let mut ranks: BTreeMap<u32, (bool, u128)> = BTreeMap::new();
         for viewpoint in self.viewpoints(client) {
@@ -58,6 +59,22 @@ impl Oracle {
                 }
                 let distance = square_of_distance(viewpoint.center, self.position(slot));
                 let rank = (viewpoint.followed != Some(slot), distance);
+                let best = ranks.entry(slot).or_insert(rank);
+                *best = rank.min(*best);
+            }
+        }
+        for corners in self.subscriptions(client) {
+            for entity in self.alive() {
+                let slot = entity.slot.0;
+                if !self.stands_in(slot, &corners) && !self.is_published_in(slot, &corners) {
+                    continue;
+                }
+                let position = self.position(slot);
+                let viewpoints = self.viewpoints(client).into_iter();
+                let nearest = viewpoints
+                    .map(|v| square_of_distance(v.center, position))
+                    .min();
+                let rank = (true, nearest.unwrap_or(u128::MAX));
                 let best = ranks.entry(slot).or_insert(rank);
                 *best = rank.min(*best);
             }
@@ -106,6 +123,26 @@ impl Oracle {
             fresh.sort();
             for (_, _, _, slot) in fresh {
                 deliveries.push(Delivery::new(Delivery::UPDATE, slot));
+            }
+        }
+        for corners in self.subscriptions(client) {
+            let mut by_position = vec![];
+            let mut by_publication = vec![];
+            for &slot in told {
+                if self.stands_in(slot, &corners) {
+                    let [x, y, z] = self.bucket(self.position(slot));
+                    by_position.push(([z, y, x], slot));
+                } else if self.is_published_in(slot, &corners) {
+                    by_publication.push((self.publication_order(slot), slot));
+                }
+            }
+            by_position.sort();
+            by_publication.sort();
+            let by_position = by_position.into_iter().map(|(_, slot)| slot);
+            for slot in by_position.chain(by_publication.into_iter().map(|(_, slot)| slot)) {
+                if seen.insert(slot) {
+                    deliveries.push(Delivery::new(Delivery::UPDATE, slot));
+                }
             }
         }
         deliveries

@@ -77,7 +77,7 @@ impl Oracle {
     }
 
     /// Those of kinds that respawn who have no hit points left die, and are born
-    /// anew later.
+    /// anew later; players by the server's command.
     pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
         let mut fallen = vec![];
         for entity in self.alive() {
@@ -95,6 +95,9 @@ impl Oracle {
             }
             self.tell_of_fall(entity, out);
             fallen.push(entity);
+            if kind == usize::from(self.config.player_kind) {
+                continue;
+            }
             let birth = Request {
                 entity: EntityId::NONE,
                 kind: SPAWN,

@@ -1,0 +1,69 @@
+//! Which regions a bot held when, as it was answered.
+
+use shared::Tick;
+use shared::wire::session::Region;
+
+/// A bot's regions over time.
+#[derive(Clone, Debug, Default)]
+pub struct RegionLog {
+    /// (from when on, index, what), oldest first; the last of each index for good.
+    changes: Vec<(Tick, u32, Option<Region>)>,
+}
+
+impl RegionLog {
+    /// From a tick on a bot holds something else under an index. `kept_ticks` is for
+    /// how long it may be asked for what was.
+    pub fn set(&mut self, tick: Tick, index: u32, region: Option<Region>, kept_ticks: u32) {
+        self.changes.push((tick, index, region));
+        let is_old = |t: Tick| t.0 + kept_ticks < tick.0;
+        let changes = std::mem::take(&mut self.changes);
+        for (i, &change) in changes.iter().enumerate() {
+            let replaced = changes[i + 1..].iter().find(|later| later.1 == change.1);
+            if !replaced.is_some_and(|later| is_old(later.0)) {
+                self.changes.push(change);
+            }
+        }
+    }
+
+    /// What was held in all of the ticks from `first` to `last`.
+    pub fn throughout(&self, first: Tick, last: Tick) -> impl Iterator<Item = Region> + '_ {
+        let changes = self.changes.iter().enumerate();
+        changes.filter_map(move |(i, &(from, index, region))| {
+            let mut later = self.changes[i + 1..].iter();
+            let replaced = later.any(|c| c.1 == index && c.0 <= last);
+            region.filter(|_| from <= first && !replaced)
+        })
+    }
+
+    /// What is held at the end.
+    pub fn held(&self) -> Vec<Region> {
+        self.throughout(Tick(u32::MAX), Tick(u32::MAX)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_holds_from_its_answer_until_another_takes_its_place() {
+        let region = |x| Region::fixed(&[x, 0], &[x + 10, 10]);
+        let mut log = RegionLog::default();
+        log.set(Tick(10), 0, Some(region(1)), 100);
+        log.set(Tick(12), 1, Some(region(2)), 100);
+        log.set(Tick(20), 0, None, 100);
+        log.set(Tick(20), 1, Some(region(3)), 100);
+        let held = |first, last| {
+            let all = log.throughout(Tick(first), Tick(last));
+            all.map(|r| r.low[0]).collect::<Vec<_>>()
+        };
+        assert!(held(9, 11).is_empty());
+        assert_eq!(held(10, 12), [1]);
+        assert_eq!(held(12, 19), [1, 2]);
+        assert!(held(12, 20).is_empty());
+        assert_eq!(held(20, 25), [3]);
+        log.set(Tick(500), 0, Some(region(4)), 100);
+        assert_eq!(log.held().len(), 2);
+        assert_eq!(log.changes.len(), 3);
+    }
+}

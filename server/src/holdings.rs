@@ -1,0 +1,317 @@
+//! What clients hold in the world beside their observer, because they asked for it:
+//! who may have what, and what becomes of it while a client is away and once it is
+//! gone. It does no I/O and reads no clock.
+
+use std::collections::BTreeMap;
+
+use gpu_kernels::{Frame, Holder, Region, RegionChange};
+use shared::wire::control::Ticket;
+use shared::wire::session::{self, Body};
+use shared::{ClientRow, EntityId, WorldConfig};
+
+use crate::directory::Presence;
+
+/// Everything that clients hold. As much as clients are allowed, and no more.
+pub struct Holdings {
+    config: WorldConfig,
+    /// By client row, where something is held.
+    held: BTreeMap<ClientRow, Held>,
+}
+
+/// What one client holds.
+struct Held {
+    /// Tells this client from the row's next one.
+    ticket: Ticket,
+    /// Its entity, as far as its regions know.
+    entity: Option<EntityId>,
+    /// By index.
+    regions: Vec<Option<Region>>,
+    /// The world has the regions: the client is there to see.
+    is_set: bool,
+}
+
+impl Holdings {
+    pub fn new(config: &WorldConfig) -> Holdings {
+        Holdings {
+            config: config.clone(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Grants what a connected client asks for, from the frame's tick on, or says
+    /// why not.
+    pub fn ask(
+        &mut self,
+        client: ClientRow,
+        presence: &Presence,
+        body: &Body,
+        frame: &mut Frame,
+    ) -> Result<(), String> {
+        match body {
+            Body::SetRegion { index, region } => {
+                let region = self.region(*index, region.as_ref())?;
+                self.set_region(client, presence, *index, region, frame);
+                Ok(())
+            }
+            Body::Subscribe { .. } | Body::Unsubscribe { .. } => {
+                Err("this world has no subscriptions".to_owned())
+            }
+        }
+    }
+
+    /// The region as the world takes it.
+    fn region(
+        &self,
+        index: u32,
+        asked: Option<&session::Region>,
+    ) -> Result<Option<Region>, String> {
+        let count = self.config.limits.regions_per_client;
+        if count == 0 {
+            return Err("this world has no regions for clients".to_owned());
+        }
+        if index >= count {
+            return Err(format!(
+                "there is no region {index}: a client has {count}, from 0 on"
+            ));
+        }
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let region = Region {
+            low: asked.low,
+            high: asked.high,
+            follows: asked.follows,
+        };
+        let region = region
+            .check(&self.config)
+            .map_err(|error| format!("the region: {error}"))?;
+        let capacity = self.config.schema.world.capacity;
+        match region.follows {
+            Some(entity) if entity.slot.0 >= capacity => Err(format!(
+                "the region follows slot {}, where the world has {capacity}",
+                entity.slot.0
+            )),
+            _ => Ok(Some(region)),
+        }
+    }
+
+    fn set_region(
+        &mut self,
+        client: ClientRow,
+        presence: &Presence,
+        index: u32,
+        region: Option<Region>,
+        frame: &mut Frame,
+    ) {
+        let count = self.config.limits.regions_per_client as usize;
+        let held = self.held.entry(client).or_insert_with(|| Held {
+            ticket: presence.ticket,
+            entity: presence.entity,
+            regions: vec![None; count],
+            is_set: true,
+        });
+        held.regions[index as usize] = region;
+        if held.is_set {
+            push(frame, client, index, region);
+        }
+    }
+
+    /// Takes what clients hold out of the world while they are away, puts it back
+    /// when they return, and drops it when they are gone. Regions that follow a
+    /// client's own entity go on with the next one when it is born anew.
+    /// `presence` is who a row stands for.
+    pub fn follow(&mut self, presence: impl Fn(ClientRow) -> Option<Presence>, frame: &mut Frame) {
+        self.held.retain(|&client, held| {
+            let presence = presence(client).filter(|p| p.ticket == held.ticket);
+            held.show(client, presence.is_some_and(|p| p.is_connected), frame);
+            let Some(presence) = presence else {
+                return false;
+            };
+            held.go_on_as(client, presence.entity, frame);
+            held.regions.iter().any(Option::is_some)
+        });
+    }
+}
+
+impl Held {
+    fn regions(&mut self) -> impl Iterator<Item = (u32, &mut Region)> {
+        let all = self.regions.iter_mut().enumerate();
+        all.filter_map(|(index, region)| Some((index as u32, region.as_mut()?)))
+    }
+
+    /// Puts its regions into the world, or takes them out.
+    fn show(&mut self, client: ClientRow, is_set: bool, frame: &mut Frame) {
+        if std::mem::replace(&mut self.is_set, is_set) == is_set {
+            return;
+        }
+        for (index, region) in self.regions() {
+            push(frame, client, index, is_set.then_some(*region));
+        }
+    }
+
+    /// The client acts as another entity.
+    fn go_on_as(&mut self, client: ClientRow, entity: Option<EntityId>, frame: &mut Frame) {
+        // While it is dead, it is still who it was.
+        if entity.is_none() || entity == self.entity {
+            return;
+        }
+        let before = std::mem::replace(&mut self.entity, entity);
+        let is_set = self.is_set;
+        for (index, region) in self.regions() {
+            if region.follows.is_some() && region.follows == before {
+                region.follows = entity;
+                if is_set {
+                    push(frame, client, index, Some(*region));
+                }
+            }
+        }
+    }
+}
+
+fn push(frame: &mut Frame, client: ClientRow, index: u32, region: Option<Region>) {
+    frame.regions.push(RegionChange {
+        holder: Holder::Client { client, index },
+        region,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::Tick;
+
+    const ROW: ClientRow = ClientRow(3);
+
+    struct World {
+        holdings: Holdings,
+        frame: Frame,
+        presence: Option<Presence>,
+    }
+
+    fn world() -> World {
+        let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
+                    region_edge_max = 100";
+        let config = WorldConfig::parse(text, "test").unwrap();
+        World {
+            holdings: Holdings::new(&config),
+            frame: Frame::new(Tick(0)),
+            presence: Some(Presence {
+                ticket: [1; 16],
+                is_connected: true,
+                entity: Some(EntityId::new(5, 1)),
+            }),
+        }
+    }
+
+    impl World {
+        fn ask(&mut self, index: u32, region: Option<session::Region>) -> Result<(), String> {
+            let body = Body::SetRegion { index, region };
+            let presence = self.presence.unwrap();
+            self.holdings.ask(ROW, &presence, &body, &mut self.frame)
+        }
+
+        /// What the next tick's frame changes: by index, the low corner along the
+        /// first axis and who is followed.
+        fn tick(&mut self) -> Vec<(u32, Option<(i32, Option<EntityId>)>)> {
+            let presence = self.presence;
+            let of = |row| presence.filter(|_| row == ROW);
+            self.holdings.follow(of, &mut self.frame);
+            let changes = std::mem::take(&mut self.frame.regions).into_iter();
+            changes
+                .map(|change| {
+                    let Holder::Client { client: ROW, index } = change.holder else {
+                        panic!("{change:?}");
+                    };
+                    (index, change.region.map(|r| (r.low[0], r.follows)))
+                })
+                .collect()
+        }
+
+        fn change(&mut self, change: impl FnOnce(&mut Presence)) {
+            change(self.presence.as_mut().unwrap());
+        }
+    }
+
+    fn region(x: i32) -> session::Region {
+        session::Region::fixed(&[x, 0], &[x + 10, 10])
+    }
+
+    #[test]
+    fn regions_rest_while_their_client_is_away_and_end_with_it() {
+        let mut world = world();
+        world.ask(0, Some(region(1))).unwrap();
+        world.ask(1, Some(region(2))).unwrap();
+        world.ask(0, Some(region(3))).unwrap();
+        let set = |index, x| (index, Some((x, None)));
+        assert_eq!(world.tick(), [set(0, 1), set(1, 2), set(0, 3)]);
+        assert_eq!(world.tick(), []);
+        world.change(|p| p.is_connected = false);
+        assert_eq!(world.tick(), [(0, None), (1, None)]);
+        assert_eq!(world.tick(), []);
+        world.change(|p| p.is_connected = true);
+        assert_eq!(world.tick(), [set(0, 3), set(1, 2)]);
+        // Somebody else has the row now.
+        world.change(|p| p.ticket = [2; 16]);
+        assert_eq!(world.tick(), [(0, None), (1, None)]);
+        assert!(world.holdings.held.is_empty());
+        world.ask(1, Some(region(4))).unwrap();
+        assert_eq!(world.tick(), [set(1, 4)]);
+        world.presence = None;
+        assert_eq!(world.tick(), [(1, None)]);
+    }
+
+    #[test]
+    fn what_follows_its_own_entity_goes_on_with_the_next() {
+        let mut world = world();
+        let [own, other, next] = [(5, 1), (6, 1), (2, 4)].map(|(s, g)| EntityId::new(s, g));
+        world
+            .ask(0, Some(session::Region::around(own, &[7, 7])))
+            .unwrap();
+        world
+            .ask(1, Some(session::Region::around(other, &[9, 9])))
+            .unwrap();
+        world.tick();
+        world.change(|p| p.entity = None);
+        assert_eq!(world.tick(), []);
+        world.change(|p| p.entity = Some(next));
+        assert_eq!(world.tick(), [(0, Some((-7, Some(next))))]);
+        assert_eq!(world.tick(), []);
+    }
+
+    #[test]
+    fn what_may_not_be_had_is_refused_with_the_reason() {
+        let mut world = world();
+        let large = 101 * 4096;
+        let cases = [
+            (
+                2,
+                region(0),
+                "there is no region 2: a client has 2, from 0 on",
+            ),
+            (
+                0,
+                session::Region::fixed(&[0, 5], &[9, 5]),
+                "the region: 5..5 on axis 1 is empty or inverted",
+            ),
+            (
+                0,
+                session::Region::fixed(&[0, 0], &[large, 5]),
+                "the region: an edge of 413696 on axis 0 is longer than 409600",
+            ),
+            (
+                0,
+                session::Region::fixed(&[i32::MIN, 0], &[i32::MIN + 5, 5]),
+                "the region: -2147483648..-2147483643 on axis 0 leaves -1073741824..1073741824",
+            ),
+            (
+                1,
+                session::Region::around(EntityId::new(8, 1), &[5, 5]),
+                "the region follows slot 8, where the world has 8",
+            ),
+        ];
+        for (index, region, reason) in cases {
+            assert_eq!(world.ask(index, Some(region)), Err(reason.to_owned()));
+        }
+        assert_eq!(world.tick(), []);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a client asks for over its stream, read no faster than it may ask.
+
+use std::future::pending;
+use std::time::Duration;
+
+use quinn::RecvStream;
+use shared::wire::DecodeError;
+use shared::wire::session::{MessageReader, SessionMessage};
+use tokio::time::{Instant, sleep_until};
+
+/// The client's half of its stream, behind the hello.
+pub struct Requests {
+    receive: RecvStream,
+    reader: MessageReader,
+    pace: Pace,
+    /// Nothing more can come.
+    is_ended: bool,
+}
+
+/// So many a second, and as many at once after a pause. Who asks faster waits: what
+/// it sends stays in its own buffers, as the stream's window is small.
+struct Pace {
+    interval: Duration,
+    burst: Duration,
+    /// When all that was taken in would be paid for.
+    paid: Instant,
+}
+
+impl Requests {
+    pub fn new(receive: RecvStream, per_second: u32) -> Requests {
+        Requests {
+            receive,
+            reader: MessageReader::default(),
+            pace: Pace::new(per_second, Instant::now()),
+            is_ended: false,
+        }
+    }
+
+    /// Waits for the next message, for ever where none can come any more. Dropping
+    /// the future loses nothing.
+    pub async fn next(&mut self) -> Result<SessionMessage, DecodeError> {
+        while !self.is_ended {
+            // Before anything is read, so that the client is held back by its window.
+            let next = self.pace.next();
+            if next > Instant::now() {
+                sleep_until(next).await;
+            }
+            match self.reader.next_message() {
+                Ok(Some(message)) => {
+                    self.pace.take(Instant::now());
+                    return Ok(message);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.is_ended = true;
+                    return Err(error);
+                }
+            }
+            // A stream that ends, even inside a message, only asks for nothing more;
+            // the end of a connection is for whoever reads its datagrams.
+            match self.receive.read_chunk(CHUNK_BYTES_MAX, true).await {
+                Ok(Some(chunk)) => self.reader.push(&chunk.bytes),
+                Ok(None) | Err(_) => self.is_ended = true,
+            }
+        }
+        pending().await
+    }
+}
+
+impl Pace {
+    fn new(per_second: u32, now: Instant) -> Pace {
+        let interval = Duration::from_secs(1) / per_second;
+        Pace {
+            interval,
+            burst: interval * per_second.saturating_sub(1),
+            paid: now,
+        }
+    }
+
+    /// When the next may be taken in.
+    fn next(&self) -> Instant {
+        self.paid.checked_sub(self.burst).unwrap_or(self.paid)
+    }
+
+    fn take(&mut self, now: Instant) {
+        self.paid = self.paid.max(now) + self.interval;
+    }
+}
+
+const CHUNK_BYTES_MAX: usize = 4 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_goes_through_and_then_one_an_interval() {
+        let start = Instant::now() + Duration::from_secs(100);
+        let ms = Duration::from_millis;
+        let mut pace = Pace::new(10, start);
+        for _ in 0..10 {
+            assert!(pace.next() <= start);
+            pace.take(start);
+        }
+        assert_eq!(pace.next(), start + ms(100));
+        pace.take(start + ms(100));
+        assert_eq!(pace.next(), start + ms(200));
+        // Quiet for long: as at the beginning, and no more than that.
+        let later = start + Duration::from_secs(60);
+        for _ in 0..10 {
+            assert!(pace.next() <= later);
+            pace.take(later);
+        }
+        assert_eq!(pace.next(), later + ms(100));
+    }
+}

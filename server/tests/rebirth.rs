@@ -1,0 +1,143 @@
+//! Who falls is seen falling, and goes on as somebody new.
+
+mod common;
+
+use client_bot::BehaviourKind;
+use common::{Bots, Player, listen_for, start, ticks, until};
+use shared::CommandKind;
+use shared::wire::stream::Item;
+
+/// A room whose players fall to two strikes.
+const DUEL: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 64
+    tick_hz = 20
+
+    [commands]
+    strike = { reach = 100, damage = 50 }
+
+    [[kind]]
+    name = \"player\"
+    respawn_ticks = 20
+    attributes = [
+        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, audience = \"state\" },
+        { name = \"gold\", type = \"i32\", default = 10, min = 0, audience = \"private\" },
+    ]
+";
+
+/// Bots that kill each other all the time, in a world that embers set alight.
+const BRAWL: &str = "
+    [world]
+    size = [200, 200]
+    aoi = 50
+    capacity = 256
+    tick_hz = 20
+
+    [commands]
+    strike = { reach = 50, damage = 40 }
+    blast = { radius = 15, damage = 30, ember_ticks = 4, ember_damage = 5 }
+
+    [[kind]]
+    name = \"player\"
+    respawn_ticks = 10
+    attributes = [
+        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, audience = \"state\" },
+    ]
+
+    [[kind]]
+    name = \"wolf\"
+    population = 20
+    respawn_ticks = 5
+    attributes = [
+        { name = \"hp\", type = \"i32\", default = 30, min = 0, max = 30, audience = \"state\" },
+    ]
+";
+
+#[tokio::test]
+async fn who_falls_goes_on_as_somebody_new() {
+    let server = start(DUEL);
+    let mut victim = Player::join(&server).await;
+    let mut killer = Player::join(&server).await;
+    let mut witness = Player::join(&server).await;
+    let fallen = victim.entity();
+    until(&mut [&mut killer, &mut witness], "they see it", |p| {
+        p.iter().all(|p| p.sees(fallen))
+    })
+    .await;
+    for _ in 0..2 {
+        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+    }
+    until(&mut [&mut victim, &mut killer], "it falls", |p| {
+        p[0].client.view().is_dead()
+    })
+    .await;
+    // It sees the place where it fell: the room holds the two others.
+    let others = [killer.entity(), witness.entity()];
+    until(&mut [&mut victim], "it watches", |p| {
+        let is_dead = p[0].client.view().own().is_none();
+        is_dead && others.iter().all(|&other| p[0].sees(other))
+    })
+    .await;
+    assert_eq!(victim.entity(), fallen);
+    until(&mut [&mut victim], "it is born anew", |p| {
+        p[0].client.view().own().is_some()
+    })
+    .await;
+    let reborn = victim.entity();
+    assert_ne!(reborn, fallen);
+    assert_eq!(victim.value(reborn, "hp"), 100);
+    // What is private is told to the owner of the new one.
+    assert_eq!(victim.value(reborn, "gold"), 10);
+    let told = &victim.log.items;
+    assert!(told.iter().any(|(_, item)| *item == Item::Reborn(reborn)));
+    until(&mut [&mut killer, &mut witness], "they see it", |p| {
+        p.iter().all(|p| p.sees(reborn) && !p.sees(fallen))
+    })
+    .await;
+    for player in [&killer, &witness] {
+        assert_eq!(player.leaves_of(fallen).len(), 1);
+        let told = &player.log.items;
+        assert!(!told.iter().any(|(_, item)| matches!(item, Item::Reborn(_))));
+    }
+    // Its commands are the new one's.
+    let own = |p: &Player| p.client.view().own().expect("it lives").row[..2].to_vec();
+    let before = own(&victim);
+    let towards_the_middle = before
+        .iter()
+        .map(|&p| if p > 15 << 12 { -4096 } else { 4096 });
+    let step: Vec<i32> = towards_the_middle.collect();
+    victim.send(CommandKind::Move, &step);
+    until(&mut [&mut victim], "it moves", |p| own(p[0]) != before).await;
+    assert_eq!(own(&victim), [before[0] + step[0], before[1] + step[1]]);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn the_dead_take_their_leave() {
+    let server = start(DUEL);
+    let victim = Player::join(&server).await;
+    let mut killer = Player::join(&server).await;
+    let fallen = victim.entity();
+    until(&mut [&mut killer], "it sees it", |p| p[0].sees(fallen)).await;
+    for _ in 0..2 {
+        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+    }
+    until(&mut [&mut killer], "it falls", |p| !p[0].sees(fallen)).await;
+    victim.client.leave();
+    listen_for(&server, &mut [&mut killer], 40).await;
+    assert_eq!(server.stats().figures().clients, 1);
+    assert_eq!(killer.client.view().entities().len(), 1);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn bots_that_fall_all_the_time_are_told_nothing_wrong() {
+    let server = start(BRAWL);
+    let bots = Bots::start_with(&server, 40, BehaviourKind::Fight, |o| o.loss = 0.05).await;
+    ticks(&server, 120).await;
+    let report = bots.verify(&server).await;
+    assert!(report.visible_mean > 0.5, "{report:?}");
+    server.stop().unwrap();
+}

@@ -1,0 +1,170 @@
+//! What clients ask for over their streams is answered, in order, and cannot hurt.
+
+mod common;
+
+use client_bot::BehaviourKind;
+use client_bot::connect::hello;
+use common::raw::{Raw, framed};
+use common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
+use quinn::TransportConfig;
+use shared::wire::control::Close;
+use shared::wire::session::{Body, Region, SESSION_MESSAGE_BYTES_MAX, SessionMessage};
+use shared::wire::stream::Item;
+
+#[tokio::test]
+async fn what_a_world_does_not_have_is_refused_with_the_reason() {
+    let server = start(PLAIN);
+    let mut player = Player::join(&server).await;
+    let room = Region::fixed(&[0, 0], &[units(10.0), units(10.0)]);
+    let asked = [
+        player.client.set_region(0, Some(room)),
+        player.client.subscribe(1, "hp < 5").unwrap(),
+        player.client.unsubscribe(1),
+    ];
+    until(&mut [&mut player], "all is answered", |p| {
+        p[0].answers().len() == 3
+    })
+    .await;
+    let answers = player.answers();
+    assert_eq!(
+        asked.to_vec(),
+        answers.iter().map(|a| a.0).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        answers[0].1,
+        Err("this world has no regions for clients".to_owned())
+    );
+    for (_, answer) in &answers[1..] {
+        assert_eq!(*answer, Err("this world has no subscriptions".to_owned()));
+    }
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn requests_are_answered_once_each_in_order_and_no_faster_than_the_quota() {
+    let server = start(&format!(
+        "{ROOM}\n[limits]\nclient_requests_per_second = 50"
+    ));
+    let mut player = Player::join(&server).await;
+    let begun = server.stats().figures().ticks;
+    let asked: Vec<u32> = (0..200).map(|id| player.client.unsubscribe(id)).collect();
+    until(&mut [&mut player], "all is answered", |p| {
+        p[0].answers().len() >= asked.len()
+    })
+    .await;
+    let answered: Vec<u32> = player.answers().into_iter().map(|a| a.0).collect();
+    assert_eq!(answered, asked);
+    // 50 at once and 150 in three seconds, at 20 Hz.
+    let ticks = server.stats().figures().ticks - begun;
+    assert!(ticks >= 55, "200 requests in {ticks} ticks");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
+    let server = start(PLAIN);
+    let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;
+    let good = SessionMessage {
+        request: 1,
+        body: Body::Unsubscribe { id: 1 },
+    };
+    let whole = framed(&good);
+    let mut unknown = whole.clone();
+    // Behind the length and the request's number: which of the three it is.
+    unknown[5] = 9;
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("an unknown message", unknown, "not a valid message"),
+        (
+            "no bytes",
+            0u32.to_le_bytes().to_vec(),
+            "not a valid message",
+        ),
+        (
+            "more than a message",
+            framed(&(good.clone(), [0u8; 3])),
+            "3 bytes stand behind the message's end",
+        ),
+        (
+            "a huge length",
+            u32::MAX.to_le_bytes().to_vec(),
+            "a message of 4294967295 bytes, where 16448 are allowed",
+        ),
+        (
+            "an oversized message",
+            framed(&SessionMessage {
+                request: 1,
+                body: Body::Subscribe {
+                    id: 1,
+                    predicate: "x".repeat(SESSION_MESSAGE_BYTES_MAX),
+                },
+            }),
+            "where 16448 are allowed",
+        ),
+        (
+            "text that is none",
+            [&[7, 0, 0, 0, 1, 1, 1, 2, 0xff, 0xfe][..], &[0][..]].concat(),
+            "not a valid message",
+        ),
+    ];
+    let malformed = cases.len() as u64;
+    for (name, bytes, reason) in cases {
+        let raw = Raw::connect(&server, TransportConfig::default()).await;
+        let (mut send, mut receive) = raw.connection.open_bi().await.unwrap();
+        send.write_all(&framed(&hello("", None))).await.unwrap();
+        // The welcome's length: the client is in.
+        receive.read_exact(&mut [0; 4]).await.unwrap();
+        send.write_all(&whole).await.unwrap();
+        // It may be closed before all of it is written.
+        let _ = send.write_all(&bytes).await;
+        let (code, text) = raw.closed().await;
+        assert_eq!(code, u64::from(Close::Malformed.code()), "{name}: {text}");
+        assert!(text.contains(reason), "{name}: {text}");
+    }
+    eventually("all are counted", || {
+        server.stats().figures().malformed == malformed
+    })
+    .await;
+    bots.verify(&server).await;
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_asks_before_the_welcome_or_ends_its_half_of_the_stream_is_treated_so() {
+    let server = start(PLAIN);
+    let raw = Raw::connect(&server, TransportConfig::default()).await;
+    let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
+    let early = SessionMessage {
+        request: 1,
+        body: Body::Unsubscribe { id: 1 },
+    };
+    let both = [framed(&hello("", None)), framed(&early)].concat();
+    send.write_all(&both).await.unwrap();
+    let (code, text) = raw.closed().await;
+    assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
+    assert!(text.contains("a request before the welcome"), "{text}");
+
+    // Who ends its half asks for nothing more, and stays.
+    let raw = Raw::connect(&server, TransportConfig::default()).await;
+    let (mut send, mut receive) = raw.connection.open_bi().await.unwrap();
+    send.write_all(&framed(&hello("", None))).await.unwrap();
+    receive.read_exact(&mut [0; 4]).await.unwrap();
+    send.write_all(&framed(&early)[..5]).await.unwrap();
+    send.finish().unwrap();
+    common::ticks(&server, 10).await;
+    assert_eq!(raw.connection.close_reason(), None);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_can_be_waited_for() {
+    let server = start(PLAIN);
+    let mut player = Player::join(&server).await;
+    let request = player.client.unsubscribe(1);
+    let mut log = common::Log::default();
+    let answer = player.client.answer(request, &mut log).await.unwrap();
+    assert!(answer.is_err());
+    assert!(log.items.iter().any(|(_, i)| matches!(i, Item::Answer(_))));
+    // Longer than any message may be.
+    assert_eq!(player.client.subscribe(1, &"x".repeat(17_000)), None);
+    server.stop().unwrap();
+}
