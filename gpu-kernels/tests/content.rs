@@ -327,6 +327,47 @@ fn subscriptions_come_and_go_between_batches() {
     }
 }
 
+/// What a subscription costs is counted in entries of the index that are written. It
+/// doesn't grow with those that are there. Equal ones share a bucket, which moves when it
+/// has doubled: seldom, and alone.
+#[test]
+fn a_change_costs_the_same_however_many_subscriptions_there_are() {
+    let names = [("a", ValueType::Integer), ("b", ValueType::Integer)];
+    let cost = |held: u32, text: &dyn Fn(u32) -> String| {
+        let mut world = World::of_names(&names);
+        for i in 0..held {
+            world.subscribe_text(i % 64, &text(i));
+        }
+        let (mut most, mut before) = (0, world.subscriptions.index_moves());
+        let start = before;
+        for i in 0..500 {
+            // One comes, and the same one goes.
+            let id = world.subscribe_text(1, &text(held + i));
+            assert!(world.subscriptions.unsubscribe(id));
+            let after = world.subscriptions.index_moves();
+            most = most.max(after - before);
+            before = after;
+        }
+        (before - start, most)
+    };
+    let varied = |i: u32| format!("a == {} && b > {}", i, i % 70);
+    let (few, most_of_few) = cost(100, &varied);
+    let (many, most_of_many) = cost(10_000, &varied);
+    assert!(many <= few + few / 10, "{few}, {many}");
+    assert!(
+        most_of_few <= 16 && most_of_many <= 16,
+        "{most_of_few}, {most_of_many}"
+    );
+    let alike = |_| "a > 3".to_owned();
+    let (few, _) = cost(100, &alike);
+    // One more than a power of two, and one less, again and again: the worst place.
+    for held in [1023, 1024, 4095, 4096, 10_000] {
+        let (many, most) = cost(held, &alike);
+        assert!(most <= 2 * u64::from(held), "{most}");
+        assert!(many <= few + 2 * u64::from(held), "{few}, {many} at {held}");
+    }
+}
+
 /// More attributes than subsets are looked for, and filters of few and of many names.
 #[test]
 fn notifications_of_many_attributes_find_filters_of_any_size() {
