@@ -113,7 +113,7 @@ impl Policy {
             let better = self.neighbours(class, way).find_map(|other| {
                 let [a, b] = other.costs;
                 let both = a.tries >= TRIES && b.tries >= TRIES;
-                both.then(|| [a.each, b.each])
+                both.then_some([a.each, b.each])
             });
             match better.filter(|known| known[way] > known[1 - way] * CLEARLY) {
                 Some(known) if own[1 - way].tries >= TRIES => {
