@@ -86,6 +86,13 @@ impl Interest {
     ) -> u32 {
         let found = &mut heard.found;
         found.clear();
+        // So that it holds each at most twice, however many bring it.
+        let unite = |found: &mut Vec<u32>| {
+            if found.len() > notifications.len() {
+                found.sort_unstable();
+                found.dedup();
+            }
+        };
         for place in self.places(client, state) {
             self.areas
                 .each_overlapping(&self.box_of(&place, index), |number| {
@@ -96,11 +103,13 @@ impl Interest {
                         found.push(number);
                     }
                 });
+            unite(found);
         }
         if self.with_regions {
             for aabb in self.subscriptions(client, state) {
                 self.areas
                     .each_overlapping(&aabb, |number| found.push(number));
+                unite(found);
             }
         }
         found.sort_unstable();
