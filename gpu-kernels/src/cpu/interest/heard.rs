@@ -8,7 +8,7 @@ use super::{CLIENTS_GRAIN, Interest};
 use crate::cpu::workers::{Workers, ranges, take};
 use crate::cpu::{Index, State};
 use crate::logic::squared_distance;
-use crate::output::{Counts, Hearings, Notification};
+use crate::output::{Notification, TickOutput};
 use crate::regions::Aabb;
 
 /// What one part of the clients hears.
@@ -24,15 +24,8 @@ pub struct Heard {
 impl Interest {
     /// Finds who hears which of the tick's notifications. A client hears as many as
     /// it may; the last of them are dropped.
-    pub fn hear(
-        &mut self,
-        workers: &Workers,
-        state: &State,
-        index: &Index,
-        notifications: &[Notification],
-        out: &mut Hearings,
-        counts: &mut Counts,
-    ) {
+    pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
+        let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
         out.offsets.clear();
         out.numbers.clear();
         if notifications.is_empty() {
