@@ -80,6 +80,7 @@ struct Counters {
     u64 areas;                     // notifications that can be heard
     u64 hearings, hearings_dropped;
     u64 notified, picked, falls;   // what is told by commands, of items, of the fallen
+    u64 fallen;
     u64 hash[PART_COLUMNS + 64];
 };
 
@@ -159,6 +160,7 @@ struct World {
     i32* due_words;             // those of rules, then those of timed commands
     u32* notification_counts;   // command
     u64* notification_partials;
+    u64* first_updates;         // slot × column: ~stamp, then the command; none: not kept
 };
 
 // One tick's own.
@@ -186,6 +188,7 @@ struct Tick {
     u32* change_offsets;
     u16* change_columns;
     i32* change_values;
+    u16* change_causes;
     u32* delivery_offsets;
     u32* deliveries;
     u32* bucket_order;

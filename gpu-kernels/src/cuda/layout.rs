@@ -113,6 +113,8 @@ pub struct World {
     pub due_words: Pointer,
     pub notification_counts: Pointer,
     pub notification_partials: Pointer,
+    /// 0 where causes are not kept.
+    pub first_updates: Pointer,
 }
 
 /// One tick's own.
@@ -148,6 +150,7 @@ pub struct Tick {
     pub change_offsets: Pointer,
     pub change_columns: Pointer,
     pub change_values: Pointer,
+    pub change_causes: Pointer,
     pub delivery_offsets: Pointer,
     pub deliveries: Pointer,
     pub bucket_order: Pointer,
@@ -196,6 +199,7 @@ pub struct Counters {
     pub notified: u64,
     pub picked: u64,
     pub falls: u64,
+    pub fallen: u64,
     pub hash: [u64; part::COLUMNS + ATTRIBUTES_MAX],
 }
 
@@ -313,6 +317,7 @@ impl Default for Counters {
             notified: 0,
             picked: 0,
             falls: 0,
+            fallen: 0,
             hash: [0; part::COLUMNS + ATTRIBUTES_MAX],
         }
     }

@@ -4,9 +4,9 @@ use gpu_kernels::{Counts, Frame, SlotState};
 use shared::mix::Random;
 use shared::{AttributeType, EntityId};
 
-use super::Oracle;
 use super::interest::square_of_distance;
 use super::timed::Later;
+use super::{Oracle, OracleOutput};
 
 pub const SPAWN: u16 = 0;
 pub const DESPAWN: u16 = 1;
@@ -28,6 +28,8 @@ pub struct Request {
 
 /// Updates of one command: slot, column, value.
 type Emitted = Vec<(u32, usize, i32)>;
+/// The values of all updates, by slot and column.
+type Updates = BTreeMap<(u32, usize), Vec<i32>>;
 
 impl Oracle {
     /// The frame's commands, then those that were put off until now, then those of
@@ -107,10 +109,11 @@ impl Oracle {
     pub(super) fn updates(
         &self,
         requests: &[Request],
-        counts: &mut Counts,
-    ) -> (BTreeMap<(u32, usize), Vec<i32>>, Vec<Later>) {
+        out: &mut OracleOutput,
+    ) -> (Updates, Vec<Later>) {
+        let counts = &mut out.counts;
         let mut later = vec![];
-        let mut updates: BTreeMap<(u32, usize), Vec<i32>> = BTreeMap::new();
+        let mut updates = Updates::new();
         let mut full = false;
         for request in requests {
             let emitted = self.run(request);
@@ -124,6 +127,9 @@ impl Oracle {
             counts.updates += n;
             for (slot, column, value) in emitted {
                 updates.entry((slot, column)).or_default().push(value);
+                out.causes
+                    .entry((slot, column as u16))
+                    .or_insert(request.kind);
             }
         }
         (updates, later)
@@ -250,9 +256,10 @@ impl Oracle {
     /// The point in the world that is nearest to the first words.
     pub(super) fn point(&self, words: &[i32]) -> [i32; 3] {
         let mut point = [0; 3];
-        for axis in 0..self.config.schema.world.size.len() {
+        let axes = self.config.schema.world.size.len();
+        for (axis, place) in point[..axes].iter_mut().enumerate() {
             let word = words.get(axis).copied().unwrap_or(0);
-            point[axis] = word.min(self.size(axis) - 1).max(0);
+            *place = word.min(self.size(axis) - 1).max(0);
         }
         point
     }
