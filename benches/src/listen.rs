@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum, value_parser};
 use gpu_kernels::content::listen::{Listeners, Notice};
 use shared::ClientRow;
 
-use crate::engines::cores;
+use crate::engines::CpuThreads;
 use crate::report::{Report, Row, Sample};
 use direct::Direct;
 use scenario::{Mirror, Scenario, client_of};
@@ -52,9 +52,8 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub backends: Vec<BackendName>,
-    /// Threads [default: one a core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
+    #[command(flatten)]
+    pub threads: CpuThreads,
     /// All that is random follows from it
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
@@ -102,7 +101,7 @@ fn measure(options: &Options, scenario: &Scenario) -> anyhow::Result<Vec<Row>> {
     row.put("threads", 1);
     let mut rows = vec![row];
     for &backend in &options.backends {
-        let threads = options.threads.map_or_else(cores, usize::from);
+        let threads = options.threads.count();
         let mut row = listen(backend, threads, scenario, &sampled)?;
         put_scenario(&mut row, scenario);
         row.put("threads", threads);
@@ -269,7 +268,7 @@ mod tests {
             entities: 400,
             runs: 2,
             backends: vec![BackendName::Cpu, BackendName::Auto],
-            threads: Some(2),
+            threads: CpuThreads::from(2),
             seed: 1,
             json: None,
         };

@@ -23,7 +23,7 @@ impl Scenario {
     pub fn new(options: &Options, subscriptions: u32) -> anyhow::Result<Scenario> {
         let listeners = subscriptions.min(LISTENERS_MAX);
         let config = config(options, listeners)?;
-        let mut backend = CpuBackend::new(&config, super::cores(), None)?;
+        let mut backend = CpuBackend::new(&config, options.threads.count(), None)?;
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let mut ticks = vec![backend.tick(&frame)?];
@@ -131,7 +131,7 @@ struct Dice(u64);
 impl Dice {
     fn below(&mut self, bound: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((mix(self.0, 1) >> 32) * u64::from(bound) >> 32) as u32
+        (((mix(self.0, 1) >> 32) * u64::from(bound)) >> 32) as u32
     }
 }
 
