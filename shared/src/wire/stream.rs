@@ -15,11 +15,13 @@
 //! | missed | how many notices found no room (32) |
 
 use super::bits::{BitReader, BitWriter};
+use super::commands::get_word;
 use super::notice::Notice;
 use super::session::{ANSWER_BYTES_MAX, Answer};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::id::{EntityId, Slot, Tick};
-use crate::schema::{Attribute, Audience, Schema, bits_for};
+use crate::notification::NotificationKind;
+use crate::schema::{Attribute, AttributeType, Audience, Schema, bits_for};
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
@@ -27,6 +29,9 @@ pub struct StreamCodec {
     slot_bits: u32,
     capacity: u32,
     attributes: Vec<Attribute>,
+    symbols: u32,
+    /// By kind of notification: its words' types, where the world has it.
+    notifications: Vec<Option<Vec<AttributeType>>>,
     /// By kind: the columns in an enter for anyone, and for the owner.
     public: Vec<Vec<u16>>,
     own: Vec<Vec<u16>>,
@@ -80,6 +85,14 @@ impl StreamCodec {
             slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
             capacity: schema.world.capacity,
             attributes: schema.attributes.clone(),
+            symbols: schema.symbols.len() as u32,
+            notifications: NotificationKind::ALL
+                .into_iter()
+                .map(|kind| {
+                    let fields = &schema.notification(kind)?.fields;
+                    Some(fields.iter().map(|field| field.ty).collect())
+                })
+                .collect(),
             public: kinds.clone().map(|k| columns(k, false)).collect(),
             own: kinds.map(|k| columns(k, true)).collect(),
         }
@@ -276,6 +289,21 @@ impl StreamCodec {
                 found: column,
             })
         }
+    }
+
+    /// The types of a notification's words, if the world has it.
+    pub(super) fn words_of(&self, notification: u16) -> Option<&[AttributeType]> {
+        self.notifications
+            .get(usize::from(notification))?
+            .as_deref()
+    }
+
+    pub(super) fn read_word(
+        &self,
+        reader: &mut BitReader<'_>,
+        ty: AttributeType,
+    ) -> Result<i32, DecodeError> {
+        get_word(reader, ty, self.symbols)
     }
 
     pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {

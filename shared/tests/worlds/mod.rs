@@ -135,7 +135,7 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
         })
     });
     let notice = (
-        any_change(schema),
+        any_what(schema),
         any::<bool>(),
         prop::collection::vec(any::<u32>(), 0..5),
     );
@@ -152,6 +152,25 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
     let parts = (0..schema.world.capacity, any::<u32>());
     parts.prop_map(|(slot, generation)| EntityId::new(slot, generation))
+}
+
+fn any_what(schema: &'static Schema) -> BoxedStrategy<What> {
+    if schema.notifications.is_empty() {
+        return any_change(schema);
+    }
+    let notification = prop::sample::select(&schema.notifications[..]);
+    let notification = notification.prop_flat_map(|notification| {
+        let fields = notification.fields.iter();
+        let words: Vec<_> = fields.map(|f| any_word(schema, f.ty)).collect();
+        let source = prop_oneof![any_entity(schema), Just(EntityId::NONE)];
+        (Just(notification.kind), source, words)
+    });
+    let notification = notification.prop_map(|(kind, source, words)| What::Notification {
+        kind,
+        source,
+        words,
+    });
+    prop_oneof![any_change(schema), notification].boxed()
 }
 
 fn any_change(schema: &'static Schema) -> BoxedStrategy<What> {
@@ -219,6 +238,7 @@ pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatag
         CommandKind::Heal,
         CommandKind::Blast,
         CommandKind::Pick,
+        CommandKind::Shout,
     ];
     let kinds: Vec<_> = kinds
         .into_iter()
