@@ -74,9 +74,9 @@ struct Shared {
     commands_sent: AtomicU64,
     updates_delivered: AtomicU64,
     payload_bytes: AtomicU64,
-    /// Notices told, and left out.
     notices: AtomicU64,
-    missed: AtomicU64,
+    /// How often notices may have been left out.
+    full: AtomicU64,
     /// Others in view, summed over bots' actions; and how many actions.
     visible_sum: AtomicU64,
     visible_samples: AtomicU64,
@@ -111,7 +111,7 @@ impl Swarm {
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
             notices: AtomicU64::new(0),
-            missed: AtomicU64::new(0),
+            full: AtomicU64::new(0),
             visible_sum: AtomicU64::new(0),
             visible_samples: AtomicU64::new(0),
             latency_us: Mutex::new(latency),
@@ -237,7 +237,7 @@ impl Swarm {
             commands_sent: shared.commands_sent.load(Relaxed),
             updates_delivered: updates,
             notices: shared.notices.load(Relaxed),
-            notices_missed: shared.missed.load(Relaxed),
+            notices_full: shared.full.load(Relaxed),
             visible_mean,
             latency_ms_p50: ms(0.5),
             latency_ms_p99: ms(0.99),
@@ -425,7 +425,7 @@ impl Bot {
                             self.shared.updates_delivered.fetch_add(play.updates(), Relaxed);
                             self.shared.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
                             self.shared.notices.fetch_add(play.notices, Relaxed);
-                            self.shared.missed.fetch_add(play.missed, Relaxed);
+                            self.shared.full.fetch_add(play.full, Relaxed);
                         }
                         self.client.flush();
                     }

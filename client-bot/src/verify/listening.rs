@@ -1,25 +1,28 @@
 //! Whether listening bots heard what they subscribed to: all of it, once each, and
-//! nothing else. What happened to a bot's entity is what its own bot was told of it.
+//! nothing else.
+//!
+//! What happened to a bot's entity is what its own bot was told of it; what else
+//! happened is what any bot was told of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use shared::wire::notice::{Notice, What};
 use shared::wire::stream::Item;
-use shared::{EntityId, Schema, Tick};
+use shared::{EntityId, NotificationKind, Schema, Tick};
 
 use super::Findings;
-use crate::wish::{Change, Wish};
+use crate::wish::Wish;
 
 /// What one bot wished to hear and was told.
 #[derive(Clone, Debug, Default)]
 pub struct Hearing {
     subscriptions: Vec<Subscription>,
     notices: Vec<(Tick, Notice)>,
-    /// Ticks in which notices were left out.
-    missed: BTreeSet<Tick>,
-    /// Changes of its own entity.
-    happened: Vec<(Tick, Change)>,
-    /// Its own entity's lasting attributes, once told.
+    /// Ticks in which notices may have been left out.
+    full: BTreeSet<Tick>,
+    /// Changes of its own entity, without what was behind them.
+    happened: Vec<(Tick, What)>,
+    /// Its own entity's attributes, as told reliably.
     row: BTreeMap<u16, i32>,
     /// Who it was, and from when on.
     lives: Vec<(Tick, EntityId, u16)>,
@@ -36,9 +39,16 @@ struct Subscription {
     until: Tick,
 }
 
+/// What tells one thing that happened from all others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Change(Tick, EntityId, u16),
+    Notification(Tick, NotificationKind, EntityId, Vec<i32>),
+}
+
 impl Hearing {
+    /// The bot subscribes, from a tick on.
     pub fn subscribe(&mut self, tick: Tick, id: u32, wish: Wish) {
-        self.unsubscribe(tick, id);
         self.subscriptions.push(Subscription {
             id,
             wish,
@@ -59,7 +69,7 @@ impl Hearing {
     pub fn item(&mut self, entity: EntityId, tick: Tick, item: &Item) {
         match item {
             Item::Notice(notice) => self.notices.push((tick, notice.clone())),
-            Item::Missed(_) => drop(self.missed.insert(tick)),
+            Item::Full => drop(self.full.insert(tick)),
             Item::Enter {
                 entity,
                 kind,
@@ -71,42 +81,58 @@ impl Hearing {
             }
             Item::Leave(slot) if *slot == entity.slot => drop(self.deaths.insert(tick)),
             Item::State { slot, values } if *slot == entity.slot => {
-                let Some(&(_, entity, kind)) = self.lives.last() else {
-                    return;
-                };
-                for &(column, new) in values {
-                    let Some(old) = self.row.insert(column, new).filter(|&old| old != new) else {
-                        continue;
-                    };
-                    let change = Change {
-                        entity,
-                        kind,
-                        column,
-                        old,
-                        new,
-                    };
-                    self.happened.push((tick, change));
-                }
+                self.note_changes(tick, values);
             }
             _ => {}
         }
     }
 
-    pub fn is_silent(&self) -> bool {
-        self.subscriptions.is_empty() && self.notices.is_empty()
+    fn note_changes(&mut self, tick: Tick, values: &[(u16, i32)]) {
+        let Some(&(_, entity, kind)) = self.lives.last() else {
+            return;
+        };
+        for &(column, new) in values {
+            let old = self.row.insert(column, new);
+            if let Some(old) = old.filter(|&old| old != new) {
+                let change = What::Change {
+                    entity,
+                    kind,
+                    column,
+                    old,
+                    new,
+                    command: None,
+                };
+                self.happened.push((tick, change));
+            }
+        }
     }
 
-    /// The ids of the subscriptions that hold for a change.
-    fn wanted(&self, tick: Tick, change: &Change, schema: &Schema) -> Vec<u32> {
+    /// The ids of the subscriptions that hold for something, ascending.
+    fn wanted(&self, tick: Tick, what: &What, schema: &Schema) -> Vec<u32> {
         let own = self.own(tick);
         let held = self.subscriptions.iter();
         let held = held.filter(|s| s.from <= tick && tick < s.until);
         let mut ids: Vec<u32> = held
-            .filter(|s| s.wish.holds(change, own, schema))
+            .filter(|s| s.wish.holds(what, own, schema))
             .map(|s| s.id)
             .collect();
         ids.sort_unstable();
         ids
+    }
+
+    /// All that it was told of, and how often. By which commands is left out: who is
+    /// told of its own entity does not hear that.
+    fn told(&self) -> BTreeMap<Key, (What, usize)> {
+        let mut told = BTreeMap::new();
+        for (tick, notice) in &self.notices {
+            let mut what = notice.what.clone();
+            if let What::Change { command, .. } = &mut what {
+                *command = None;
+            }
+            let told = told.entry(key(*tick, &what)).or_insert((what, 0));
+            told.1 += 1;
+        }
+        told
     }
 
     /// Who the bot was in a tick.
@@ -116,84 +142,147 @@ impl Hearing {
     }
 }
 
-/// Compares what all bots heard, up to a tick that all have heard of.
+/// Compares what all bots heard, up to a tick of which all have heard.
 pub fn check_hearing(findings: &Findings, schema: &Schema, all: &[(usize, &Hearing)], last: Tick) {
-    let mut truth = BTreeMap::new();
-    let mut deaths = BTreeSet::new();
-    // Whose changes are known: from a tick on.
-    let mut known = BTreeMap::new();
-    for (_, hearing) in all {
-        for &(tick, change) in &hearing.happened {
-            truth.insert((tick, change.entity, change.column), change);
-        }
-        for &tick in &hearing.deaths {
-            deaths.insert((tick, hearing.own(Tick(tick.0.saturating_sub(1)))));
-        }
-        known.extend(
-            hearing
-                .lives
-                .iter()
-                .map(|&(from, entity, _)| (entity, from)),
-        );
+    if all
+        .iter()
+        .all(|(_, h)| h.subscriptions.is_empty() && h.notices.is_empty())
+    {
+        return;
     }
+    let known = Known::new(all);
     for &(bot, hearing) in all {
-        if hearing.is_silent() {
+        check_reasons(findings, schema, bot, hearing);
+        check_told(findings, &known, bot, hearing, last);
+        check_untold(findings, schema, &known, (bot, hearing), last);
+    }
+}
+
+/// What happened, as far as bots know.
+struct Known {
+    /// Each with how often: the same may be notified of several times in one tick.
+    happened: BTreeMap<Key, (What, usize)>,
+    /// Bots' entities, and from which tick on their changes are known.
+    lives: BTreeMap<EntityId, Tick>,
+    deaths: BTreeSet<(Tick, EntityId)>,
+}
+
+impl Known {
+    fn new(all: &[(usize, &Hearing)]) -> Known {
+        let mut known = Known {
+            happened: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            deaths: BTreeSet::new(),
+        };
+        for (_, hearing) in all {
+            for (tick, what) in &hearing.happened {
+                known.happened.insert(key(*tick, what), (what.clone(), 1));
+            }
+            for &tick in &hearing.deaths {
+                let before = Tick(tick.0.saturating_sub(1));
+                known.deaths.insert((tick, hearing.own(before)));
+            }
+            let lives = hearing.lives.iter();
+            known
+                .lives
+                .extend(lives.map(|&(from, entity, _)| (entity, from)));
+        }
+        // Of the rest, whatever somebody was told of.
+        for (_, hearing) in all {
+            for (key, (what, count)) in hearing.told() {
+                if !known.is_judged_by_its_bot(&key) {
+                    let known = known.happened.entry(key).or_insert((what, 0));
+                    known.1 = known.1.max(count);
+                }
+            }
+        }
+        known
+    }
+
+    /// Whether a bot was told of all changes of this entity in this tick.
+    fn is_judged_by_its_bot(&self, key: &Key) -> bool {
+        let Key::Change(tick, entity, _) = *key else {
+            return false;
+        };
+        let lives = self.lives.get(&entity).is_some_and(|&from| from < tick);
+        lives && !self.deaths.contains(&(tick, entity))
+    }
+}
+
+/// A bot was told of everything for the right reasons.
+fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, hearing: &Hearing) {
+    for (tick, notice) in &hearing.notices {
+        let wanted = hearing.wanted(*tick, &notice.what, schema);
+        let is_reason = notice.heard || !wanted.is_empty();
+        findings.check(is_reason && notice.subscriptions == wanted, || {
+            format!(
+                "tick {tick}: bot {bot} was told of {:?} for its subscriptions {:?}, \
+                 where {wanted:?} match",
+                notice.what, notice.subscriptions
+            )
+        });
+    }
+}
+
+/// What a bot was told of happened as others know it, and no more often.
+fn check_told(findings: &Findings, known: &Known, bot: usize, hearing: &Hearing, last: Tick) {
+    for (key, (what, count)) in hearing.told() {
+        let tick = key.tick();
+        findings.check(count == 1 || matches!(key, Key::Notification(..)), || {
+            format!("tick {tick}: bot {bot} was told {count} times of {what:?}")
+        });
+        if tick > last {
             continue;
         }
-        let mut told = BTreeSet::new();
-        for (tick, notice) in &hearing.notices {
-            let (tick, change) = (*tick, change_of(&notice.what));
-            let key = (tick, change.entity, change.column);
-            findings.check(told.insert(key), || {
-                format!("tick {tick}: bot {bot} was told twice of {change:?}")
-            });
-            let wanted = hearing.wanted(tick, &change, schema);
-            findings.check(notice.subscriptions == wanted, || {
-                format!(
-                    "tick {tick}: bot {bot} was told of {change:?} for subscriptions {:?}, \
-                     where {wanted:?} match",
-                    notice.subscriptions
-                )
-            });
-            let is_known = known.get(&change.entity).is_some_and(|&from| from < tick);
-            if is_known && tick <= last && !deaths.contains(&(tick, change.entity)) {
-                findings.check(truth.get(&key) == Some(&change), || {
-                    format!(
-                        "tick {tick}: bot {bot} was told of {change:?}, its own bot of {:?}",
-                        truth.get(&key)
-                    )
-                });
-            }
+        let truth = known.happened.get(&key);
+        findings.check(truth.is_some_and(|truth| truth.0 == what), || {
+            format!("tick {tick}: bot {bot} was told of {what:?}, another bot of {truth:?}")
+        });
+    }
+}
+
+/// What happened and a bot subscribed to, it was told of as often as it happened.
+fn check_untold(
+    findings: &Findings,
+    schema: &Schema,
+    known: &Known,
+    (bot, hearing): (usize, &Hearing),
+    last: Tick,
+) {
+    let told = hearing.told();
+    for (key, (what, count)) in &known.happened {
+        let tick = key.tick();
+        if tick > last
+            || hearing.full.contains(&tick)
+            || hearing.wanted(tick, what, schema).is_empty()
+        {
+            continue;
         }
-        for (&(tick, entity, column), change) in &truth {
-            if tick > last
-                || hearing.missed.contains(&tick)
-                || hearing.wanted(tick, change, schema).is_empty()
-            {
-                continue;
-            }
-            findings.check(told.contains(&(tick, entity, column)), || {
-                format!("tick {tick}: bot {bot} was not told of {change:?}, which it subscribed to")
-            });
+        let found = told.get(key).map_or(0, |told| told.1);
+        findings.check(found == *count, || {
+            format!(
+                "tick {tick}: bot {bot} was told {found} times, not {count}, of {what:?}, \
+                 to which it subscribed"
+            )
+        });
+    }
+}
+
+impl Key {
+    fn tick(&self) -> Tick {
+        match *self {
+            Key::Change(tick, ..) | Key::Notification(tick, ..) => tick,
         }
     }
 }
 
-fn change_of(what: &What) -> Change {
-    match *what {
-        What::Change {
-            entity,
+fn key(tick: Tick, what: &What) -> Key {
+    match what {
+        What::Change { entity, column, .. } => Key::Change(tick, *entity, *column),
+        What::Notification {
             kind,
-            column,
-            old,
-            new,
-            ..
-        } => Change {
-            entity,
-            kind,
-            column,
-            old,
-            new,
-        },
+            source,
+            words,
+        } => Key::Notification(tick, *kind, *source, words.clone()),
     }
 }

@@ -12,7 +12,7 @@
 //! | reborn | slot, generation (32) |
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
 //! | notice | see [`super::notice`] |
-//! | missed | how many notices found no room (32) |
+//! | full | none |
 
 use super::bits::{BitReader, BitWriter};
 use super::commands::get_word;
@@ -58,8 +58,9 @@ pub enum Item {
     Answer(Answer),
     /// Something that the client subscribed to, or can hear.
     Notice(Notice),
-    /// So many notices of this tick were left out: the last ones.
-    Missed(u32),
+    /// The notices of this tick are as many as a client may be told of: what more
+    /// there was is left out.
+    Full,
 }
 
 /// One tick's items.
@@ -166,10 +167,9 @@ impl StreamCodec {
         writer.put(TAG_NOTICE, TAG_BITS);
     }
 
-    /// Writes how many notices were left out.
-    pub fn missed(&self, writer: &mut BitWriter, count: u32) {
-        writer.put(TAG_MISSED, TAG_BITS);
-        writer.put(u64::from(count), 32);
+    /// Writes that notices may have been left out.
+    pub fn full(&self, writer: &mut BitWriter) {
+        writer.put(TAG_FULL, TAG_BITS);
     }
 
     /// Ends the frame and appends it, with its length, to `out`.
@@ -203,7 +203,7 @@ impl StreamCodec {
                 TAG_REBORN => Item::Reborn(self.entity(&mut reader)?),
                 TAG_ANSWER => Item::Answer(read_answer(&mut reader)?),
                 TAG_NOTICE => Item::Notice(self.read_notice(&mut reader)?),
-                _ => Item::Missed(reader.get(32)? as u32),
+                _ => Item::Full,
             });
         }
         reader.finish()?;
@@ -357,6 +357,6 @@ const TAG_STATE: u64 = 3;
 const TAG_REBORN: u64 = 4;
 const TAG_ANSWER: u64 = 5;
 const TAG_NOTICE: u64 = 6;
-const TAG_MISSED: u64 = 7;
+const TAG_FULL: u64 = 7;
 /// Holds [`ANSWER_BYTES_MAX`].
 const TEXT_LENGTH_BITS: u32 = 10;

@@ -24,7 +24,7 @@ pub enum Sent {
     Leave(Slot),
     Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
-    /// An answer or a notice, or how many notices were missed.
+    /// An answer or a notice, or that there were too many of these.
     Beside(Item),
 }
 
@@ -146,7 +146,7 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
             subscriptions,
         })
     });
-    prop_oneof![answer, notice, any::<u32>().prop_map(Item::Missed)].boxed()
+    prop_oneof![answer, notice, Just(Item::Full)].boxed()
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -223,7 +223,7 @@ pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
             Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
             Sent::Beside(Item::Answer(answer)) => codec.answer(&mut writer, answer),
             Sent::Beside(Item::Notice(notice)) => codec.notice(&mut writer, notice),
-            Sent::Beside(Item::Missed(count)) => codec.missed(&mut writer, *count),
+            Sent::Beside(Item::Full) => codec.full(&mut writer),
             Sent::Beside(item) => panic!("{item:?} has a form of its own"),
         }
     }
