@@ -15,8 +15,12 @@ struct StoreUpdates {
     static constexpr bool UPDATES = true;
     const World& w;
     u64 next;
+    u64 first;  // as `first_updates` has it
     __device__ void update(u32 slot, u32 column, i32 value) {
-        w.keys[next] = slot * w.columns + column;
+        u32 key = slot * w.columns + column;
+        // The least is the first, whichever thread comes first.
+        if (w.first_updates) atomicMin(&w.first_updates[key], first);
+        w.keys[next] = key;
         w.values[next] = (u32)value;
         next++;
     }
@@ -249,7 +253,7 @@ KERNEL logic_store(World w, Tick t) {
     u64 start = offset_of(w, t, SCAN_UPDATES, n);
     bool fits = n && start + n <= w.updates_max;
     if (fits) {
-        StoreUpdates store{w, start};
+        StoreUpdates store{w, start, (u64)~t.stamp << 32 | i};
         Command c = t.commands[i];
         run(w, t, w.verdicts[i], invocation(w, t, c), store);
     }

@@ -134,6 +134,7 @@ KERNEL merge_store(World w, Tick t) {
     u32 key = w.interval_keys[i];
     t.change_columns[change] = (u16)(key % w.columns);
     t.change_values[change] = (i32)w.interval_values[i];
+    if (w.first_updates) t.change_causes[change] = (u16)w.verdicts[(u32)w.first_updates[key]];
     if (weight & 1) {
         t.change_slots[entity] = key / w.columns;
         t.change_offsets[entity] = change;

@@ -156,6 +156,7 @@ struct World {
     i32* due_words;             // those of rules, then those of timed commands
     u32* notification_counts;   // command
     u64* notification_partials;
+    u64* first_updates;         // slot × column: ~stamp, then the command; none: not kept
 };
 
 // One tick's own.
@@ -183,6 +184,7 @@ struct Tick {
     u32* change_offsets;
     u16* change_columns;
     i32* change_values;
+    u16* change_causes;
     u32* delivery_offsets;
     u32* deliveries;
     u32* bucket_order;

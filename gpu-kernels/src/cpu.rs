@@ -5,6 +5,7 @@
 //! key is also its address, and an entity's attributes share a cache line.
 
 mod boxes;
+mod causes;
 pub(crate) mod disjoint;
 mod due;
 mod index;

@@ -202,6 +202,9 @@ impl CudaBackend {
             let bytes = self.plan.bytes_of(name);
             self.device.fill(self.place(name), bytes, 0)?;
         }
+        let bytes = self.plan.bytes_of(plan::FIRST_UPDATES);
+        self.device
+            .fill(self.place(plan::FIRST_UPDATES), bytes, 0xff)?;
         self.upload_tables()
     }
 
@@ -557,6 +560,7 @@ fn world(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Wor
         due_words: at("due words"),
         notification_counts: at("notification counts"),
         notification_partials: at("notification partial sums"),
+        first_updates: at(plan::FIRST_UPDATES) * sizes.causes,
     }
 }
 

@@ -67,6 +67,10 @@ pub struct Changes {
     pub offsets: Vec<u32>,
     pub columns: Vec<u16>,
     pub values: Vec<i32>,
+    /// Of each change, the [`CommandKind`](shared::CommandKind) by number of the first
+    /// command that updated it, in command order. Empty in worlds without content
+    /// subscriptions.
+    pub causes: Vec<u16>,
 }
 
 impl Changes {

@@ -1,5 +1,6 @@
 use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick, WorldConfig};
 
+use super::causes::{Causes, TickCauses};
 use super::workers::{Workers, grow, ranges, take};
 use super::{Due, Index, State};
 use crate::frame::Command;
@@ -20,6 +21,7 @@ pub struct Updates {
     after: Vec<Vec<TimedCommand>>,
     /// What each thread's commands tell of.
     told: Vec<Vec<Notification>>,
+    causes: Option<Causes>,
 }
 
 /// What becomes of a command.
@@ -41,6 +43,7 @@ impl Updates {
             verdicts: vec![],
             after: vec![],
             told: vec![],
+            causes: Causes::new(config),
         }
     }
 
@@ -115,6 +118,10 @@ impl Updates {
         counts.updates = len;
         counts.updates_dropped = total - len;
 
+        if let Some(causes) = &mut self.causes {
+            causes.next_tick();
+        }
+        let causes = self.causes.as_ref().map(Causes::of_tick);
         grow(&mut self.pairs, self.len);
         let mut pairs = &mut self.pairs[..self.len];
         let parts = workers.parts_of(kept, COMMANDS_GRAIN);
@@ -130,6 +137,8 @@ impl Updates {
                 columns: state.columns,
                 pairs: take(&mut pairs, n),
                 next: 0,
+                causes,
+                command: 0,
             };
             (range, store)
         });
@@ -137,6 +146,7 @@ impl Updates {
         workers.run(tasks.collect(), |(range, mut store)| {
             for command in range {
                 if let Verdict::Run(kind) = verdicts[command] {
+                    store.command = command as u32;
                     world.run(catalog, due, &due.commands[command], kind, &mut store);
                 }
             }
@@ -172,6 +182,16 @@ impl Updates {
             }
         }
         out.changes = changes;
+    }
+
+    /// What was the first to want an attribute changed, where it is taken down.
+    pub fn causes(&self) -> Option<impl Fn(u32) -> u16 + Sync + '_> {
+        let causes = self.causes.as_ref()?.of_tick();
+        Some(move |key| match self.verdicts[causes.first(key)] {
+            Verdict::Run(kind) => kind.id(),
+            // Only commands that ran have updates.
+            Verdict::Malformed | Verdict::Stale => u16::MAX,
+        })
     }
 
     /// What the tick's n-th command was, if it ran.
@@ -265,11 +285,16 @@ struct StoreUpdates<'a> {
     columns: usize,
     pairs: &'a mut [(u32, u32)],
     next: usize,
+    causes: Option<TickCauses<'a>>,
+    command: u32,
 }
 
 impl Emit for StoreUpdates<'_> {
     fn update(&mut self, slot: Slot, column: usize, value: i32) {
         let key = slot.index() * self.columns + column;
+        if let Some(causes) = &self.causes {
+            causes.note(key, self.command);
+        }
         self.pairs[self.next] = (key as u32, value as u32);
         self.next += 1;
     }

@@ -149,7 +149,25 @@ impl Merge {
             }
         }
         self.pack(workers, state.columns, &cuts, &results, changes);
+        changes.causes.clear();
+        if let Some(cause) = updates.causes() {
+            self.pack_causes(&cuts, &results, &cause, changes);
+        }
         counts.changes = changes.values.len() as u64;
+    }
+
+    /// What was behind each change.
+    fn pack_causes(
+        &self,
+        cuts: &[usize],
+        results: &[ShareResult],
+        cause: &impl Fn(u32) -> u16,
+        out: &mut Changes,
+    ) {
+        for (&cut, result) in cuts.iter().zip(results) {
+            let keys = &self.keys[cut..cut + result.changes];
+            out.causes.extend(keys.iter().map(|&key| cause(key)));
+        }
     }
 
     /// Copies the parts' changes together into a CSR by entity.

@@ -17,6 +17,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         0 => 0,
         kept => commands + 2 * kept,
     };
+    let causes = u64::from(limits.subscriptions_per_client > 0);
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
         // A command, its link, its place among the free, and a tick's list.
@@ -40,10 +41,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
         ("commands", commands * (20 + 8 + 4)),
         ("updates and their sort", updates * 16),
-        ("merged changes", updates * (8 + 2 * 6)),
+        ("merged changes", updates * (8 + 2 * (6 + 2 * causes))),
         ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),
+        ("first updates", slots * columns * 8 * causes),
         ("notifications", told * size_of::<Notification>() as u64),
     ]
 }

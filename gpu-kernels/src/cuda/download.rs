@@ -44,7 +44,7 @@ impl CudaBackend {
                         &from,
                         &flight.early[0],
                         columns,
-                        self.sizes.notifications,
+                        &self.sizes,
                     )
                 })
                 .map_err(before_download)?;
@@ -139,7 +139,7 @@ fn fetch_changes(
     from: &Tick,
     counters: &Counters,
     columns: usize,
-    notifications_max: u64,
+    sizes: &Sizes,
 ) -> Result<(), DriverError> {
     let lane = Lane::Downloads;
     lifecycles
@@ -150,7 +150,7 @@ fn fetch_changes(
     device.download(lane, &mut out.birth_rows, from.birth_rows)?;
     lifecycles.deaths.resize(counters.deaths as usize, [0; 2]);
     device.download(lane, &mut lifecycles.deaths, from.deaths)?;
-    let told = counters.told().min(notifications_max) as usize;
+    let told = counters.told().min(sizes.notifications) as usize;
     out.notifications.resize(told, Notification::default());
     device.download(lane, &mut out.notifications, from.notifications)?;
     let changes = &mut out.changes;
@@ -162,6 +162,10 @@ fn fetch_changes(
     device.download(lane, &mut changes.offsets, from.change_offsets)?;
     device.download(lane, &mut changes.columns, from.change_columns)?;
     device.download(lane, &mut changes.values, from.change_values)?;
+    changes
+        .causes
+        .resize(changes.values.len() * sizes.causes as usize, 0);
+    device.download(lane, &mut changes.causes, from.change_causes)?;
     Ok(())
 }
 
@@ -285,6 +289,7 @@ impl Flight {
         changes.offsets = Vec::with_capacity(sizes.changes as usize + 1);
         changes.columns = Vec::with_capacity(sizes.changes as usize);
         changes.values = Vec::with_capacity(sizes.changes as usize);
+        changes.causes = Vec::with_capacity((sizes.changes * sizes.causes) as usize);
         let deliveries = &mut output.deliveries;
         deliveries.offsets = Vec::with_capacity(sizes.clients as usize + 1);
         deliveries.entries = Vec::with_capacity(sizes.deliveries as usize);
@@ -304,6 +309,7 @@ impl Flight {
             Pinned::lock(&changes.offsets),
             Pinned::lock(&changes.columns),
             Pinned::lock(&changes.values),
+            Pinned::lock(&changes.causes),
             Pinned::lock(&deliveries.offsets),
             Pinned::lock(&deliveries.entries),
         ];

@@ -113,6 +113,8 @@ pub struct World {
     pub due_words: Pointer,
     pub notification_counts: Pointer,
     pub notification_partials: Pointer,
+    /// 0 where causes are not kept.
+    pub first_updates: Pointer,
 }
 
 /// One tick's own.
@@ -148,6 +150,7 @@ pub struct Tick {
     pub change_offsets: Pointer,
     pub change_columns: Pointer,
     pub change_values: Pointer,
+    pub change_causes: Pointer,
     pub delivery_offsets: Pointer,
     pub deliveries: Pointer,
     pub bucket_order: Pointer,

@@ -27,6 +27,9 @@ pub const ZEROED: [&str; 12] = [
     "timed state",
 ];
 
+/// Which must be all ones at the start.
+pub const FIRST_UPDATES: &str = "first updates";
+
 /// What a world needs on a GPU: named parts of one allocation.
 pub struct Plan {
     parts: Vec<(&'static str, u64, u64)>,
@@ -85,6 +88,8 @@ pub struct Sizes {
     pub timed: u64,
     /// 0: the world has none.
     pub notifications: u64,
+    /// 1 where the causes of changes are told, else 0.
+    pub causes: u64,
     pub words: u64,
     pub updates: u64,
     /// 0 where they are told by buckets.
@@ -144,6 +149,7 @@ impl Sizes {
             visible_max: u64::from(config.schema.world.visible_max),
             commands,
             timed,
+            causes: u64::from(limits.subscriptions_per_client > 0),
             notifications: u64::from(limits.notifications_per_tick),
             words: (commands + timed) * TIMED_WORDS_MAX as u64,
             updates,
@@ -265,6 +271,8 @@ impl Sizes {
             ("change offsets", u32s(two(s.changes + 1))),
             ("change columns", two(2 * s.changes)),
             ("change values", u32s(two(s.changes))),
+            ("change causes", two(2 * s.changes * s.causes)),
+            (FIRST_UPDATES, u64s(s.capacity * s.columns * s.causes)),
             ("delivery offsets", u32s(two(s.clients))),
             ("deliveries", u32s(two(s.deliveries))),
             ("changed before", u32s((s.capacity + 1) * s.by_buckets)),

@@ -491,6 +491,7 @@ impl Sizes {
             change_offsets: at("change offsets", (self.changes + 1) * 4),
             change_columns: at("change columns", self.changes * 2),
             change_values: at("change values", self.changes * 4),
+            change_causes: at("change causes", self.changes * 2 * self.causes),
             delivery_offsets: at("delivery offsets", self.clients * 4),
             deliveries: at("deliveries", self.deliveries * 4),
             bucket_order: at("bucket order", self.capacity * 4),

@@ -79,6 +79,8 @@ pub fn assert_agrees(
     assert_eq!(output.deaths, expected.deaths, "{place}: deaths");
     let expected_changes: Vec<_> = expected.changes.iter().map(|(&k, &v)| (k, v)).collect();
     assert_eq!(flat_changes(output), expected_changes, "{place}: changes");
+    let expected_causes: Vec<_> = expected.causes.values().copied().collect();
+    assert_eq!(output.changes.causes, expected_causes, "{place}: causes");
     assert_eq!(
         output.notifications, expected.notifications,
         "{place}: notifications"
@@ -108,6 +110,7 @@ pub fn assert_same(a: &TickOutput, b: &TickOutput, place: &str) {
     assert_eq!(a.birth_rows, b.birth_rows, "{place}: birth rows");
     assert_eq!(a.deaths, b.deaths, "{place}: deaths");
     assert_eq!(flat_changes(a), flat_changes(b), "{place}: changes");
+    assert_eq!(a.changes.causes, b.changes.causes, "{place}: causes");
     assert_eq!(a.notifications, b.notifications, "{place}: notifications");
     let clients = a.deliveries.clients().max(b.deliveries.clients());
     for client in (0..clients as u32).map(ClientRow) {

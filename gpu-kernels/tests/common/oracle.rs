@@ -50,6 +50,9 @@ pub struct OracleOutput {
     pub deaths: Vec<EntityId>,
     /// By slot and column.
     pub changes: BTreeMap<(u32, u16), i32>,
+    /// Of each change, the kind of the first command that wanted it, where clients
+    /// may subscribe to that.
+    pub causes: BTreeMap<(u32, u16), u16>,
     pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
@@ -86,11 +89,17 @@ impl Oracle {
         self.put_off(frame, &mut out.counts);
         let requests = self.those_that_run(requests, &mut out.counts);
         self.tell_of_commands(&requests, &mut out);
-        let (updates, later) = self.updates(&requests, &mut out.counts);
+        let (updates, later) = self.updates(&requests, &mut out);
         for request in later {
             self.schedule(request, &mut out.counts);
         }
         let mut told = self.merge(updates, &mut out);
+        let (changes, subscribed) = (
+            &out.changes,
+            self.config.limits.subscriptions_per_client > 0,
+        );
+        out.causes
+            .retain(|key, _| subscribed && changes.contains_key(key));
         self.tell_of_items(&mut out);
         self.births_and_deaths(&requests, &mut told, &mut out);
         self.cut_notifications(&mut out);

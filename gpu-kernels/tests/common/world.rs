@@ -332,6 +332,7 @@ fn random_world_file(dice: &mut Dice) -> String {
         false => String::new(),
     };
     let limits = [
+        format!("subscriptions_per_client = {}\n", dice.pick(&[0, 0, 3])),
         few(dice, "commands_per_tick", &[1, 5, 20]),
         few(dice, "updates_per_tick", &[1, 10, 40]),
         few(dice, "deliveries_per_tick", &[1, 10, 60]),

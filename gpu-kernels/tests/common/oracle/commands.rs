@@ -4,9 +4,9 @@ use gpu_kernels::{Counts, Frame, SlotState};
 use shared::mix::Random;
 use shared::{AttributeType, EntityId};
 
-use super::Oracle;
 use super::interest::square_of_distance;
 use super::timed::Later;
+use super::{Oracle, OracleOutput};
 
 pub const SPAWN: u16 = 0;
 pub const DESPAWN: u16 = 1;
@@ -107,8 +107,9 @@ impl Oracle {
     pub(super) fn updates(
         &self,
         requests: &[Request],
-        counts: &mut Counts,
+        out: &mut OracleOutput,
     ) -> (BTreeMap<(u32, usize), Vec<i32>>, Vec<Later>) {
+        let counts = &mut out.counts;
         let mut later = vec![];
         let mut updates: BTreeMap<(u32, usize), Vec<i32>> = BTreeMap::new();
         let mut full = false;
@@ -124,6 +125,9 @@ impl Oracle {
             counts.updates += n;
             for (slot, column, value) in emitted {
                 updates.entry((slot, column)).or_default().push(value);
+                out.causes
+                    .entry((slot, column as u16))
+                    .or_insert(request.kind);
             }
         }
         (updates, later)

@@ -1,0 +1,76 @@
+//! Which command was behind a change; on every backend and in the oracle.
+
+mod common;
+
+use gpu_kernels::Frame;
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
+
+use common::agree::Parity;
+
+const HP: u16 = 2;
+
+fn world(subscriptions: u32) -> WorldConfig {
+    let text = format!(
+        "[world]\nsize = [100, 100]\ncapacity = 40\n\
+         [limits]\nsubscriptions_per_client = {subscriptions}\nupdates_per_tick = 9\n\
+         [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\n"
+    );
+    WorldConfig::parse(&text, "test").expect("the world file is valid")
+}
+
+fn two_players(parity: &mut Parity) -> [EntityId; 2] {
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[5000, 5000]);
+    frame.spawn_at(0, 1, &[5000, 5000]);
+    parity.tick(&frame);
+    [EntityId::new(0, 1), EntityId::new(1, 1)]
+}
+
+#[test]
+fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
+    let mut parity = Parity::new(&world(1));
+    let [a, b] = two_players(&mut parity);
+    let target = [b.reference().0];
+    let orders = [
+        (CommandKind::Strike, CommandKind::Heal),
+        (CommandKind::Heal, CommandKind::Strike),
+    ];
+    for (tick, (first, second)) in (1..).zip(orders) {
+        let mut frame = Frame::new(Tick(tick));
+        // Of one that finds nobody there is no update.
+        frame.push(a, 0, CommandKind::Strike, &[-1]);
+        frame.push(a, 1, first, &target);
+        frame.push(a, 2, second, &target);
+        frame.push(b, 3, CommandKind::Move, &[4096, 0]);
+        let causes = parity.tick(&frame).causes;
+        assert_eq!(causes[&(1, HP)], first.id());
+        assert_eq!(causes[&(1, 0)], CommandKind::Move.id());
+        // A step of nothing along the second axis came before the rule's.
+        assert_eq!(causes[&(1, 1)], CommandKind::Move.id());
+        assert_eq!(causes[&(0, 0)], CommandKind::Roam.id());
+        parity.restart(tick == 1);
+    }
+}
+
+#[test]
+fn a_command_that_lost_its_updates_is_no_cause() {
+    let mut parity = Parity::new(&world(1));
+    let [a, b] = two_players(&mut parity);
+    let mut frame = Frame::new(Tick(1));
+    for _ in 0..9 {
+        frame.push(a, 0, CommandKind::Strike, &[b.reference().0]);
+    }
+    // Its rules' roaming finds no room.
+    let causes = parity.tick(&frame).causes;
+    assert_eq!(causes.into_iter().collect::<Vec<_>>(), [((1, HP), 3)]);
+}
+
+#[test]
+fn causes_are_not_told_where_nobody_can_subscribe_to_them() {
+    let mut parity = Parity::new(&world(0));
+    let [a, _] = two_players(&mut parity);
+    let mut frame = Frame::new(Tick(1));
+    frame.push(a, 0, CommandKind::Move, &[4096, 0]);
+    let output = parity.tick(&frame);
+    assert!(output.counts.changes > 0 && output.causes.is_empty());
+}
