@@ -9,6 +9,7 @@
 #include "index.cu"
 #include "interest.cu"
 #include "hash.cu"
+#include "held.cu"
 #include "primitives.cu"
 
 #include "events_torus.cu"
@@ -23,6 +24,8 @@
 extern "C" __device__ const u32 layout_bytes[] = {sizeof(World), sizeof(Tick), sizeof(Counters), sizeof(Command),
                                                   sizeof(Observer), sizeof(ObserverSet), sizeof(Rule), sizeof(Birth),
                                                   sizeof(After), sizeof(TimedState), sizeof(Notification)};
+extern "C" __device__ const u32 held_layout_bytes[] = {sizeof(Held), sizeof(HeldRegion), sizeof(RegionSet),
+                                                       sizeof(HeldLevel)};
 extern "C" __device__ const u32 events_layout_bytes[] = {sizeof(TorusRun), sizeof(PholdRun), sizeof(EventControl),
                                                          sizeof(Facility)};
 #ifndef SOURCES_HASH

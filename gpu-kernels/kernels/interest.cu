@@ -1,7 +1,7 @@
 // Who is told of what (thesis 3.5). A warp serves a client: it finds what the
 // client sees among the neighbouring bucket rows, and compares that with what the
 // client knows: count, scan, enumerate.
-#include "world.cuh"
+#include "held.cuh"
 
 // An observer's place.
 struct Place {
@@ -79,10 +79,59 @@ KERNEL interest_ranges(World w, Tick t) {
     w.ranges[item] = observer_range(w, observer, row);
 }
 
-// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
-// time; `slot` and `i` are the lane's, and count only where `candidate` is set.
+// Whether one of a client's first subscriptions brings an entity.
+__device__ inline bool is_subscribed(const World& w, const Held& h, u32 client, u32 subscriptions, u32 slot,
+                                     const Point& p) {
+    Box publication, box;
+    bool is_published = find_publication(w, h, slot, publication);
+    for (u32 i = 0; i < subscriptions; i++)
+        if (find_subscription(w, h, client, i, box) && (box.contains(p) || (is_published && box.overlaps(publication))))
+            return true;
+    return false;
+}
+// Whether an observer, or an earlier subscription, shows it too.
+__device__ __noinline__ bool is_repeated(const World& w, const Held& h, u32 client, u32 index, u32 slot,
+                                         const Point& p) {
+    return is_repeated(w, client, w.observers_per_client, p) || is_subscribed(w, h, client, index, slot, p);
+}
+
+// The nearness of whom subscriptions bring is that to the nearest observer, however
+// far it is; where there is none, all are as far as can be.
+__device__ __noinline__ u64 rank_of(const World& w, const Held& h, u32 client, u32 slot) {
+    Point p = position(w, slot);
+    u64 best = rank_of(w, client, slot, p);
+    if (best == 0 || !is_subscribed(w, h, client, subscriptions_max(w, h), slot, p)) return best;
+    Place place;
+    for (u32 i = 0; i < w.observers_per_client; i++)
+        if (find_place(w, client, i, place)) best = min(best, (u64)squared_distance(p, place.center) + 1);
+    return best;
+}
+
+// Whom only a client's subscriptions bring.
 template <class Visit>
-__device__ void each_candidate(const World& w, u32 client, Visit visit) {
+__device__ void each_subscribed(const World& w, const Held& h, u32 client, Visit visit) {
+    u32 n = subscriptions_max(w, h);
+    for (u32 s = 0; s < n; s++) {
+        Box box;
+        if (!find_subscription(w, h, client, s, box)) continue;
+        each_in_box(w, box, [&](bool is_one, u32 slot, const Point& p) {
+            visit(is_one && !is_repeated(w, h, client, s, slot, p), slot, 0u);
+        });
+        if (!h.of_entities) continue;
+        each_overlapping(w, h, h.published, box, [&](bool is_one, u32 slot) {
+            Point p = {{0, 0, 0}};
+            if (is_one) p = position(w, slot);
+            // Else it was found by its position.
+            visit(is_one && !box.contains(p) && !is_repeated(w, h, client, s, slot, p), slot, 0u);
+        });
+    }
+}
+
+// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
+// time; `slot` and `i` are the lane's, and count only where `candidate` is set. With
+// regions, `i` is no place of the index.
+template <bool HELD, class Visit>
+__device__ void each_candidate(const World& w, const Held* h, u32 client, Visit visit) {
     for (u32 o = 0; o < w.observers_per_client; o++) {
         Place place;
         if ((w.exact || o > 0) && !find_place(w, client, o, place)) continue;
@@ -103,6 +152,12 @@ __device__ void each_candidate(const World& w, u32 client, Visit visit) {
             }
         }
     }
+    if constexpr (HELD) each_subscribed(w, *h, client, visit);
+}
+template <bool HELD>
+__device__ inline u64 rank_in(const World& w, const Held* h, u32 client, u32 slot, u32 i) {
+    if constexpr (HELD) return rank_of(w, *h, client, slot);
+    else return rank_of(w, client, slot, indexed_position(w, i));
 }
 
 // Sorts up to `places` (a power of two) slots in shared memory, by a warp.
@@ -135,15 +190,16 @@ __device__ u32 sort_word(u32 word) {
 
 // Where more are near than a client may know: the (rank, slot) of the last one it
 // may, digit by digit.
-__device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
+template <bool HELD>
+__device__ void find_limit(const World& w, const Held* h, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
     u32 wanted = w.visible_max;
     u64 prefix = 0;
     for (int shift = 56; shift >= 0; shift -= 8) {
         for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
         __syncwarp();
-        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
+        each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
             if (!candidate) return;
-            u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+            u64 rank = rank_in<HELD>(w, h, client, slot, i);
             if (shift == 56 || rank >> (shift + 8) == prefix) atomicAdd(&histogram[rank >> shift & 255], 1);
         });
         __syncwarp();
@@ -157,8 +213,8 @@ __device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank
     for (int shift = 16; shift >= 0; shift -= 8) {
         for (u32 i = lane(); i < 256; i += 32) histogram[i] = 0;
         __syncwarp();
-        each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
-            if (!candidate || rank_of(w, client, slot, indexed_position(w, i)) != rank_limit) return;
+        each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
+            if (!candidate || rank_in<HELD>(w, h, client, slot, i) != rank_limit) return;
             if (shift == 16 || slot >> (shift + 8) == low) atomicAdd(&histogram[slot >> shift & 255], 1);
         });
         __syncwarp();
@@ -172,13 +228,14 @@ __device__ void find_limit(const World& w, u32 client, u32* histogram, u64& rank
 
 // The nearest of those that a client could see, as many as it may know. Apart, so
 // that where there are few no registers are kept for it.
-__device__ __noinline__ u32 see_nearest(const World& w, u32 client, u32* view, u32* histogram) {
+template <bool HELD>
+__device__ __noinline__ u32 see_nearest(const World& w, const Held* h, u32 client, u32* view, u32* histogram) {
     u64 rank_limit;
     u32 slot_limit, found = 0;
-    find_limit(w, client, histogram, rank_limit, slot_limit);
-    each_candidate(w, client, [&](bool candidate, u32 slot, u32 i) {
+    find_limit<HELD>(w, h, client, histogram, rank_limit, slot_limit);
+    each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
         if (candidate) {
-            u64 rank = rank_of(w, client, slot, indexed_position(w, i));
+            u64 rank = rank_in<HELD>(w, h, client, slot, i);
             candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
         }
         u32 lanes = __ballot_sync(~0u, candidate);
@@ -192,16 +249,17 @@ __device__ __noinline__ u32 see_nearest(const World& w, u32 client, u32* view, u
 
 // Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
 // long), and says how many.
-__device__ u32 see(const World& w, u32 client, u32* view, u32* histogram) {
+template <bool HELD>
+__device__ u32 see(const World& w, const Held* h, u32 client, u32* view, u32* histogram) {
     u32 found = 0;
-    each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32) {
         u32 lanes = __ballot_sync(~0u, candidate);
         u32 place = found + __popc(lanes & ((1u << lane()) - 1));
         if (candidate && place < w.view_places) view[place] = slot;
         found += __popc(lanes);
     });
     __syncwarp();
-    if (found > w.visible_max) found = see_nearest(w, client, view, histogram);
+    if (found > w.visible_max) found = see_nearest<HELD>(w, h, client, view, histogram);
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
         __syncwarp();
@@ -233,7 +291,8 @@ __device__ inline u32* warp_memory(u32 words) {
 }
 __device__ inline u32 warp_client(const Tick& t) { return t.client_first + (thread_index() >> 5); }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
+template <bool HELD>
+__device__ void see_client(const World& w, const Tick& t, const Held* h) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
     u32* view = warp_memory(w.view_places + 256 + w.visible_max);
@@ -242,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid
     u32 knows = w.known_counts[client];
     bool behind = w.behind[client];
     for (u32 i = lane(); i < knows; i += 32) known[i] = w.known[(u64)client * w.visible_max + i];
-    u32 seen = see(w, client, view, view + w.view_places);
+    u32 seen = see<HELD>(w, h, client, view, view + w.view_places);
     u32* out = w.visible + (u64)client * w.visible_max;
     u32 deliveries = 0, both = 0;
     for (u32 i = lane(); i < seen; i += 32) {
@@ -261,6 +320,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid
         w.visible_counts[client] = seen;
         w.client_counts[client] = deliveries + (knows - both);
     }
+}
+extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
+    see_client<false>(w, t, nullptr);
+}
+// The same in worlds with regions.
+extern "C" __global__ void __launch_bounds__(BLOCK, 3)
+    interest_held_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Held h) {
+    see_client<true>(w, t, &h);
 }
 
 // Whether everybody changed and each client sees whole buckets: then the ranges
@@ -389,28 +456,38 @@ KERNEL interest_compare(World w, Tick t) {
 
 // Where nothing is remembered: each client's changed entities in range. Warps go
 // from client to client, so that there is little to end where ranges are enough.
-KERNEL interest_changed_count(const __grid_constant__ World w, Tick t) {
+template <bool HELD>
+__device__ void count_changed(const World& w, const Tick& t, const Held* h) {
     if (is_by_ranges(w, t)) return;
     for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
         u64 n = 0;
-        each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
+        each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32) {
             n += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
         });
         if (lane() == 0) w.client_counts[client] = n;
     }
 }
-KERNEL interest_changed_store(const __grid_constant__ World w, Tick t) {
+template <bool HELD>
+__device__ void store_changed(const World& w, const Tick& t, const Held* h) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
     u32 place = t.delivery_offsets[client];
     if (place == ~0u) return;
     bool all = is_by_ranges(w, t);
-    each_candidate(w, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate<HELD>(w, h, client, [&](bool candidate, u32 slot, u32) {
         bool deliver = candidate && (all || w.changed[slot] == t.stamp);
         u32 lanes = __ballot_sync(~0u, deliver);
         if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;
         place += __popc(lanes);
     });
+}
+KERNEL interest_changed_count(const __grid_constant__ World w, Tick t) { count_changed<false>(w, t, nullptr); }
+KERNEL interest_changed_store(const __grid_constant__ World w, Tick t) { store_changed<false>(w, t, nullptr); }
+KERNEL interest_held_changed_count(const __grid_constant__ World w, Tick t, const __grid_constant__ Held h) {
+    count_changed<true>(w, t, &h);
+}
+KERNEL interest_held_changed_store(const __grid_constant__ World w, Tick t, const __grid_constant__ Held h) {
+    store_changed<true>(w, t, &h);
 }
 
 // The same told by buckets: who changed, in the index's order, and which part of

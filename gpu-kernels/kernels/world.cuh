@@ -76,6 +76,7 @@ struct Counters {
     u64 timed_due;                 // of `due`, those that waited
     u64 afters, respawns;          // what commands and the fallen schedule
     u64 timed, timed_dropped;
+    u64 published;                 // entities that carry a publication
     u64 notified, picked, falls;   // what is told by commands, of items, of the fallen
     u64 hash[PART_COLUMNS + 64];
 };
@@ -283,6 +284,7 @@ enum Scan : u32 {
     SCAN_TIMED,
     SCAN_AFTERS,
     SCAN_RESPAWNS,
+    SCAN_PUBLISHED,
     SCAN_NOTIFICATIONS,
     SCAN_PICKS,
     SCANS

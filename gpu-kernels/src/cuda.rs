@@ -7,6 +7,7 @@
 pub(crate) mod device;
 mod download;
 pub mod events;
+mod held;
 pub(crate) mod layout;
 pub(crate) mod plan;
 pub mod primitives;
@@ -27,6 +28,7 @@ use crate::state::{self, SlotState, Snapshot, StateHash, part};
 use device::{Device, Event, HostBuffer, Lane};
 pub use device::{DriverError, GpuInfo, NoDevice, Pinned};
 use download::Chunks;
+use held::layout::Held;
 use layout::{CHUNKS_MAX, Counters, Pointer, Rule, TIMED_COLUMNS, World};
 use plan::{Plan, Sizes};
 use sort::Sorter;
@@ -45,6 +47,8 @@ pub struct CudaBackend {
     base: Pointer,
     plan: Plan,
     world: World,
+    /// Its regions.
+    held: Held,
     /// The tick that comes next.
     tick: shared::Tick,
     stamp: u32,
@@ -135,9 +139,6 @@ impl CudaBackend {
                 "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
             ));
         }
-        if config.limits.regions_per_client > 0 || config.limits.entity_regions {
-            return Err(StartError::Unsupported("cuda", "a world without regions"));
-        }
         let mut device = Device::open(KERNELS)?;
         let sizes = Sizes::new(config, form);
         let plan = Plan::new(&sizes);
@@ -152,7 +153,8 @@ impl CudaBackend {
         }
         let base = device.allocate(plan.bytes()).map_err(NoDevice::from)?;
         let world = world(config, &sizes, &plan, base);
-        let start = || -> Result<_, DriverError> {
+        let held = held::held(config, &sizes, &plan, base);
+        let start = || -> Result<_, NoDevice> {
             let flight = || Flight::new(&device);
             Ok((
                 Kernels::load(&device)?,
@@ -160,7 +162,7 @@ impl CudaBackend {
                 [flight()?, flight()?],
             ))
         };
-        let (kernels, sorter, flights) = start().map_err(NoDevice::from)?;
+        let (kernels, sorter, flights) = start()?;
         let mut backend = CudaBackend {
             staging: [0, 1].map(|parity| Staging::new(config, &sizes, &plan, base, parity)),
             config: config.clone(),
@@ -171,6 +173,7 @@ impl CudaBackend {
             base,
             plan,
             world,
+            held,
             tick: shared::Tick(0),
             stamp: 0,
             clients_used: 0,
@@ -259,6 +262,11 @@ impl CudaBackend {
         device.upload(Lane::Work, self.place("rules"), &rules)?;
         device.upload(Lane::Work, self.place("respawn ticks"), &respawn_ticks)?;
         device.upload(Lane::Work, self.place("due words"), &words)?;
+        let newborn = match self.config.limits.entity_regions {
+            true => held::newborn_edges(&self.config),
+            false => vec![],
+        };
+        device.upload(Lane::Work, self.place("newborn regions"), &newborn)?;
         device.synchronize(Lane::Work)
     }
 
@@ -280,6 +288,7 @@ impl CudaBackend {
         let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
         let behind: Vec<u8> = self.fetch(w.behind, s.clients)?;
         let (timed, next_sequence) = self.fetch_timed()?;
+        let [regions, publications, subscriptions] = self.fetch_regions(&states)?;
         let stride = s.visible_max as usize;
         Ok(Snapshot {
             tick: self.tick,
@@ -295,9 +304,9 @@ impl CudaBackend {
             kinds: kinds.iter().map(|&kind| kind as u16).collect(),
             rows: self.fetch(w.rows, s.capacity * s.columns)?,
             observers: observers.iter().map(host_observer).collect(),
-            regions: vec![],
-            publications: vec![],
-            subscriptions: vec![],
+            regions,
+            publications,
+            subscriptions,
             known: counts
                 .iter()
                 .enumerate()
@@ -338,6 +347,7 @@ impl CudaBackend {
         device.upload(Lane::Work, w.known, &known)?;
         device.upload(Lane::Work, w.behind, &behind)?;
         self.put_timed(snapshot)?;
+        self.put_regions(snapshot)?;
         device.synchronize(Lane::Work)?;
         self.tick = snapshot.tick;
         self.clients_used = self.config.limits.clients;

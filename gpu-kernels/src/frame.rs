@@ -8,7 +8,7 @@ use crate::host_vec::HostVec;
 use crate::timed::TIMED_WORDS_MAX;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
-pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError};
+pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::config::DELAY_TICKS_MAX;
 use shared::mix::order_key;
@@ -30,7 +30,7 @@ pub struct Frame {
     pub after: Vec<After>,
     /// Applied in order, before anything else.
     pub observers: Vec<ObserverChange>,
-    /// Applied in order, after the observers.
+    /// Applied in order, after the observers; at most [`region_changes_max`].
     pub regions: Vec<RegionChange>,
     /// Clients that know nothing from this tick on: they are gone, or begin anew.
     pub forget: Vec<ClientRow>,

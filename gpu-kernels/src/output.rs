@@ -189,6 +189,9 @@ impl Delivery {
 ///
 /// Where clients remember (`visible_max` above 0), each client's deliveries
 /// ascend by slot. Where they don't, they go by observer, then bucket, then slot.
+/// What only subscriptions bring follows: by subscription, the client's own first;
+/// there those whose positions are in it by bucket and slot, then those who are
+/// published in it otherwise, by size and place (`levels.rs`) and slot.
 #[derive(Debug, Default)]
 pub struct Deliveries {
     /// Where each client's deliveries begin; one more at the end. Client rows

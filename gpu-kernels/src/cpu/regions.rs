@@ -153,9 +153,6 @@ impl State {
 
     /// Whether the change of a region names a holder that there is.
     pub(super) fn has_holder(&self, holder: Holder) -> bool {
-        match holder {
-            Holder::Client { .. } => true,
-            Holder::Publication(entity) | Holder::Subscription(entity) => self.slots.has(entity),
-        }
+        holder.entity().is_none_or(|entity| self.slots.has(entity))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use shared::Slot;
 
 use super::{CpuBackend, Updates, lifecycle};
-use crate::frame::{Frame, Holder, ObserverChange, RegionChange, Target};
+use crate::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
 use crate::output::{Counts, Notification, Stage, StageTimes, TickOutput};
 use crate::state::{self, SlotState, part};
 
@@ -76,7 +76,9 @@ impl CpuBackend {
         for change in &frame.observers {
             counts.ignored += u64::from(!self.set_observer(change));
         }
-        for change in &frame.regions {
+        let most = region_changes_max(&self.config).min(frame.regions.len());
+        counts.ignored += (frame.regions.len() - most) as u64;
+        for change in &frame.regions[..most] {
             counts.ignored += u64::from(!self.set_region(change));
         }
         for &client in &frame.forget {

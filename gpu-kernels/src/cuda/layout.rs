@@ -189,6 +189,8 @@ pub struct Counters {
     pub respawns: u64,
     pub timed: u64,
     pub timed_dropped: u64,
+    /// Entities that carry a publication.
+    pub published: u64,
     /// What is told by commands, of items, and of the fallen.
     pub notified: u64,
     pub picked: u64,
@@ -248,7 +250,7 @@ pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 15;
+pub const SCANS: u64 = 16;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.
@@ -303,6 +305,7 @@ impl Default for Counters {
             respawns: 0,
             timed: 0,
             timed_dropped: 0,
+            published: 0,
             notified: 0,
             picked: 0,
             falls: 0,

@@ -1,23 +1,29 @@
 //! All device memory, as one plan made from the world's configuration.
 
 use shared::WorldConfig;
+use shared::schema::bits_for;
 
 use super::OutputForm;
+use super::held::layout::{LEVELS_MAX, Region, RegionSet};
 use super::layout::{
     Birth, Counters, Observer, ObserverSet, Pointer, Rule, SCAN_GROUP, SCANS, TIMED_COLUMNS,
     TimedState,
 };
 use crate::frame::{After, Command};
+use crate::levels::Levels;
 use crate::output::Notification;
 use crate::timed::TIMED_WORDS_MAX;
 
 /// What must be zero at the start; the rest is written before it is read.
-pub const ZEROED: [&str; 12] = [
+pub const ZEROED: [&str; 15] = [
     "rows",
     "states",
     "generations",
     "slot kinds",
     "observers",
+    "regions",
+    "publications",
+    "subscriptions",
     "known counts",
     "behind",
     "index length",
@@ -98,6 +104,12 @@ pub struct Sizes {
     pub by_buckets: u64,
     /// 1 where any kind respawns, else 0.
     pub respawns: u64,
+    /// Regions that clients may hold.
+    pub client_regions: u64,
+    /// Slots whose entities may carry regions: all or none.
+    pub carriers: u64,
+    /// Of the keys by which boxes are sorted.
+    pub box_key_bits: u32,
     pub rules: u64,
     pub rule_words: u64,
     /// Updates after merging.
@@ -156,6 +168,9 @@ impl Sizes {
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
             respawns: u64::from(config.respawn_ticks.iter().any(|&ticks| ticks > 0)),
+            client_regions: u64::from(limits.clients) * u64::from(limits.regions_per_client),
+            carriers: capacity * u64::from(limits.entity_regions),
+            box_key_bits: bits_for(Levels::new(config).keys() - 1),
             rules: config.every.len() as u64,
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
             changes: updates.min(capacity * columns),
@@ -173,6 +188,11 @@ impl Sizes {
     /// What is counted anew in each tick: the counters, then the sums of groups.
     pub fn counted_bytes(&self) -> u64 {
         size_of::<Counters>() as u64 + SCANS * self.scan_groups() * 8
+    }
+
+    /// The most changes of regions in a frame.
+    pub fn region_changes(&self) -> u64 {
+        self.client_regions + 2 * self.carriers
     }
 
     /// The most items of any scan.
@@ -206,6 +226,20 @@ impl Sizes {
             ("generations", u32s(s.capacity)),
             ("slot kinds", u32s(s.capacity)),
             ("observers", bytes(s.observers, size_of::<Observer>())),
+            ("regions", bytes(s.client_regions, size_of::<Region>())),
+            ("publications", bytes(s.carriers, size_of::<Region>())),
+            ("subscriptions", bytes(s.carriers, size_of::<Region>())),
+            (
+                "newborn regions",
+                u32s(6 * s.kinds * u64::from(s.carriers > 0)),
+            ),
+            ("publication keys", u64s(two(s.carriers))),
+            ("publication slots", u32s(two(s.carriers))),
+            ("publication boxes", u32s(6 * s.carriers)),
+            (
+                "publication levels",
+                u32s((LEVELS_MAX as u64 + 1) * u64::from(s.carriers > 0)),
+            ),
             ("known sets", u32s(two(s.clients * s.visible_max))),
             ("known counts", u32s(two(s.clients))),
             ("behind", s.clients),
@@ -256,6 +290,10 @@ impl Sizes {
             (
                 "frame observers",
                 two(bytes(s.observers, size_of::<ObserverSet>())),
+            ),
+            (
+                "frame regions",
+                two(bytes(s.region_changes(), size_of::<RegionSet>())),
             ),
             ("frame forget", u32s(two(s.clients))),
             ("frame release", u32s(two(s.capacity))),

@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use shared::{CommandKind, WorldConfig};
 
 use super::device::{Device, DriverError, Event, Lane, Pinned};
+use super::held::RegionStaging;
+use super::held::layout::RegionSet;
 use super::layout::{ObserverSet, Pointer, Tick};
 use super::plan::{Plan, Sizes};
 use crate::backend::TickError;
@@ -36,6 +38,7 @@ pub struct Staging {
     forget: Vec<u32>,
     release: Vec<u32>,
     after: Vec<After>,
+    regions: RegionStaging,
     /// By (client, index), client, slot: the last frame that named it.
     seen_places: Vec<u32>,
     seen_clients: Vec<u32>,
@@ -53,6 +56,7 @@ struct DeviceFrame {
     forget: Pointer,
     release: Pointer,
     after: Pointer,
+    regions: Pointer,
 }
 
 /// What the host knows of a frame before the device has run it.
@@ -71,6 +75,8 @@ pub struct FrameCounts {
     pub deaths: bool,
     /// One more than the highest client row named, or 0.
     pub clients: u32,
+    /// Where the changes of regions stand, and how many.
+    pub region_sets: (Pointer, u32),
 }
 
 impl Staging {
@@ -92,6 +98,7 @@ impl Staging {
             forget: vec![],
             release: vec![],
             after: vec![],
+            regions: RegionStaging::default(),
             seen_places: vec![0; sizes.observers as usize],
             seen_clients: vec![0; sizes.clients as usize],
             seen_slots: vec![0; config.schema.world.capacity as usize],
@@ -109,6 +116,10 @@ impl Staging {
                 forget: at("frame forget", sizes.clients * 4),
                 release: at("frame release", sizes.capacity * 4),
                 after: at("frame after", sizes.timed * size_of::<After>() as u64),
+                regions: at(
+                    "frame regions",
+                    sizes.region_changes() * size_of::<RegionSet>() as u64,
+                ),
             },
         }
     }
@@ -177,6 +188,10 @@ impl Staging {
             counts.timed_dropped = frame.after.len() as u64;
         }
         self.take_clients(frame, config, &mut counts);
+        let regions = self.regions.take(frame, config);
+        counts.ignored += regions.ignored;
+        counts.clients = counts.clients.max(regions.clients);
+        counts.region_sets = (self.device.regions, self.regions.sets.len() as u32);
         tick.frame_commands = kept as u32;
         tick.observer_sets = self.sets.len() as u32;
         tick.forgets = self.forget.len() as u32;
@@ -193,6 +208,7 @@ impl Staging {
         device.upload(Lane::Uploads, self.device.forget, &self.forget)?;
         device.upload(Lane::Uploads, self.device.release, &self.release)?;
         device.upload(Lane::Uploads, self.device.after, &self.after)?;
+        device.upload(Lane::Uploads, self.device.regions, &self.regions.sets)?;
         device.record(Lane::Uploads, &marks[1])?;
         Ok(counts)
     }

@@ -5,13 +5,15 @@ use std::ops::Range;
 
 use shared::NotificationKind;
 
-use super::device::{Device, DriverError, Grid, Kernel, Lane};
+use super::device::{Device, DriverError, Grid, Kernel, Lane, NoDevice};
 use super::download::Chunks;
+use super::held::HeldKernels;
+use super::held::layout::Held;
 use super::layout::{Birth, Counters, Pointer, Tick, World};
 use super::plan::Sizes;
 use super::sort::{Doubled, Sort, passes};
 use super::staging::{FrameCounts, Refusal};
-use super::{CudaBackend, OutputForm};
+use super::{CudaBackend, OutputForm, held};
 use crate::frame::Frame;
 use crate::output::{Notification, Stage};
 
@@ -61,10 +63,11 @@ pub struct Kernels {
     bucket_ranges: Kernel,
     hash_slots: Kernel,
     hash_clients: Kernel,
+    held: HeldKernels,
 }
 
 impl Kernels {
-    pub fn load(device: &Device) -> Result<Kernels, DriverError> {
+    pub fn load(device: &Device) -> Result<Kernels, NoDevice> {
         let kernel = |name| device.kernel(name);
         Ok(Kernels {
             take_in: kernel("take_in")?,
@@ -111,6 +114,7 @@ impl Kernels {
             bucket_ranges: kernel("interest_bucket_ranges")?,
             hash_slots: kernel("hash_slots")?,
             hash_clients: kernel("hash_clients")?,
+            held: HeldKernels::load(device)?,
         })
     }
 }
@@ -120,6 +124,7 @@ struct Launcher<'a> {
     device: &'a Device,
     world: World,
     tick: Tick,
+    held: Held,
 }
 
 impl Launcher<'_> {
@@ -149,9 +154,11 @@ impl Launcher<'_> {
         threads: u32,
         shared_bytes: u32,
     ) -> Result<(), DriverError> {
+        // Kernels that know of no regions have two parameters, and read no more.
         let mut arguments = [
             (&raw mut self.world).cast::<c_void>(),
             (&raw mut self.tick).cast::<c_void>(),
+            (&raw mut self.held).cast::<c_void>(),
         ];
         let grid = Grid {
             blocks,
@@ -206,12 +213,15 @@ impl CudaBackend {
             device,
             world: self.world,
             tick,
+            held: self.held,
         };
+        (run.held.set, run.held.sets) = counts.region_sets;
         let begun = u64::from(tick.frame_commands)
             .max(u64::from(tick.observer_sets))
             .max(u64::from(tick.forgets))
             .max(u64::from(tick.releases));
         run.items(self.kernels.take_in, begun)?;
+        run.items(self.kernels.held.take_in, u64::from(run.held.sets))?;
         let mut done = |next: Stage| {
             device.record(Lane::Work, &flight.marks[*stage as usize + 1])?;
             *stage = next;
@@ -249,6 +259,9 @@ impl CudaBackend {
         device.download(Lane::Work, &mut flight.early[..1], tick.counters)?;
         done(Stage::Index)?;
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
+        if run.held.of_entities > 0 {
+            publications(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
+        }
         done(Stage::Interest)?;
         match self.form {
             OutputForm::Pairs => run.count_deliveries(&self.kernels)?,
@@ -297,6 +310,7 @@ impl CudaBackend {
             device: &self.device,
             world: self.world,
             tick,
+            held: self.held,
         };
         index(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         self.device.synchronize(Lane::Work)
@@ -370,6 +384,9 @@ impl Launcher<'_> {
             self.items(kernels.free_store, slots)?;
             self.items(kernels.births_count, counts.commands_max)?;
             self.items(kernels.births_store, counts.commands_max)?;
+            if self.held.of_entities > 0 {
+                self.items(kernels.held.bear, counts.commands_max)?;
+            }
         }
         if counts.deaths {
             self.items(kernels.deaths, counts.commands_max)?;
@@ -394,18 +411,23 @@ impl Launcher<'_> {
         if self.world.visible_max > 0 {
             let words = self.world.view_places + 256 + self.world.visible_max;
             let all = 0..self.tick.clients_used;
-            self.clients(kernels.see, all, warps_for(words), words)?;
+            let kernel = self.either(kernels.see, kernels.held.see);
+            self.clients(kernel, all, warps_for(words), words)?;
         } else {
             let blocks = self.tick.clients_used.div_ceil(WARPS_MAX);
-            self.grid(
-                kernels.changed_count,
-                blocks.min(RESIDENT_BLOCKS),
-                WARPS_MAX * 32,
-                0,
-            )?;
+            let kernel = self.either(kernels.changed_count, kernels.held.changed_count);
+            self.grid(kernel, blocks.min(RESIDENT_BLOCKS), WARPS_MAX * 32, 0)?;
         }
         self.items(kernels.partial, clients)?;
         self.items(kernels.offsets, clients)
+    }
+
+    /// The kernel for worlds without regions, or the one for worlds with some.
+    fn either(&self, without: Kernel, with: Kernel) -> Kernel {
+        match self.held.levels {
+            0 => without,
+            _ => with,
+        }
     }
 
     /// What each client is told, by buckets.
@@ -427,7 +449,8 @@ impl Launcher<'_> {
             let words = 4 * self.world.visible_max;
             self.clients(kernels.compare, chunk, warps_for(words), words)
         } else {
-            self.clients(kernels.changed_store, chunk, WARPS_MAX, 0)
+            let kernel = self.either(kernels.changed_store, kernels.held.changed_store);
+            self.clients(kernel, chunk, WARPS_MAX, 0)
         }
     }
 
@@ -442,7 +465,12 @@ impl Launcher<'_> {
             blocks(clients.max(observers)),
             BLOCK,
             0,
-        )
+        )?;
+        if self.held.levels == 0 {
+            return Ok(());
+        }
+        let regions = u64::from(self.world.clients) * u64::from(self.held.per_client);
+        self.grid(kernels.held.hash, blocks(slots.max(regions)), BLOCK, 0)
     }
 }
 
@@ -470,6 +498,31 @@ fn index(
         kernels.index_gather,
         sizes.capacity.max(sizes.directory.len),
     )
+}
+
+/// Where entities are published beside their positions, sorted.
+fn publications(
+    run: &mut Launcher<'_>,
+    kernels: &Kernels,
+    sorter: &super::Sorter,
+    sizes: &Sizes,
+) -> Result<(), DriverError> {
+    run.items(kernels.held.count, sizes.carriers)?;
+    run.items(kernels.held.collect, sizes.carriers)?;
+    let [keys, values] = held::sorted(&run.held, sizes);
+    sorter.sort(
+        run.device,
+        &Sort {
+            wide_keys: true,
+            keys,
+            values,
+            n: counter(&run.tick, std::mem::offset_of!(Counters, published)),
+            n_max: sizes.carriers,
+            key_bits: sizes.box_key_bits,
+        },
+    )?;
+    // At least a thread for each level.
+    run.items(kernels.held.gather, sizes.carriers.max(u64::from(BLOCK)))
 }
 
 impl Sizes {

@@ -91,6 +91,25 @@ impl Region {
     }
 }
 
+impl Holder {
+    /// The entity that holds it; `None` for a client.
+    pub(crate) fn entity(&self) -> Option<EntityId> {
+        match *self {
+            Holder::Client { .. } => None,
+            Holder::Publication(entity) | Holder::Subscription(entity) => Some(entity),
+        }
+    }
+}
+
+/// The most changes of regions that a frame may bring: as many as a world can have
+/// regions. The others are ignored, the last first.
+pub fn region_changes_max(config: &WorldConfig) -> usize {
+    let limits = &config.limits;
+    let of_clients = limits.clients as usize * limits.regions_per_client as usize;
+    let carried = 2 * config.schema.world.capacity as usize;
+    of_clients + carried * usize::from(limits.entity_regions)
+}
+
 impl RegionChange {
     /// The change as a world takes it in; `None` where it is to be ignored. Whether
     /// an entity that holds a region lives is left to the caller.
@@ -103,12 +122,10 @@ impl RegionChange {
                 }
                 None
             }
-            Holder::Publication(entity) | Holder::Subscription(entity) => {
-                if !limits.entity_regions {
-                    return None;
-                }
-                Some(entity)
+            Holder::Publication(_) | Holder::Subscription(_) if !limits.entity_regions => {
+                return None;
             }
+            carrier => carrier.entity(),
         };
         let region = match self.region {
             None => None,

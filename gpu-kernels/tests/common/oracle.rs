@@ -180,9 +180,7 @@ impl Oracle {
         for change in &frame.observers {
             self.set_observer(change, counts);
         }
-        for change in &frame.regions {
-            self.set_region(change, counts);
-        }
+        self.set_regions(frame, counts);
         for client in &frame.forget {
             if client.0 >= self.config.limits.clients {
                 counts.ignored += 1;

@@ -16,6 +16,59 @@ fn an_empty_file_is_a_playable_world() {
 }
 
 #[test]
+fn regions_default_to_none_and_kinds_with_some_allow_them() {
+    let config = WorldConfig::parse("", "w.toml").unwrap();
+    let limits = &config.limits;
+    assert_eq!(
+        (limits.regions_per_client, limits.entity_regions),
+        (0, false)
+    );
+    assert_eq!(limits.region_edge_max.to_f64(), 400.0);
+    let config = WorldConfig::parse(
+        "[world]\naoi = 4\n[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\npublishes = [2, 0.5]",
+        "w.toml",
+    )
+    .unwrap();
+    assert!(config.limits.entity_regions);
+    assert_eq!(config.kind_regions[0], KindRegions::default());
+    assert_eq!(config.kind_regions[1].publishes, Some([8192, 2048, 1]));
+    assert_eq!(config.kind_regions[1].subscribes, None);
+}
+
+#[test]
+fn regions_that_make_no_sense_are_refused() {
+    let cases = [
+        (
+            "[world]\ninterest = \"buckets\"\n[limits]\nregions_per_client = 1",
+            "world.interest: \"buckets\" is not allowed; expected \"exact\" in a world with regions",
+        ),
+        (
+            "[limits]\nregions_per_client = 65",
+            "limits.regions_per_client: 65 is not allowed; expected 0 to 64",
+        ),
+        (
+            "[limits]\nentity_regions = false\n[[kind]]\nname = \"a\"\nsubscribes = [1, 1]",
+            "limits.entity_regions: false is not allowed; expected true where kinds have publishes or subscribes",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\npublishes = [1]",
+            "kind.a.publishes: 1 numbers is not allowed; expected 2 numbers, one an axis",
+        ),
+        (
+            "[limits]\nregion_edge_max = 9\n[[kind]]\nname = \"a\"\npublishes = [1, 9.5]",
+            "kind.a.publishes: 9.5 is not allowed; expected at most limits.region_edge_max = 9",
+        ),
+        (
+            "[limits]\nregion_edge_max = 0",
+            "limits.region_edge_max: 0 is not allowed; expected 0.000244140625 to 262143",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refused(text), format!("w.toml: {expected}"));
+    }
+}
+
+#[test]
 fn errors_name_the_file_the_key_and_what_is_allowed() {
     let cases = [
         (

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use gpu_kernels::{Counts, Holder, Region, RegionChange, Target};
+use gpu_kernels::{Counts, Frame, Holder, Region, RegionChange, Target};
 use shared::{ClientRow, EntityId};
 
 use super::Oracle;
@@ -19,7 +19,24 @@ pub struct Regions {
 }
 
 impl Oracle {
-    pub(super) fn set_region(&mut self, change: &RegionChange, counts: &mut Counts) {
+    /// As many as there can be regions; the rest is ignored.
+    pub(super) fn set_regions(&mut self, frame: &Frame, counts: &mut Counts) {
+        let limits = &self.config.limits;
+        let mut room = u64::from(limits.clients) * u64::from(limits.regions_per_client);
+        if limits.entity_regions {
+            room += 2 * self.slots.len() as u64;
+        }
+        for change in &frame.regions {
+            if room == 0 {
+                counts.ignored += 1;
+                continue;
+            }
+            room -= 1;
+            self.set_region(change, counts);
+        }
+    }
+
+    fn set_region(&mut self, change: &RegionChange, counts: &mut Counts) {
         let holder = match change.holder {
             Holder::Client { .. } => None,
             Holder::Publication(entity) | Holder::Subscription(entity) => Some(entity),

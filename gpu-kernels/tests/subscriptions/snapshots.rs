@@ -1,0 +1,136 @@
+//! Regions in snapshots and in the state hash.
+
+use gpu_kernels::{Frame, Holder, Region, RestoreError, Snapshot};
+use shared::{EntityId, WorldConfig};
+
+use crate::common::backends::backends;
+use crate::table::{OWN, Table, entity, fixed, following};
+
+/// A state in which one entity carries what follows it and another what is fixed,
+/// and two more regions are a client's.
+fn held_state() -> (WorldConfig, Snapshot) {
+    let mut table = Table::new("", "entity_regions = true");
+    for place in [100, 200, 300] {
+        table.birth([place, place]);
+    }
+    table.tick();
+    let second = Holder::Client {
+        client: shared::ClientRow(1),
+        index: 1,
+    };
+    table.hold(OWN, fixed([50, 60], [150, 170]));
+    table.hold(second, following(entity(2), 30));
+    table.hold(Holder::Publication(entity(0)), following(entity(0), 40));
+    table.hold(Holder::Subscription(entity(0)), following(entity(0), 40));
+    table.hold(Holder::Publication(entity(1)), fixed([7, 8], [9, 10]));
+    table.tick();
+    (
+        table.parity.oracle.config.clone(),
+        table.parity.oracle.snapshot(),
+    )
+}
+
+const SECOND: usize = 3;
+
+type Change = fn(&mut Snapshot);
+
+fn own(snapshot: &mut Snapshot) -> &mut Region {
+    snapshot.regions[0].as_mut().unwrap()
+}
+
+fn second(snapshot: &mut Snapshot) -> &mut Region {
+    snapshot.regions[SECOND].as_mut().unwrap()
+}
+
+fn published(snapshot: &mut Snapshot) -> &mut Region {
+    snapshot.publications[0].as_mut().unwrap()
+}
+
+#[test]
+fn the_hash_sees_every_ingredient_of_a_region() {
+    let (config, base) = held_state();
+    let changes: [Change; 17] = [
+        |s| own(s).low[0] -= 1,
+        |s| own(s).low[1] -= 1,
+        |s| own(s).high[0] += 1,
+        |s| own(s).high[1] += 1,
+        |s| own(s).follows = Some(EntityId::new(0, 0)),
+        |s| own(s).follows = Some(EntityId::new(0, 1)),
+        |s| second(s).follows = Some(EntityId::new(2, 2)),
+        |s| second(s).follows = Some(EntityId::new(1, 1)),
+        |s| second(s).follows = None,
+        |s| s.regions[0] = None,
+        |s| s.regions.swap(0, 1),
+        |s| s.regions.swap(0, 2),
+        |s| s.publications[0] = None,
+        |s| published(s).follows = None,
+        |s| published(s).high[0] += 1,
+        // The same region, as a subscription of the entity's.
+        |s| s.subscriptions[1] = s.publications[1].take(),
+        |s| s.publications[2] = s.publications[1].take(),
+    ];
+    for (label, mut backend) in backends(&config) {
+        backend.restore(&base).unwrap();
+        let before = backend.state_hash().unwrap();
+        let mut seen = vec![before.combined()];
+        for (i, change) in changes.iter().enumerate() {
+            let mut changed = base.clone();
+            change(&mut changed);
+            backend.restore(&changed).unwrap();
+            assert_eq!(backend.snapshot().unwrap(), changed, "{label}, change {i}");
+            let after = backend.state_hash().unwrap();
+            assert!(!seen.contains(&after.combined()), "{label}, change {i}");
+            seen.push(after.combined());
+            let output = backend.tick(&Frame::new(changed.tick)).unwrap();
+            let afresh = backend.state_hash().unwrap();
+            assert_eq!(output.hash, afresh, "{label}, the tick after change {i}");
+        }
+    }
+}
+
+#[test]
+fn regions_that_no_tick_could_have_left_are_refused() {
+    let wrong_size = |what, expected, found| RestoreError::WrongSize {
+        what,
+        expected,
+        found,
+    };
+    let out_of_range = |what, found| RestoreError::OutOfRange { what, found };
+    let cases: [(Change, RestoreError); 9] = [
+        (|s| s.regions.truncate(1), wrong_size("regions", 4, 1)),
+        (|s| s.publications.clear(), wrong_size("publications", 8, 0)),
+        (
+            |s| s.subscriptions.push(None),
+            wrong_size("subscriptions", 8, 9),
+        ),
+        (|s| own(s).low[0] = 150, out_of_range("regions", 150)),
+        (
+            |s| own(s).low[0] = -400_000,
+            out_of_range("regions", -400_000),
+        ),
+        // An axis that the world lacks is evened out.
+        (|s| own(s).high[2] = 2, out_of_range("regions", 50)),
+        (
+            |s| s.publications[5] = s.publications[1],
+            out_of_range("slots with regions", 5),
+        ),
+        (
+            |s| published(s).follows = Some(EntityId::new(1, 1)),
+            out_of_range("slots with regions", 0),
+        ),
+        (
+            |s| published(s).follows = Some(EntityId::new(0, 2)),
+            out_of_range("slots with regions", 0),
+        ),
+    ];
+    let (config, base) = held_state();
+    for (label, mut backend) in backends(&config) {
+        backend.restore(&base).unwrap();
+        for (change, expected) in &cases {
+            let mut bad = base.clone();
+            change(&mut bad);
+            assert_eq!(backend.restore(&bad).as_ref(), Err(expected), "{label}");
+            assert_eq!(backend.snapshot().unwrap(), base, "{label}: {expected}");
+        }
+    }
+}

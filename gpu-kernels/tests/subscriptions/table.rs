@@ -1,0 +1,117 @@
+//! A small world that is played by hand.
+
+use gpu_kernels::{
+    Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
+};
+use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+
+use crate::common::agree::Parity;
+use crate::common::oracle::OracleOutput;
+
+pub const UNIT: i32 = 4096;
+
+/// A world on all backends that is played by hand.
+pub struct Table {
+    pub parity: Parity,
+    pub frame: Frame,
+}
+
+impl Table {
+    /// `[limits]` comes last, so that more of them may follow.
+    pub fn new(world: &str, limits: &str) -> Table {
+        let text = format!(
+            "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
+             [limits]\nclients = 2\nregions_per_client = 2\n{limits}"
+        );
+        let config = WorldConfig::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        Table {
+            parity: Parity::new(&config),
+            frame: Frame::new(Tick(0)),
+        }
+    }
+
+    /// A newborn at a place in raw units.
+    pub fn birth(&mut self, place: [i32; 2]) {
+        self.frame.spawn_at(0, 0, &place);
+    }
+
+    pub fn watch(&mut self, index: u32, target: Option<Target>) {
+        self.frame.observers.push(ObserverChange {
+            client: ClientRow(0),
+            index,
+            observer: target.map(|target| Observer {
+                target,
+                radius: 10 * UNIT,
+            }),
+        });
+    }
+
+    pub fn hold(&mut self, holder: Holder, region: Region) {
+        self.frame.regions.push(RegionChange {
+            holder,
+            region: Some(region),
+        });
+    }
+
+    pub fn drop_region(&mut self, holder: Holder) {
+        self.frame.regions.push(RegionChange {
+            holder,
+            region: None,
+        });
+    }
+
+    pub fn command(&mut self, entity: EntityId, kind: CommandKind, words: &[i32]) {
+        self.frame.push(entity, 0, kind, words);
+    }
+
+    /// Runs the tick, and gives what the first client is told.
+    pub fn told(&mut self) -> Vec<Delivery> {
+        let output = self.tick();
+        output.deliveries.get(&0).cloned().unwrap_or_default()
+    }
+
+    pub fn tick(&mut self) -> OracleOutput {
+        let output = self.parity.tick(&self.frame);
+        let next = self.frame.tick.next();
+        self.frame.reset(next);
+        output
+    }
+}
+
+pub fn entity(slot: u32) -> EntityId {
+    EntityId::new(slot, 1)
+}
+
+/// The first client's first region.
+pub const OWN: Holder = Holder::Client {
+    client: ClientRow(0),
+    index: 0,
+};
+
+pub fn fixed(low: [i32; 2], high: [i32; 2]) -> Region {
+    Region {
+        low: [low[0], low[1], 7],
+        high: [high[0], high[1], -7],
+        follows: None,
+    }
+}
+
+pub fn following(entity: EntityId, half: i32) -> Region {
+    Region {
+        low: [-half; 3],
+        high: [half; 3],
+        follows: Some(entity),
+    }
+}
+
+pub fn enter(slot: u32) -> Delivery {
+    Delivery::new(Delivery::ENTER, slot)
+}
+
+pub fn update(slot: u32) -> Delivery {
+    Delivery::new(Delivery::UPDATE, slot)
+}
+
+pub fn leave(slot: u32) -> Delivery {
+    Delivery::new(Delivery::LEAVE, slot)
+}
