@@ -55,6 +55,8 @@ pub enum StartError {
     OutOfMemory { needed: u64, available: u64 },
     #[error("cannot start worker threads: {0}")]
     Threads(String),
+    #[error("clients can't subscribe in this world: {0}")]
+    Subscriptions(String),
     #[error("the {0} backend needs {1}")]
     Unsupported(&'static str, &'static str),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

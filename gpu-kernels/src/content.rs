@@ -16,6 +16,7 @@
 //! | [`cpu`] | matching with the index, on CPUs |
 //! | `cuda` | matching with the index, and the paper's way, on NVIDIA GPUs |
 //! | [`auto`] | both sides, each batch on the one that costs less |
+//! | [`listen`] | a world's clients: who is told of a tick's changes and notifications |
 //! | [`counting`] | the paper's way: select by name, evaluate, count |
 //!
 //! Every way gives the same sets.
@@ -29,6 +30,7 @@ pub mod cpu;
 pub mod cuda;
 mod dictionary;
 pub mod index;
+pub mod listen;
 mod slab;
 pub mod subscriptions;
 

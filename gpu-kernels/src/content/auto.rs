@@ -40,12 +40,29 @@ impl AutoMatcher {
         subscriptions: &mut Subscriptions,
         threads: usize,
     ) -> Result<AutoMatcher, StartError> {
+        let gpu = gpu::open(subscriptions);
+        AutoMatcher::of(threads, gpu)
+    }
+
+    fn of(threads: usize, gpu: Result<gpu::Matcher, String>) -> Result<AutoMatcher, StartError> {
         Ok(AutoMatcher {
             cpu: CpuMatcher::new(threads)?,
-            gpu: gpu::open(subscriptions),
+            gpu,
             policy: Policy::default(),
             metrics: Metrics::default(),
         })
+    }
+
+    /// As [`AutoMatcher::new`], with less of the GPU's memory: for batches of about so
+    /// many notifications and pairs of notification and interface. Larger ones are cut.
+    pub fn with_batches(
+        subscriptions: &mut Subscriptions,
+        threads: usize,
+        notifications: usize,
+        pairs: usize,
+    ) -> Result<AutoMatcher, StartError> {
+        let gpu = gpu::open_for(subscriptions, notifications, pairs);
+        AutoMatcher::of(threads, gpu)
     }
 
     /// Finds all matches of a batch. It must be given the subscriptions that it was
@@ -101,6 +118,22 @@ mod gpu {
         CudaMatcher::new(subscriptions, BatchSizes::default()).map_err(|e| e.to_string())
     }
 
+    pub fn open_for(
+        subscriptions: &mut Subscriptions,
+        notifications: usize,
+        pairs: usize,
+    ) -> Result<Matcher, String> {
+        let sizes = BatchSizes {
+            notifications,
+            input_bytes: notifications * INPUT_BYTES_PER_NOTIFICATION,
+            pairs,
+        };
+        CudaMatcher::new(subscriptions, sizes).map_err(|e| e.to_string())
+    }
+
+    /// Some thirty attributes.
+    const INPUT_BYTES_PER_NOTIFICATION: usize = 512;
+
     /// The error says why no other batch will do, or nothing where only this one
     /// doesn't.
     pub fn match_batch(
@@ -125,6 +158,14 @@ mod gpu {
 
     pub fn open(_: &mut Subscriptions) -> Result<Matcher, String> {
         Err("the cuda backend needs Linux on x86-64".to_owned())
+    }
+
+    pub fn open_for(
+        subscriptions: &mut Subscriptions,
+        _: usize,
+        _: usize,
+    ) -> Result<Matcher, String> {
+        open(subscriptions)
     }
 
     pub fn match_batch(

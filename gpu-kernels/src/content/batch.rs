@@ -92,6 +92,29 @@ impl Batch {
         Ok(())
     }
 
+    /// Takes out all notifications. The strings stay where they are, for those to come.
+    pub(super) fn clear_notifications(&mut self) {
+        self.offsets.clear();
+        self.attributes.clear();
+    }
+
+    /// Adds a notification: its attributes in ascending order of names, strings by
+    /// their places. The caller sees to the limits.
+    pub(super) fn push_attributes(&mut self, attributes: &[Attribute]) {
+        debug_assert!(attributes.is_sorted_by(|a, b| a.name < b.name));
+        debug_assert!(attributes.len() <= ATTRIBUTES_MAX);
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        self.attributes.extend_from_slice(attributes);
+        self.offsets.push(self.attributes.len() as u32);
+    }
+
+    /// The place of a string.
+    pub(super) fn place(&mut self, text: &str) -> u32 {
+        self.string(text)
+    }
+
     fn string(&mut self, text: &str) -> u32 {
         if let Some(&place) = self.string_places.get(text) {
             return place;

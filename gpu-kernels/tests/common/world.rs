@@ -387,6 +387,16 @@ fn random_world_file(dice: &mut Dice) -> String {
         dice.pick(&rules[2..]),
         dice.pick(&["state", "state", "private", "hidden"]),
     );
+    let audiences = ["state", "private", "hidden"];
+    let extras = format!(
+        "{{ name = \"team\", type = \"symbol\", symbols = [\"red\", \"blue\"], default = \"red\", \
+         audience = \"{}\" }}, {{ name = \"luck\", type = \"fixed\", default = 0.25, \
+         audience = \"{}\" }}, {{ name = \"shy\", type = \"bool\", default = true, \
+         audience = \"{}\" }}",
+        dice.pick(&audiences),
+        dice.pick(&audiences),
+        dice.pick(&audiences),
+    );
     let narrow = hp("min = 0, max = 100, default = 50");
     let below_zero = hp("min = -20, max = -1, default = -10");
     let unbounded = match hp_audience {
@@ -408,6 +418,12 @@ fn random_world_file(dice: &mut Dice) -> String {
     }
     if dice.once_in(5) {
         kinds[0].1.clear();
+    }
+    if dice.once_in(3) {
+        for (_, attributes, _) in kinds.iter_mut().take(1 + dice.below(3)) {
+            let comma = if attributes.is_empty() { "" } else { ", " };
+            *attributes = format!("{attributes}{comma}{extras}");
+        }
     }
     let respawns: Vec<String> = kinds
         .iter()

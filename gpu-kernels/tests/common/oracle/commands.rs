@@ -28,6 +28,8 @@ pub struct Request {
 
 /// Updates of one command: slot, column, value.
 type Emitted = Vec<(u32, usize, i32)>;
+/// The values of all updates, by slot and column.
+type Updates = BTreeMap<(u32, usize), Vec<i32>>;
 
 impl Oracle {
     /// The frame's commands, then those that were put off until now, then those of
@@ -108,10 +110,10 @@ impl Oracle {
         &self,
         requests: &[Request],
         out: &mut OracleOutput,
-    ) -> (BTreeMap<(u32, usize), Vec<i32>>, Vec<Later>) {
+    ) -> (Updates, Vec<Later>) {
         let counts = &mut out.counts;
         let mut later = vec![];
-        let mut updates: BTreeMap<(u32, usize), Vec<i32>> = BTreeMap::new();
+        let mut updates = Updates::new();
         let mut full = false;
         for request in requests {
             let emitted = self.run(request);
@@ -254,9 +256,10 @@ impl Oracle {
     /// The point in the world that is nearest to the first words.
     pub(super) fn point(&self, words: &[i32]) -> [i32; 3] {
         let mut point = [0; 3];
-        for axis in 0..self.config.schema.world.size.len() {
+        let axes = self.config.schema.world.size.len();
+        for (axis, place) in point[..axes].iter_mut().enumerate() {
             let word = words.get(axis).copied().unwrap_or(0);
-            point[axis] = word.min(self.size(axis) - 1).max(0);
+            *place = word.min(self.size(axis) - 1).max(0);
         }
         point
     }

@@ -1,0 +1,197 @@
+//! What subscriptions can be satisfied by at all, so that only that is matched.
+
+use shared::content::{Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames};
+use shared::schema::AttributeType;
+use shared::{Audience, Schema};
+
+/// How many filters want each sort of change, each notification, and each name.
+pub struct Wanted {
+    names: WorldNames,
+    columns: Vec<Column>,
+    kinds: Vec<Kind>,
+    /// By place in [`Schema::notifications`].
+    notifications: Vec<Told>,
+    /// By name: whether a filter asks for it.
+    uses: Vec<u32>,
+}
+
+struct Column {
+    name: String,
+    is_symbol: bool,
+}
+
+struct Kind {
+    name: String,
+    /// The columns that it has and that anybody is told of, as bits.
+    columns: u64,
+    /// By column: filters that may be satisfied by such a change.
+    filters: Vec<u32>,
+    /// The columns with such filters, as bits.
+    wanted: u64,
+}
+
+struct Told {
+    name: String,
+    filters: u32,
+}
+
+impl Wanted {
+    pub fn new(schema: &Schema, names: &WorldNames) -> Wanted {
+        let column = |a: &shared::Attribute| Column {
+            name: a.name.clone(),
+            is_symbol: a.ty == AttributeType::Symbol,
+        };
+        let is_told =
+            |column: u16| schema.attributes[usize::from(column)].audience != Audience::Hidden;
+        let kind = |kind: &shared::Kind| Kind {
+            name: kind.name.clone(),
+            columns: kind
+                .attributes
+                .iter()
+                .filter(|a| is_told(a.column))
+                .fold(0, |bits, a| bits | 1 << a.column),
+            filters: vec![0; schema.attributes.len()],
+            wanted: 0,
+        };
+        Wanted {
+            columns: schema.attributes.iter().map(column).collect(),
+            kinds: schema.kinds.iter().map(kind).collect(),
+            notifications: schema
+                .notifications
+                .iter()
+                .map(|n| Told {
+                    name: n.name.clone(),
+                    filters: 0,
+                })
+                .collect(),
+            uses: vec![0; names.vocabulary.len()],
+            names: names.clone(),
+        }
+    }
+
+    /// The columns whose changes are wanted of entities of a kind, as bits.
+    pub fn columns(&self, kind: u16) -> u64 {
+        self.kinds[usize::from(kind)].wanted
+    }
+
+    /// Whether a notification is wanted, by its place in the schema.
+    pub fn notification(&self, place: usize) -> bool {
+        self.notifications[place].filters > 0
+    }
+
+    /// Whether any filter asks for a name.
+    pub fn name(&self, name: NameId) -> bool {
+        self.uses[usize::from(name.0)] > 0
+    }
+
+    pub fn add(&mut self, predicate: &Predicate) {
+        self.count(predicate, |n| *n += 1);
+    }
+
+    pub fn remove(&mut self, predicate: &Predicate) {
+        self.count(predicate, |n| *n -= 1);
+    }
+
+    fn count(&mut self, predicate: &Predicate, mut change: impl FnMut(&mut u32)) {
+        for filter in &predicate.filters {
+            for constraint in &filter.constraints {
+                change(&mut self.uses[usize::from(constraint.name.0)]);
+            }
+            let columns = self.columns_of(filter);
+            for kind in 0..self.kinds.len() {
+                if !self.is_of_kind(filter, kind) {
+                    continue;
+                }
+                let kind = &mut self.kinds[kind];
+                let mut left = columns & kind.columns;
+                while left != 0 {
+                    let column = left.trailing_zeros();
+                    left &= left - 1;
+                    let filters = &mut kind.filters[column as usize];
+                    change(filters);
+                    let bit = u64::from(*filters > 0) << column;
+                    kind.wanted = kind.wanted & !(1 << column) | bit;
+                }
+            }
+            for place in 0..self.notifications.len() {
+                if self.is_of_notification(filter, place) {
+                    change(&mut self.notifications[place].filters);
+                }
+            }
+        }
+    }
+
+    /// The columns of whose changes a filter may be satisfied, as bits.
+    fn columns_of(&self, filter: &Filter) -> u64 {
+        let names = &self.names;
+        let allows = |constraint: &Constraint, column: &Column| {
+            let name = constraint.name;
+            match () {
+                _ if name == names.event => is_like(constraint, CHANGE),
+                _ if name == names.attribute => is_like(constraint, &column.name),
+                _ if name == names.old || name == names.new => !column.is_symbol,
+                _ if name == names.old_symbol || name == names.new_symbol => column.is_symbol,
+                _ => names.fields.iter().all(|own| !own.contains(&name)),
+            }
+        };
+        let columns = self.columns.iter().enumerate();
+        columns.fold(0, |bits, (i, column)| {
+            let all = filter.constraints.iter().all(|c| allows(c, column));
+            bits | u64::from(all) << i
+        })
+    }
+
+    /// Whether entities of a kind may satisfy a filter.
+    fn is_of_kind(&self, filter: &Filter, kind: usize) -> bool {
+        let kind = &self.kinds[kind];
+        filter.constraints.iter().all(|constraint| {
+            if constraint.name == self.names.kind {
+                return is_like(constraint, &kind.name);
+            }
+            let columns = self.names.columns.iter();
+            let column = columns
+                .enumerate()
+                .find(|(_, name)| **name == Some(constraint.name));
+            column.is_none_or(|(column, _)| kind.columns >> column & 1 == 1)
+        })
+    }
+
+    fn is_of_notification(&self, filter: &Filter, place: usize) -> bool {
+        let names = &self.names;
+        let of_changes = [
+            names.attribute,
+            names.old,
+            names.new,
+            names.old_symbol,
+            names.new_symbol,
+            names.command,
+        ];
+        filter.constraints.iter().all(|constraint| {
+            let name = constraint.name;
+            if name == names.event {
+                return is_like(constraint, &self.notifications[place].name);
+            }
+            let mut others = names.fields.iter().enumerate();
+            !of_changes.contains(&name)
+                && others.all(|(other, own)| other == place || !own.contains(&name))
+        })
+    }
+}
+
+/// Whether a text satisfies a constraint.
+fn is_like(constraint: &Constraint, text: &str) -> bool {
+    let Value::String(wanted) = &constraint.value else {
+        return false;
+    };
+    match constraint.operator {
+        Operator::Equal => text == &**wanted,
+        Operator::NotEqual => text != &**wanted,
+        Operator::Prefix => text.starts_with(&**wanted),
+        Operator::Suffix => text.ends_with(&**wanted),
+        Operator::Contains => text.contains(&**wanted),
+        _ => false,
+    }
+}
+
+/// What `event` is of a change.
+pub const CHANGE: &str = "change";

@@ -1,0 +1,130 @@
+//! A world, its listeners in every make, and the oracle, side by side.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpu_kernels::content::listen::{Listeners, Notice, SubscribeError};
+use gpu_kernels::{Backend, CpuBackend, Frame, TickOutput};
+use shared::{ClientRow, EntityId, WorldConfig};
+
+use super::direct::{Direct, Predicate, text};
+use super::mirror::Mirror;
+
+pub struct Game {
+    pub config: WorldConfig,
+    pub backend: CpuBackend,
+    pub mirror: Mirror,
+    pub direct: Direct,
+    pub listeners: Vec<(&'static str, Listeners)>,
+    pub full: u64,
+}
+
+pub type Told = BTreeMap<u32, Vec<(Notice, Vec<u32>)>>;
+
+impl Game {
+    pub fn new(config: &WorldConfig) -> Game {
+        let makes = [
+            ("cpu with 1 thread", 1, false),
+            ("cpu with 3 threads", 3, false),
+            ("auto", 2, true),
+        ];
+        Game {
+            config: config.clone(),
+            backend: CpuBackend::new(config, 1, None).expect("the backend starts"),
+            mirror: Mirror::new(config),
+            direct: Direct::default(),
+            listeners: makes
+                .into_iter()
+                .map(|(label, threads, gpu)| {
+                    let listeners = Listeners::new(config, threads, gpu);
+                    let listeners = listeners.expect("they start");
+                    (label, listeners.expect("clients may subscribe"))
+                })
+                .collect(),
+            full: 0,
+        }
+    }
+
+    pub fn subscribe(&mut self, client: u32, id: u32, predicate: Predicate) -> bool {
+        let text = text(&predicate);
+        let done = self.subscribe_text(client, id, &text);
+        if done.is_ok() {
+            self.direct.subscriptions.insert((client, id), predicate);
+        }
+        done.is_ok()
+    }
+
+    /// Without the oracle.
+    pub fn subscribe_text(
+        &mut self,
+        client: u32,
+        id: u32,
+        text: &str,
+    ) -> Result<(), SubscribeError> {
+        let mut results = vec![];
+        for (_, listeners) in &self.listeners {
+            results.push(listeners.desk().subscribe(ClientRow(client), id, text));
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+        results.remove(0)
+    }
+
+    pub fn unsubscribe(&mut self, client: u32, id: u32) {
+        let was_there = self.direct.subscriptions.remove(&(client, id)).is_some();
+        for (label, listeners) in &self.listeners {
+            let done = listeners.desk().unsubscribe(ClientRow(client), id);
+            assert_eq!(done.is_ok(), was_there, "{label}");
+        }
+    }
+
+    pub fn forget(&mut self, client: u32) {
+        self.direct
+            .subscriptions
+            .retain(|&(own, _), _| own != client);
+        self.direct.entities.remove(&client);
+        for (_, listeners) in &self.listeners {
+            listeners.desk().forget(ClientRow(client));
+        }
+    }
+
+    pub fn embody(&mut self, client: u32, entity: EntityId) {
+        // An entity is one client's own.
+        self.direct.entities.retain(|_, own| *own != entity);
+        self.direct.entities.insert(client, entity);
+        for (_, listeners) in &self.listeners {
+            listeners.desk().embody(ClientRow(client), Some(entity));
+        }
+    }
+
+    /// Runs a tick; panics where listeners and oracle disagree. Gives who was told of
+    /// what.
+    pub fn tick(&mut self, frame: &Frame) -> (Arc<TickOutput>, Told) {
+        let output = self.backend.tick(frame).expect("the frame is accepted");
+        let expected = self.direct.listen(&self.config, &output, &self.mirror);
+        for (label, listeners) in &mut self.listeners {
+            let notices = listeners.listen(&output, &self.mirror);
+            let found: Told = (0..self.config.limits.clients)
+                .map(|client| {
+                    let told = notices.of(ClientRow(client));
+                    let told = told.map(|told| (told.notice, told.subscriptions.to_vec()));
+                    (client, told.collect::<Vec<_>>())
+                })
+                .filter(|(_, told)| !told.is_empty())
+                .collect();
+            assert_eq!(found, expected, "{label}, tick {}", output.tick);
+            let clients: Vec<u32> = notices.clients().map(|client| client.0).collect();
+            assert_eq!(clients, expected.keys().copied().collect::<Vec<_>>());
+            let total: usize = expected.values().map(Vec::len).sum();
+            assert_eq!(notices.total(), total as u64);
+            assert_eq!(notices.lost(), [], "{label}");
+            let quota = self.config.limits.client_notices_per_tick as usize;
+            let full = expected.values().filter(|told| told.len() == quota);
+            assert_eq!(notices.full(), full.count() as u64, "{label}");
+            self.full = notices.full();
+            let held = self.direct.subscriptions.len();
+            assert_eq!(listeners.desk().subscriptions(), held, "{label}");
+        }
+        self.mirror.apply(&self.config, &output);
+        (output, expected)
+    }
+}
