@@ -222,7 +222,7 @@ impl Checker {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
             Item::Answer(answer) => return self.answered(ledger, tick, answer),
-            Item::State { .. } | Item::Notice(_) | Item::Full => return,
+            Item::State { .. } | Item::Notice(_) | Item::Full | Item::Lost(_) => return,
             Item::Reborn(entity) => {
                 self.entity = *entity;
                 return ledger.register(self.bot, *entity);

@@ -301,7 +301,7 @@ impl View {
                     self.is_dead = false;
                 }
                 // What they tell is no part of the view.
-                Item::Answer(_) => {}
+                Item::Answer(_) | Item::Lost(_) => {}
                 Item::Notice(_) => self.counts.notices += 1,
                 Item::Full => self.counts.full += 1,
                 Item::State { slot, values } => {

@@ -7,6 +7,7 @@
 
 mod fan_out;
 mod handshake;
+mod notices;
 mod requests;
 mod session;
 
@@ -378,6 +379,8 @@ fn empty_report() -> FanOutDone {
         datagrams: 0,
         datagram_bytes: 0,
         stream_bytes: 0,
+        notices: 0,
+        notices_full: 0,
         lost: 0,
     }
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use gpu_kernels::content::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
 use shared::wire::session::{Answer, SessionMessage};
@@ -29,6 +30,8 @@ pub struct TickLoop {
     backend: Box<dyn Backend>,
     directory: Directory,
     holdings: Holdings,
+    /// Where clients can subscribe.
+    listeners: Option<Listeners>,
     /// What clients asked for in this tick, by shard.
     answers: Vec<(usize, Notice)>,
     inboxes: Vec<SharedInbox>,
@@ -49,6 +52,7 @@ pub struct TickLoop {
 pub struct Parts {
     pub config: WorldConfig,
     pub backend: Box<dyn Backend>,
+    pub listeners: Option<Listeners>,
     pub inboxes: Vec<SharedInbox>,
     pub shards: Vec<UnboundedSender<ToShard>>,
     pub done: Receiver<FanOutDone>,
@@ -63,7 +67,8 @@ impl TickLoop {
         frame.populate(&parts.config);
         TickLoop {
             directory: Directory::new(&parts.config),
-            holdings: Holdings::new(&parts.config),
+            holdings: Holdings::new(&parts.config, parts.listeners.as_ref().map(Listeners::desk)),
+            listeners: parts.listeners,
             answers: vec![],
             config: parts.config,
             backend: parts.backend,
@@ -100,6 +105,7 @@ impl TickLoop {
     fn tick_until_stopped(&mut self, mut mirror: Mirror) -> Result<()> {
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
         let mut scheduled = Instant::now();
+        let mut subscribed = Notices::default();
         while self.wait_until(scheduled) {
             let begun = Instant::now();
             let refusals = self.gather();
@@ -112,9 +118,14 @@ impl TickLoop {
             if let Some(journal) = &self.journal {
                 journal.record(&self.frame, &output.hash)?;
             }
+            let listening = Instant::now();
+            if let Some(listeners) = &mut self.listeners {
+                listeners.listen_into(&output, &mirror, &mut subscribed);
+            }
+            let listen = listening.elapsed();
             mirror.apply(&output);
             self.directory.settle(&output, |slot| mirror.position(slot));
-            let publication = self.publish(mirror, output);
+            let publication = self.publish(mirror, output, subscribed);
             let engine = begun.elapsed();
 
             let fan_out = self.wait_for_shards()?;
@@ -124,6 +135,7 @@ impl TickLoop {
                 bail!("a shard still reads a tick that it reported as done");
             };
             mirror = publication.mirror;
+            subscribed = publication.subscribed;
             self.taken_in = fan_out.taken_in;
 
             let next = next_start(scheduled, period, Instant::now());
@@ -135,6 +147,7 @@ impl TickLoop {
                 tick: finished - begun,
                 commands_applied: publication.output.counts.applied,
                 deliveries: publication.output.counts.deliveries,
+                notices: fan_out.notices,
                 sessions_lost: fan_out.lost,
                 malformed: refusals.malformed,
                 commands_over_quota: refusals.commands_over_quota,
@@ -146,6 +159,8 @@ impl TickLoop {
             telemetry::record(&TickReport {
                 figures: &figures,
                 output: &publication.output,
+                subscribed: &subscribed,
+                listen,
                 fan_out: &fan_out,
                 refusals: &refusals,
                 lateness: begun.saturating_duration_since(scheduled),
@@ -224,7 +239,12 @@ impl TickLoop {
         refused
     }
 
-    fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
+    fn publish(
+        &mut self,
+        mirror: Mirror,
+        output: Arc<TickOutput>,
+        subscribed: Notices,
+    ) -> Arc<Publication> {
         let mut notices = vec![vec![]; self.shards.len()];
         let all = self.directory.notices().chain(self.answers.drain(..));
         for (shard, notice) in all {
@@ -234,6 +254,7 @@ impl TickLoop {
             tick: output.tick,
             output,
             mirror,
+            subscribed,
             notices,
         });
         for shard in &self.shards {
@@ -269,6 +290,8 @@ impl FanOutDone {
             datagrams: self.datagrams + other.datagrams,
             datagram_bytes: self.datagram_bytes + other.datagram_bytes,
             stream_bytes: self.stream_bytes + other.stream_bytes,
+            notices: self.notices + other.notices,
+            notices_full: self.notices_full + other.notices_full,
             lost: self.lost + other.lost,
         }
     }

@@ -203,7 +203,7 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
-            Item::Full => continue,
+            Item::Full | Item::Lost(_) => continue,
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);

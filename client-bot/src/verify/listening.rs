@@ -70,6 +70,7 @@ impl Hearing {
         match item {
             Item::Notice(notice) => self.notices.push((tick, notice.clone())),
             Item::Full => drop(self.full.insert(tick)),
+            Item::Lost(id) => self.unsubscribe(tick, *id),
             Item::Enter {
                 entity,
                 kind,

@@ -180,6 +180,18 @@ impl Listeners {
         &self.notices
     }
 
+    /// As [`Listeners::listen`], into notices that the caller may keep for as long as
+    /// it likes; their memory is used again.
+    pub fn listen_into(
+        &mut self,
+        output: &TickOutput,
+        before: &impl Before,
+        notices: &mut Notices,
+    ) {
+        self.listen(output, before);
+        std::mem::swap(&mut self.notices, notices);
+    }
+
     fn answer_requests(&mut self) {
         let mut requests = std::mem::take(&mut self.requests);
         self.desk.take_requests(&mut requests);

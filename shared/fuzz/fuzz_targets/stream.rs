@@ -35,6 +35,7 @@ fuzz_target!(|data: &[u8]| {
             Item::Answer(answer) => codec.answer(&mut writer, answer),
             Item::Notice(notice) => codec.notice(&mut writer, notice),
             Item::Full => codec.full(&mut writer),
+            Item::Lost(id) => codec.lost(&mut writer, *id),
             Item::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }

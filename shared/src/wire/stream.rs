@@ -1,7 +1,7 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
 //! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
-//! by bit: the tick (32), then for each item a tag (3) and its fields, then the
+//! by bit: the tick (32), then for each item a tag (4) and its fields, then the
 //! end tag.
 //!
 //! | item | fields |
@@ -13,6 +13,7 @@
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
 //! | notice | see [`super::notice`] |
 //! | full | none |
+//! | lost | id (32) |
 
 use super::bits::{BitReader, BitWriter};
 use super::commands::get_word;
@@ -61,6 +62,9 @@ pub enum Item {
     /// The notices of this tick are as many as a client may be told of: what more
     /// there was is left out.
     Full,
+    /// A subscription that was granted has ended by itself, by the client's number:
+    /// the server had no room to keep it. It may be asked for again.
+    Lost(u32),
 }
 
 /// One tick's items.
@@ -172,6 +176,12 @@ impl StreamCodec {
         writer.put(TAG_FULL, TAG_BITS);
     }
 
+    /// Writes that a subscription has ended by itself.
+    pub fn lost(&self, writer: &mut BitWriter, subscription: u32) {
+        writer.put(TAG_LOST, TAG_BITS);
+        writer.put(u64::from(subscription), 32);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -203,7 +213,14 @@ impl StreamCodec {
                 TAG_REBORN => Item::Reborn(self.entity(&mut reader)?),
                 TAG_ANSWER => Item::Answer(read_answer(&mut reader)?),
                 TAG_NOTICE => Item::Notice(self.read_notice(&mut reader)?),
-                _ => Item::Full,
+                TAG_FULL => Item::Full,
+                TAG_LOST => Item::Lost(reader.get(32)? as u32),
+                _ => {
+                    return Err(DecodeError::OutOfRange {
+                        what: "an item's tag",
+                        found: tag,
+                    });
+                }
             });
         }
         reader.finish()?;
@@ -349,7 +366,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     })
 }
 
-const TAG_BITS: u32 = 3;
+const TAG_BITS: u32 = 4;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;
 const TAG_ENTER: u64 = 2;
@@ -358,5 +375,6 @@ const TAG_REBORN: u64 = 4;
 const TAG_ANSWER: u64 = 5;
 const TAG_NOTICE: u64 = 6;
 const TAG_FULL: u64 = 7;
+const TAG_LOST: u64 = 8;
 /// Holds [`ANSWER_BYTES_MAX`].
 const TEXT_LENGTH_BITS: u32 = 10;

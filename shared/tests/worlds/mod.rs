@@ -146,7 +146,8 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
             subscriptions,
         })
     });
-    prop_oneof![answer, notice, Just(Item::Full)].boxed()
+    let lost = any::<u32>().prop_map(Item::Lost);
+    prop_oneof![answer, notice, Just(Item::Full), lost].boxed()
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -224,6 +225,7 @@ pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
             Sent::Beside(Item::Answer(answer)) => codec.answer(&mut writer, answer),
             Sent::Beside(Item::Notice(notice)) => codec.notice(&mut writer, notice),
             Sent::Beside(Item::Full) => codec.full(&mut writer),
+            Sent::Beside(Item::Lost(id)) => codec.lost(&mut writer, *id),
             Sent::Beside(item) => panic!("{item:?} has a form of its own"),
         }
     }
