@@ -382,11 +382,7 @@ mod tests {
                 "z == 1",
                 "the predicate: column 1: no notification has \"z\": expected a declared name",
             ),
-            (
-                2,
-                long,
-                "a text of 42 bytes, where at most 40 are allowed",
-            ),
+            (2, long, "a text of 42 bytes, where at most 40 are allowed"),
         ];
         for (id, text, reason) in cases {
             assert_eq!(world.subscribe(id, text), Err(reason.to_owned()));
