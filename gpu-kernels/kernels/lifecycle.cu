@@ -21,47 +21,49 @@ KERNEL lifecycle_deaths(World w, Tick t) {
     if (atomicCAS(&w.states[slot], (u32)LIVE, (u32)RESTING) == LIVE) die(w, t, slot);
 }
 
+// Counted in one scan: who falls, and who of them has a successor.
+__device__ inline u64 fall_weight(bool falls, bool is_reborn) { return (u64)falls << 32 | (u64)is_reborn; }
+
 // Those of kinds that respawn who have no hit points left. Whom a command has
 // taken out of the world by now has no successor.
 KERNEL lifecycle_fallen(World w, Tick t) {
     u32 slot = thread_index();
-    bool is_reborn = false;
+    bool falls = false, is_reborn = false;
     if (slot < w.capacity) {
         u32 kind = w.slot_kinds[slot], ticks = w.respawn_ticks[kind];
-        bool falls = w.states[slot] == LIVE && ticks &&
-                     w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
+        falls = w.states[slot] == LIVE && ticks &&
+                w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
         is_reborn = falls && ticks != BY_THE_SERVER;
-        w.fallen[slot] = is_reborn ? kind : NOBODY;
-        if (falls) {
-            w.states[slot] = RESTING;
-            die(w, t, slot);
-        }
+        w.fallen[slot] = falls ? kind : NOBODY;
+        if (falls) w.states[slot] = RESTING;
     }
-    u64 sum = put_partial(w, t, SCAN_RESPAWNS, is_reborn);
-    add_once(&t.counters->respawns, sum);
-    if (tells(w, TOLD_FALL)) add_once(&t.counters->falls, sum);
+    u64 sum = put_partial(w, t, SCAN_RESPAWNS, fall_weight(falls, is_reborn));
+    add_once(&t.counters->fallen, sum >> 32);
+    add_once(&t.counters->respawns, (u32)sum);
+    if (tells(w, TOLD_FALL)) add_once(&t.counters->falls, sum >> 32);
 }
 
 // They die, and their successors follow all else that the tick puts off, by slot.
 KERNEL lifecycle_respawn(World w, Tick t) {
-    if (!t.counters->respawns) return;
+    if (!t.counters->fallen) return;
     u32 slot = thread_index();
     u32 kind = slot < w.capacity ? w.fallen[slot] : NOBODY;
-    u64 place = offset_of(w, t, SCAN_RESPAWNS, kind != NOBODY);
+    bool falls = kind != NOBODY, is_reborn = falls && w.respawn_ticks[kind] != BY_THE_SERVER;
+    u64 place = offset_of(w, t, SCAN_RESPAWNS, fall_weight(falls, is_reborn));
     u64 element = 0;
-    if (kind != NOBODY) {
+    if (is_reborn) {
         Timed timed(t.number + w.respawn_ticks[kind], 0xffffffffu, 0, SPAWN, 2);
         timed.column[TIMED_WORD] = kind;
         timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
-        element = schedule(w, t, t.afters_asked + t.counters->afters + place, timed);
-        if (tells(w, TOLD_FALL)) {
-            Notification n = notification(w, TOLD_FALL, slot, w.generations[slot], position(w, slot), 0);
-            n.word_count = 1;
-            n.words[0] = (i32)kind;
-            tell(w, t, t.counters->notified + t.counters->picked + place, n);
-        }
-        die(w, t, slot);
+        element = schedule(w, t, t.afters_asked + t.counters->afters + (u32)place, timed);
     }
+    if (falls && tells(w, TOLD_FALL)) {
+        Notification n = notification(w, TOLD_FALL, slot, w.generations[slot], position(w, slot), 0);
+        n.word_count = 1;
+        n.words[0] = (i32)kind;
+        tell(w, t, t.counters->notified + t.counters->picked + (place >> 32), n);
+    }
+    if (falls) die(w, t, slot);
     add_elements(w, element);
 }
 

@@ -78,6 +78,7 @@ struct Counters {
     u64 timed, timed_dropped;
     u64 published;                 // entities that carry a publication
     u64 notified, picked, falls;   // what is told by commands, of items, of the fallen
+    u64 fallen;
     u64 hash[PART_COLUMNS + 64];
 };
 

@@ -57,10 +57,10 @@ mod tests {
             let all = log.throughout(Tick(first), Tick(last));
             all.map(|r| r.low[0]).collect::<Vec<_>>()
         };
-        assert_eq!(held(9, 11), [0; 0]);
+        assert!(held(9, 11).is_empty());
         assert_eq!(held(10, 12), [1]);
         assert_eq!(held(12, 19), [1, 2]);
-        assert_eq!(held(12, 20), [0; 0]);
+        assert!(held(12, 20).is_empty());
         assert_eq!(held(20, 25), [3]);
         log.set(Tick(500), 0, Some(region(4)), 100);
         assert_eq!(log.held().len(), 2);

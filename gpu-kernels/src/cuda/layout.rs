@@ -195,6 +195,7 @@ pub struct Counters {
     pub notified: u64,
     pub picked: u64,
     pub falls: u64,
+    pub fallen: u64,
     pub hash: [u64; part::COLUMNS + ATTRIBUTES_MAX],
 }
 
@@ -309,6 +310,7 @@ impl Default for Counters {
             notified: 0,
             picked: 0,
             falls: 0,
+            fallen: 0,
             hash: [0; part::COLUMNS + ATTRIBUTES_MAX],
         }
     }
