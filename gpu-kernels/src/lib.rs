@@ -46,7 +46,8 @@ pub use frame::{
 };
 pub use host_vec::HostVec;
 pub use output::{
-    Area, Birth, BucketRanges, Counts, Delivery, Notification, Stage, StageTimes, TickOutput,
+    Area, Birth, BucketRanges, Counts, Delivery, Hearings, Notification, Stage, StageTimes,
+    TickOutput,
 };
 pub use state::{SlotState, Snapshot, StateHash};
 pub use timed::TimedCommand;

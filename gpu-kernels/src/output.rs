@@ -27,6 +27,8 @@ pub struct TickOutput {
     /// new owner and of the fallen, each by slot.
     pub notifications: Vec<Notification>,
     pub deliveries: Deliveries,
+    /// Who hears which of the notifications.
+    pub hearings: Hearings,
     /// In place of `deliveries`, where the backend was started to tell them by
     /// buckets.
     pub bucket_ranges: Option<BucketRanges>,
@@ -221,6 +223,27 @@ impl Deliveries {
     }
 }
 
+/// Which notifications a client hears, as a CSR by client: those whose area reaches
+/// into what its observers perceive, or overlaps where it subscribes (after the tick).
+/// Each is told once, by its place in [`TickOutput::notifications`], ascending.
+#[derive(Debug, Default)]
+pub struct Hearings {
+    /// Where each client's begin; one more at the end. Empty where nothing can be
+    /// heard; client rows that were never used may be missing.
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Hearings {
+    /// What one client hears: places in [`TickOutput::notifications`].
+    pub fn of(&self, client: ClientRow) -> &[u32] {
+        match self.offsets.get(client.index()..client.index() + 2) {
+            Some(range) => &self.numbers[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+}
+
 /// Deliveries told by buckets: who changed, in the order of the buckets, and the
 /// parts of it that are each client's. So the pairs never exist: a client's few
 /// rows of buckets take less room than its deliveries.
@@ -289,6 +312,10 @@ pub struct Counts {
     pub notifications: u64,
     /// Notifications beyond `limits.notifications_per_tick`: the last.
     pub notifications_dropped: u64,
+    /// (client, notification) pairs: who hears what.
+    pub hearings: u64,
+    /// Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
+    pub hearings_dropped: u64,
 }
 
 /// The stages of a tick, in order.

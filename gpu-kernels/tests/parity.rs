@@ -48,7 +48,7 @@ fn random_worlds_agree_with_the_oracle_after_every_tick() {
 /// What the random worlds came to: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 17],
+    counts: [u64; 19],
     deliveries: [u64; 3],
     notifications: [u64; NotificationKind::ALL.len()],
 }
@@ -76,6 +76,8 @@ impl Reached {
             timed_dropped,
             notifications,
             notifications_dropped,
+            hearings,
+            hearings_dropped,
         } = output.counts;
         let counts = [
             applied,
@@ -95,6 +97,8 @@ impl Reached {
             timed_dropped,
             notifications,
             notifications_dropped,
+            hearings,
+            hearings_dropped,
         ];
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count;

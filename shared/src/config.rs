@@ -110,6 +110,8 @@ pub struct Limits {
     /// Changes and notifications that a client is told of in one tick because it
     /// subscribed to them.
     pub client_notices_per_tick: u32,
+    /// Notifications that a client hears in one tick.
+    pub client_hearings_per_tick: u32,
 }
 
 /// Why a world file was refused.
@@ -135,6 +137,8 @@ pub enum ConfigError {
 pub const MOVEMENT_BITS_MAX: u32 = 128;
 /// The longest that a command may be put off, in ticks.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
+/// The most notifications that one client can be told of in a tick because it hears them.
+pub const HEARINGS_MAX: u32 = 1024;
 /// The most entities that one client can be told to know.
 pub const VISIBLE_MAX: u32 = 1024;
 
@@ -864,6 +868,12 @@ fn limits(
             raw.client_notices_per_tick,
             1,
             65_536,
+        )?,
+        client_hearings_per_tick: in_range(
+            "limits.client_hearings_per_tick",
+            raw.client_hearings_per_tick,
+            1,
+            HEARINGS_MAX,
         )?,
         client_commands_per_tick,
         client_commands_burst: in_range(

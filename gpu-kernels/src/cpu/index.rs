@@ -17,6 +17,8 @@ use crate::regions::Aabb;
 /// begin, and a binary search finds the number within its run.
 pub struct Index {
     dimensions: usize,
+    /// Of a bucket.
+    aoi: i32,
     edge: Reciprocal,
     size: [i32; 3],
     /// Buckets per axis.
@@ -64,6 +66,7 @@ impl Index {
         let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
         Index {
             dimensions: config.dimensions(),
+            aoi: edge,
             edge: Reciprocal::of(edge as u32),
             size,
             buckets,
@@ -198,6 +201,16 @@ impl Index {
         Block {
             low: self.bucket_at(center.map(|p| p.saturating_sub(reach))),
             high: self.bucket_at(center.map(|p| p.saturating_add(reach))),
+        }
+    }
+
+    /// The box of a block's buckets; those at the world's faces reach beyond them.
+    pub fn box_of_block(&self, block: &Block) -> Aabb<3> {
+        let edge = i64::from(self.aoi);
+        let corner = |bucket: u64| (bucket as i64 * edge).min(i64::from(i32::MAX)) as i32;
+        Aabb {
+            low: block.low.map(corner),
+            high: block.high.map(|bucket| corner(bucket + 1)),
         }
     }
 

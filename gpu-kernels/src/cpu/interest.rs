@@ -1,6 +1,7 @@
 //! Who is told of what: deliveries, enters and leaves (thesis 3.5).
 
 mod gather;
+mod heard;
 mod neighbours;
 mod subscribed;
 
@@ -15,6 +16,7 @@ use crate::frame::{Observer, Target};
 use crate::output::{Counts, Deliveries, Delivery};
 use crate::state::{self, Snapshot, part};
 use gather::{Candidates, Place};
+use heard::Heard;
 use neighbours::Runs;
 
 /// What clients know, and the machinery that finds what they see.
@@ -42,6 +44,12 @@ pub struct Interest {
     runs: Vec<Runs>,
     /// One for each part of the work.
     scratch: Vec<Candidates>,
+    /// The most notifications that a client hears in a tick.
+    hearings_max: usize,
+    /// Those of the tick's notifications.
+    areas: Boxes,
+    /// One for each part of the work.
+    heard: Vec<Heard>,
 }
 
 /// Several clients' sets of slots, each with room for as many.
@@ -83,6 +91,9 @@ impl Interest {
             scratch: (0..Workers::parts_max(threads))
                 .map(|_| Candidates::new(visible_max))
                 .collect(),
+            hearings_max: config.limits.client_hearings_per_tick as usize,
+            areas: Boxes::new(config),
+            heard: vec![],
         }
     }
 

@@ -64,6 +64,14 @@ impl CpuBackend {
             &mut out.deliveries,
             &mut out.counts,
         );
+        self.interest.hear(
+            &self.workers,
+            &self.state,
+            &self.index,
+            &out.notifications,
+            &mut out.hearings,
+            &mut out.counts,
+        );
         out.stages.set(Stage::Interest, clock.lap());
 
         self.state.tick = self.state.tick.next();

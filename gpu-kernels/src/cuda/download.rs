@@ -273,6 +273,8 @@ fn host_counts(counters: &Counters, frame: &FrameCounts, notifications_max: u64)
         timed_dropped: frame.timed_dropped + counters.timed_dropped,
         notifications,
         notifications_dropped: counters.told() - notifications,
+        hearings: 0,
+        hearings_dropped: 0,
     }
 }
 

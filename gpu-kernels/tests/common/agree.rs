@@ -94,6 +94,15 @@ pub fn assert_agrees(
             "{place}: deliveries of client {client}"
         );
     }
+    for client in 0..config.limits.clients {
+        let empty = vec![];
+        let expected = expected.hearings.get(&client).unwrap_or(&empty);
+        assert_eq!(
+            output.hearings.of(ClientRow(client)),
+            expected,
+            "{place}: hearings of client {client}"
+        );
+    }
     assert_eq!(
         output.deliveries.all().len() as u64,
         expected.counts.deliveries,
@@ -118,6 +127,12 @@ pub fn assert_same(a: &TickOutput, b: &TickOutput, place: &str) {
             a.deliveries.of(client),
             b.deliveries.of(client),
             "{place}: deliveries of client {}",
+            client.0
+        );
+        assert_eq!(
+            a.hearings.of(client),
+            b.hearings.of(client),
+            "{place}: hearings of client {}",
             client.0
         );
     }

@@ -3,6 +3,7 @@
 //! the engine the definitions only: the random generator and the state hash.
 
 mod commands;
+mod hearings;
 mod interest;
 mod notifications;
 mod regions;
@@ -56,6 +57,8 @@ pub struct OracleOutput {
     pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
+    /// By client; clients that hear nothing are missing.
+    pub hearings: BTreeMap<u32, Vec<u32>>,
     pub counts: Counts,
     pub hash: StateHash,
 }
@@ -104,6 +107,7 @@ impl Oracle {
         self.births_and_deaths(&requests, &mut told, &mut out);
         self.cut_notifications(&mut out);
         self.deliver(&told, &mut out);
+        self.hear(&mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));
         out.hash = self.hash();
         out

@@ -72,6 +72,7 @@ pub struct Limits {
     pub predicate_filters: u32,
     pub predicate_bytes: u32,
     pub client_notices_per_tick: u32,
+    pub client_hearings_per_tick: u32,
 }
 
 impl Default for Limits {
@@ -97,6 +98,7 @@ impl Default for Limits {
             predicate_filters: 16,
             predicate_bytes: 1024,
             client_notices_per_tick: 64,
+            client_hearings_per_tick: 32,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::gather::{Candidates, Place};
 use super::{Input, Interest};
+use crate::cpu::State;
 use crate::frame::Target;
 use crate::regions::Aabb;
 
@@ -11,9 +12,8 @@ impl Interest {
     pub(super) fn subscriptions<'a>(
         &'a self,
         client: usize,
-        input: Input<'a>,
+        state: &'a State,
     ) -> impl Iterator<Item = Aabb<3>> + Clone + 'a {
-        let state = input.state;
         let own = state.regions.of_client(client);
         let observers = self.observers(client, state).iter().flatten();
         let carried = observers.filter_map(move |observer| match observer.target {
@@ -35,7 +35,7 @@ impl Interest {
         input: Input<'_>,
         scratch: &mut Candidates,
     ) {
-        for aabb in self.subscriptions(client, input) {
+        for aabb in self.subscriptions(client, input.state) {
             scratch.begin();
             input.index.in_box(&aabb, |at| {
                 scratch.add_subscribed(input.index.slots()[at], input.index.position(at));
@@ -60,7 +60,7 @@ impl Interest {
         mut visit: impl FnMut(u32),
     ) {
         let (state, index) = (input.state, input.index);
-        let subscriptions = self.subscriptions(client, input);
+        let subscriptions = self.subscriptions(client, state);
         for (i, aabb) in subscriptions.clone().enumerate() {
             let is_fresh = |slot: u32, position: [i32; 3]| {
                 let perceived = |place: Place| place.reaches(position);

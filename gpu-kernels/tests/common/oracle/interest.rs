@@ -6,9 +6,9 @@ use shared::InterestMode;
 use super::{Oracle, OracleOutput};
 
 /// Where one of a client's observers stands.
-struct Viewpoint {
-    center: [i32; 3],
-    radius: i32,
+pub(super) struct Viewpoint {
+    pub(super) center: [i32; 3],
+    pub(super) radius: i32,
     followed: Option<u32>,
 }
 
@@ -148,7 +148,7 @@ impl Oracle {
         deliveries
     }
 
-    fn viewpoints(&self, client: u32) -> Vec<Viewpoint> {
+    pub(super) fn viewpoints(&self, client: u32) -> Vec<Viewpoint> {
         let mut viewpoints = vec![];
         for (_, observer) in self.observers.range((client, 0)..=(client, u32::MAX)) {
             let (center, followed) = match observer.target {

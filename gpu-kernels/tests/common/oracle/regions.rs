@@ -203,7 +203,7 @@ impl Oracle {
     }
 }
 
-fn overlap(a: &Corners, b: &Corners) -> bool {
+pub(super) fn overlap(a: &Corners, b: &Corners) -> bool {
     (0..3).all(|axis| a[axis][0] < b[axis][1] && b[axis][0] < a[axis][1])
 }
 
