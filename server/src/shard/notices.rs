@@ -31,7 +31,7 @@ pub fn write(
         subscribed,
         ..
     } = publication;
-    let heard: &[u32] = &[];
+    let heard = output.hearings.of(client);
     let mut notices = Both {
         told: subscribed.of(client).peekable(),
         heard,
@@ -50,7 +50,8 @@ pub fn write(
     }
     let limits = &world.config.limits;
     let mut matching = 0;
-    let mut is_full = false;
+    let most = limits.client_hearings_per_tick as usize;
+    let mut is_full = !heard.is_empty() && heard.len() == most;
     for (notice, heard, subscriptions) in notices {
         if writer.bit_len() >= NOTICES_BITS_MAX {
             is_full = true;
