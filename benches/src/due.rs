@@ -292,7 +292,7 @@ mod tests {
             runs: 3,
             engines: EngineOptions {
                 backends: vec![EngineName::Cpu],
-                threads: Some(2),
+                threads: 2.into(),
                 seed: 1,
                 json: None,
             },

@@ -18,15 +18,21 @@ pub struct EngineOptions {
         value_name = "LIST"
     )]
     pub backends: Vec<EngineName>,
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: CpuThreads,
     /// Where everyone begins and what they do follows from it
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct CpuThreads {
+    /// Threads of the cpu backend [default: one a core]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    threads: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,10 +66,25 @@ impl EngineOptions {
             approach: "the server's tick",
             engine,
             threads: match engine {
-                EngineName::Cpu => self.threads.unwrap_or_else(cores),
+                EngineName::Cpu => self.threads.count(),
                 EngineName::Cuda => 1,
             },
         })
+    }
+}
+
+impl From<usize> for CpuThreads {
+    fn from(count: usize) -> CpuThreads {
+        CpuThreads {
+            threads: Some(count),
+        }
+    }
+}
+
+impl CpuThreads {
+    pub fn count(self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        self.threads.unwrap_or_else(cores)
     }
 }
 
@@ -93,11 +114,6 @@ impl Candidate {
     pub fn is_baseline(&self) -> bool {
         self.name == BASELINE.name
     }
-}
-
-/// How many threads the cpu backend has unless told otherwise.
-pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {

@@ -94,7 +94,8 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     // The last tick that all of them run.
     let common = options.runs.min(options.baseline_runs);
     for (backend, output) in options.subjects() {
-        let (engine, mut moves) = Engine::populated(scenario, backend, output, options.threads())?;
+        let (engine, mut moves) =
+            Engine::populated(scenario, backend, output, options.threads.count())?;
         let mut subject: Box<dyn Subject> = match backend {
             BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
             BackendName::Cpu | BackendName::Cuda => Box::new(engine),
@@ -152,7 +153,7 @@ fn row(
 ) -> Row {
     let (approach, threads) = match backend {
         BackendName::Baseline => ("grid of linked lists, as in the thesis", 1),
-        BackendName::Cpu => ("sorted buckets", options.threads()),
+        BackendName::Cpu => ("sorted buckets", options.threads.count()),
         BackendName::Cuda => ("sorted buckets", 1),
     };
     let mut row = Row::of(NAME, backend.name(), approach, samples);

@@ -296,6 +296,16 @@ impl Catalog {
     }
 }
 
+/// The most updates that a command of a kind can come to.
+pub fn updates_max(kind: CommandKind, config: &WorldConfig) -> u64 {
+    match kind {
+        CommandKind::Spawn | CommandKind::Despawn | CommandKind::Shout => 0,
+        CommandKind::Move | CommandKind::Roam => config.dimensions() as u64,
+        CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => 1,
+        CommandKind::Blast | CommandKind::Burn => u64::from(config.schema.world.capacity),
+    }
+}
+
 /// The live entity that a reference means.
 fn resolve(world: &impl World, reference: EntityRef) -> Option<Slot> {
     let generation = world.generation(reference.slot())?;

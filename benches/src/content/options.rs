@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Group;
+use crate::engines::{CpuThreads, at_least_one};
 
 /// Content matching, in the scenarios of Margara and Cugola's paper
 ///
@@ -24,9 +25,8 @@ pub struct Options {
     /// Seconds to spend on each way in each scenario
     #[arg(long, default_value = "0.5", value_name = "S", value_parser = seconds)]
     pub seconds: f64,
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: CpuThreads,
     /// Divides the number of filters, for a quick look
     #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
     pub divide: usize,
@@ -39,13 +39,6 @@ pub struct Options {
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-}
-
-impl Options {
-    pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        self.threads.unwrap_or_else(cores).max(1)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,12 +57,5 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (0.001..=600.0).contains(&seconds) => Ok(seconds),
         _ => Err("expected seconds from 0.001 to 600".to_owned()),
-    }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
     }
 }

@@ -43,7 +43,7 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
                 }
             }
             BackendName::Cpu => {
-                let threads = options.threads();
+                let threads = options.threads.count();
                 for order in [Order::AsFound, Order::ByOperator] {
                     makers.push(Box::new(move |_| {
                         Ok(Some(Box::new(Counting::new(threads, order)?)))
@@ -56,7 +56,7 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
                 }
             }
             BackendName::Auto => {
-                let threads = options.threads();
+                let threads = options.threads.count();
                 makers.push(Box::new(move |subscriptions| {
                     Ok(Some(Box::new(Auto::new(subscriptions, threads)?)))
                 }));

@@ -120,7 +120,7 @@ pub fn causality_errors(options: &Options) -> anyhow::Result<Vec<Row>> {
             let rate = f64::from(side * side) / f64::from(2 * SERVICE);
             let scenario = &mut Scenario::new("errors", options, rate);
             let begin = Instant::now();
-            let mut run = Parallel::with_windows(&model, options.threads(), Windows::Slots)?;
+            let mut run = Parallel::with_windows(&model, options.threads.count(), Windows::Slots)?;
             let progress = run.run(scenario.until.min(50_000 * UNIT));
             let time = begin.elapsed();
             let end = run.snapshot();
@@ -131,7 +131,7 @@ pub fn causality_errors(options: &Options) -> anyhow::Result<Vec<Row>> {
                 progress,
                 hash: end.hash::<ApproximateTorus>(),
             };
-            let threads = options.threads();
+            let threads = options.threads.count();
             rows.push(scenario.row(BackendName::Cpu, "slots of time", threads, &run));
         }
     }
@@ -204,7 +204,7 @@ impl Scenario {
         if let Some(row) = rows.first() {
             return Ok(row.checksum.clone());
         }
-        let run = parallel(model, options.threads(), self.until)?;
+        let run = parallel(model, options.threads.count(), self.until)?;
         Ok(checksum(run.hash))
     }
 
@@ -222,7 +222,7 @@ impl Scenario {
                     self.row(backend, "calendar queue", 1, &run)
                 }
                 BackendName::Cpu => {
-                    let threads = options.threads();
+                    let threads = options.threads.count();
                     self.row(
                         backend,
                         "windows",

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::engines::CpuThreads;
+
 /// The paper's torus queueing network and PHOLD, in exact timestamp order
 ///
 /// Tables 1 and 2 and figures 10 to 15 of the paper go to standard output. Where
@@ -39,9 +41,8 @@ pub struct Options {
     /// Processes of PHOLD
     #[arg(long, default_value = "1000000", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub processes: u32,
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: CpuThreads,
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
     /// Writes the measurements to this file as well
@@ -50,13 +51,6 @@ pub struct Options {
     /// Draws the figures into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
-}
-
-impl Options {
-    pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        self.threads.unwrap_or_else(cores).max(1)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

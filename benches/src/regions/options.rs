@@ -1,10 +1,10 @@
 use std::fmt;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 
 use clap::{Args, ValueEnum};
 
 use super::{Kind, Scenario};
+use crate::engines::{CpuThreads, at_least_one};
 
 /// Region matching: the paper's scenarios, larger ones, and hard ones
 ///
@@ -15,26 +15,36 @@ use super::{Kind, Scenario};
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Which scenarios
-    #[arg(long, value_delimiter = ',', default_value = "paper,scale,hard")]
+    #[arg(
+        long,
+        default_value = "paper,scale,hard",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
     pub suites: Vec<Suite>,
     /// At most so many regions
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value = "1000000", value_name = "N")]
     pub regions_max: u32,
     /// Steps after the first, which adds all regions
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value = "30", value_name = "N", value_parser = at_least_one)]
     pub steps: usize,
-    /// Which implementations
-    #[arg(long, value_delimiter = ',', default_value = "baseline,cpu")]
+    /// What to measure
+    #[arg(
+        long = "backend",
+        default_value = "baseline,cpu",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
     pub backends: Vec<BackendName>,
-    /// Threads of the cpu backend [default: one per core]
-    #[arg(long)]
-    pub threads: Option<usize>,
-    #[arg(long, default_value_t = 1)]
+    #[command(flatten)]
+    pub threads: CpuThreads,
+    /// Where regions begin and how they move follows from it
+    #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
-    /// Also write the report to this file
+    /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Draw the paper's figures 5 to 12 into this folder, as SVG files
+    /// Draws the paper's figures 5 to 12 into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
 }
@@ -58,11 +68,6 @@ pub enum Suite {
 }
 
 impl Options {
-    pub fn threads(&self) -> usize {
-        let cores = || available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(cores)
-    }
-
     pub fn scenarios(&self) -> Vec<Scenario> {
         let suites = [Suite::Paper, Suite::Scale, Suite::Hard];
         let asked = suites.into_iter().filter(|s| self.suites.contains(s));

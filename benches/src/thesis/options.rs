@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use crate::engines::{at_least_one, cores};
+use crate::engines::{CpuThreads, at_least_one};
 
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
@@ -43,9 +43,8 @@ pub struct Options {
     /// Timed ticks of the baseline, at least; up to --runs where it is quick
     #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
     pub baseline_runs: usize,
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: CpuThreads,
     /// Where clients begin and how they move follows from it
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
@@ -67,10 +66,6 @@ impl Options {
             };
             outputs.iter().map(move |&output| (backend, output))
         })
-    }
-
-    pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(cores)
     }
 }
 

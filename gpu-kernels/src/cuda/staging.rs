@@ -12,6 +12,7 @@ use super::plan::{Plan, Sizes};
 use crate::backend::TickError;
 use crate::frame::{After, Command, Frame, Survey, Target};
 use crate::host_vec::HostVec;
+use crate::logic;
 use crate::output::MemoryLock;
 use crate::timed::TIMED_WORDS_MAX;
 
@@ -294,12 +295,9 @@ impl Staging {
 impl FrameCounts {
     /// What such commands, and the world's rules, can come to.
     fn expect(&mut self, survey: &Survey, kept: usize, config: &WorldConfig) {
-        let dimensions = config.dimensions() as u64;
-        let each = |kind: u16| match CommandKind::from_id(kind) {
-            Some(CommandKind::Move | CommandKind::Roam) => dimensions,
-            Some(CommandKind::Strike | CommandKind::Heal | CommandKind::Pick) => 1,
-            Some(CommandKind::Blast | CommandKind::Burn) => u64::from(config.schema.world.capacity),
-            _ => 0,
+        let each = |kind: u16| {
+            let kind = CommandKind::from_id(kind);
+            kind.map_or(0, |kind| logic::updates_max(kind, config))
         };
         self.births = survey.kinds[usize::from(CommandKind::Spawn.id())] > 0;
         self.deaths = survey.kinds[usize::from(CommandKind::Despawn.id())] > 0;
