@@ -29,6 +29,8 @@ pub struct SwarmReport {
     pub bytes_per_visible_per_tick: f64,
     pub verify_checked: u64,
     pub verify_errors: u64,
+    /// What could not be judged, as no bot was told enough.
+    pub verify_open: u64,
     pub sessions_lost: u64,
     /// What went wrong, the first few.
     #[serde(skip)]
@@ -83,8 +85,13 @@ impl SwarmReport {
             line(
                 "verification",
                 format!(
-                    "{} checks, {} errors",
-                    self.verify_checked, self.verify_errors
+                    "{} checks, {} errors{}",
+                    self.verify_checked,
+                    self.verify_errors,
+                    match self.verify_open {
+                        0 => String::new(),
+                        open => format!(", {open} left open"),
+                    }
                 ),
             ),
         ];

@@ -206,7 +206,7 @@ impl Swarm {
         }
         let shared = &self.shared;
         let mut examples = lock(&shared.complaints).clone();
-        let (mut checked, mut errors) = (0, 0);
+        let (mut checked, mut errors, mut open) = (0, 0, 0);
         if let (Some(ledger), Some(schema)) = (shared.ledger.get(), shared.schema.get())
             && self.options.verify
         {
@@ -218,6 +218,7 @@ impl Swarm {
             }
             checked = ledger.findings.checked.load(Relaxed);
             errors = ledger.findings.errors.load(Relaxed);
+            open = ledger.findings.open.load(Relaxed);
             examples.extend(ledger.findings.examples());
         }
         let latency = lock(&shared.latency_us);
@@ -247,6 +248,7 @@ impl Swarm {
             bytes_per_visible_per_tick: per_client / (f64::from(tick_hz) * (visible_mean + 1.0)),
             verify_checked: checked,
             verify_errors: errors,
+            verify_open: open,
             sessions_lost: shared.lost.load(Relaxed),
             examples,
         })
@@ -337,6 +339,9 @@ async fn run_bot(
         .get_or_init(|| Ledger::new(schema, options.clients));
     let entity = client.view().entity();
     ledger.register(bot, entity);
+    let checker = options
+        .verify
+        .then(|| Checker::new(bot, entity, ledger, schema));
     let mut dice = Dice::new(options.seed.wrapping_add(bot as u64));
     let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
     let bot = Bot {
@@ -345,7 +350,7 @@ async fn run_bot(
         dice,
         client,
         notes: Notes {
-            checker: options.verify.then(|| Checker::new(bot, entity)),
+            checker,
             sent: VecDeque::new(),
             latency,
             shared: shared.clone(),
@@ -458,6 +463,9 @@ impl Bot {
         let now = Instant::now();
         for (kind, words, count) in deeds.commands {
             if let Some(sequence) = self.client.command(kind, &words[..count]) {
+                if let Some(checker) = &mut self.notes.checker {
+                    checker.acts(kind, &words[..count]);
+                }
                 self.shared.commands_sent.fetch_add(1, Relaxed);
                 self.notes.sent.push_back((sequence, now));
             }
