@@ -439,11 +439,14 @@ impl Bot {
         }
         let view = self.client.view();
         let checker = self.notes.checker.take();
+        let is_newborn = checker
+            .as_ref()
+            .is_some_and(|checker| checker.is_newborn(view.newest()));
         let (regions, hearing) = checker.map(Checker::finish).unwrap_or_default();
         let last = FinalView {
             bot: self.number,
             entity: view.entity(),
-            is_dead: view.is_dead(),
+            is_dead: view.is_dead() || is_newborn,
             newest: view.newest(),
             entities: view.entities().clone(),
             regions,

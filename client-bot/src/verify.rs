@@ -172,6 +172,8 @@ pub struct Checker {
     asked: VecDeque<(u32, Request)>,
     regions: RegionLog,
     hearing: Hearing,
+    /// When it was last born anew.
+    reborn: Option<Tick>,
 }
 
 impl Checker {
@@ -185,6 +187,7 @@ impl Checker {
             asked: VecDeque::new(),
             regions: RegionLog::default(),
             hearing: Hearing::new(ledger.bots, schema),
+            reborn: None,
         }
     }
 
@@ -224,6 +227,11 @@ impl Checker {
         }
     }
 
+    /// Whether it was born anew just now, and may not have come into its own view.
+    pub fn is_newborn(&self, now: Tick) -> bool {
+        self.reborn.is_some_and(|tick| now.0 <= tick.0 + 1)
+    }
+
     /// What the bot holds and heard, at the end.
     pub fn finish(self) -> (Vec<Region>, Hearing) {
         (self.regions.held(), self.hearing)
@@ -240,6 +248,7 @@ impl Checker {
             Item::State { .. } | Item::Notice(_) | Item::Full | Item::Lost(_) => return,
             Item::Reborn(entity) => {
                 self.entity = *entity;
+                self.reborn = Some(tick);
                 return ledger.register(self.bot, *entity);
             }
         };
@@ -398,7 +407,7 @@ impl Checker {
 pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
-    /// Its entity waits to be born anew.
+    /// Its entity waits to be born anew, or was just now.
     pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,

@@ -234,6 +234,9 @@ mod tests {
 
     const ROW: ClientRow = ClientRow(3);
 
+    /// By index, the low corner along the first axis and who is followed.
+    type Changed = (u32, Option<(i32, Option<EntityId>)>);
+
     struct World {
         holdings: Holdings,
         frame: Frame,
@@ -275,9 +278,8 @@ mod tests {
             self.holdings.ask(ROW, &presence, body, &mut self.frame)
         }
 
-        /// What the next tick's frame changes: by index, the low corner along the
-        /// first axis and who is followed.
-        fn tick(&mut self) -> Vec<(u32, Option<(i32, Option<EntityId>)>)> {
+        /// What the next tick's frame changes.
+        fn tick(&mut self) -> Vec<Changed> {
             let presence = self.presence;
             let of = |row| presence.filter(|_| row == ROW);
             self.holdings.follow(of, &mut self.frame);

@@ -162,7 +162,7 @@ mod tests {
             told(change, &[9]),
         ];
         let join = |told: &[Told<'static>], heard: &'static [u32]| {
-            let told = told.iter().copied().collect::<Vec<_>>().into_iter();
+            let told = told.iter().copied();
             Both {
                 told: told.peekable(),
                 heard,
