@@ -80,7 +80,7 @@ fn sort(criterion: &mut Criterion) {
                 let one = |_| {
                     let mut pairs = pairs.clone();
                     let begin = Instant::now();
-                    sorter.sort(&workers, &mut pairs, n as usize, bits);
+                    sorter.sort(&workers, &mut pairs, n as usize, 0..bits);
                     begin.elapsed()
                 };
                 (0..sorts).map(one).sum()

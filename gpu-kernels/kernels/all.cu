@@ -10,6 +10,7 @@
 #include "interest.cu"
 #include "hash.cu"
 #include "held.cu"
+#include "hearings.cu"
 #include "primitives.cu"
 
 #include "events_torus.cu"

@@ -33,12 +33,17 @@ struct BoxIndex {
 };
 struct Held {
     u32 per_client, of_entities, levels, sets;
+    u32 hearings_max, hearing_places;  // of one client; as many as a sort needs
     const RegionSet* set;
     const i32* newborn;  // by kind: six edges, those of its publication first; or 0
     HeldRegion* clients;
     HeldRegion* publications;
     HeldRegion* subscriptions;
-    BoxIndex published;
+    BoxIndex published, areas;
+    u32* heard;            // client × hearings_max: numbers of notifications
+    u32* heard_counts;
+    u32* hearing_offsets;  // by client, into `hearings`: the tick's own
+    u32* hearings;
     HeldLevel level[LEVELS_MAX];
 };
 

@@ -77,6 +77,8 @@ struct Counters {
     u64 afters, respawns;          // what commands and the fallen schedule
     u64 timed, timed_dropped;
     u64 published;                 // entities that carry a publication
+    u64 areas;                     // notifications that can be heard
+    u64 hearings, hearings_dropped;
     u64 notified, picked, falls;   // what is told by commands, of items, of the fallen
     u64 fallen;
     u64 hash[PART_COLUMNS + 64];
@@ -286,6 +288,8 @@ enum Scan : u32 {
     SCAN_AFTERS,
     SCAN_RESPAWNS,
     SCAN_PUBLISHED,
+    SCAN_AREAS,
+    SCAN_HEARINGS,
     SCAN_NOTIFICATIONS,
     SCAN_PICKS,
     SCANS

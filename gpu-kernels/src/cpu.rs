@@ -38,7 +38,7 @@ use interest::Interest;
 use logic::Updates;
 use merge::Merge;
 pub use plan::memory_plan;
-pub use radix::RadixSorter;
+pub use radix::{Digits, RadixSorter};
 use regions::Regions;
 use slots::Slots;
 use timed::Timed;

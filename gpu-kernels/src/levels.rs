@@ -129,7 +129,7 @@ mod tests {
         let mut random = shared::mix::Random::new(1, shared::Tick(2), shared::EntityId::NONE);
         let mut overlaps = 0;
         let mut any = |below: u32| random.below(below) as i32;
-        for _ in 0..20_000 {
+        for _ in 0..200_000 {
             let mut aabb = || {
                 let low = [any(200_000) - 20_000, any(150_000) - 20_000, any(20_000)];
                 let edge = 1 << any(18);

@@ -84,6 +84,8 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         "deliveries_dropped_total",
         "Deliveries put off: the tick was full"
     );
+    describe_counter!("hearings_total", "Notifications times who hears them");
+    describe_counter!("hearings_dropped_total", "Hearings beyond a client's limit");
     describe_counter!("sent_bytes_total", "Payload bytes, by carrier");
     describe_counter!("datagrams_total", "Datagrams to clients");
     describe_counter!(
@@ -153,6 +155,8 @@ pub fn record(report: &TickReport<'_>) {
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
+    counter!("hearings_total").increment(counts.hearings);
+    counter!("hearings_dropped_total").increment(counts.hearings_dropped);
     counter!("datagrams_total").increment(fan_out.datagrams);
     counter!("sent_bytes_total", "carrier" => "datagram").increment(fan_out.datagram_bytes);
     counter!("sent_bytes_total", "carrier" => "stream").increment(fan_out.stream_bytes);

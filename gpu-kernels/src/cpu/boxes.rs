@@ -12,7 +12,7 @@ use crate::regions::Aabb;
 pub struct Boxes {
     levels: Levels,
     key_bits: u32,
-    sorter: RadixSorter<u64>,
+    sorter: RadixSorter<(u64, u32)>,
     /// Numbers and boxes, as given.
     given: Vec<(u32, Aabb<3>)>,
     /// (key, place in `given`), by key.
@@ -47,7 +47,8 @@ impl Boxes {
             .extend(keyed.map(|((_, aabb), i)| (self.levels.key(aabb), i)));
         let n = self.given.len();
         if n > 0 {
-            self.sorter.sort(workers, &mut self.pairs, n, self.key_bits);
+            self.sorter
+                .sort(workers, &mut self.pairs, n, 0..self.key_bits);
         }
         self.pairs.truncate(n);
         self.sorted.clear();

@@ -24,7 +24,7 @@ pub struct Index {
     /// Buckets per axis.
     buckets: [u64; 3],
     key_bits: u32,
-    sorter: RadixSorter<u64>,
+    sorter: RadixSorter<(u64, u32)>,
     len: usize,
     /// (bucket, slot).
     pairs: Vec<(u64, u32)>,
@@ -97,7 +97,8 @@ impl Index {
         grow(&mut self.pairs, self.len);
         self.collect(workers, state);
         let n = self.len;
-        self.sorter.sort(workers, &mut self.pairs, n, self.key_bits);
+        self.sorter
+            .sort(workers, &mut self.pairs, n, 0..self.key_bits);
         self.gather(workers, state);
         self.fill_directory(workers);
     }

@@ -13,7 +13,7 @@ use super::logic::{exclusive_scan, partition_point};
 use super::workers::{Workers, grow, ranges, take};
 use super::{Boxes, Index, Merge, State};
 use crate::frame::{Observer, Target};
-use crate::output::{Counts, Deliveries, Delivery};
+use crate::output::{Counts, Deliveries, Delivery, TickOutput};
 use crate::state::{self, Snapshot, part};
 use gather::{Candidates, Place};
 use heard::Heard;
@@ -144,9 +144,9 @@ impl Interest {
         index: &Index,
         published: &Boxes,
         merge: &Merge,
-        out: &mut Deliveries,
-        counts: &mut Counts,
+        out: &mut TickOutput,
     ) {
+        let (out, counts) = (&mut out.deliveries, &mut out.counts);
         let input = Input {
             state,
             index,

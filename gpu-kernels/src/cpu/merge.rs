@@ -9,7 +9,7 @@ use crate::state::{attribute, part};
 
 /// Makes one change of each (entity, attribute)'s updates, and applies it.
 pub struct Merge {
-    sorter: RadixSorter<u32>,
+    sorter: RadixSorter<(u32, u32)>,
     key_bits: u32,
     columns: Columns,
     /// The merged changes, part after part, before they are packed together.
@@ -120,7 +120,7 @@ impl Merge {
         self.next_stamp();
         let n = updates.len;
         self.sorter
-            .sort(workers, &mut updates.pairs, n, self.key_bits);
+            .sort(workers, &mut updates.pairs, n, 0..self.key_bits);
         let parts = workers.parts(n);
         let cuts = cuts(&updates.pairs[..n], state.columns, parts);
         grow(&mut self.keys, n);

@@ -17,6 +17,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         0 => 0,
         kept => commands + 2 * kept,
     };
+    let areas = u64::from(limits.notifications_per_tick);
+    let hearings = match areas {
+        0 => 0,
+        _ => clients * u64::from(limits.client_hearings_per_tick),
+    };
     let causes = u64::from(limits.subscriptions_per_client > 0);
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
@@ -38,6 +43,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ),
         // A pair and its copy while they are sorted; a box as given, and sorted.
         ("index of publications", carriers * (2 * 16 + 2 * 28)),
+        ("index of areas", areas * (2 * 16 + 2 * 28)),
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
         ("commands", commands * (20 + 8 + 4)),
         ("updates and their sort", updates * 16),
@@ -47,5 +53,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("deliveries", limits.deliveries_per_tick * 2 * 4),
         ("first updates", slots * columns * 8 * causes),
         ("notifications", told * size_of::<Notification>() as u64),
+        // A part's, and two ticks'.
+        ("hearings", hearings * 3 * 4),
     ]
 }

@@ -1,67 +1,72 @@
+use std::ops::Range;
+
 use super::disjoint::DisjointWriter;
 use super::workers::{Workers, grow, ranges};
 
-/// A stable sort of (key, value) pairs by the low bits of the key: a counting
-/// sort per digit, least significant first (thesis 3.2). Pairs stay together, so
-/// that a scatter keeps as few cache lines open as there are digits.
-pub struct RadixSorter<K> {
-    pairs: Vec<(K, u32)>,
+/// A stable sort by some bits of each item: a counting sort per digit, least
+/// significant first (thesis 3.2). A key and its value are one item, so that a scatter
+/// keeps as few cache lines open as there are digits.
+pub struct RadixSorter<T> {
+    items: Vec<T>,
     /// Per part and digit: how many, then where the next one goes.
     counts: Vec<u32>,
 }
 
-/// A sort key.
-pub trait Key: Copy + Default + Ord + Send + Sync {
+/// What can be sorted by its bits.
+pub trait Digits: Copy + Default + Send + Sync {
     /// `bits` bits from `shift` on.
     fn digit(self, shift: u32, bits: u32) -> usize;
 }
 
-impl Key for u32 {
+/// A key and its value.
+impl Digits for (u32, u32) {
     fn digit(self, shift: u32, bits: u32) -> usize {
-        (self >> shift) as usize & ((1 << bits) - 1)
+        (self.0 >> shift) as usize & ((1 << bits) - 1)
     }
 }
 
-impl Key for u64 {
+/// A key and its value.
+impl Digits for (u64, u32) {
     fn digit(self, shift: u32, bits: u32) -> usize {
-        (self >> shift) as usize & ((1 << bits) - 1)
+        (self.0 >> shift) as usize & ((1 << bits) - 1)
     }
 }
 
-impl<K: Key> RadixSorter<K> {
-    /// Room for sorting `capacity` pairs.
-    pub fn new(capacity: usize) -> RadixSorter<K> {
+impl<T: Digits> RadixSorter<T> {
+    /// Room for sorting `capacity` items.
+    pub fn new(capacity: usize) -> RadixSorter<T> {
         RadixSorter {
-            pairs: Vec::with_capacity(capacity),
+            items: Vec::with_capacity(capacity),
             counts: vec![],
         }
     }
 
-    /// Sorts the first `n` pairs by the low `key_bits` bits of their keys. The
-    /// buffer may be exchanged for the sorter's own.
-    pub fn sort(&mut self, workers: &Workers, pairs: &mut Vec<(K, u32)>, n: usize, key_bits: u32) {
-        grow(&mut self.pairs, pairs.len());
-        // A digit's counters should stay fewer than the pairs they count.
+    /// Sorts the first `n` items by these of their bits. The buffer may be exchanged
+    /// for the sorter's own.
+    pub fn sort(&mut self, workers: &Workers, items: &mut Vec<T>, n: usize, by: Range<u32>) {
+        grow(&mut self.items, items.len());
+        // A digit's counters should stay fewer than the items they count.
         let digit_max = (usize::BITS - n.leading_zeros()).clamp(4, DIGIT_BITS);
-        let passes = key_bits.div_ceil(digit_max);
+        let bits = by.end - by.start;
+        let passes = bits.div_ceil(digit_max);
         for pass in 0..passes {
-            let shift = key_bits * pass / passes;
-            let bits = key_bits * (pass + 1) / passes - shift;
-            self.pass(workers, &pairs[..n], shift, bits);
-            std::mem::swap(pairs, &mut self.pairs);
+            let reach = |pass| by.start + bits * pass / passes;
+            let (from, to) = (reach(pass), reach(pass + 1));
+            self.pass(workers, &items[..n], from, to - from);
+            std::mem::swap(items, &mut self.items);
         }
     }
 
-    fn pass(&mut self, workers: &Workers, pairs: &[(K, u32)], shift: u32, bits: u32) {
+    fn pass(&mut self, workers: &Workers, items: &[T], shift: u32, bits: u32) {
         let digits = 1 << bits;
-        let parts = workers.parts(pairs.len());
+        let parts = workers.parts(items.len());
         grow(&mut self.counts, parts * digits);
         let counts = &mut self.counts[..parts * digits];
-        let tasks = ranges(pairs.len(), parts).zip(counts.chunks_exact_mut(digits));
+        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, counts)| {
             counts.fill(0);
-            for (key, _) in &pairs[range] {
-                counts[key.digit(shift, bits)] += 1;
+            for item in &items[range] {
+                counts[item.digit(shift, bits)] += 1;
             }
         });
         let mut next = 0;
@@ -71,18 +76,18 @@ impl<K: Key> RadixSorter<K> {
                 next += std::mem::replace(count, next);
             }
         }
-        let sorted = DisjointWriter::new(&mut self.pairs[..]);
-        let tasks = ranges(pairs.len(), parts).zip(counts.chunks_exact_mut(digits));
+        let sorted = DisjointWriter::new(&mut self.items[..]);
+        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, cursors)| {
-            for &pair in &pairs[range] {
-                let cursor = &mut cursors[pair.0.digit(shift, bits)];
+            for &item in &items[range] {
+                let cursor = &mut cursors[item.digit(shift, bits)];
                 let place = *cursor as usize;
                 *cursor += 1;
                 // SAFETY: the scan gave each (digit, part) its own interval, as
                 // long as its count, and the cursor walks it once.
                 #[allow(unsafe_code)]
                 unsafe {
-                    sorted.write(place, pair);
+                    sorted.write(place, item);
                 }
             }
         });
@@ -110,7 +115,7 @@ mod tests {
             let mut expected = pairs.clone();
             expected.sort_by_key(|&(key, _)| key);
             let workers = Workers::new(threads).unwrap();
-            RadixSorter::new(n).sort(&workers, &mut pairs, n, 13);
+            RadixSorter::new(n).sort(&workers, &mut pairs, n, 0..13);
             prop_assert_eq!(pairs, expected);
         }
     }

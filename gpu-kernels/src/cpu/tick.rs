@@ -61,17 +61,10 @@ impl CpuBackend {
             &self.index,
             &self.published,
             &self.merge,
-            &mut out.deliveries,
-            &mut out.counts,
+            out,
         );
-        self.interest.hear(
-            &self.workers,
-            &self.state,
-            &self.index,
-            &out.notifications,
-            &mut out.hearings,
-            &mut out.counts,
-        );
+        self.interest
+            .hear(&self.workers, &self.state, &self.index, out);
         out.stages.set(Stage::Interest, clock.lap());
 
         self.state.tick = self.state.tick.next();

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use shared::EntityId;
 
 use super::device::{Device, DriverError, Lane, Pinned};
-use super::layout::{Birth, CHUNKS_MAX, Counters, Tick};
+use super::layout::{Birth, CHUNKS_MAX, Counters, Pointer, Tick};
 use super::plan::Sizes;
 use super::staging::FrameCounts;
 use super::{CudaBackend, Flight, OutputForm};
-use crate::output::{self, BucketRanges, Counts, Delivery, Notification, Stage, TickOutput};
+use crate::output::{
+    self, BucketRanges, Counts, Delivery, Hearings, Notification, Stage, TickOutput,
+};
 
 impl CudaBackend {
     /// Waits for a tick, and downloads what came of it.
@@ -22,6 +24,7 @@ impl CudaBackend {
         let parity = u64::from(tick.0 % 2);
         let place = |name: &str| self.plan.place(self.base, name);
         let from = self.sizes.tick(place, parity);
+        let hearings_at = self.hearings_at(parity);
         let device = &self.device;
         let flight = &mut self.flights[parity as usize];
         let before_download = |error| (Stage::Interest, error);
@@ -54,6 +57,7 @@ impl CudaBackend {
                 OutputForm::Pairs => fetch_deliveries(device, out, &from, flight),
                 OutputForm::Ranges => fetch_ranges(device, out, &from, flight),
             }
+            .and_then(|()| fetch_hearings(device, out, &hearings_at, flight))
             .map_err(before_download)?;
             device
                 .wait(&flight.marks[Stage::Interest as usize + 1])
@@ -201,6 +205,26 @@ fn fetch_deliveries(
     Ok(())
 }
 
+/// Starts the download of who hears what; `at` is where offsets and numbers are.
+fn fetch_hearings(
+    device: &Device,
+    out: &mut TickOutput,
+    at: &[Pointer; 2],
+    flight: &Flight,
+) -> Result<(), DriverError> {
+    let Hearings { offsets, numbers } = &mut out.hearings;
+    let heard = flight.early[1].hearings as usize;
+    offsets.clear();
+    numbers.resize(heard, 0);
+    if heard == 0 {
+        return Ok(());
+    }
+    let clients_used = flight.clients_used as usize;
+    offsets.resize(clients_used + 1, heard as u32);
+    device.download(Lane::Downloads, &mut offsets[..clients_used], at[0])?;
+    device.download(Lane::Downloads, numbers, at[1])
+}
+
 /// Starts the download of what the clients are told by buckets.
 fn fetch_ranges(
     device: &Device,
@@ -273,8 +297,8 @@ fn host_counts(counters: &Counters, frame: &FrameCounts, notifications_max: u64)
         timed_dropped: frame.timed_dropped + counters.timed_dropped,
         notifications,
         notifications_dropped: counters.told() - notifications,
-        hearings: 0,
-        hearings_dropped: 0,
+        hearings: counters.hearings,
+        hearings_dropped: counters.hearings_dropped,
     }
 }
 

@@ -27,6 +27,17 @@ pub struct HeldKernels {
     pub changed_count: Kernel,
     pub changed_store: Kernel,
     pub hash: Kernel,
+    pub hearings: HearingsKernels,
+}
+
+pub struct HearingsKernels {
+    pub count: Kernel,
+    pub collect: Kernel,
+    pub gather: Kernel,
+    pub hear: Kernel,
+    pub partial: Kernel,
+    pub offsets: Kernel,
+    pub store: Kernel,
 }
 
 impl HeldKernels {
@@ -50,6 +61,15 @@ impl HeldKernels {
             changed_count: device.kernel("interest_held_changed_count")?,
             changed_store: device.kernel("interest_held_changed_store")?,
             hash: device.kernel("held_hash")?,
+            hearings: HearingsKernels {
+                count: device.kernel("hearings_count")?,
+                collect: device.kernel("hearings_collect")?,
+                gather: device.kernel("hearings_gather")?,
+                hear: device.kernel("hearings_hear")?,
+                partial: device.kernel("hearings_partial")?,
+                offsets: device.kernel("hearings_offsets")?,
+                store: device.kernel("hearings_store")?,
+            },
         })
     }
 }
@@ -59,11 +79,11 @@ pub fn has_regions(config: &WorldConfig) -> bool {
     config.limits.regions_per_client > 0 || config.limits.entity_regions
 }
 
-/// What kernels are told of a world's regions; nothing where it has none.
+/// What kernels are told of a world's boxes; nothing where it has none.
 pub fn held(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> Held {
     let at = |name: &str| plan.place(base, name);
     let mut held = Held::default();
-    if !has_regions(config) {
+    if !has_regions(config) && sizes.notifications == 0 {
         return held;
     }
     let levels = Levels::new(config);
@@ -74,38 +94,61 @@ pub fn held(config: &WorldConfig, sizes: &Sizes, plan: &Plan, base: Pointer) -> 
             cells: level.cells.map(|cells| cells as u32),
         };
     }
-    // What the sort is given lies so that what it gives back lies first.
-    let odd = u64::from(passes(sizes.box_key_bits) % 2) * sizes.carriers;
+    let index = |names: [&str; 4], n: u64| {
+        // What the sort is given lies so that what it gives back lies first.
+        let odd = u64::from(passes(sizes.box_key_bits) % 2) * n;
+        let [keys, numbers, boxes, starts] = names.map(at);
+        BoxIndex {
+            keys,
+            numbers,
+            boxes,
+            starts,
+            given_keys: keys + odd * 8,
+            given_numbers: numbers + odd * 4,
+        }
+    };
     Held {
         per_client: config.limits.regions_per_client,
         of_entities: u32::from(config.limits.entity_regions),
         levels: levels.all().len() as u32,
+        hearings_max: config.limits.client_hearings_per_tick,
+        hearing_places: hearing_places(config),
         newborn: at("newborn regions"),
         clients: at("regions"),
         publications: at("publications"),
         subscriptions: at("subscriptions"),
-        published: BoxIndex {
-            keys: at("publication keys"),
-            numbers: at("publication slots"),
-            boxes: at("publication boxes"),
-            starts: at("publication levels"),
-            given_keys: at("publication keys") + odd * 8,
-            given_numbers: at("publication slots") + odd * 4,
-        },
+        published: index(
+            [
+                "publication keys",
+                "publication slots",
+                "publication boxes",
+                "publication levels",
+            ],
+            sizes.carriers,
+        ),
+        areas: index(
+            ["area keys", "area numbers", "area boxes", "area levels"],
+            sizes.notifications,
+        ),
+        heard: at("heard"),
+        heard_counts: at("heard counts"),
         ..held
     }
 }
 
-/// The memory of the index of publications that is sorted.
-pub fn sorted(held: &Held, sizes: &Sizes) -> [Doubled; 2] {
+/// Places in which a client's hearings are sorted.
+fn hearing_places(config: &WorldConfig) -> u32 {
+    let most = config.limits.client_hearings_per_tick;
+    most.max(64).next_power_of_two()
+}
+
+/// The memory of an index that is sorted, of up to `n` boxes.
+pub fn sorted(index: &BoxIndex, n: u64) -> [Doubled; 2] {
     let doubled = |first: Pointer, bytes: u64| Doubled {
         first,
-        second: first + bytes * sizes.carriers,
+        second: first + bytes * n,
     };
-    [
-        doubled(held.published.keys, 8),
-        doubled(held.published.numbers, 4),
-    ]
+    [doubled(index.keys, 8), doubled(index.numbers, 4)]
 }
 
 /// By kind, the edges of what newborns carry: six numbers, 0 for none.
@@ -189,6 +232,15 @@ fn region_set(
 }
 
 impl CudaBackend {
+    /// Where one of the two ticks' hearings go: offsets by client, and numbers.
+    pub(super) fn hearings_at(&self, parity: u64) -> [Pointer; 2] {
+        let at = |name: &str, words: u64| self.plan.place(self.base, name) + parity * words * 4;
+        [
+            at("hearing offsets", self.sizes.clients),
+            at("hearings", self.sizes.hearings),
+        ]
+    }
+
     /// The regions of clients, publications and subscriptions, as snapshots hold
     /// them. What the dead carried is still there, and doesn't count.
     pub(super) fn fetch_regions(

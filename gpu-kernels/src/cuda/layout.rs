@@ -191,6 +191,10 @@ pub struct Counters {
     pub timed_dropped: u64,
     /// Entities that carry a publication.
     pub published: u64,
+    /// Notifications that can be heard.
+    pub areas: u64,
+    pub hearings: u64,
+    pub hearings_dropped: u64,
     /// What is told by commands, of items, and of the fallen.
     pub notified: u64,
     pub picked: u64,
@@ -251,7 +255,7 @@ pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// served.
 pub const CHUNKS_MAX: usize = 8;
 /// Scans in a tick, and the partial sums that have a sum of their own.
-pub const SCANS: u64 = 16;
+pub const SCANS: u64 = 18;
 pub const SCAN_GROUP: u64 = 256;
 
 /// Sizes in the order of the module's `layout_bytes`.
@@ -307,6 +311,9 @@ impl Default for Counters {
             timed: 0,
             timed_dropped: 0,
             published: 0,
+            areas: 0,
+            hearings: 0,
+            hearings_dropped: 0,
             notified: 0,
             picked: 0,
             falls: 0,

@@ -104,6 +104,8 @@ pub struct Sizes {
     pub by_buckets: u64,
     /// 1 where any kind respawns, else 0.
     pub respawns: u64,
+    /// What all clients together may hear in a tick.
+    pub hearings: u64,
     /// Regions that clients may hold.
     pub client_regions: u64,
     /// Slots whose entities may carry regions: all or none.
@@ -168,6 +170,10 @@ impl Sizes {
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
             respawns: u64::from(config.respawn_ticks.iter().any(|&ticks| ticks > 0)),
+            hearings: match limits.notifications_per_tick {
+                0 => 0,
+                _ => u64::from(limits.clients) * u64::from(limits.client_hearings_per_tick),
+            },
             client_regions: u64::from(limits.clients) * u64::from(limits.regions_per_client),
             carriers: capacity * u64::from(limits.entity_regions),
             box_key_bits: bits_for(Levels::new(config).keys() - 1),
@@ -203,6 +209,7 @@ impl Sizes {
             .max(self.commands)
             .max(self.clients)
             .max(self.timed)
+            .max(self.notifications)
     }
 
     fn parts(&self) -> Vec<(&'static str, u64)> {
@@ -240,6 +247,14 @@ impl Sizes {
                 "publication levels",
                 u32s((LEVELS_MAX as u64 + 1) * u64::from(s.carriers > 0)),
             ),
+            ("area keys", u64s(two(s.notifications))),
+            ("area numbers", u32s(two(s.notifications))),
+            ("area boxes", u32s(6 * s.notifications)),
+            ("area levels", u32s((LEVELS_MAX as u64 + 1) * tells)),
+            ("heard", u32s(s.hearings)),
+            ("heard counts", u32s(s.clients * tells)),
+            ("hearing offsets", u32s(two(s.clients * tells))),
+            ("hearings", u32s(two(s.hearings))),
             ("known sets", u32s(two(s.clients * s.visible_max))),
             ("known counts", u32s(two(s.clients))),
             ("behind", s.clients),
@@ -324,7 +339,7 @@ impl Sizes {
 
     fn sort_scratch(&self) -> u64 {
         sort_scratch_bytes(self.updates, TILE_U32, 4).max(sort_scratch_bytes(
-            self.capacity,
+            self.capacity.max(self.notifications),
             TILE_U64,
             8,
         ))

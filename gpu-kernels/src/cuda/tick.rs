@@ -204,6 +204,7 @@ impl CudaBackend {
         counts: FrameCounts,
         stage: &mut Stage,
     ) -> Result<(), DriverError> {
+        let hearings_at = self.hearings_at(u64::from(tick.number % 2));
         let device = &self.device;
         let flight = &mut self.flights[tick.number as usize % 2];
         device.fill(tick.counters, self.sizes.counted_bytes(), 0)?;
@@ -216,6 +217,7 @@ impl CudaBackend {
             held: self.held,
         };
         (run.held.set, run.held.sets) = counts.region_sets;
+        [run.held.hearing_offsets, run.held.hearings] = hearings_at;
         let begun = u64::from(tick.frame_commands)
             .max(u64::from(tick.observer_sets))
             .max(u64::from(tick.forgets))
@@ -266,6 +268,9 @@ impl CudaBackend {
         match self.form {
             OutputForm::Pairs => run.count_deliveries(&self.kernels)?,
             OutputForm::Ranges => run.bucket_ranges(&self.kernels)?,
+        }
+        if self.world.notifications_max > 0 {
+            hearings(&mut run, &self.kernels, &self.sorter, &self.sizes)?;
         }
         device.download(Lane::Work, &mut flight.early[1..], tick.counters)?;
         device.record(Lane::Work, &flight.counted)?;
@@ -422,11 +427,15 @@ impl Launcher<'_> {
         self.items(kernels.offsets, clients)
     }
 
+    fn has_regions(&self) -> bool {
+        self.held.per_client > 0 || self.held.of_entities > 0
+    }
+
     /// The kernel for worlds without regions, or the one for worlds with some.
     fn either(&self, without: Kernel, with: Kernel) -> Kernel {
-        match self.held.levels {
-            0 => without,
-            _ => with,
+        match self.has_regions() {
+            false => without,
+            true => with,
         }
     }
 
@@ -466,7 +475,7 @@ impl Launcher<'_> {
             BLOCK,
             0,
         )?;
-        if self.held.levels == 0 {
+        if !self.has_regions() {
             return Ok(());
         }
         let regions = u64::from(self.world.clients) * u64::from(self.held.per_client);
@@ -509,7 +518,7 @@ fn publications(
 ) -> Result<(), DriverError> {
     run.items(kernels.held.count, sizes.carriers)?;
     run.items(kernels.held.collect, sizes.carriers)?;
-    let [keys, values] = held::sorted(&run.held, sizes);
+    let [keys, values] = held::sorted(&run.held.published, sizes.carriers);
     sorter.sort(
         run.device,
         &Sort {
@@ -523,6 +532,39 @@ fn publications(
     )?;
     // At least a thread for each level.
     run.items(kernels.held.gather, sizes.carriers.max(u64::from(BLOCK)))
+}
+
+/// Who hears which notification.
+fn hearings(
+    run: &mut Launcher<'_>,
+    kernels: &Kernels,
+    sorter: &super::Sorter,
+    sizes: &Sizes,
+) -> Result<(), DriverError> {
+    let kernels = &kernels.held.hearings;
+    run.items(kernels.count, sizes.notifications)?;
+    run.items(kernels.collect, sizes.notifications)?;
+    let [keys, values] = held::sorted(&run.held.areas, sizes.notifications);
+    sorter.sort(
+        run.device,
+        &Sort {
+            wide_keys: true,
+            keys,
+            values,
+            n: counter(&run.tick, std::mem::offset_of!(Counters, areas)),
+            n_max: sizes.notifications,
+            key_bits: sizes.box_key_bits,
+        },
+    )?;
+    // At least a thread for each level.
+    run.items(kernels.gather, sizes.notifications.max(u64::from(BLOCK)))?;
+    let words = run.held.hearing_places + 256;
+    let clients = run.tick.clients_used;
+    run.clients(kernels.hear, 0..clients, warps_for(words), words)?;
+    run.items(kernels.partial, u64::from(clients))?;
+    run.items(kernels.offsets, u64::from(clients))?;
+    // A warp for each client.
+    run.items(kernels.store, u64::from(clients) * 32)
 }
 
 impl Sizes {

@@ -19,9 +19,13 @@ pub struct Table {
 impl Table {
     /// `[limits]` comes last, so that more of them may follow.
     pub fn new(world: &str, limits: &str) -> Table {
+        Table::without_regions(world, &format!("regions_per_client = 2\n{limits}"))
+    }
+
+    pub fn without_regions(world: &str, limits: &str) -> Table {
         let text = format!(
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
-             [limits]\nclients = 2\nregions_per_client = 2\n{limits}"
+             [limits]\nclients = 2\n{limits}"
         );
         let config = WorldConfig::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
         Table {
@@ -62,6 +66,37 @@ impl Table {
 
     pub fn command(&mut self, entity: EntityId, kind: CommandKind, words: &[i32]) {
         self.frame.push(entity, 0, kind, words);
+    }
+
+    /// An announcement as far around an entity as the radius says, in raw units.
+    pub fn shout(&mut self, slot: u32, radius: i32, number: i32) {
+        // One shouts in the order of the calls.
+        let sequence = self.frame.commands.len() as u32;
+        self.frame.push(
+            entity(slot),
+            sequence,
+            CommandKind::Shout,
+            &[radius, number],
+        );
+    }
+
+    /// Runs the tick, and gives the numbers of the shouts that the first client hears,
+    /// ascending.
+    pub fn heard(&mut self) -> Vec<i32> {
+        let [mut heard, _] = self.heard_by_all();
+        heard.sort_unstable();
+        heard
+    }
+
+    /// The same of both clients, as told.
+    pub fn heard_by_all(&mut self) -> [Vec<i32>; 2] {
+        let output = self.tick();
+        [0, 1].map(|client| {
+            let heard = output.hearings.get(&client).into_iter().flatten();
+            heard
+                .map(|&i| output.notifications[i as usize].words()[0])
+                .collect()
+        })
     }
 
     /// Runs the tick, and gives what the first client is told.

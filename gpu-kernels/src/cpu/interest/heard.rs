@@ -8,7 +8,7 @@ use super::{CLIENTS_GRAIN, Interest};
 use crate::cpu::workers::{Workers, ranges, take};
 use crate::cpu::{Index, State};
 use crate::logic::squared_distance;
-use crate::output::{Counts, Hearings, Notification};
+use crate::output::{Notification, TickOutput};
 use crate::regions::Aabb;
 
 /// What one part of the clients hears.
@@ -24,15 +24,8 @@ pub struct Heard {
 impl Interest {
     /// Finds who hears which of the tick's notifications. A client hears as many as
     /// it may; the last of them are dropped.
-    pub fn hear(
-        &mut self,
-        workers: &Workers,
-        state: &State,
-        index: &Index,
-        notifications: &[Notification],
-        out: &mut Hearings,
-        counts: &mut Counts,
-    ) {
+    pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
+        let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
         out.offsets.clear();
         out.numbers.clear();
         if notifications.is_empty() {
@@ -86,6 +79,13 @@ impl Interest {
     ) -> u32 {
         let found = &mut heard.found;
         found.clear();
+        // So that it holds each at most twice, however many bring it.
+        let unite = |found: &mut Vec<u32>| {
+            if found.len() > notifications.len() {
+                found.sort_unstable();
+                found.dedup();
+            }
+        };
         for place in self.places(client, state) {
             self.areas
                 .each_overlapping(&self.box_of(&place, index), |number| {
@@ -96,11 +96,13 @@ impl Interest {
                         found.push(number);
                     }
                 });
+            unite(found);
         }
         if self.with_regions {
             for aabb in self.subscriptions(client, state) {
                 self.areas
                     .each_overlapping(&aabb, |number| found.push(number));
+                unite(found);
             }
         }
         found.sort_unstable();

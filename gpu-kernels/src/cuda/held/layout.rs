@@ -16,12 +16,20 @@ pub struct Held {
     pub levels: u32,
     /// Changes of the tick's frame.
     pub sets: u32,
+    /// Notifications that one client may hear; as many as a sort of them needs.
+    pub hearings_max: u32,
+    pub hearing_places: u32,
     pub set: Pointer,
     pub newborn: Pointer,
     pub clients: Pointer,
     pub publications: Pointer,
     pub subscriptions: Pointer,
     pub published: BoxIndex,
+    pub areas: BoxIndex,
+    pub heard: Pointer,
+    pub heard_counts: Pointer,
+    pub hearing_offsets: Pointer,
+    pub hearings: Pointer,
     pub level: [Level; LEVELS_MAX],
 }
 

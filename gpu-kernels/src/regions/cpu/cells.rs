@@ -28,7 +28,7 @@ struct Grid<const D: usize> {
 
 /// One side's lists.
 struct Lists {
-    sorter: RadixSorter<u32>,
+    sorter: RadixSorter<(u32, u32)>,
     len: usize,
     /// (cell, entry), sorted.
     pairs: Vec<(u32, u32)>,
@@ -274,7 +274,8 @@ impl Lists {
         });
         let cells = grid.cells.iter().product::<u64>();
         let bits = u64::BITS - (cells - 1).leading_zeros();
-        self.sorter.sort(workers, &mut self.pairs, self.len, bits);
+        self.sorter
+            .sort(workers, &mut self.pairs, self.len, 0..bits);
         self.starts.clear();
         let pairs = &self.pairs[..self.len];
         let mut place = 0;

@@ -1,23 +1,24 @@
-use std::mem::swap;
-
-use crate::cpu::disjoint::DisjointWriter;
-use crate::cpu::workers::{Workers, grow, ranges, take};
+use crate::cpu::workers::{Workers, take};
+use crate::cpu::{Digits, RadixSorter};
 use crate::regions::Pair;
 
-/// Gathers what several threads found, and puts it in order: a counting sort per
-/// digit, least significant first.
+/// Gathers what several threads found, and puts it in order.
 pub struct Orderer {
-    scratch: Vec<Pair>,
-    counts: Vec<u32>,
+    sorter: RadixSorter<Pair>,
     /// Low bits that tell the numbers of one side apart.
     number_bits: u32,
+}
+
+impl Digits for Pair {
+    fn digit(self, shift: u32, bits: u32) -> usize {
+        (self.bits() >> shift) as usize & ((1 << bits) - 1)
+    }
 }
 
 impl Orderer {
     pub fn new(capacity: u32) -> Orderer {
         Orderer {
-            scratch: vec![],
-            counts: vec![],
+            sorter: RadixSorter::new(0),
             number_bits: (u32::BITS - (capacity - 1).leading_zeros()).max(1),
         }
     }
@@ -39,58 +40,15 @@ impl Orderer {
     }
 
     pub fn sort(&mut self, workers: &Workers, pairs: &mut Vec<Pair>) {
-        self.scratch.resize(pairs.len(), Pair::default());
-        let passes = self.number_bits.div_ceil(DIGIT_BITS);
-        for half in [0, 32] {
-            for pass in 0..passes {
-                let shift = self.number_bits * pass / passes;
-                let bits = self.number_bits * (pass + 1) / passes - shift;
-                self.pass(workers, pairs, half + shift, bits);
-                swap(pairs, &mut self.scratch);
-            }
+        let n = pairs.len();
+        // The bits between the two numbers are all alike.
+        for low in [0, 32] {
+            let by = low..low + self.number_bits;
+            self.sorter.sort(workers, pairs, n, by);
         }
-    }
-
-    fn pass(&mut self, workers: &Workers, pairs: &[Pair], shift: u32, bits: u32) {
-        let digits = 1 << bits;
-        let digit = |pair: Pair| (pair.bits() >> shift) as usize & (digits - 1);
-        let parts = workers.parts(pairs.len());
-        grow(&mut self.counts, parts * digits);
-        let counts = &mut self.counts[..parts * digits];
-        let tasks = ranges(pairs.len(), parts).zip(counts.chunks_exact_mut(digits));
-        workers.run(tasks.collect(), |(range, counts)| {
-            counts.fill(0);
-            for &pair in &pairs[range] {
-                counts[digit(pair)] += 1;
-            }
-        });
-        let mut next = 0;
-        for value in 0..digits {
-            for part in 0..parts {
-                let count = &mut counts[part * digits + value];
-                next += std::mem::replace(count, next);
-            }
-        }
-        let sorted = DisjointWriter::new(&mut self.scratch[..]);
-        let tasks = ranges(pairs.len(), parts).zip(counts.chunks_exact_mut(digits));
-        workers.run(tasks.collect(), |(range, cursors)| {
-            for &pair in &pairs[range] {
-                let cursor = &mut cursors[digit(pair)];
-                let place = *cursor as usize;
-                *cursor += 1;
-                // SAFETY: the scan gave each (digit, part) its own interval, as
-                // long as its count, and the cursor walks it once.
-                #[allow(unsafe_code)]
-                unsafe {
-                    sorted.write(place, pair);
-                }
-            }
-        });
+        pairs.truncate(n);
     }
 }
-
-/// As many counters as fit the first-level cache.
-const DIGIT_BITS: u32 = 11;
 
 #[cfg(test)]
 mod tests {

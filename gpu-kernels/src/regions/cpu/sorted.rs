@@ -19,7 +19,7 @@ pub struct Sorted<const D: usize> {
 /// Updated regions, sorted by key.
 struct Index<const D: usize> {
     layout: Layout<D>,
-    sorter: RadixSorter<u32>,
+    sorter: RadixSorter<(u32, u32)>,
     len: usize,
     /// (key, entry).
     pairs: Vec<(u32, u32)>,
@@ -150,7 +150,8 @@ impl<const D: usize> Index<D> {
         });
         let bits = u64::BITS - layout.keys().saturating_sub(1).leading_zeros();
         self.layout = layout;
-        self.sorter.sort(workers, &mut self.pairs, self.len, bits);
+        self.sorter
+            .sort(workers, &mut self.pairs, self.len, 0..bits);
         self.gather(workers, side);
         self.fill_directory(workers);
     }

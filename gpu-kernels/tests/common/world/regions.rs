@@ -115,12 +115,12 @@ impl Play {
             high: [0; 3],
             follows,
         };
-        for axis in 0..3 {
+        for (axis, center) in center.into_iter().enumerate() {
             let some = dice.within(1..=max);
             let edge = dice.pick(&[max, max, some, some, few, 1]);
             let part = dice.within(0..=edge);
             let before = dice.pick(&[edge / 2, edge / 2, edge, 0, part]);
-            region.low[axis] = center[axis].saturating_sub(before);
+            region.low[axis] = center.saturating_sub(before);
             region.high[axis] = region.low[axis].saturating_add(edge);
         }
         if dice.once_in(20) {

@@ -1,0 +1,356 @@
+//! Who hears what is told of.
+
+use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
+use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
+
+use crate::common::agree::Parity;
+use crate::common::dice::Dice;
+use crate::table::{OWN, Table, UNIT, entity, fixed, following};
+
+const SHOUTS: &str = "[commands]\nshout.radius_max = 100\n";
+
+/// Where most happens, along each axis.
+const HERE: i32 = 100 * UNIT;
+
+#[test]
+fn what_reaches_an_observer_or_a_region_is_heard_once() {
+    let mut table = Table::new("", &format!("observers_per_client = 2\n{SHOUTS}"));
+    let there = 500 * UNIT;
+    for at in [HERE, there, 900 * UNIT] {
+        table.birth([at, at]);
+    }
+    table.watch(0, Some(Target::Point([HERE, HERE, 0])));
+    table.hold(OWN, fixed([there - 9; 2], [there + 9; 2]));
+    let all = |table: &mut Table| {
+        for slot in 0..3 {
+            table.shout(slot, 2 * UNIT, slot as i32);
+        }
+        table.heard()
+    };
+    table.tick();
+    // One by sight only, the other by the region only.
+    assert_eq!(all(&mut table), [0, 1]);
+    // By two observers and two regions, and by whole and by part.
+    table.watch(1, Some(Target::Point([HERE + UNIT, HERE, 0])));
+    table.hold(OWN, fixed([HERE; 2], [HERE + 1; 2]));
+    let second = Holder::Client {
+        client: ClientRow(0),
+        index: 1,
+    };
+    table.hold(second, fixed([HERE - 9 * UNIT; 2], [HERE + 9 * UNIT; 2]));
+    assert_eq!(all(&mut table), [0]);
+}
+
+#[test]
+fn who_only_subscribes_hears_only_there() {
+    let mut table = Table::new("", SHOUTS);
+    table.birth([HERE, HERE]);
+    let shouted = |table: &mut Table| {
+        table.shout(0, UNIT, 7);
+        table.heard_by_all()
+    };
+    table.tick();
+    assert_eq!(shouted(&mut table), [vec![], vec![]]);
+    table.hold(OWN, fixed([HERE; 2], [HERE + UNIT; 2]));
+    assert_eq!(shouted(&mut table), [vec![7], vec![]]);
+    let second = Holder::Client {
+        client: ClientRow(1),
+        index: 1,
+    };
+    table.hold(second, fixed([HERE; 2], [HERE + UNIT; 2]));
+    assert_eq!(shouted(&mut table), [[7], [7]]);
+    table.drop_region(OWN);
+    assert_eq!(shouted(&mut table), [vec![], vec![7]]);
+}
+
+#[test]
+fn what_only_touches_is_not_heard() {
+    let radius = 3 * UNIT;
+    // A region on each side, up to the area or one step into it.
+    let mut table = Table::new("", SHOUTS);
+    table.birth([HERE, HERE]);
+    table.tick();
+    for (step, heard) in [(0, vec![]), (1, vec![7])] {
+        for axis in 0..2 {
+            let (mut low, mut high) = ([HERE; 2], [HERE + 1; 2]);
+            low[axis] = HERE + radius + 1 - step;
+            high[axis] = low[axis] + UNIT;
+            table.hold(OWN, fixed(low, high));
+            table.shout(0, radius, 7);
+            assert_eq!(table.heard(), heard, "above, by {step}");
+            high[axis] = HERE - radius + step;
+            low[axis] = high[axis] - UNIT;
+            table.hold(OWN, fixed(low, high));
+            table.shout(0, radius, 7);
+            assert_eq!(table.heard(), heard, "below, by {step}");
+        }
+    }
+}
+
+#[test]
+fn what_reaches_just_as_far_as_an_observer_perceives_is_heard() {
+    let mut table = Table::new("", SHOUTS);
+    let radius = 3 * UNIT;
+    // The nearest place of the area is along an axis, or a corner: the area's box and
+    // the one around what is perceived overlap by far more.
+    let along = HERE + 10 * UNIT + radius;
+    let corner = HERE + 28_963 + radius;
+    table.birth([along, HERE]);
+    table.birth([HERE, 2 * HERE - along]);
+    table.birth([corner, corner]);
+    table.watch(0, Some(Target::Point([HERE, HERE, 0])));
+    table.tick();
+    for (less, heard) in [(0, vec![0, 1, 2]), (1, vec![])] {
+        for slot in 0..3 {
+            table.shout(slot, radius - less, slot as i32);
+        }
+        assert_eq!(table.heard(), heard);
+    }
+}
+
+#[test]
+fn who_may_hear_no_more_hears_the_first() {
+    let limits = format!("client_hearings_per_tick = 3\n{SHOUTS}");
+    let mut table = Table::new("", &limits);
+    table.birth([HERE, HERE]);
+    table.watch(0, Some(Target::Entity(entity(0))));
+    let far = Holder::Client {
+        client: ClientRow(1),
+        index: 0,
+    };
+    table.hold(far, fixed([HERE + 9 * UNIT; 2], [HERE + 10 * UNIT; 2]));
+    table.tick();
+    let told = |table: &mut Table| {
+        for (radius, number) in [(0, 9), (0, 8), (UNIT, 7), (0, 6), (9 * UNIT, 5)] {
+            table.shout(0, radius, number);
+        }
+    };
+    told(&mut table);
+    // The last finds no room with the one, and is all that the other hears.
+    assert_eq!(table.heard_by_all(), [vec![9, 8, 7], vec![5]]);
+    told(&mut table);
+    let counts = table.tick().counts;
+    assert_eq!((counts.hearings, counts.hearings_dropped), (4, 2));
+    assert_eq!((counts.notifications, counts.notifications_dropped), (5, 0));
+    let counts = table.tick().counts;
+    assert_eq!((counts.hearings, counts.hearings_dropped), (0, 0));
+}
+
+#[test]
+fn nobody_hears_through_the_dead() {
+    let mut table = Table::new("", &format!("entity_regions = true\n{SHOUTS}"));
+    let there = 500 * UNIT;
+    table.birth([HERE, HERE]);
+    for at in [HERE, there, HERE + 40 * UNIT] {
+        table.birth([at, at]);
+    }
+    // By sight, by what the followed carries, and by a region of the client's own.
+    table.watch(0, Some(Target::Entity(entity(0))));
+    table.hold(OWN, following(entity(0), 40 * UNIT));
+    table.tick();
+    let region = fixed([there - 9; 2], [there + 9; 2]);
+    table.hold(Holder::Subscription(entity(0)), region);
+    let all = |table: &mut Table| {
+        for slot in 1..4 {
+            table.shout(slot, UNIT, slot as i32);
+        }
+    };
+    all(&mut table);
+    assert_eq!(table.heard(), [1, 2, 3]);
+    // As the world is after the tick.
+    all(&mut table);
+    table.command(entity(0), CommandKind::Despawn, &[]);
+    assert_eq!(table.heard(), [0; 0]);
+    // Nor through whoever is born in the same slot.
+    table.frame.release.push(Slot(0));
+    table.birth([HERE, HERE]);
+    all(&mut table);
+    assert_eq!(table.heard(), [0; 0]);
+}
+
+#[test]
+fn one_hears_where_one_went_what_happened_where_it_was() {
+    let mut table = Table::new("", SHOUTS);
+    table.birth([HERE, HERE]);
+    table.birth([HERE + 10 * UNIT, HERE]);
+    table.watch(0, Some(Target::Entity(entity(0))));
+    table.tick();
+    // It goes along, but its shout stays.
+    table.shout(1, 0, 1);
+    table.command(entity(0), CommandKind::Move, &[-1, 0]);
+    table.command(entity(1), CommandKind::Move, &[-1, 0]);
+    assert_eq!(table.heard(), [0; 0]);
+    // Who dies is heard still.
+    table.shout(1, 0, 2);
+    table.command(entity(1), CommandKind::Despawn, &[]);
+    assert_eq!(table.heard(), [2]);
+}
+
+#[test]
+fn worlds_without_regions_are_heard_in() {
+    let mut table = Table::without_regions("", SHOUTS);
+    table.birth([HERE, HERE]);
+    table.birth([0, 0]);
+    table.watch(0, Some(Target::Entity(entity(0))));
+    table.tick();
+    table.shout(0, 0, 0);
+    table.shout(1, 9 * UNIT, 1);
+    assert_eq!(table.heard_by_all(), [vec![0], vec![]]);
+    // Nobody tells of anything.
+    let output = table.tick();
+    assert!(output.notifications.is_empty() && output.hearings.is_empty());
+    table.watch(0, None);
+    table.shout(0, 0, 0);
+    assert_eq!(table.heard_by_all(), [vec![], vec![]]);
+}
+
+#[test]
+fn where_buckets_are_seen_what_reaches_into_them_is_heard() {
+    let world = "interest = \"buckets\"";
+    let mut table = Table::without_regions(world, SHOUTS);
+    // Its own bucket goes from 100 to 110, so it perceives from 90 to 120.
+    table.watch(0, Some(Target::Point([HERE + UNIT, HERE + UNIT, 0])));
+    table.birth([HERE + 25 * UNIT, HERE + 25 * UNIT]);
+    table.birth([HERE - 15 * UNIT, HERE]);
+    table.tick();
+    for (radius, heard) in [(5 * UNIT, [0; 0].as_slice()), (5 * UNIT + 1, &[0, 1])] {
+        table.shout(0, radius, 0);
+        // Its area is half-open: up to one step more than it reaches down.
+        table.shout(1, radius - 1, 1);
+        assert_eq!(table.heard(), heard);
+    }
+    // At the world's corner, and in its last buckets.
+    table.watch(0, Some(Target::Point([0, 0, 0])));
+    table.shout(1, 66 * UNIT, 1);
+    assert_eq!(table.heard(), [0; 0]);
+    table.shout(0, 100 * UNIT, 1);
+    table.shout(1, 85 * UNIT, 2);
+    assert_eq!(table.heard(), [2]);
+    table.watch(0, Some(Target::Point([1000 * UNIT - 1; 3])));
+    table.birth([1000 * UNIT - 1; 2]);
+    table.tick();
+    table.shout(2, 0, 3);
+    assert_eq!(table.heard(), [3]);
+}
+
+#[test]
+fn a_blast_is_heard_where_it_strikes() {
+    let blast = "[commands]\nblast = { reach = 60, radius = 1, sound = 20 }\n\
+                 [[kind]]\nname = \"a\"\nattributes = [{ name = \"hp\", type = \"i32\", \
+                 audience = \"state\" }]\n";
+    let mut table = Table::new("", blast);
+    table.birth([HERE, HERE]);
+    table.watch(0, Some(Target::Entity(entity(0))));
+    table.tick();
+    let at = |units: i32| [HERE, HERE + units * UNIT];
+    // From 20 around 30, up to 10 around the observer; and one step farther.
+    for (more, heard) in [(0, [HERE].as_slice()), (1, &[])] {
+        let [x, y] = at(30);
+        table.command(entity(0), CommandKind::Blast, &[x, y + more]);
+        assert_eq!(table.heard(), heard);
+    }
+}
+
+/// Many clients and many who shout, near and far.
+fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
+    let text = format!(
+        "[world]\nsize = [300.0, 300.0]\naoi = 12\ncapacity = 2000\nvisible_max = 4\n{world}\n\
+         [limits]\nclients = 300\nregions_per_client = {regions_per_client}\n\
+         client_hearings_per_tick = {hearings}\n{SHOUTS}\
+         [[kind]]\nname = \"crier\"\npopulation = 2000\n"
+    );
+    let mut parity = Parity::new(&WorldConfig::parse(&text, "test").unwrap());
+    let mut dice = Dice::new(u64::from(hearings));
+    let mut sums = (0, 0);
+    for tick in 0..4 {
+        let mut frame = Frame::new(Tick(tick));
+        if tick == 0 {
+            frame.populate(&parity.oracle.config);
+        }
+        // Those whose rows are larger come later, or never.
+        for client in (0..1 + tick * 70).map(ClientRow) {
+            if dice.once_in(2) {
+                let target = Target::Entity(entity(dice.below(2000) as u32));
+                let radius = dice.within(0..=12 * UNIT);
+                let observer = Some(Observer { target, radius });
+                frame.observers.push(ObserverChange {
+                    client,
+                    index: 0,
+                    observer,
+                });
+            }
+            if regions_per_client > 0 && dice.once_in(3) {
+                let low = [0; 3].map(|_| dice.within(-10 * UNIT..=290 * UNIT));
+                let edge = dice.pick(&[1, 9 * UNIT, 90 * UNIT]);
+                let index = dice.below(regions_per_client as usize) as u32;
+                frame.regions.push(RegionChange {
+                    holder: Holder::Client { client, index },
+                    region: Some(Region {
+                        low,
+                        high: low.map(|low| low + edge),
+                        follows: None,
+                    }),
+                });
+            }
+        }
+        if tick > 0 {
+            for number in 0..1500 {
+                let shouter = entity(dice.below(2000) as u32);
+                let radius = dice.pick(&[0, 1, UNIT, 7 * UNIT, 7 * UNIT, 100 * UNIT]);
+                frame.push(shouter, number, CommandKind::Shout, &[radius, 0]);
+            }
+        }
+        let counts = parity.tick(&frame).counts;
+        sums.0 += counts.hearings;
+        sums.1 += counts.hearings_dropped;
+    }
+    assert!(sums.0 > 1500 && sums.1 > 1500, "{sums:?}");
+}
+
+#[test]
+fn a_large_crowd_that_may_hear_little_agrees() {
+    play_large("", 2, 5);
+}
+
+#[test]
+fn a_large_crowd_that_may_hear_much_agrees() {
+    play_large("", 2, 200);
+}
+
+#[test]
+fn a_large_crowd_without_regions_agrees() {
+    play_large("", 0, 70);
+}
+
+#[test]
+fn a_large_crowd_in_buckets_agrees() {
+    play_large("interest = \"buckets\"", 0, 100);
+}
+
+/// More than fit one group of blocks, and all that a client may ever hear.
+#[test]
+fn of_a_hundred_thousand_shouts_the_first_are_heard() {
+    let limits = format!(
+        "commands_per_tick = 100000\nregion_edge_max = 900\n\
+         client_hearings_per_tick = 1024\n{SHOUTS}"
+    );
+    let mut table = Table::new("", &limits);
+    table.birth([HERE, HERE]);
+    table.birth([3 * HERE, 3 * HERE]);
+    table.watch(0, Some(Target::Entity(entity(1))));
+    let far = Holder::Client {
+        client: ClientRow(1),
+        index: 0,
+    };
+    table.hold(far, fixed([HERE; 2], [9 * HERE; 2]));
+    table.tick();
+    // Every hundredth is by the other, out of the first client's sight.
+    for number in 0..100_000 {
+        table.shout(u32::from(number % 100 > 0), 0, number);
+    }
+    let output = table.tick();
+    assert_eq!(output.hearings[&0].len(), 1024);
+    assert_eq!(output.hearings[&1], (0..1024).collect::<Vec<_>>());
+    assert_eq!(output.counts.notifications, 100_000);
+    assert_eq!(output.counts.hearings_dropped, 199_000 - 2048);
+}
