@@ -1,6 +1,7 @@
 //! The clock: one thread that, every period, swaps the inboxes, runs the tick and
 //! hands its results to the shards. Only here is the time of day read.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use gpu_kernels::content::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
-use shared::wire::session::{Answer, SessionMessage};
+use shared::wire::session::{Answer, Body};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, warn};
@@ -32,7 +33,9 @@ pub struct TickLoop {
     holdings: Holdings,
     /// Where clients can subscribe.
     listeners: Option<Listeners>,
-    /// What clients asked for in this tick, by shard.
+    /// What clients asked for, by shard, oldest first.
+    asks: VecDeque<(usize, Ask)>,
+    /// The answers of this tick, by shard.
     answers: Vec<(usize, Notice)>,
     inboxes: Vec<SharedInbox>,
     shards: Vec<UnboundedSender<ToShard>>,
@@ -69,6 +72,7 @@ impl TickLoop {
             directory: Directory::new(&parts.config),
             holdings: Holdings::new(&parts.config, parts.listeners.as_ref().map(Listeners::desk)),
             listeners: parts.listeners,
+            asks: VecDeque::new(),
             answers: vec![],
             config: parts.config,
             backend: parts.backend,
@@ -198,7 +202,8 @@ impl TickLoop {
                 let ticket = self.tickets.next();
                 self.directory.join(shard, join, ticket, &mut self.frame);
             }
-            refusals.requests += self.answer(shard);
+            let asks = self.spare.asks.drain(..);
+            self.asks.extend(asks.map(|ask| (shard, ask)));
             let mut words = &self.spare.words[..];
             for request in &self.spare.commands {
                 let (own, rest) = words.split_at(usize::from(request.word_count));
@@ -211,26 +216,33 @@ impl TickLoop {
             refusals.commands_over_quota += taken.commands_over_quota;
             refusals.commands_repeated += taken.commands_repeated;
         }
+        refusals.requests = self.answer();
         refusals
     }
 
-    /// Grants or refuses what clients of a shard ask for, and says how much it
-    /// refused.
-    fn answer(&mut self, shard: usize) -> u64 {
+    /// Grants or refuses what clients ask for, as much as one tick may take in, and
+    /// says how much it refused.
+    fn answer(&mut self) -> u64 {
         let mut refused = 0;
-        for ask in self.spare.asks.drain(..) {
+        let mut cost = 0;
+        while cost < ASKS_COST_MAX
+            && let Some((shard, ask)) = self.asks.pop_front()
+        {
             let Ask {
                 session,
                 client,
-                message: SessionMessage { request, body },
+                request,
+                body,
             } = ask;
+            cost += cost_of(&body);
             // The row may have gone on with another connection.
             let is_there = self.directory.is_at(client, (shard, session));
             let presence = self.directory.presence(client);
             let Some(presence) = presence.filter(|_| is_there) else {
                 continue;
             };
-            let result = self.holdings.ask(client, &presence, &body, &mut self.frame);
+            let frame = &mut self.frame;
+            let result = body.and_then(|body| self.holdings.ask(client, &presence, &body, frame));
             refused += u64::from(result.is_err());
             let answer = Answer { request, result };
             self.answers
@@ -297,6 +309,16 @@ impl FanOutDone {
     }
 }
 
+/// What a request takes, in units of two microseconds at most.
+fn cost_of(body: &Result<Body, String>) -> usize {
+    match body {
+        Ok(Body::Subscribe { predicate, .. }) => {
+            SUBSCRIBE_COST + predicate.len() / SUBSCRIBE_BYTES_PER_COST
+        }
+        _ => 1,
+    }
+}
+
 struct NextStart {
     start: Instant,
     skipped: u64,
@@ -333,6 +355,11 @@ impl TicketSource {
     }
 }
 
+/// What requests may cost in one tick: some milliseconds. More than that waits.
+const ASKS_COST_MAX: usize = 8192;
+/// Even a short text may come to many filters, once all is multiplied out.
+const SUBSCRIBE_COST: usize = 16;
+const SUBSCRIBE_BYTES_PER_COST: usize = 64;
 /// The longest that a stop waits for a sleeping tick thread.
 const STOP_LATENCY: Duration = Duration::from_millis(50);
 /// A shard that takes this long for one tick is broken, not slow.
