@@ -146,24 +146,6 @@ __device__ void find(const RegionsWorld& w, u32 sorted_blocks, u32 publication_b
     hits.end(w);
 }
 
-// Compares a query with the ranges that the lanes hold, each lane an entry at a time.
-template <int D>
-__device__ void compare_ranges(const RegionsWorld& w, const Query<D>& q, Range own, Hits& hits) {
-    u32 end = own.end - own.start;
-    for (int d = 1; d < 32; d <<= 1) {
-        u32 other = __shfl_up_sync(~0u, end, d);
-        if ((int)lane() >= d) end += other;
-    }
-    u32 total = __shfl_sync(~0u, end, 31), offset = own.end - end;
-    for (u32 base = 0; base < total; base += 32) {
-        u32 i = base + lane(), owner = 0;
-        for (u32 half = 16; half; half >>= 1)
-            if (i >= __shfl_sync(~0u, end, owner + half - 1)) owner += half;
-        u32 place = __shfl_sync(~0u, offset, owner) + i;
-        if (i < total) q.compare(w, place, hits);
-    }
-}
-
 // What single threads have left: a warp takes a part at a time.
 template <int D>
 __device__ void find_rest(const RegionsWorld& w) {
@@ -177,7 +159,10 @@ __device__ void find_rest(const RegionsWorld& w) {
         for (u64 item = (u64)blockIdx.x * warps + threadIdx.x / 32; item < n; item += (u64)gridDim.x * warps) {
             RegionsTask t = w.tasks[item];
             Query<D> q = Query<D>::of(w, t.query);
-            if (t.end == ROWS) compare_ranges(w, q, nth_row(w, sides[q.index], q.box(), t.start + lane()), hits);
+            if (t.end == ROWS)
+                each_place(nth_row(w, sides[q.index], q.box(), t.start + lane()), [&](bool is_one, u32 place) {
+                    if (is_one) q.compare(w, place, hits);
+                });
             else
                 for (u32 i = t.start + lane(); i < t.end; i += 32) q.compare(w, i, hits);
         }

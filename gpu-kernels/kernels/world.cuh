@@ -202,6 +202,25 @@ __device__ inline u32 thread_index() { return blockIdx.x * blockDim.x + threadId
 __device__ inline u32 thread_count() { return gridDim.x * blockDim.x; }
 __device__ inline u32 lane() { return threadIdx.x & 31; }
 
+// Calls `visit(is_one, place)` on all lanes of a warp for the places of the ranges
+// that its lanes hold, 32 at a time and in the lanes' order.
+template <class Visit>
+__device__ void each_place(Range own, Visit visit) {
+    u32 end = own.end - own.start;
+    for (int d = 1; d < 32; d <<= 1) {
+        u32 other = __shfl_up_sync(~0u, end, d);
+        if ((int)lane() >= d) end += other;
+    }
+    u32 total = __shfl_sync(~0u, end, 31), offset = own.end - end;
+    for (u32 base = 0; base < total; base += 32) {
+        u32 i = base + lane(), owner = 0;
+        for (u32 half = 16; half; half >>= 1)
+            if (i >= __shfl_sync(~0u, end, owner + half - 1)) owner += half;
+        u32 place = __shfl_sync(~0u, offset, owner) + i;
+        visit(i < total, place);
+    }
+}
+
 // The hash and random numbers of shared/src/mix.rs.
 __device__ inline u64 mix(u64 a, u64 b) {
     a ^= 0xa0761d6478bd642full;

@@ -6,14 +6,14 @@ mod common;
 use std::sync::Arc;
 
 use gpu_kernels::{
-    Backend, Frame, Observer, RestoreError, SlotState, Snapshot, StateHash, Target, TickOutput,
-    TimedCommand,
+    Backend, Frame, Observer, RestoreError, SlotState, Snapshot, Target, TickOutput, TimedCommand,
 };
 use shared::{EntityId, Tick, WorldConfig};
 
 use common::agree::assert_same;
 use common::backends::{backends, starters};
 use common::scenario::{self, Scenario};
+use common::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
 
 #[test]
 fn a_restored_world_goes_on_as_it_did_before() {
@@ -62,8 +62,6 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
         assert_same(before, &again, &format!("{label}, tick {}", frame.tick));
     }
 }
-
-type Change = fn(&mut Snapshot);
 
 #[test]
 fn the_hash_sees_every_ingredient_of_the_state() {
@@ -130,30 +128,7 @@ fn the_hash_sees_every_ingredient_of_the_state() {
         }),
         ("timed", |s| s.next_sequence += 1),
     ];
-    let names = StateHash::part_names(&config.schema);
-    for (label, mut backend) in backends(&config) {
-        backend.restore(&base).unwrap();
-        let before = backend.state_hash().unwrap();
-        assert_eq!(before.parts.len(), names.len(), "{label}");
-        let mut seen = vec![before.combined()];
-        for (i, (part, change)) in changes.iter().enumerate() {
-            let mut changed = base.clone();
-            change(&mut changed);
-            backend.restore(&changed).unwrap();
-            assert_eq!(backend.snapshot().unwrap(), changed, "{label}, change {i}");
-            let after = backend.state_hash().unwrap();
-            let moved: Vec<_> = (0..names.len())
-                .filter(|&part| after.parts[part] != before.parts[part])
-                .map(|part| names[part].as_str())
-                .collect();
-            assert_eq!(moved, [*part], "{label}, change {i}");
-            assert!(!seen.contains(&after.combined()), "{label}, change {i}");
-            seen.push(after.combined());
-            let output = backend.tick(&Frame::new(changed.tick)).unwrap();
-            let afresh = backend.state_hash().unwrap();
-            assert_eq!(output.hash, afresh, "{label}, the tick after change {i}");
-        }
-    }
+    assert_hash_sees(&config, &base, &changes);
 }
 
 #[test]
@@ -178,12 +153,6 @@ fn births_and_deaths_move_every_columns_part() {
 
 #[test]
 fn a_snapshot_that_no_tick_could_have_left_is_refused() {
-    let wrong_size = |what, expected, found| RestoreError::WrongSize {
-        what,
-        expected,
-        found,
-    };
-    let out_of_range = |what, found| RestoreError::OutOfRange { what, found };
     let cases: [(Change, RestoreError); 30] = [
         (
             |s| s.states.truncate(3),
@@ -289,15 +258,7 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
         ),
     ];
     let (config, base) = rich_state();
-    for (label, mut backend) in backends(&config) {
-        backend.restore(&base).unwrap();
-        for (change, expected) in &cases {
-            let mut bad = base.clone();
-            change(&mut bad);
-            assert_eq!(backend.restore(&bad).as_ref(), Err(expected), "{label}");
-            assert_eq!(backend.snapshot().unwrap(), base, "{label}: {expected}");
-        }
-    }
+    assert_refused(&config, &base, &cases);
 }
 
 #[test]

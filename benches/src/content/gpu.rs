@@ -14,12 +14,15 @@ mod here {
     use gpu_kernels::content::cuda::{BatchSizes, CudaCountingMatcher, CudaMatcher, Reset};
     use gpu_kernels::content::{Batch, Matches, Subscriptions};
 
-    use crate::content::subject::{Checksum, OURS, Subject};
-    use crate::content::ways::Maker;
+    use crate::content::subject::OURS;
+    use crate::content::ways::{Maker, Matcher, Way};
 
     /// Ours, and the paper's way in each of its variants.
     pub fn makers(is_dense: bool) -> Vec<Maker> {
-        let mut makers: Vec<Maker> = vec![Box::new(|s| Ok(Some(Box::new(Ours::new(s)?))))];
+        let mut makers: Vec<Maker> = vec![Box::new(|s| {
+            let matcher = CudaMatcher::new(s, BatchSizes::default())?;
+            Ok(Way::boxed(matcher, "cuda", OURS, 1))
+        })];
         for (order, reset, approach) in [
             (Order::AsFound, Reset::InKernel, "counting"),
             (Order::AsFound, Reset::Memset, "counting, memset"),
@@ -28,88 +31,54 @@ mod here {
             if !is_dense || approach == "counting" {
                 makers.push(Box::new(move |s| {
                     let matcher = CudaCountingMatcher::new(s, order, reset)?;
-                    Ok(Some(Box::new(Counting {
-                        matcher,
-                        approach,
-                        matches: Matches::new(),
-                    })))
+                    Ok(Way::boxed(matcher, "cuda", approach, 1))
                 }));
             }
         }
         makers
     }
 
-    struct Ours {
-        matcher: CudaMatcher,
-        matches: Matches,
-    }
-
-    impl Ours {
-        fn new(subscriptions: &mut Subscriptions) -> anyhow::Result<Ours> {
-            Ok(Ours {
-                matcher: CudaMatcher::new(subscriptions, BatchSizes::default())?,
-                matches: Matches::new(),
-            })
-        }
-    }
-
-    impl Subject for Ours {
-        fn backend(&self) -> &'static str {
-            "cuda"
-        }
-
-        fn approach(&self) -> String {
-            OURS.to_owned()
-        }
-
-        fn bytes(&self, _: &Subscriptions) -> usize {
-            self.matcher.bytes() as usize
-        }
-
+    impl Matcher for CudaMatcher {
         fn match_batch(
             &mut self,
             subscriptions: &mut Subscriptions,
             batch: &Batch,
+            matches: &mut Matches,
         ) -> anyhow::Result<()> {
-            let matches = &mut self.matches;
-            Ok(self.matcher.match_batch(subscriptions, batch, matches)?)
-        }
-
-        fn checksum(&self) -> Checksum {
-            Checksum::of(&self.matches)
-        }
-    }
-
-    struct Counting {
-        matcher: CudaCountingMatcher,
-        approach: &'static str,
-        matches: Matches,
-    }
-
-    impl Subject for Counting {
-        fn backend(&self) -> &'static str {
-            "cuda"
-        }
-
-        fn approach(&self) -> String {
-            self.approach.to_owned()
+            Ok(CudaMatcher::match_batch(
+                self,
+                subscriptions,
+                batch,
+                matches,
+            )?)
         }
 
         fn bytes(&self, _: &Subscriptions) -> usize {
-            self.matcher.bytes() as usize
+            CudaMatcher::bytes(self) as usize
         }
+    }
 
+    impl Matcher for CudaCountingMatcher {
         fn match_batch(
             &mut self,
             subscriptions: &mut Subscriptions,
             batch: &Batch,
+            matches: &mut Matches,
         ) -> anyhow::Result<()> {
-            let matches = &mut self.matches;
-            Ok(self.matcher.match_batch(subscriptions, batch, matches)?)
+            Ok(CudaCountingMatcher::match_batch(
+                self,
+                subscriptions,
+                batch,
+                matches,
+            )?)
+        }
+
+        fn bytes(&self, _: &Subscriptions) -> usize {
+            CudaCountingMatcher::bytes(self) as usize
         }
 
         fn stages(&self) -> Vec<(&'static str, f64)> {
-            let stages = self.matcher.stages();
+            let stages = CudaCountingMatcher::stages(self);
             [
                 ("upload", stages.upload_ms),
                 ("kernel", stages.kernel_ms),
@@ -117,10 +86,6 @@ mod here {
             ]
             .map(|(name, ms)| (name, ms.into()))
             .to_vec()
-        }
-
-        fn checksum(&self) -> Checksum {
-            Checksum::of(&self.matches)
         }
     }
 }

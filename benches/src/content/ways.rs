@@ -44,21 +44,31 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
             }
             BackendName::Cpu => {
                 let threads = options.threads.count();
-                for order in [Order::AsFound, Order::ByOperator] {
+                for (order, name) in [
+                    (Order::AsFound, "counting"),
+                    (Order::ByOperator, "counting, by operator"),
+                ] {
                     makers.push(Box::new(move |_| {
-                        Ok(Some(Box::new(Counting::new(threads, order)?)))
+                        let matcher = CountingMatcher::new(threads, order)?;
+                        let approach = format!("{name}, {}", on_threads(threads));
+                        Ok(Way::boxed(matcher, "cpu", approach, threads))
                     }));
                 }
                 let mut counts = vec![1, threads];
                 counts.dedup();
                 for threads in counts {
-                    makers.push(Box::new(move |_| Ok(Some(Box::new(Ours::new(threads)?)))));
+                    makers.push(Box::new(move |_| {
+                        let matcher = CpuMatcher::new(threads)?;
+                        let approach = format!("{OURS}, {}", on_threads(threads));
+                        Ok(Way::boxed(matcher, "cpu", approach, threads))
+                    }));
                 }
             }
             BackendName::Auto => {
                 let threads = options.threads.count();
                 makers.push(Box::new(move |subscriptions| {
-                    Ok(Some(Box::new(Auto::new(subscriptions, threads)?)))
+                    let matcher = AutoMatcher::new(subscriptions, threads)?;
+                    Ok(Way::boxed(matcher, "auto", OURS, threads))
                 }));
             }
             BackendName::Cuda => makers.extend(gpu::makers(is_dense)),
@@ -67,29 +77,57 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
     makers
 }
 
-struct Ours {
-    matcher: CpuMatcher,
+/// One of the engine's matchers.
+pub trait Matcher {
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+        matches: &mut Matches,
+    ) -> anyhow::Result<()>;
+    /// Bytes of its own structures.
+    fn bytes(&self, subscriptions: &Subscriptions) -> usize;
+    fn stages(&self) -> Vec<(&'static str, f64)> {
+        vec![]
+    }
+    fn on_gpu(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// One of the engine's matchers, with what its rows are called.
+pub struct Way<M> {
+    matcher: M,
     matches: Matches,
+    backend: &'static str,
+    approach: String,
     threads: usize,
 }
 
-impl Ours {
-    fn new(threads: usize) -> anyhow::Result<Ours> {
-        Ok(Ours {
-            matcher: CpuMatcher::new(threads)?,
+impl<M: Matcher + 'static> Way<M> {
+    pub fn boxed(
+        matcher: M,
+        backend: &'static str,
+        approach: impl Into<String>,
+        threads: usize,
+    ) -> Option<Box<dyn Subject>> {
+        Some(Box::new(Way {
+            matcher,
             matches: Matches::new(),
+            backend,
+            approach: approach.into(),
             threads,
-        })
+        }))
     }
 }
 
-impl Subject for Ours {
+impl<M: Matcher> Subject for Way<M> {
     fn backend(&self) -> &'static str {
-        "cpu"
+        self.backend
     }
 
     fn approach(&self) -> String {
-        format!("{OURS}, {}", threads(self.threads))
+        self.approach.clone()
     }
 
     fn threads(&self) -> usize {
@@ -97,7 +135,7 @@ impl Subject for Ours {
     }
 
     fn bytes(&self, subscriptions: &Subscriptions) -> usize {
-        subscriptions.index_bytes()
+        self.matcher.bytes(subscriptions)
     }
 
     fn match_batch(
@@ -106,118 +144,71 @@ impl Subject for Ours {
         batch: &Batch,
     ) -> anyhow::Result<()> {
         let matches = &mut self.matches;
-        self.matcher.match_batch(subscriptions, batch, matches);
-        Ok(())
+        self.matcher.match_batch(subscriptions, batch, matches)
     }
 
     fn checksum(&self) -> Checksum {
         Checksum::of(&self.matches)
     }
-}
 
-struct Auto {
-    matcher: AutoMatcher,
-    matches: Matches,
-    threads: usize,
-}
-
-impl Auto {
-    fn new(subscriptions: &mut Subscriptions, threads: usize) -> anyhow::Result<Auto> {
-        Ok(Auto {
-            matcher: AutoMatcher::new(subscriptions, threads)?,
-            matches: Matches::new(),
-            threads,
-        })
-    }
-}
-
-impl Subject for Auto {
-    fn backend(&self) -> &'static str {
-        "auto"
-    }
-
-    fn approach(&self) -> String {
-        OURS.to_owned()
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
-
-    fn bytes(&self, subscriptions: &Subscriptions) -> usize {
-        subscriptions.index_bytes()
-    }
-
-    fn match_batch(
-        &mut self,
-        subscriptions: &mut Subscriptions,
-        batch: &Batch,
-    ) -> anyhow::Result<()> {
-        let matches = &mut self.matches;
-        self.matcher.match_batch(subscriptions, batch, matches);
-        Ok(())
-    }
-
-    fn checksum(&self) -> Checksum {
-        Checksum::of(&self.matches)
+    fn stages(&self) -> Vec<(&'static str, f64)> {
+        self.matcher.stages()
     }
 
     fn on_gpu(&self) -> Option<u64> {
-        Some(self.matcher.metrics().batches[Side::Gpu as usize])
+        self.matcher.on_gpu()
     }
 }
 
-struct Counting {
-    matcher: CountingMatcher,
-    matches: Matches,
-    threads: usize,
-    order: Order,
-}
-
-impl Counting {
-    fn new(threads: usize, order: Order) -> anyhow::Result<Counting> {
-        Ok(Counting {
-            matcher: CountingMatcher::new(threads, order)?,
-            matches: Matches::new(),
-            threads,
-            order,
-        })
-    }
-}
-
-impl Subject for Counting {
-    fn backend(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn approach(&self) -> String {
-        let order = match self.order {
-            Order::AsFound => "",
-            Order::ByOperator => ", by operator",
-        };
-        format!("counting{order}, {}", threads(self.threads))
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
-
-    fn bytes(&self, _: &Subscriptions) -> usize {
-        self.matcher.table().bytes()
-    }
-
+impl Matcher for CpuMatcher {
     fn match_batch(
         &mut self,
         subscriptions: &mut Subscriptions,
         batch: &Batch,
+        matches: &mut Matches,
     ) -> anyhow::Result<()> {
-        let matches = &mut self.matches;
-        self.matcher.match_batch(subscriptions, batch, matches);
+        CpuMatcher::match_batch(self, subscriptions, batch, matches);
         Ok(())
     }
 
-    fn checksum(&self) -> Checksum {
-        Checksum::of(&self.matches)
+    fn bytes(&self, subscriptions: &Subscriptions) -> usize {
+        subscriptions.index_bytes()
+    }
+}
+
+impl Matcher for AutoMatcher {
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+        matches: &mut Matches,
+    ) -> anyhow::Result<()> {
+        AutoMatcher::match_batch(self, subscriptions, batch, matches);
+        Ok(())
+    }
+
+    fn bytes(&self, subscriptions: &Subscriptions) -> usize {
+        subscriptions.index_bytes()
+    }
+
+    fn on_gpu(&self) -> Option<u64> {
+        Some(self.metrics().batches[Side::Gpu as usize])
+    }
+}
+
+impl Matcher for CountingMatcher {
+    fn match_batch(
+        &mut self,
+        subscriptions: &mut Subscriptions,
+        batch: &Batch,
+        matches: &mut Matches,
+    ) -> anyhow::Result<()> {
+        CountingMatcher::match_batch(self, subscriptions, batch, matches);
+        Ok(())
+    }
+
+    fn bytes(&self, _: &Subscriptions) -> usize {
+        self.table().bytes()
     }
 }
 
@@ -287,7 +278,7 @@ impl Subject for OneThread {
     }
 }
 
-fn threads(n: usize) -> String {
+fn on_threads(n: usize) -> String {
     match n {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),

@@ -7,4 +7,5 @@ pub mod backends;
 pub mod dice;
 pub mod oracle;
 pub mod scenario;
+pub mod snapshots;
 pub mod world;

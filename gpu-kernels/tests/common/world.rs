@@ -336,7 +336,10 @@ fn random_world_file(dice: &mut Dice) -> String {
         few(dice, "commands_per_tick", &[1, 5, 20]),
         few(dice, "updates_per_tick", &[1, 10, 40]),
         few(dice, "deliveries_per_tick", &[1, 10, 60]),
-        few(dice, "client_hearings_per_tick", &[1, 3]),
+        match dice.once_in(2) {
+            true => format!("client_hearings_per_tick = {}\n", dice.pick(&[1, 1, 3])),
+            false => String::new(),
+        },
         match dice.once_in(2) {
             true => format!("timed_commands = {}\n", dice.pick(&[1, 4, 20, 500])),
             false => String::new(),

@@ -1,9 +1,11 @@
 //! Regions in snapshots and in the state hash.
 
-use gpu_kernels::{Frame, Holder, Region, RestoreError, Snapshot};
+use gpu_kernels::{Holder, Region, RestoreError, Snapshot};
 use shared::{EntityId, WorldConfig};
 
-use crate::common::backends::backends;
+use crate::common::snapshots::{
+    Change, assert_hash_sees, assert_refused, out_of_range, wrong_size,
+};
 use crate::table::{OWN, Table, entity, fixed, following};
 
 /// A state in which one entity carries what follows it and another what is fixed,
@@ -31,8 +33,6 @@ fn held_state() -> (WorldConfig, Snapshot) {
 }
 
 const SECOND: usize = 3;
-
-type Change = fn(&mut Snapshot);
 
 fn own(snapshot: &mut Snapshot) -> &mut Region {
     snapshot.regions[0].as_mut().unwrap()
@@ -69,33 +69,13 @@ fn the_hash_sees_every_ingredient_of_a_region() {
         |s| s.subscriptions[1] = s.publications[1].take(),
         |s| s.publications[2] = s.publications[1].take(),
     ];
-    for (label, mut backend) in backends(&config) {
-        backend.restore(&base).unwrap();
-        let before = backend.state_hash().unwrap();
-        let mut seen = vec![before.combined()];
-        for (i, change) in changes.iter().enumerate() {
-            let mut changed = base.clone();
-            change(&mut changed);
-            backend.restore(&changed).unwrap();
-            assert_eq!(backend.snapshot().unwrap(), changed, "{label}, change {i}");
-            let after = backend.state_hash().unwrap();
-            assert!(!seen.contains(&after.combined()), "{label}, change {i}");
-            seen.push(after.combined());
-            let output = backend.tick(&Frame::new(changed.tick)).unwrap();
-            let afresh = backend.state_hash().unwrap();
-            assert_eq!(output.hash, afresh, "{label}, the tick after change {i}");
-        }
-    }
+    // Regions count with the observers, whose sight they extend.
+    let changes = changes.map(|change| ("observers", change));
+    assert_hash_sees(&config, &base, &changes);
 }
 
 #[test]
 fn regions_that_no_tick_could_have_left_are_refused() {
-    let wrong_size = |what, expected, found| RestoreError::WrongSize {
-        what,
-        expected,
-        found,
-    };
-    let out_of_range = |what, found| RestoreError::OutOfRange { what, found };
     let cases: [(Change, RestoreError); 9] = [
         (|s| s.regions.truncate(1), wrong_size("regions", 4, 1)),
         (|s| s.publications.clear(), wrong_size("publications", 8, 0)),
@@ -124,13 +104,5 @@ fn regions_that_no_tick_could_have_left_are_refused() {
         ),
     ];
     let (config, base) = held_state();
-    for (label, mut backend) in backends(&config) {
-        backend.restore(&base).unwrap();
-        for (change, expected) in &cases {
-            let mut bad = base.clone();
-            change(&mut bad);
-            assert_eq!(backend.restore(&bad).as_ref(), Err(expected), "{label}");
-            assert_eq!(backend.snapshot().unwrap(), base, "{label}: {expected}");
-        }
-    }
+    assert_refused(&config, &base, &cases);
 }

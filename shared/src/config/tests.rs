@@ -116,6 +116,10 @@ fn errors_name_the_file_the_key_and_what_is_allowed() {
             "w.toml: limits.notifications_per_tick: 0 is not allowed; expected 1 to 2147483647",
         ),
         (
+            "[limits]\nclient_hearings_per_tick = 1025",
+            "w.toml: limits.client_hearings_per_tick: 1025 is not allowed; expected 1 to 1024",
+        ),
+        (
             "[limits]\nsubscriptions_per_client = 1\n[[kind]]\nname = \"a\"\nattributes = \
              [{ name = \"hit points\", type = \"i32\", audience = \"state\" }]",
             "w.toml: kind.attributes.name: \"hit points\" is not a name: expected letters, \
