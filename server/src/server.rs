@@ -18,6 +18,7 @@ use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
 use shared::wire::stream::StreamCodec;
 use tokio::sync::mpsc::unbounded_channel;
+use tracing::warn;
 
 use crate::inbox::SharedInbox;
 use crate::journal::JournalWriter;
@@ -104,6 +105,9 @@ impl Server {
         // A GPU that runs the world has room for its subscriptions too, or says why not.
         let may_use_gpu = started.backend.name() == "cuda";
         let listeners = Listeners::new(&world, options.threads, may_use_gpu)?;
+        if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
+            warn!(reason, "subscriptions are matched on the processor");
+        }
         let identity = match &options.identity {
             Some((certificate, key)) => Identity::load(certificate, key)?,
             None => Identity::self_signed()?,
