@@ -25,9 +25,11 @@ pub enum BehaviourKind {
     Crowd,
     /// Wander, and strike, blast, heal and pick on the way.
     Fight,
-    /// Wander, and watch regions far away, which move now and then.
+    /// Wander, and watch regions far away, which move now and then; the world must allow
+    /// regions_per_client.
     Survey,
-    /// Fight and shout, and subscribe to what changes and is shouted anywhere.
+    /// Fight and shout, and subscribe to what changes and is shouted anywhere; the world
+    /// must allow subscriptions_per_client.
     Listen,
 }
 

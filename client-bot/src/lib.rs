@@ -25,7 +25,7 @@ pub mod view;
 pub mod wish;
 
 pub use behaviour::BehaviourKind;
-pub use client::Client;
+pub use client::{Client, Witness};
 pub use connect::{Connector, Trust};
 pub use report::SwarmReport;
 pub use swarm::{Swarm, SwarmOptions};

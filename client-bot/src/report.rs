@@ -13,10 +13,10 @@ pub struct SwarmReport {
     pub commands_sent: u64,
     /// Entities' movements, enters, leaves and changes of lasting attributes.
     pub updates_delivered: u64,
-    /// Changes and notifications that bots were told of beside their views, and
-    /// those that were left out.
+    /// Changes and notifications that bots were told of beside their views.
     pub notices: u64,
-    pub notices_missed: u64,
+    /// How often a bot was told of as many in a tick as it may be.
+    pub notices_full: u64,
     /// Others in view, on average over clients and time.
     pub visible_mean: f64,
     /// From sending a command to seeing its effect.
@@ -29,6 +29,8 @@ pub struct SwarmReport {
     pub bytes_per_visible_per_tick: f64,
     pub verify_checked: u64,
     pub verify_errors: u64,
+    /// What could not be judged, as no bot was told enough.
+    pub verify_open: u64,
     pub sessions_lost: u64,
     /// What went wrong, the first few.
     #[serde(skip)]
@@ -83,13 +85,21 @@ impl SwarmReport {
             line(
                 "verification",
                 format!(
-                    "{} checks, {} errors",
-                    self.verify_checked, self.verify_errors
+                    "{} checks, {} errors{}",
+                    self.verify_checked,
+                    self.verify_errors,
+                    match self.verify_open {
+                        0 => String::new(),
+                        open => format!(", {open} left open"),
+                    }
                 ),
             ),
         ];
         if self.notices > 0 {
-            let told = format!("{}, {} left out", self.notices, self.notices_missed);
+            let told = format!(
+                "{}, {} times as many as allowed",
+                self.notices, self.notices_full
+            );
             lines.insert(UPDATES_LINE + 1, line("notices", told));
         }
         lines

@@ -74,9 +74,9 @@ struct Shared {
     commands_sent: AtomicU64,
     updates_delivered: AtomicU64,
     payload_bytes: AtomicU64,
-    /// Notices told, and left out.
     notices: AtomicU64,
-    missed: AtomicU64,
+    /// How often notices may have been left out.
+    full: AtomicU64,
     /// Others in view, summed over bots' actions; and how many actions.
     visible_sum: AtomicU64,
     visible_samples: AtomicU64,
@@ -111,7 +111,7 @@ impl Swarm {
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
             notices: AtomicU64::new(0),
-            missed: AtomicU64::new(0),
+            full: AtomicU64::new(0),
             visible_sum: AtomicU64::new(0),
             visible_samples: AtomicU64::new(0),
             latency_us: Mutex::new(latency),
@@ -206,7 +206,7 @@ impl Swarm {
         }
         let shared = &self.shared;
         let mut examples = lock(&shared.complaints).clone();
-        let (mut checked, mut errors) = (0, 0);
+        let (mut checked, mut errors, mut open) = (0, 0, 0);
         if let (Some(ledger), Some(schema)) = (shared.ledger.get(), shared.schema.get())
             && self.options.verify
         {
@@ -218,6 +218,7 @@ impl Swarm {
             }
             checked = ledger.findings.checked.load(Relaxed);
             errors = ledger.findings.errors.load(Relaxed);
+            open = ledger.findings.open.load(Relaxed);
             examples.extend(ledger.findings.examples());
         }
         let latency = lock(&shared.latency_us);
@@ -237,7 +238,7 @@ impl Swarm {
             commands_sent: shared.commands_sent.load(Relaxed),
             updates_delivered: updates,
             notices: shared.notices.load(Relaxed),
-            notices_missed: shared.missed.load(Relaxed),
+            notices_full: shared.full.load(Relaxed),
             visible_mean,
             latency_ms_p50: ms(0.5),
             latency_ms_p99: ms(0.99),
@@ -247,6 +248,7 @@ impl Swarm {
             bytes_per_visible_per_tick: per_client / (f64::from(tick_hz) * (visible_mean + 1.0)),
             verify_checked: checked,
             verify_errors: errors,
+            verify_open: open,
             sessions_lost: shared.lost.load(Relaxed),
             examples,
         })
@@ -337,6 +339,9 @@ async fn run_bot(
         .get_or_init(|| Ledger::new(schema, options.clients));
     let entity = client.view().entity();
     ledger.register(bot, entity);
+    let checker = options
+        .verify
+        .then(|| Checker::new(bot, entity, ledger, schema));
     let mut dice = Dice::new(options.seed.wrapping_add(bot as u64));
     let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
     let bot = Bot {
@@ -345,7 +350,7 @@ async fn run_bot(
         dice,
         client,
         notes: Notes {
-            checker: options.verify.then(|| Checker::new(bot, entity)),
+            checker,
             sent: VecDeque::new(),
             latency,
             shared: shared.clone(),
@@ -425,7 +430,7 @@ impl Bot {
                             self.shared.updates_delivered.fetch_add(play.updates(), Relaxed);
                             self.shared.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
                             self.shared.notices.fetch_add(play.notices, Relaxed);
-                            self.shared.missed.fetch_add(play.missed, Relaxed);
+                            self.shared.full.fetch_add(play.full, Relaxed);
                         }
                         self.client.flush();
                     }
@@ -434,11 +439,14 @@ impl Bot {
         }
         let view = self.client.view();
         let checker = self.notes.checker.take();
+        let is_newborn = checker
+            .as_ref()
+            .is_some_and(|checker| checker.is_newborn(view.newest()));
         let (regions, hearing) = checker.map(Checker::finish).unwrap_or_default();
         let last = FinalView {
             bot: self.number,
             entity: view.entity(),
-            is_dead: view.is_dead(),
+            is_dead: view.is_dead() || is_newborn,
             newest: view.newest(),
             entities: view.entities().clone(),
             regions,
@@ -458,6 +466,9 @@ impl Bot {
         let now = Instant::now();
         for (kind, words, count) in deeds.commands {
             if let Some(sequence) = self.client.command(kind, &words[..count]) {
+                if let Some(checker) = &mut self.notes.checker {
+                    checker.acts(kind, &words[..count]);
+                }
                 self.shared.commands_sent.fetch_add(1, Relaxed);
                 self.notes.sent.push_back((sequence, now));
             }

@@ -1,7 +1,9 @@
 //! Whether what the bots were told can be true. It knows nothing of the server's
 //! insides: it only compares what different bots were told.
 
+mod earshot;
 mod listening;
+mod notices;
 mod regions;
 
 use std::collections::VecDeque;
@@ -12,11 +14,12 @@ use rustc_hash::FxHashMap;
 use shared::wire::movement::Movement;
 use shared::wire::session::{Answer, Region};
 use shared::wire::stream::Item;
-use shared::{Audience, EntityId, Schema, Slot, Tick};
+use shared::{Audience, CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::behaviour::Request;
 use crate::view::{Entity, Told, View};
-use listening::Hearing;
+use listening::{Hearing, NOTED_TICKS};
+use notices::Known;
 use regions::RegionLog;
 
 /// What every bot was told of itself, for the others to compare with.
@@ -52,6 +55,8 @@ struct Cell {
 pub struct Findings {
     pub checked: AtomicU64,
     pub errors: AtomicU64,
+    /// What could not be judged, as nobody knows enough.
+    pub open: AtomicU64,
     /// The first few, for people.
     examples: Mutex<Vec<String>>,
 }
@@ -67,6 +72,10 @@ impl Findings {
         if examples.len() < EXAMPLES_MAX {
             examples.push(describe());
         }
+    }
+
+    fn leave_open(&self) {
+        self.open.fetch_add(1, Relaxed);
     }
 
     pub fn examples(&self) -> Vec<String> {
@@ -163,10 +172,12 @@ pub struct Checker {
     asked: VecDeque<(u32, Request)>,
     regions: RegionLog,
     hearing: Hearing,
+    /// When it was last born anew.
+    reborn: Option<Tick>,
 }
 
 impl Checker {
-    pub fn new(bot: usize, entity: EntityId) -> Checker {
+    pub fn new(bot: usize, entity: EntityId, ledger: &Ledger, schema: &Schema) -> Checker {
         Checker {
             bot,
             entity,
@@ -175,13 +186,19 @@ impl Checker {
             memberships: VecDeque::new(),
             asked: VecDeque::new(),
             regions: RegionLog::default(),
-            hearing: Hearing::default(),
+            hearing: Hearing::new(ledger.bots, schema),
+            reborn: None,
         }
     }
 
     /// The bot asks for something.
     pub fn asks(&mut self, number: u32, request: Request) {
         self.asked.push_back((number, request));
+    }
+
+    /// The bot gives a command.
+    pub fn acts(&mut self, command: CommandKind, words: &[i32]) {
+        self.hearing.acts(command, words);
     }
 
     /// Takes in an answer: they come in the order of asking.
@@ -200,6 +217,7 @@ impl Checker {
             (Request::SetRegion { index, region }, Ok(())) => {
                 ledger.granted.fetch_add(1, Relaxed);
                 self.regions.set(tick, index, region, TICKS_KEPT as u32);
+                self.hearing.has_regions = true;
             }
             (Request::Subscribe { id, wish }, Ok(())) => {
                 ledger.granted.fetch_add(1, Relaxed);
@@ -207,6 +225,11 @@ impl Checker {
             }
             (Request::Unsubscribe { id }, Ok(())) => self.hearing.unsubscribe(tick, id),
         }
+    }
+
+    /// Whether it was born anew just now, and may not have come into its own view.
+    pub fn is_newborn(&self, now: Tick) -> bool {
+        self.reborn.is_some_and(|tick| now.0 <= tick.0 + 1)
     }
 
     /// What the bot holds and heard, at the end.
@@ -222,9 +245,10 @@ impl Checker {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
             Item::Answer(answer) => return self.answered(ledger, tick, answer),
-            Item::State { .. } | Item::Notice(_) | Item::Missed(_) => return,
+            Item::State { .. } | Item::Notice(_) | Item::Full | Item::Lost(_) => return,
             Item::Reborn(entity) => {
                 self.entity = *entity;
+                self.reborn = Some(tick);
                 return ledger.register(self.bot, *entity);
             }
         };
@@ -249,6 +273,7 @@ impl Checker {
         if let Ok(i) = own {
             let position = &movement.positions[i * ledger.dimensions..][..ledger.dimensions];
             ledger.write(self.bot, tick, self.entity.slot, position);
+            self.hearing.moved(tick, self.entity.slot, position);
         }
         let turn = tick.0 as usize + self.bot;
         if turn.is_multiple_of(TOLD_EVERY_TICKS) {
@@ -382,7 +407,7 @@ impl Checker {
 pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
-    /// Its entity waits to be born anew.
+    /// Its entity waits to be born anew, or was just now.
     pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
@@ -391,13 +416,22 @@ pub struct FinalView {
     pub hearing: Hearing,
 }
 
-/// Whether listening bots heard what they subscribed to, until shortly before the
-/// end.
+/// Whether bots were told of what they subscribed to and of what can be heard where
+/// they are, until shortly before the end.
 pub fn check_hearing(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let all: Vec<_> = views.iter().map(|v| (v.bot, &v.hearing)).collect();
     let newest = views.iter().map(|v| v.newest.0).min().unwrap_or(0);
     let last = Tick(newest.saturating_sub(TICKS_UNHEARD));
-    listening::check_hearing(&ledger.findings, schema, &all, last);
+    let newest = views.iter().map(|v| v.newest.0).max().unwrap_or(0);
+    let first = Tick((newest + 1).saturating_sub(NOTED_TICKS));
+    if all.iter().all(|(_, hearing)| hearing.is_empty()) {
+        return;
+    }
+    let known = Known::new(&all);
+    for &one in &all {
+        notices::check(&ledger.findings, schema, &known, one, &(first..=last));
+    }
+    earshot::check(ledger, &known, &all, &(first..=last));
 }
 
 /// At rest, every view holds everything within the radius and the bot's regions

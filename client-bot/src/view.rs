@@ -57,9 +57,9 @@ pub struct ViewCounts {
     pub leaves: u64,
     /// Entities' changes of lasting attributes.
     pub states: u64,
-    /// Notices, and those that were left out.
     pub notices: u64,
-    pub missed: u64,
+    /// Ticks in which notices may have been left out.
+    pub full: u64,
 }
 
 impl ViewCounts {
@@ -74,7 +74,7 @@ impl ViewCounts {
             leaves: self.leaves - before.leaves,
             states: self.states - before.states,
             notices: self.notices - before.notices,
-            missed: self.missed - before.missed,
+            full: self.full - before.full,
         }
     }
 
@@ -301,9 +301,9 @@ impl View {
                     self.is_dead = false;
                 }
                 // What they tell is no part of the view.
-                Item::Answer(_) => {}
+                Item::Answer(_) | Item::Lost(_) => {}
                 Item::Notice(_) => self.counts.notices += 1,
-                Item::Missed(count) => self.counts.missed += u64::from(count),
+                Item::Full => self.counts.full += 1,
                 Item::State { slot, values } => {
                     self.counts.states += 1;
                     if let Some(entity) = self.entities.get_mut(&slot.0) {

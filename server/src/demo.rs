@@ -208,6 +208,11 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         BehaviourKind::Survey => 2,
         _ => 0,
     };
+    // Listeners have something to hear, near and far.
+    let (subscriptions, sound) = match behaviour {
+        BehaviourKind::Listen => (3, 40),
+        _ => (0, 0),
+    };
     let text = format!(
         r#"
         [world]
@@ -219,6 +224,11 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         [limits]
         clients = {clients}
         regions_per_client = {regions}
+        subscriptions_per_client = {subscriptions}
+
+        [commands]
+        blast = {{ sound = {sound} }}
+        shout = {{ radius_max = {sound} }}
 
         [[kind]]
         name = "player"

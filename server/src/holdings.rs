@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_kernels::content::listen::{Desk, SubscribeError};
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
 use shared::wire::control::Ticket;
 use shared::wire::session::{self, Body};
@@ -14,6 +15,8 @@ use crate::directory::Presence;
 /// Everything that clients hold. As much as clients are allowed, and no more.
 pub struct Holdings {
     config: WorldConfig,
+    /// Where clients subscribe, if they can.
+    desk: Option<Desk>,
     /// By client row, where something is held.
     held: BTreeMap<ClientRow, Held>,
 }
@@ -22,18 +25,22 @@ pub struct Holdings {
 struct Held {
     /// Tells this client from the row's next one.
     ticket: Ticket,
-    /// Its entity, as far as its regions know.
+    /// Its entity, as far as its regions and its subscriptions know.
     entity: Option<EntityId>,
     /// By index.
     regions: Vec<Option<Region>>,
     /// The world has the regions: the client is there to see.
     is_set: bool,
+    /// It has, or had, subscriptions.
+    has_subscribed: bool,
 }
 
 impl Holdings {
-    pub fn new(config: &WorldConfig) -> Holdings {
+    /// Nobody holds anything. Without a desk, clients can't subscribe.
+    pub fn new(config: &WorldConfig, desk: Option<Desk>) -> Holdings {
         Holdings {
             config: config.clone(),
+            desk,
             held: BTreeMap::new(),
         }
     }
@@ -53,10 +60,49 @@ impl Holdings {
                 self.set_region(client, presence, *index, region, frame);
                 Ok(())
             }
-            Body::Subscribe { .. } | Body::Unsubscribe { .. } => {
-                Err("this world has no subscriptions".to_owned())
+            Body::Subscribe { id, predicate } => {
+                self.desk()?
+                    .subscribe(client, *id, predicate)
+                    .map_err(|error| match error {
+                        SubscribeError::Text(error) => format!("the predicate: {error}"),
+                        error => error.to_string(),
+                    })?;
+                self.note_subscriber(client, presence);
+                Ok(())
+            }
+            Body::Unsubscribe { id } => {
+                let ended = self.desk()?.unsubscribe(client, *id);
+                ended.map_err(|error| error.to_string())
             }
         }
+    }
+
+    fn desk(&self) -> Result<&Desk, String> {
+        let none = || "this world has no subscriptions".to_owned();
+        self.desk.as_ref().ok_or_else(none)
+    }
+
+    fn note_subscriber(&mut self, client: ClientRow, presence: &Presence) {
+        let held = self.held(client, presence);
+        if std::mem::replace(&mut held.has_subscribed, true) {
+            return;
+        }
+        let entity = held.entity;
+        if let Some(desk) = &self.desk {
+            desk.embody(client, entity);
+        }
+    }
+
+    /// What a client holds; for now, that may be nothing.
+    fn held(&mut self, client: ClientRow, presence: &Presence) -> &mut Held {
+        let count = self.config.limits.regions_per_client as usize;
+        self.held.entry(client).or_insert_with(|| Held {
+            ticket: presence.ticket,
+            entity: presence.entity,
+            regions: vec![None; count],
+            is_set: true,
+            has_subscribed: false,
+        })
     }
 
     /// The region as the world takes it.
@@ -103,32 +149,35 @@ impl Holdings {
         region: Option<Region>,
         frame: &mut Frame,
     ) {
-        let count = self.config.limits.regions_per_client as usize;
-        let held = self.held.entry(client).or_insert_with(|| Held {
-            ticket: presence.ticket,
-            entity: presence.entity,
-            regions: vec![None; count],
-            is_set: true,
-        });
+        let held = self.held(client, presence);
         held.regions[index as usize] = region;
         if held.is_set {
             push(frame, client, index, region);
         }
     }
 
-    /// Takes what clients hold out of the world while they are away, puts it back
-    /// when they return, and drops it when they are gone. Regions that follow a
-    /// client's own entity go on with the next one when it is born anew.
-    /// `presence` is who a row stands for.
+    /// Takes the regions of clients out of the world while they are away, puts them
+    /// back when they return, and drops all that clients hold when they are gone.
+    /// What is tied to a client's own entity goes on with the next one when it is born
+    /// anew. `presence` is who a row stands for.
     pub fn follow(&mut self, presence: impl Fn(ClientRow) -> Option<Presence>, frame: &mut Frame) {
+        let desk = self.desk.as_ref();
         self.held.retain(|&client, held| {
+            let desk = desk.filter(|_| held.has_subscribed);
             let presence = presence(client).filter(|p| p.ticket == held.ticket);
             held.show(client, presence.is_some_and(|p| p.is_connected), frame);
             let Some(presence) = presence else {
+                if let Some(desk) = desk {
+                    desk.forget(client);
+                }
                 return false;
             };
-            held.go_on_as(client, presence.entity, frame);
-            held.regions.iter().any(Option::is_some)
+            if held.go_on_as(client, presence.entity, frame)
+                && let Some(desk) = desk
+            {
+                desk.embody(client, presence.entity);
+            }
+            held.has_subscribed || held.regions.iter().any(Option::is_some)
         });
     }
 }
@@ -149,11 +198,11 @@ impl Held {
         }
     }
 
-    /// The client acts as another entity.
-    fn go_on_as(&mut self, client: ClientRow, entity: Option<EntityId>, frame: &mut Frame) {
+    /// The client acts as another entity; false where it is still the same.
+    fn go_on_as(&mut self, client: ClientRow, entity: Option<EntityId>, frame: &mut Frame) -> bool {
         // While it is dead, it is still who it was.
         if entity.is_none() || entity == self.entity {
-            return;
+            return false;
         }
         let before = std::mem::replace(&mut self.entity, entity);
         let is_set = self.is_set;
@@ -165,6 +214,7 @@ impl Held {
                 }
             }
         }
+        true
     }
 }
 
@@ -177,10 +227,15 @@ fn push(frame: &mut Frame, client: ClientRow, index: u32, region: Option<Region>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use gpu_kernels::content::listen::Listeners;
     use shared::Tick;
 
+    use super::*;
+
     const ROW: ClientRow = ClientRow(3);
+
+    /// By index, the low corner along the first axis and who is followed.
+    type Changed = (u32, Option<(i32, Option<EntityId>)>);
 
     struct World {
         holdings: Holdings,
@@ -190,10 +245,11 @@ mod tests {
 
     fn world() -> World {
         let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
-                    region_edge_max = 100";
+                    region_edge_max = 100\nsubscriptions_per_client = 2\npredicate_bytes = 40";
         let config = WorldConfig::parse(text, "test").unwrap();
+        let listeners = Listeners::new(&config, 1, false).unwrap().unwrap();
         World {
-            holdings: Holdings::new(&config),
+            holdings: Holdings::new(&config, Some(listeners.desk())),
             frame: Frame::new(Tick(0)),
             presence: Some(Presence {
                 ticket: [1; 16],
@@ -205,14 +261,25 @@ mod tests {
 
     impl World {
         fn ask(&mut self, index: u32, region: Option<session::Region>) -> Result<(), String> {
-            let body = Body::SetRegion { index, region };
-            let presence = self.presence.unwrap();
-            self.holdings.ask(ROW, &presence, &body, &mut self.frame)
+            self.ask_for(&Body::SetRegion { index, region })
         }
 
-        /// What the next tick's frame changes: by index, the low corner along the
-        /// first axis and who is followed.
-        fn tick(&mut self) -> Vec<(u32, Option<(i32, Option<EntityId>)>)> {
+        fn subscribe(&mut self, id: u32, predicate: &str) -> Result<(), String> {
+            let predicate = predicate.to_owned();
+            self.ask_for(&Body::Subscribe { id, predicate })
+        }
+
+        fn subscriptions(&self) -> usize {
+            self.holdings.desk.as_ref().unwrap().subscriptions()
+        }
+
+        fn ask_for(&mut self, body: &Body) -> Result<(), String> {
+            let presence = self.presence.unwrap();
+            self.holdings.ask(ROW, &presence, body, &mut self.frame)
+        }
+
+        /// What the next tick's frame changes.
+        fn tick(&mut self) -> Vec<Changed> {
             let presence = self.presence;
             let of = |row| presence.filter(|_| row == ROW);
             self.holdings.follow(of, &mut self.frame);
@@ -276,6 +343,58 @@ mod tests {
         world.change(|p| p.entity = Some(next));
         assert_eq!(world.tick(), [(0, Some((-7, Some(next))))]);
         assert_eq!(world.tick(), []);
+    }
+
+    #[test]
+    fn subscriptions_outlast_a_lost_connection_and_end_with_their_client() {
+        let mut world = world();
+        world.subscribe(1, "x < 5").unwrap();
+        world.subscribe(2, "y < 5").unwrap();
+        world.ask_for(&Body::Unsubscribe { id: 1 }).unwrap();
+        for is_connected in [true, false, true] {
+            world.change(|p| p.is_connected = is_connected);
+            assert_eq!(world.tick(), []);
+            assert_eq!(world.subscriptions(), 1);
+        }
+        world.change(|p| p.ticket = [2; 16]);
+        world.tick();
+        assert_eq!(world.subscriptions(), 0);
+        // Whoever has the row now may use the same numbers.
+        world.subscribe(2, "x < 5").unwrap();
+        world.presence = None;
+        world.tick();
+        assert_eq!(world.subscriptions(), 0);
+        assert!(world.holdings.held.is_empty());
+    }
+
+    #[test]
+    fn subscriptions_are_refused_with_the_reason() {
+        let mut world = world();
+        world.subscribe(1, "x < 5").unwrap();
+        let long = "x < 5 && y < 5 && x > 0 && y > 0 && x != 3";
+        let cases = [
+            (1, "y < 5", "subscription 1 exists already: end it first"),
+            (
+                2,
+                "x <",
+                "the predicate: column 4: expected a number or a string in quotes, found the end",
+            ),
+            (
+                2,
+                "z == 1",
+                "the predicate: column 1: no notification has \"z\": expected a declared name",
+            ),
+            (2, long, "a text of 42 bytes, where at most 40 are allowed"),
+        ];
+        for (id, text, reason) in cases {
+            assert_eq!(world.subscribe(id, text), Err(reason.to_owned()));
+        }
+        world.subscribe(2, "x < 5").unwrap();
+        let refusal = world.subscribe(3, "x < 5");
+        let reason = "2 subscriptions already: end one first";
+        assert_eq!(refusal, Err(reason.to_owned()));
+        let refusal = world.ask_for(&Body::Unsubscribe { id: 7 });
+        assert_eq!(refusal, Err("there is no subscription 7".to_owned()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shared::wire::control::Ticket;
-use shared::wire::session::SessionMessage;
+use shared::wire::session::Body;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 /// A session's name within its shard, never used twice.
@@ -46,7 +46,10 @@ pub struct Leave {
 pub struct Ask {
     pub session: SessionId,
     pub client: ClientRow,
-    pub message: SessionMessage,
+    /// The client's own number for it.
+    pub request: u32,
+    /// Or why it is refused anyway.
+    pub body: Result<Body, String>,
 }
 
 /// A client's command.

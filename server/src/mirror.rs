@@ -1,6 +1,7 @@
 //! The world as clients may be told of it, kept on the host from ticks' outputs.
 
 use gpu_kernels::TickOutput;
+use gpu_kernels::content::listen::Before;
 use shared::wire::movement::{MovementCodec, Packed};
 use shared::{Audience, EntityId, Schema, Slot, Tick};
 
@@ -148,5 +149,20 @@ impl Mirror {
 
     pub fn movement_codec(&self) -> &MovementCodec {
         &self.movement
+    }
+}
+
+/// As long as it has not taken in the tick that is listened to.
+impl Before for Mirror {
+    fn id(&self, slot: Slot) -> EntityId {
+        Mirror::id(self, slot)
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        Mirror::kind(self, slot)
+    }
+
+    fn row(&self, slot: Slot) -> &[i32] {
+        Mirror::row(self, slot)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gpu_kernels::TickOutput;
+use gpu_kernels::content::listen::Notices;
 use shared::wire::control::{Close, Ticket};
 use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Tick};
@@ -17,6 +18,8 @@ pub struct Publication {
     pub tick: Tick,
     pub output: Arc<TickOutput>,
     pub mirror: Mirror,
+    /// What happened in it that clients subscribed to.
+    pub subscribed: Notices,
     /// By shard.
     pub notices: Vec<Vec<Notice>>,
 }
@@ -65,6 +68,10 @@ pub struct FanOutDone {
     pub datagrams: u64,
     pub datagram_bytes: u64,
     pub stream_bytes: u64,
+    /// Changes and notifications that clients were told of beside their views.
+    pub notices: u64,
+    /// Clients for whom there may have been more of them than they may be told of.
+    pub notices_full: u64,
     /// Sessions lost since the last report, other than by a client's own wish.
     pub lost: u64,
 }

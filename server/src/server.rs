@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
+use gpu_kernels::content::listen::Listeners;
 use gpu_kernels::{Backend, CpuBackend, StartError};
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
@@ -17,6 +18,7 @@ use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
 use shared::wire::stream::StreamCodec;
 use tokio::sync::mpsc::unbounded_channel;
+use tracing::warn;
 
 use crate::inbox::SharedInbox;
 use crate::journal::JournalWriter;
@@ -100,6 +102,12 @@ impl Server {
             options.threads,
             machine::memory_available(),
         )?;
+        // A GPU that runs the world has room for its subscriptions too, or says why not.
+        let may_use_gpu = started.backend.name() == "cuda";
+        let listeners = Listeners::new(&world, options.threads, may_use_gpu)?;
+        if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
+            warn!(reason, "subscriptions are matched on the processor");
+        }
         let identity = match &options.identity {
             Some((certificate, key)) => Identity::load(certificate, key)?,
             None => Identity::self_signed()?,
@@ -157,6 +165,7 @@ impl Server {
         let tick_loop = TickLoop::new(Parts {
             config: world,
             backend: started.backend,
+            listeners,
             inboxes,
             shards: senders,
             done: reports,

@@ -7,6 +7,7 @@
 
 mod fan_out;
 mod handshake;
+mod notices;
 mod requests;
 mod session;
 
@@ -20,14 +21,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use gpu_kernels::content::listen::SubscribeError;
 use quinn::{
-    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, SendStream, ServerConfig,
-    VarInt,
+    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, VarInt,
 };
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
-use shared::wire::session::SessionMessage;
+use shared::wire::session::{Body, SessionMessage};
 use shared::wire::stream::StreamCodec;
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -36,7 +37,7 @@ use tracing::debug;
 
 use crate::inbox::{Ask, Join, Leave, SessionId, SharedInbox};
 use crate::publication::{FanOutDone, Notice, Publication, ToShard};
-use requests::Requests;
+use requests::{Requests, Unanswered};
 use session::Session;
 
 /// What all shards agree on.
@@ -149,8 +150,11 @@ async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
             return close(&connection, refusal.close, &refusal.reason);
         }
     };
-    let session = shard.borrow_mut().admit(connection.clone(), send, &hello);
-    let mut requests = Requests::new(receive, world.config.limits.client_requests_per_second);
+    let per_second = world.config.limits.client_requests_per_second;
+    let unanswered = Unanswered::new(per_second);
+    let mut requests = Requests::new(receive, per_second, unanswered.clone());
+    let session = Session::new(connection.clone(), send, unanswered, &world.config.limits);
+    let session = shard.borrow_mut().admit(session, &hello);
     let mut datagram = ClientDatagram::default();
     let end = loop {
         let taken = tokio::select! {
@@ -247,12 +251,10 @@ impl Shard {
 
     /// A client that said a valid hello becomes a session, and asks the tick for
     /// its entity.
-    fn admit(&mut self, connection: Connection, send: SendStream, hello: &Hello) -> SessionId {
+    fn admit(&mut self, new: Session, hello: &Hello) -> SessionId {
         let session = self.next_session;
         self.next_session += 1;
-        let limits = &self.world.config.limits;
-        self.sessions
-            .insert(session, Session::new(connection, send, limits));
+        self.sessions.insert(session, new);
         self.inbox.lock().joins.push(Join {
             session,
             resume: hello.resume,
@@ -275,10 +277,21 @@ impl Shard {
         let Some(client) = session.client() else {
             return Err("a request before the welcome".to_owned());
         };
+        let SessionMessage { request, body } = message;
+        let limit = self.world.config.limits.predicate_bytes as usize;
+        let body = match body {
+            // Many of these may wait.
+            Body::Subscribe { predicate, .. } if predicate.len() > limit => {
+                let found = predicate.len();
+                Err(SubscribeError::LongText { found, limit }.to_string())
+            }
+            body => Ok(body),
+        };
         self.inbox.lock().asks.push(Ask {
             session: id,
             client,
-            message,
+            request,
+            body,
         });
         Ok(())
     }
@@ -354,6 +367,7 @@ impl Shard {
             Notice::Answered { session, answer } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.answers.push(answer.clone());
+                    session.unanswered.answer();
                 }
             }
             Notice::Closed {
@@ -378,6 +392,8 @@ fn empty_report() -> FanOutDone {
         datagrams: 0,
         datagram_bytes: 0,
         stream_bytes: 0,
+        notices: 0,
+        notices_full: 0,
         lost: 0,
     }
 }

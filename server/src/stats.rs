@@ -16,6 +16,7 @@ pub struct Figures {
     pub ticks_skipped: u64,
     pub commands_applied: u64,
     pub deliveries: u64,
+    pub notices: u64,
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
@@ -35,6 +36,7 @@ pub struct TickFigures {
     pub tick: Duration,
     pub commands_applied: u64,
     pub deliveries: u64,
+    pub notices: u64,
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
@@ -55,6 +57,7 @@ impl Figures {
             ticks_skipped: 0,
             commands_applied: 0,
             deliveries: 0,
+            notices: 0,
             sessions_lost: 0,
             malformed: 0,
             commands_over_quota: 0,
@@ -101,6 +104,7 @@ impl Stats {
         figures.ticks_skipped += tick.skipped;
         figures.commands_applied += tick.commands_applied;
         figures.deliveries += tick.deliveries;
+        figures.notices += tick.notices;
         figures.sessions_lost += tick.sessions_lost;
         figures.malformed += tick.malformed;
         figures.commands_over_quota += tick.commands_over_quota;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use gpu_kernels::content::listen::Notices;
 use gpu_kernels::{Stage, TickOutput};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -17,6 +18,9 @@ use crate::stats::TickFigures;
 pub struct TickReport<'a> {
     pub figures: &'a TickFigures,
     pub output: &'a TickOutput,
+    pub subscribed: &'a Notices,
+    /// How long it took to find out who subscribed to what happened.
+    pub listen: Duration,
     pub fan_out: &'a FanOutDone,
     pub refusals: &'a Refusals,
     /// How long after its scheduled time the tick began.
@@ -58,6 +62,22 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         "notifications_dropped_total",
         "Notifications beyond the tick's limit"
     );
+    describe_histogram!(
+        "tick_listen_seconds",
+        "Matching what happened with the clients' subscriptions"
+    );
+    describe_counter!(
+        "notices_total",
+        "Changes and notifications that clients were told of because they subscribed or hear them"
+    );
+    describe_counter!(
+        "notices_full_total",
+        "Ticks of a client that may have brought more notices than it may be told of"
+    );
+    describe_counter!(
+        "subscriptions_lost_total",
+        "Subscriptions for which there was no room after all"
+    );
     describe_gauge!("clients_behind", "Clients whose deliveries were put off");
     describe_counter!("deliveries_total", "Deliveries to clients");
     describe_counter!(
@@ -92,6 +112,8 @@ pub fn record(report: &TickReport<'_>) {
     let TickReport {
         figures,
         output,
+        subscribed,
+        listen,
         fan_out,
         refusals,
         lateness,
@@ -126,6 +148,10 @@ pub fn record(report: &TickReport<'_>) {
     counter!("timed_commands_dropped_total").increment(counts.timed_dropped);
     counter!("notifications_total").increment(counts.notifications);
     counter!("notifications_dropped_total").increment(counts.notifications_dropped);
+    histogram!("tick_listen_seconds").record(*listen);
+    counter!("notices_total").increment(fan_out.notices);
+    counter!("notices_full_total").increment(fan_out.notices_full);
+    counter!("subscriptions_lost_total").increment(subscribed.lost().len() as u64);
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);

@@ -1,15 +1,17 @@
 //! The clock: one thread that, every period, swaps the inboxes, runs the tick and
 //! hands its results to the shards. Only here is the time of day read.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use gpu_kernels::content::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::wire::control::Ticket;
-use shared::wire::session::{Answer, SessionMessage};
+use shared::wire::session::{Answer, Body};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, warn};
@@ -29,7 +31,11 @@ pub struct TickLoop {
     backend: Box<dyn Backend>,
     directory: Directory,
     holdings: Holdings,
-    /// What clients asked for in this tick, by shard.
+    /// Where clients can subscribe.
+    listeners: Option<Listeners>,
+    /// What clients asked for, by shard, oldest first.
+    asks: VecDeque<(usize, Ask)>,
+    /// The answers of this tick, by shard.
     answers: Vec<(usize, Notice)>,
     inboxes: Vec<SharedInbox>,
     shards: Vec<UnboundedSender<ToShard>>,
@@ -49,6 +55,7 @@ pub struct TickLoop {
 pub struct Parts {
     pub config: WorldConfig,
     pub backend: Box<dyn Backend>,
+    pub listeners: Option<Listeners>,
     pub inboxes: Vec<SharedInbox>,
     pub shards: Vec<UnboundedSender<ToShard>>,
     pub done: Receiver<FanOutDone>,
@@ -63,7 +70,9 @@ impl TickLoop {
         frame.populate(&parts.config);
         TickLoop {
             directory: Directory::new(&parts.config),
-            holdings: Holdings::new(&parts.config),
+            holdings: Holdings::new(&parts.config, parts.listeners.as_ref().map(Listeners::desk)),
+            listeners: parts.listeners,
+            asks: VecDeque::new(),
             answers: vec![],
             config: parts.config,
             backend: parts.backend,
@@ -100,6 +109,7 @@ impl TickLoop {
     fn tick_until_stopped(&mut self, mut mirror: Mirror) -> Result<()> {
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
         let mut scheduled = Instant::now();
+        let mut subscribed = Notices::default();
         while self.wait_until(scheduled) {
             let begun = Instant::now();
             let refusals = self.gather();
@@ -112,9 +122,14 @@ impl TickLoop {
             if let Some(journal) = &self.journal {
                 journal.record(&self.frame, &output.hash)?;
             }
+            let listening = Instant::now();
+            if let Some(listeners) = &mut self.listeners {
+                listeners.listen_into(&output, &mirror, &mut subscribed);
+            }
+            let listen = listening.elapsed();
             mirror.apply(&output);
             self.directory.settle(&output, |slot| mirror.position(slot));
-            let publication = self.publish(mirror, output);
+            let publication = self.publish(mirror, output, subscribed);
             let engine = begun.elapsed();
 
             let fan_out = self.wait_for_shards()?;
@@ -124,6 +139,7 @@ impl TickLoop {
                 bail!("a shard still reads a tick that it reported as done");
             };
             mirror = publication.mirror;
+            subscribed = publication.subscribed;
             self.taken_in = fan_out.taken_in;
 
             let next = next_start(scheduled, period, Instant::now());
@@ -135,6 +151,7 @@ impl TickLoop {
                 tick: finished - begun,
                 commands_applied: publication.output.counts.applied,
                 deliveries: publication.output.counts.deliveries,
+                notices: fan_out.notices,
                 sessions_lost: fan_out.lost,
                 malformed: refusals.malformed,
                 commands_over_quota: refusals.commands_over_quota,
@@ -146,6 +163,8 @@ impl TickLoop {
             telemetry::record(&TickReport {
                 figures: &figures,
                 output: &publication.output,
+                subscribed: &subscribed,
+                listen,
                 fan_out: &fan_out,
                 refusals: &refusals,
                 lateness: begun.saturating_duration_since(scheduled),
@@ -183,7 +202,8 @@ impl TickLoop {
                 let ticket = self.tickets.next();
                 self.directory.join(shard, join, ticket, &mut self.frame);
             }
-            refusals.requests += self.answer(shard);
+            let asks = self.spare.asks.drain(..);
+            self.asks.extend(asks.map(|ask| (shard, ask)));
             let mut words = &self.spare.words[..];
             for request in &self.spare.commands {
                 let (own, rest) = words.split_at(usize::from(request.word_count));
@@ -196,26 +216,33 @@ impl TickLoop {
             refusals.commands_over_quota += taken.commands_over_quota;
             refusals.commands_repeated += taken.commands_repeated;
         }
+        refusals.requests = self.answer();
         refusals
     }
 
-    /// Grants or refuses what clients of a shard ask for, and says how much it
-    /// refused.
-    fn answer(&mut self, shard: usize) -> u64 {
+    /// Grants or refuses what clients ask for, as much as one tick may take in, and
+    /// says how much it refused.
+    fn answer(&mut self) -> u64 {
         let mut refused = 0;
-        for ask in self.spare.asks.drain(..) {
+        let mut cost = 0;
+        while cost < ASKS_COST_MAX
+            && let Some((shard, ask)) = self.asks.pop_front()
+        {
             let Ask {
                 session,
                 client,
-                message: SessionMessage { request, body },
+                request,
+                body,
             } = ask;
+            cost += cost_of(&body);
             // The row may have gone on with another connection.
             let is_there = self.directory.is_at(client, (shard, session));
             let presence = self.directory.presence(client);
             let Some(presence) = presence.filter(|_| is_there) else {
                 continue;
             };
-            let result = self.holdings.ask(client, &presence, &body, &mut self.frame);
+            let frame = &mut self.frame;
+            let result = body.and_then(|body| self.holdings.ask(client, &presence, &body, frame));
             refused += u64::from(result.is_err());
             let answer = Answer { request, result };
             self.answers
@@ -224,7 +251,12 @@ impl TickLoop {
         refused
     }
 
-    fn publish(&mut self, mirror: Mirror, output: Arc<TickOutput>) -> Arc<Publication> {
+    fn publish(
+        &mut self,
+        mirror: Mirror,
+        output: Arc<TickOutput>,
+        subscribed: Notices,
+    ) -> Arc<Publication> {
         let mut notices = vec![vec![]; self.shards.len()];
         let all = self.directory.notices().chain(self.answers.drain(..));
         for (shard, notice) in all {
@@ -234,6 +266,7 @@ impl TickLoop {
             tick: output.tick,
             output,
             mirror,
+            subscribed,
             notices,
         });
         for shard in &self.shards {
@@ -269,8 +302,20 @@ impl FanOutDone {
             datagrams: self.datagrams + other.datagrams,
             datagram_bytes: self.datagram_bytes + other.datagram_bytes,
             stream_bytes: self.stream_bytes + other.stream_bytes,
+            notices: self.notices + other.notices,
+            notices_full: self.notices_full + other.notices_full,
             lost: self.lost + other.lost,
         }
+    }
+}
+
+/// What a request takes, in units of two microseconds at most.
+fn cost_of(body: &Result<Body, String>) -> usize {
+    match body {
+        Ok(Body::Subscribe { predicate, .. }) => {
+            SUBSCRIBE_COST + predicate.len() / SUBSCRIBE_BYTES_PER_COST
+        }
+        _ => 1,
     }
 }
 
@@ -310,6 +355,11 @@ impl TicketSource {
     }
 }
 
+/// What requests may cost in one tick: some milliseconds. More than that waits.
+const ASKS_COST_MAX: usize = 8192;
+/// Even a short text may come to many filters, once all is multiplied out.
+const SUBSCRIBE_COST: usize = 16;
+const SUBSCRIBE_BYTES_PER_COST: usize = 64;
 /// The longest that a stop waits for a sleeping tick thread.
 const STOP_LATENCY: Duration = Duration::from_millis(50);
 /// A shard that takes this long for one tick is broken, not slow.

@@ -115,6 +115,40 @@ async fn who_falls_goes_on_as_somebody_new() {
 }
 
 #[tokio::test]
+async fn who_asks_all_the_time_is_answered_while_it_is_born_anew() {
+    let server = start(&format!("{DUEL}[limits]\nclient_requests_per_second = 100"));
+    let mut victim = Player::join(&server).await;
+    let mut killer = Player::join(&server).await;
+    let fallen = victim.entity();
+    for _ in 0..2 {
+        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+    }
+    let mut asked = 0;
+    for _ in 0..60 {
+        // Several a tick, so that the tick of the rebirth has answers too.
+        for _ in 0..4 {
+            victim.client.unsubscribe(1);
+            asked += 1;
+        }
+        listen_for(&server, &mut [&mut victim, &mut killer], 1).await;
+    }
+    assert_ne!(victim.entity(), fallen);
+    until(&mut [&mut victim], "all is answered", |p| {
+        p[0].answers().len() == asked
+    })
+    .await;
+    let told = &victim.log.items;
+    let reborn = told
+        .iter()
+        .find(|(_, item)| matches!(item, Item::Reborn(_)));
+    let tick = reborn.expect("it was told so").0;
+    let in_that_tick = told.iter().filter(|told| told.0 == tick);
+    let answered = |told: &&(_, Item)| matches!(told.1, Item::Answer(_));
+    assert!(in_that_tick.filter(answered).count() > 0);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
 async fn the_dead_take_their_leave() {
     let server = start(DUEL);
     let victim = Player::join(&server).await;

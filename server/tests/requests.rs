@@ -61,6 +61,48 @@ async fn requests_are_answered_once_each_in_order_and_no_faster_than_the_quota()
 }
 
 #[tokio::test]
+async fn a_tick_takes_in_only_so_many_subscriptions_and_the_rest_wait() {
+    let server = start(
+        "
+        [world]
+        tick_hz = 2
+        capacity = 64
+
+        [limits]
+        client_requests_per_second = 100
+        subscriptions_per_client = 100
+    ",
+    );
+    let mut players = vec![];
+    for _ in 0..12 {
+        players.push(Player::join(&server).await);
+    }
+    for player in &mut players {
+        for id in 0..100 {
+            player.client.subscribe(id, "x < 5").unwrap();
+        }
+        player.client.flush();
+    }
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    until(&mut all, "all is answered", |p| {
+        p.iter().all(|p| p.answers().len() == 100)
+    })
+    .await;
+    let mut by_tick = std::collections::BTreeMap::new();
+    for player in &players {
+        assert!(player.answers().iter().all(|answer| answer.1.is_ok()));
+        assert!(player.answers().is_sorted_by_key(|answer| answer.0));
+        for (tick, item) in &player.log.items {
+            if matches!(item, Item::Answer(_)) {
+                *by_tick.entry(tick).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(by_tick.values().all(|&n| n <= 512), "{by_tick:?}");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
 async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;

@@ -14,7 +14,7 @@ use shared::wire::movement::{Movement, MovementCodec};
 use shared::wire::notice::What;
 use shared::wire::session::{Body, MessageReader};
 use shared::wire::stream::{Item, StreamCodec};
-use shared::{Audience, Slot, Tick};
+use shared::{Audience, EntityId, Slot, Tick};
 use worlds::{
     any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent, any_welcome,
     frame, gathered, movement, scattered,
@@ -203,7 +203,7 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
-            Item::Missed(_) => continue,
+            Item::Full | Item::Lost(_) => continue,
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);
@@ -226,6 +226,16 @@ fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
         } => {
             assert!(usize::from(*kind) < schema.kinds.len());
             (entity.slot, vec![(*column, *old), (*column, *new)])
+        }
+        What::Notification {
+            kind,
+            source,
+            words,
+        } => {
+            let known = schema.notification(*kind);
+            assert_eq!(words.len(), known.expect("one of the world").fields.len());
+            let is_somebody = *source != EntityId::NONE;
+            (if is_somebody { source.slot } else { Slot(0) }, vec![])
         }
     }
 }

@@ -1,16 +1,19 @@
+use shared::CommandKind;
+
 use super::fight::Fight;
 use super::{Behaviour, Deeds, Dice};
 use crate::view::View;
-use crate::wish::Wish;
+use crate::wish::{SOME_NUMBER, Wish};
 
-/// Fights, so that things happen, and subscribes to some of what can happen. Now and
-/// then a subscription ends, and another one takes its place.
+/// Fights and shouts, so that things happen, and subscribes to some of what can
+/// happen. Now and then a subscription ends, and another one takes its place.
 pub struct Listen {
     fight: Fight,
     /// What can happen in this world, once known.
     wishes: Option<Vec<Wish>>,
     held: Vec<u32>,
     next_id: u32,
+    next_shout: i32,
 }
 
 impl Listen {
@@ -20,6 +23,7 @@ impl Listen {
             wishes: None,
             held: vec![],
             next_id: 0,
+            next_shout: 0,
         }
     }
 }
@@ -27,6 +31,11 @@ impl Listen {
 impl Behaviour for Listen {
     fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
         self.fight.act(view, dice, deeds);
+        if dice.below(TURNS_PER_SHOUT) == 0 && view.schema().command(CommandKind::Shout).is_some() {
+            let radius = dice.below(2 * view.schema().world.aoi.raw() as usize);
+            deeds.command(CommandKind::Shout, &[radius as i32, self.next_shout]);
+            self.next_shout = (self.next_shout + SHOUT_STEP) % (2 * SOME_NUMBER);
+        }
         let wishes = self.wishes.get_or_insert_with(|| Wish::all(view.schema()));
         if wishes.is_empty() {
             return;
@@ -45,3 +54,6 @@ impl Behaviour for Listen {
 /// Two of them may match the same.
 const HELD_MAX: usize = 3;
 const TURNS_PER_CHANGE: usize = 50;
+const TURNS_PER_SHOUT: usize = 10;
+/// Takes the numbers of shouts now below and now above some number.
+const SHOUT_STEP: i32 = 333;

@@ -9,13 +9,13 @@ use shared::wire::movement::Header;
 use shared::{Slot, Tick};
 
 use super::session::{Pending, Player, Session};
-use super::{Scratch, ShardWorld, close};
+use super::{Scratch, ShardWorld, close, notices};
 use crate::mirror::Mirror;
 use crate::publication::{FanOutDone, Publication};
 
 impl Session {
-    /// Sends a client its deliveries: answers, enters, leaves and lasting attributes
-    /// on the stream, movement in datagrams.
+    /// Sends a client its deliveries: answers, enters, leaves, lasting attributes and
+    /// notices on the stream, movement in datagrams.
     pub fn tell(
         &mut self,
         publication: &Publication,
@@ -25,7 +25,7 @@ impl Session {
     ) {
         if let Some(player) = self.player.filter(|_| !self.is_ending) {
             self.processed.advance(publication.tick);
-            self.write_items(player, publication, world, scratch);
+            self.write_items(player, publication, world, scratch, report);
             self.send_movement(publication, world, scratch, report);
         }
         self.flush(report);
@@ -43,6 +43,7 @@ impl Session {
         publication: &Publication,
         world: &ShardWorld,
         scratch: &mut Scratch,
+        report: &mut FanOutDone,
     ) {
         let Publication {
             tick,
@@ -60,7 +61,9 @@ impl Session {
         }
         scratch.slots.clear();
         if std::mem::take(&mut self.is_reborn) {
-            world.stream.begin(writer, *tick);
+            if writer.bit_len() == begun {
+                world.stream.begin(writer, *tick);
+            }
             world.stream.reborn(writer, player.entity);
         }
         for delivery in output.deliveries.of(player.client) {
@@ -101,6 +104,7 @@ impl Session {
                 self.pending.remove(i);
             }
         }
+        notices::write(player.client, publication, world, writer, report);
         if writer.bit_len() > begun {
             world.stream.finish(writer, &mut self.stream.waiting);
             self.stream.frames.push_back(*tick);

@@ -1,11 +1,13 @@
 //! What a client asks for over its stream, read no faster than it may ask.
 
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::RecvStream;
 use shared::wire::DecodeError;
 use shared::wire::session::{MessageReader, SessionMessage};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
 /// The client's half of its stream, behind the hello.
@@ -13,6 +15,7 @@ pub struct Requests {
     receive: RecvStream,
     reader: MessageReader,
     pace: Pace,
+    unanswered: Unanswered,
     /// Nothing more can come.
     is_ended: bool,
 }
@@ -26,12 +29,28 @@ struct Pace {
     paid: Instant,
 }
 
+/// Room for requests that wait for their answers: as many as may be asked in a second.
+#[derive(Clone)]
+pub struct Unanswered(Arc<Semaphore>);
+
+impl Unanswered {
+    pub fn new(per_second: u32) -> Unanswered {
+        Unanswered(Arc::new(Semaphore::new(per_second as usize)))
+    }
+
+    /// One is answered.
+    pub fn answer(&self) {
+        self.0.add_permits(1);
+    }
+}
+
 impl Requests {
-    pub fn new(receive: RecvStream, per_second: u32) -> Requests {
+    pub fn new(receive: RecvStream, per_second: u32, unanswered: Unanswered) -> Requests {
         Requests {
             receive,
             reader: MessageReader::default(),
             pace: Pace::new(per_second, Instant::now()),
+            unanswered,
             is_ended: false,
         }
     }
@@ -40,7 +59,10 @@ impl Requests {
     /// the future loses nothing.
     pub async fn next(&mut self) -> Result<SessionMessage, DecodeError> {
         while !self.is_ended {
-            // Before anything is read, so that the client is held back by its window.
+            // Both before anything is read, so that the client is held back by its window.
+            let Ok(room) = self.unanswered.0.clone().acquire_owned().await else {
+                break;
+            };
             let next = self.pace.next();
             if next > Instant::now() {
                 sleep_until(next).await;
@@ -48,6 +70,8 @@ impl Requests {
             match self.reader.next_message() {
                 Ok(Some(message)) => {
                     self.pace.take(Instant::now());
+                    // It is there again with the answer.
+                    room.forget();
                     return Ok(message);
                 }
                 Ok(None) => {}

@@ -8,6 +8,7 @@ use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use super::ShardWorld;
+use super::requests::Unanswered;
 use crate::inbox::{Request, SharedInbox};
 use crate::publication::Notice;
 
@@ -29,6 +30,7 @@ pub struct Session {
     pub processed: Processed,
     /// To be told with this tick's items.
     pub answers: Vec<Answer>,
+    pub unanswered: Unanswered,
     quota: Quota,
     next_sequence: u32,
 }
@@ -77,7 +79,12 @@ struct Quota {
 }
 
 impl Session {
-    pub fn new(connection: Connection, send: SendStream, limits: &Limits) -> Session {
+    pub fn new(
+        connection: Connection,
+        send: SendStream,
+        unanswered: Unanswered,
+        limits: &Limits,
+    ) -> Session {
         Session {
             connection,
             stream: OutStream {
@@ -94,6 +101,7 @@ impl Session {
             told: Tick(0),
             processed: Processed::default(),
             answers: vec![],
+            unanswered,
             quota: Quota {
                 tokens: limits.client_commands_burst,
                 per_tick: limits.client_commands_per_tick,

@@ -20,6 +20,7 @@ use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
 use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
+use shared::wire::notice::Notice;
 use shared::wire::stream::Item;
 use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
 use tokio::time::{sleep, timeout};
@@ -241,6 +242,23 @@ impl Player {
             _ => None,
         });
         answers.collect()
+    }
+
+    /// Subscribes, and waits for the answer.
+    pub async fn subscribe(&mut self, id: u32, predicate: &str) -> Result<(), String> {
+        let request = self.client.subscribe(id, predicate).expect("a short text");
+        let answer = self.client.answer(request, &mut self.log).await;
+        answer.expect("an answer")
+    }
+
+    /// What it was told beside its view.
+    pub fn notices(&self) -> Vec<&Notice> {
+        let items = self.log.items.iter();
+        let notices = items.filter_map(|(_, item)| match item {
+            Item::Notice(notice) => Some(notice),
+            _ => None,
+        });
+        notices.collect()
     }
 
     /// An attribute of an entity in view.

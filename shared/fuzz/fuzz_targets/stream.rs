@@ -34,7 +34,8 @@ fuzz_target!(|data: &[u8]| {
             Item::Reborn(entity) => codec.reborn(&mut writer, *entity),
             Item::Answer(answer) => codec.answer(&mut writer, answer),
             Item::Notice(notice) => codec.notice(&mut writer, notice),
-            Item::Missed(count) => codec.missed(&mut writer, *count),
+            Item::Full => codec.full(&mut writer),
+            Item::Lost(id) => codec.lost(&mut writer, *id),
             Item::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }

@@ -114,11 +114,7 @@ impl CommandCodec {
             writer.put(u64::from(kind.id()), 8);
             for ty in types {
                 let &word = words.next().expect("a word for each type");
-                match ty {
-                    AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
-                    AttributeType::Bool => writer.put(word as u64, 1),
-                    AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
-                }
+                put_word(writer, *ty, word);
             }
         }
         writer.finish_into(out);
@@ -151,27 +147,43 @@ impl CommandCodec {
                 .ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);
             for ty in types {
-                out.words.push(match ty {
-                    AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
-                    AttributeType::Bool => reader.get(1)? as i32,
-                    AttributeType::Entity => reader.get(32)? as i32,
-                    AttributeType::Symbol => self.symbol(reader.get(32)?)?,
-                });
+                out.words.push(get_word(&mut reader, *ty, self.symbols)?);
             }
         }
         reader.finish()
     }
+}
 
-    fn symbol(&self, index: u64) -> Result<i32, DecodeError> {
-        if index < u64::from(self.symbols) {
-            Ok(index as i32)
-        } else {
-            Err(DecodeError::OutOfRange {
-                what: "a symbol",
-                found: index,
-            })
-        }
+/// Writes a word by its type.
+pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
+    match ty {
+        AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
+        AttributeType::Bool => writer.put(word as u64, 1),
+        AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
     }
+}
+
+/// Reads a word of a world with so many symbols.
+pub(super) fn get_word(
+    reader: &mut BitReader<'_>,
+    ty: AttributeType,
+    symbols: u32,
+) -> Result<i32, DecodeError> {
+    Ok(match ty {
+        AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
+        AttributeType::Bool => reader.get(1)? as i32,
+        AttributeType::Entity => reader.get(32)? as i32,
+        AttributeType::Symbol => {
+            let index = reader.get(32)?;
+            if index >= u64::from(symbols) {
+                return Err(DecodeError::OutOfRange {
+                    what: "a symbol",
+                    found: index,
+                });
+            }
+            index as i32
+        }
+    })
 }
 
 #[cfg(test)]

@@ -13,9 +13,11 @@
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
+use super::commands::put_word;
 use super::stream::StreamCodec;
 use crate::command::CommandKind;
 use crate::id::EntityId;
+use crate::notification::NotificationKind;
 
 /// Something that a client is told of once, and that enters no view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +44,23 @@ pub enum What {
         /// The kind of the first command that wanted it.
         command: Option<CommandKind>,
     },
+    /// Something else happened.
+    Notification {
+        kind: NotificationKind,
+        /// To whom, or by whom; [`EntityId::NONE`]: nobody.
+        source: EntityId,
+        /// Its fields, as the schema lists them.
+        words: Vec<i32>,
+    },
 }
 
 impl StreamCodec {
-    /// Writes a notice.
+    /// Writes a notice. Of a notification that the world doesn't have, or with too
+    /// few words, it panics.
     pub fn notice(&self, writer: &mut BitWriter, notice: &Notice) {
         self.begin_notice(writer);
-        let What::Change { .. } = notice.what;
-        writer.put(0, 1);
+        let is_notification = matches!(notice.what, What::Notification { .. });
+        writer.put(u64::from(is_notification), 1);
         writer.put(u64::from(notice.heard), 1);
         writer.put(notice.subscriptions.len() as u64, SUBSCRIPTION_COUNT_BITS);
         for &id in &notice.subscriptions {
@@ -72,29 +83,65 @@ impl StreamCodec {
                 let command = command.map_or(0, |c| u64::from(c.id()) + 1);
                 writer.put(command, 8);
             }
+            What::Notification {
+                kind,
+                source,
+                words,
+            } => {
+                writer.put(u64::from(kind.id()), 8);
+                writer.put(u64::from(*source != EntityId::NONE), 1);
+                if *source != EntityId::NONE {
+                    self.put_entity(writer, *source);
+                }
+                let types = self.words_of(kind.id());
+                let types = types.expect("a notification of this world");
+                let mut words = words.iter();
+                for ty in types {
+                    let &word = words.next().expect("a word for each type");
+                    put_word(writer, *ty, word);
+                }
+            }
         }
     }
 
     pub(super) fn read_notice(&self, reader: &mut BitReader<'_>) -> Result<Notice, DecodeError> {
-        let form = reader.get(1)?;
+        let is_notification = reader.get_bool()?;
         let heard = reader.get_bool()?;
         let count = reader.get(SUBSCRIPTION_COUNT_BITS)?;
         let subscriptions = (0..count)
             .map(|_| Ok(reader.get(32)? as u32))
             .collect::<Result<Vec<_>, DecodeError>>()?;
-        let what = match form {
-            0 => self.read_change(reader)?,
-            _ => {
-                return Err(DecodeError::OutOfRange {
-                    what: "a notice's form",
-                    found: form,
-                });
-            }
+        let what = match is_notification {
+            false => self.read_change(reader)?,
+            true => self.read_notification(reader)?,
         };
         Ok(Notice {
             what,
             heard,
             subscriptions,
+        })
+    }
+
+    fn read_notification(&self, reader: &mut BitReader<'_>) -> Result<What, DecodeError> {
+        let id = reader.get(8)?;
+        let unknown = DecodeError::OutOfRange {
+            what: "a notification's kind",
+            found: id,
+        };
+        let kind = NotificationKind::from_id(id as u16).ok_or(unknown.clone())?;
+        let types = self.words_of(id as u16).ok_or(unknown)?;
+        let source = match reader.get_bool()? {
+            true => self.entity(reader)?,
+            false => EntityId::NONE,
+        };
+        let words = types
+            .iter()
+            .map(|&ty| self.read_word(reader, ty))
+            .collect::<Result<Vec<_>, DecodeError>>()?;
+        Ok(What::Notification {
+            kind,
+            source,
+            words,
         })
     }
 

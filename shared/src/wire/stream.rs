@@ -1,7 +1,7 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
 //! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
-//! by bit: the tick (32), then for each item a tag (3) and its fields, then the
+//! by bit: the tick (32), then for each item a tag (4) and its fields, then the
 //! end tag.
 //!
 //! | item | fields |
@@ -12,14 +12,17 @@
 //! | reborn | slot, generation (32) |
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
 //! | notice | see [`super::notice`] |
-//! | missed | how many notices found no room (32) |
+//! | full | none |
+//! | lost | id (32) |
 
 use super::bits::{BitReader, BitWriter};
+use super::commands::get_word;
 use super::notice::Notice;
 use super::session::{ANSWER_BYTES_MAX, Answer};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::id::{EntityId, Slot, Tick};
-use crate::schema::{Attribute, Audience, Schema, bits_for};
+use crate::notification::NotificationKind;
+use crate::schema::{Attribute, AttributeType, Audience, Schema, bits_for};
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
@@ -27,6 +30,9 @@ pub struct StreamCodec {
     slot_bits: u32,
     capacity: u32,
     attributes: Vec<Attribute>,
+    symbols: u32,
+    /// By kind of notification: its words' types, where the world has it.
+    notifications: Vec<Option<Vec<AttributeType>>>,
     /// By kind: the columns in an enter for anyone, and for the owner.
     public: Vec<Vec<u16>>,
     own: Vec<Vec<u16>>,
@@ -53,8 +59,12 @@ pub enum Item {
     Answer(Answer),
     /// Something that the client subscribed to, or can hear.
     Notice(Notice),
-    /// So many notices of this tick were left out: the last ones.
-    Missed(u32),
+    /// The notices of this tick are as many as a client may be told of: what more
+    /// there was is left out.
+    Full,
+    /// A subscription that was granted has ended by itself, by the client's number:
+    /// the server had no room to keep it. It may be asked for again.
+    Lost(u32),
 }
 
 /// One tick's items.
@@ -80,6 +90,14 @@ impl StreamCodec {
             slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
             capacity: schema.world.capacity,
             attributes: schema.attributes.clone(),
+            symbols: schema.symbols.len() as u32,
+            notifications: NotificationKind::ALL
+                .into_iter()
+                .map(|kind| {
+                    let fields = &schema.notification(kind)?.fields;
+                    Some(fields.iter().map(|field| field.ty).collect())
+                })
+                .collect(),
             public: kinds.clone().map(|k| columns(k, false)).collect(),
             own: kinds.map(|k| columns(k, true)).collect(),
         }
@@ -153,10 +171,15 @@ impl StreamCodec {
         writer.put(TAG_NOTICE, TAG_BITS);
     }
 
-    /// Writes how many notices were left out.
-    pub fn missed(&self, writer: &mut BitWriter, count: u32) {
-        writer.put(TAG_MISSED, TAG_BITS);
-        writer.put(u64::from(count), 32);
+    /// Writes that notices may have been left out.
+    pub fn full(&self, writer: &mut BitWriter) {
+        writer.put(TAG_FULL, TAG_BITS);
+    }
+
+    /// Writes that a subscription has ended by itself.
+    pub fn lost(&self, writer: &mut BitWriter, subscription: u32) {
+        writer.put(TAG_LOST, TAG_BITS);
+        writer.put(u64::from(subscription), 32);
     }
 
     /// Ends the frame and appends it, with its length, to `out`.
@@ -190,7 +213,14 @@ impl StreamCodec {
                 TAG_REBORN => Item::Reborn(self.entity(&mut reader)?),
                 TAG_ANSWER => Item::Answer(read_answer(&mut reader)?),
                 TAG_NOTICE => Item::Notice(self.read_notice(&mut reader)?),
-                _ => Item::Missed(reader.get(32)? as u32),
+                TAG_FULL => Item::Full,
+                TAG_LOST => Item::Lost(reader.get(32)? as u32),
+                _ => {
+                    return Err(DecodeError::OutOfRange {
+                        what: "an item's tag",
+                        found: tag,
+                    });
+                }
             });
         }
         reader.finish()?;
@@ -278,6 +308,21 @@ impl StreamCodec {
         }
     }
 
+    /// The types of a notification's words, if the world has it.
+    pub(super) fn words_of(&self, notification: u16) -> Option<&[AttributeType]> {
+        self.notifications
+            .get(usize::from(notification))?
+            .as_deref()
+    }
+
+    pub(super) fn read_word(
+        &self,
+        reader: &mut BitReader<'_>,
+        ty: AttributeType,
+    ) -> Result<i32, DecodeError> {
+        get_word(reader, ty, self.symbols)
+    }
+
     pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
         let attribute = &self.attributes[usize::from(column)];
         let above = i64::from(value) - i64::from(attribute.min);
@@ -321,7 +366,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     })
 }
 
-const TAG_BITS: u32 = 3;
+const TAG_BITS: u32 = 4;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;
 const TAG_ENTER: u64 = 2;
@@ -329,6 +374,7 @@ const TAG_STATE: u64 = 3;
 const TAG_REBORN: u64 = 4;
 const TAG_ANSWER: u64 = 5;
 const TAG_NOTICE: u64 = 6;
-const TAG_MISSED: u64 = 7;
+const TAG_FULL: u64 = 7;
+const TAG_LOST: u64 = 8;
 /// Holds [`ANSWER_BYTES_MAX`].
 const TEXT_LENGTH_BITS: u32 = 10;

@@ -24,7 +24,7 @@ pub enum Sent {
     Leave(Slot),
     Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
-    /// An answer or a notice, or how many notices were missed.
+    /// An answer or a notice, or that there were too many of these.
     Beside(Item),
 }
 
@@ -135,7 +135,7 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
         })
     });
     let notice = (
-        any_change(schema),
+        any_what(schema),
         any::<bool>(),
         prop::collection::vec(any::<u32>(), 0..5),
     );
@@ -146,12 +146,32 @@ fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
             subscriptions,
         })
     });
-    prop_oneof![answer, notice, any::<u32>().prop_map(Item::Missed)].boxed()
+    let lost = any::<u32>().prop_map(Item::Lost);
+    prop_oneof![answer, notice, Just(Item::Full), lost].boxed()
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
     let parts = (0..schema.world.capacity, any::<u32>());
     parts.prop_map(|(slot, generation)| EntityId::new(slot, generation))
+}
+
+fn any_what(schema: &'static Schema) -> BoxedStrategy<What> {
+    if schema.notifications.is_empty() {
+        return any_change(schema);
+    }
+    let notification = prop::sample::select(&schema.notifications[..]);
+    let notification = notification.prop_flat_map(|notification| {
+        let fields = notification.fields.iter();
+        let words: Vec<_> = fields.map(|f| any_word(schema, f.ty)).collect();
+        let source = prop_oneof![any_entity(schema), Just(EntityId::NONE)];
+        (Just(notification.kind), source, words)
+    });
+    let notification = notification.prop_map(|(kind, source, words)| What::Notification {
+        kind,
+        source,
+        words,
+    });
+    prop_oneof![any_change(schema), notification].boxed()
 }
 
 fn any_change(schema: &'static Schema) -> BoxedStrategy<What> {
@@ -204,7 +224,8 @@ pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
             Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
             Sent::Beside(Item::Answer(answer)) => codec.answer(&mut writer, answer),
             Sent::Beside(Item::Notice(notice)) => codec.notice(&mut writer, notice),
-            Sent::Beside(Item::Missed(count)) => codec.missed(&mut writer, *count),
+            Sent::Beside(Item::Full) => codec.full(&mut writer),
+            Sent::Beside(Item::Lost(id)) => codec.lost(&mut writer, *id),
             Sent::Beside(item) => panic!("{item:?} has a form of its own"),
         }
     }
@@ -219,6 +240,7 @@ pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatag
         CommandKind::Heal,
         CommandKind::Blast,
         CommandKind::Pick,
+        CommandKind::Shout,
     ];
     let kinds: Vec<_> = kinds
         .into_iter()

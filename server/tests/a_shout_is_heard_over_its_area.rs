@@ -1,0 +1,196 @@
+//! What is announced over an area is heard by whoever sees some of it, or holds a
+//! region there: once, subscribed to or not.
+
+mod common;
+
+use client_bot::BehaviourKind;
+use common::{Bots, Player, listen_for, start, ticks, units, until};
+use server::Server;
+use shared::wire::notice::{Notice, What};
+use shared::wire::session::Region;
+use shared::{CommandKind, EntityId, NotificationKind};
+
+/// Where players see 20 units far, and go anywhere in one step.
+const WIDE: &str = "
+    [world]
+    size = [1000, 1000]
+    aoi = 20
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 16
+    regions_per_client = 1
+    region_edge_max = 100
+    subscriptions_per_client = 2
+
+    [commands]
+    move = { speed_max = 1000 }
+    shout.radius_max = 50
+    blast = { reach = 1000, radius = 1, sound = 30 }
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+    ]
+";
+
+/// Goes somewhere, and waits until it knows that it is there.
+async fn go(player: &mut Player, x: f64, y: f64) {
+    let own = player.client.view().own().expect("it lives");
+    let goal = [units(x), units(y)];
+    let step = [goal[0] - own.row[0], goal[1] - own.row[1]];
+    player.send(CommandKind::Move, &step);
+    until(&mut [player], "it is there", |p| {
+        let own = p[0].client.view().own();
+        own.is_some_and(|own| own.row[..2] == goal)
+    })
+    .await;
+}
+
+/// Players at these distances from the middle of the world, along the first axis.
+async fn along(server: &Server, distances: &[f64]) -> Vec<Player> {
+    let mut players = vec![];
+    for distance in distances {
+        let mut player = Player::join(server).await;
+        go(&mut player, 500.0 + distance, 500.0).await;
+        players.push(player);
+    }
+    players
+}
+
+async fn all_listen(server: &Server, players: &mut [Player]) {
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    listen_for(server, &mut all, 4).await;
+}
+
+fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
+    Notice {
+        what: What::Notification {
+            kind: NotificationKind::Shout,
+            source,
+            words: vec![number],
+        },
+        heard: true,
+        subscriptions: subscriptions.to_vec(),
+    }
+}
+
+#[tokio::test]
+async fn who_sees_some_of_its_area_hears_it_once() {
+    let server = start(WIDE);
+    // A shout of 30 units: those up to 50 away see where it is heard.
+    let mut players = along(&server, &[0.0, 25.0, 49.9, 50.5, 400.0]).await;
+    let source = players[0].entity();
+    players[0].send(CommandKind::Shout, &[units(30.0), 7]);
+    all_listen(&server, &mut players).await;
+    for (i, player) in players.iter().enumerate() {
+        let told: Vec<Notice> = player.notices().into_iter().cloned().collect();
+        let expected = vec![shout(source, 7, &[]); usize::from(i < 3)];
+        assert_eq!(told, expected, "player {i}");
+    }
+    assert!(!players[2].sees(source), "one hears farther than one sees");
+    // No shout goes farther than the world allows.
+    players[0].send(CommandKind::Shout, &[units(900.0), 8]);
+    all_listen(&server, &mut players).await;
+    let told: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
+    assert_eq!(told, [2, 2, 2, 1, 0]);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_holds_a_region_there_hears_it_too() {
+    let server = start(WIDE);
+    let mut players = along(&server, &[0.0, 300.0, 300.0]).await;
+    let corner = |x: f64| [units(x), units(490.0)];
+    // They touch, and touching is not overlapping.
+    let edges = [(529.9, 550.0), (530.1, 550.0)];
+    for (player, (low, high)) in players[1..].iter_mut().zip(edges) {
+        let mut region = Region::fixed(&corner(low), &corner(high));
+        region.high[1] = units(510.0);
+        let request = player.client.set_region(0, Some(region));
+        let answer = player.client.answer(request, &mut player.log).await;
+        assert_eq!(answer.unwrap(), Ok(()));
+    }
+    let source = players[0].entity();
+    players[0].send(CommandKind::Shout, &[units(30.0), 7]);
+    all_listen(&server, &mut players).await;
+    assert_eq!(players[1].notices(), [&shout(source, 7, &[])]);
+    assert!(players[2].notices().is_empty());
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_heard_and_subscribed_to_comes_once() {
+    let server = start(WIDE);
+    let mut players = along(&server, &[0.0, 10.0, 300.0]).await;
+    let source = players[0].entity();
+    for player in &mut players[1..] {
+        player.subscribe(5, "event == \"shout\"").await.unwrap();
+        player.subscribe(3, "shout.number == 7").await.unwrap();
+    }
+    for number in [7, 8] {
+        players[0].send(CommandKind::Shout, &[units(30.0), number]);
+        all_listen(&server, &mut players).await;
+    }
+    let near = [shout(source, 7, &[3, 5]), shout(source, 8, &[5])];
+    let told: Vec<Notice> = players[1].notices().into_iter().cloned().collect();
+    assert_eq!(told, near);
+    // Whoever is far away is told because it subscribed, and hears nothing.
+    let far = near.map(|notice| Notice {
+        heard: false,
+        ..notice
+    });
+    let told: Vec<Notice> = players[2].notices().into_iter().cloned().collect();
+    assert_eq!(told, far);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_blast_is_heard_farther_than_it_harms() {
+    let server = start(WIDE);
+    let mut players = along(&server, &[0.0, 49.9, 50.5, 100.0]).await;
+    let source = players[3].entity();
+    let centre = [units(500.0), units(500.0)];
+    players[3].send(CommandKind::Blast, &centre);
+    all_listen(&server, &mut players).await;
+    let heard: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
+    assert_eq!(heard, [1, 1, 0, 0]);
+    let Notice { what, heard, .. } = players[1].notices()[0];
+    let [x, y] = centre;
+    let expected = What::Notification {
+        kind: NotificationKind::Blast,
+        source,
+        words: vec![x, y],
+    };
+    assert_eq!((what, *heard), (&expected, true));
+    assert_eq!(players[1].value(players[1].entity(), "hp"), 100);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn bots_hear_what_they_must_and_nothing_from_afar() {
+    // Nobody can subscribe; fighters and shouters are heard all the same.
+    let server = start(
+        "
+        [world]
+        size = [300, 300]
+        aoi = 30
+        capacity = 128
+        tick_hz = 20
+
+        [limits]
+        client_hearings_per_tick = 1000
+
+        [commands]
+        shout.radius_max = 50
+        blast = { radius = 5, sound = 40 }
+    ",
+    );
+    let bots = Bots::start(&server, 40, BehaviourKind::Fight).await;
+    ticks(&server, 100).await;
+    let report = bots.verify(&server).await;
+    assert!(report.notices > 100, "{} notices", report.notices);
+    server.stop().unwrap();
+}

@@ -1,0 +1,159 @@
+//! No predicate finds out what its client may not know.
+
+mod common;
+
+use common::{Player, listen_for, start, until};
+use server::Server;
+use shared::wire::notice::What;
+use shared::{CommandKind, EntityId};
+
+/// Hit points are everybody's own business; nobody is told of luck.
+const SECRETS: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 16
+    tick_hz = 20
+
+    [limits]
+    subscriptions_per_client = 8
+
+    [commands]
+    strike = { reach = 100, damage = 30 }
+    shout.radius_max = 5
+
+    [[kind]]
+    name = 'player'
+    respawn_ticks = 3
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'private' },
+        { name = 'luck', type = 'i32', default = 99, audience = 'hidden' },
+    ]
+";
+
+/// As above, but hit points are nobody's business.
+fn hidden() -> String {
+    SECRETS.replace("'private'", "'hidden'")
+}
+
+async fn strike(server: &Server, knight: &mut Player, other: &mut Player, target: EntityId) {
+    knight.send(CommandKind::Strike, &[target.reference().0]);
+    listen_for(server, &mut [knight, other], 4).await;
+}
+
+/// Each change of hit points that a player was told of: whose, to how many, and the
+/// subscriptions.
+fn blows(player: &Player) -> Vec<(EntityId, i32, Vec<u32>)> {
+    let blow = |notice: &&shared::wire::notice::Notice| match notice.what {
+        What::Change { entity, new, .. } => (entity, new, notice.subscriptions.clone()),
+        _ => panic!("{notice:?}"),
+    };
+    player.notices().iter().map(blow).collect()
+}
+
+#[tokio::test]
+async fn a_hidden_attribute_cannot_be_named() {
+    let server = start(&hidden());
+    let mut knight = Player::join(&server).await;
+    let mut victim = Player::join(&server).await;
+    for (text, column) in [
+        ("luck > 5", 1),
+        ("event == \"change\" && (hp < 5 || x < 3)", 23),
+        ("event == \"change\" || luck == 99", 22),
+    ] {
+        let refusal = knight.subscribe(1, text).await.unwrap_err();
+        let name = if text.contains("luck") { "luck" } else { "hp" };
+        assert_eq!(
+            refusal,
+            format!(
+                "the predicate: column {column}: no notification has {name:?}: expected a \
+                 declared name"
+            )
+        );
+    }
+    // A text in quotes is a text; nothing that happens has it.
+    knight.subscribe(1, "attribute == \"hp\"").await.unwrap();
+    knight.subscribe(2, "command == \"strike\"").await.unwrap();
+    knight.subscribe(3, "new < 100").await.unwrap();
+    let target = victim.entity();
+    strike(&server, &mut knight, &mut victim, target).await;
+    assert!(knight.notices().is_empty(), "{:?}", knight.notices());
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn of_a_private_attribute_only_its_own_client_hears() {
+    let server = start(SECRETS);
+    let mut knight = Player::join(&server).await;
+    let mut victim = Player::join(&server).await;
+    for player in [&mut knight, &mut victim] {
+        player.subscribe(1, "attribute == \"hp\"").await.unwrap();
+        player.subscribe(2, "hp < 60 || new < 50").await.unwrap();
+    }
+    let (knights, victims) = (knight.entity(), victim.entity());
+    strike(&server, &mut knight, &mut victim, victims).await;
+    strike(&server, &mut knight, &mut victim, victims).await;
+    strike(&server, &mut victim, &mut knight, knights).await;
+    assert_eq!(blows(&knight), [(knights, 70, vec![1])]);
+    let own = [(victims, 70, vec![1]), (victims, 40, vec![1, 2])];
+    assert_eq!(blows(&victim), own);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_private_is_no_reason_to_be_told_of_others() {
+    let server = start(SECRETS);
+    let mut spy = Player::join(&server).await;
+    let mut victim = Player::join(&server).await;
+    // Whoever shouts is known to all; its hit points are not.
+    spy.subscribe(1, "event == \"shout\" && hp > 0")
+        .await
+        .unwrap();
+    spy.subscribe(2, "event == \"shout\" && shout.number < 9")
+        .await
+        .unwrap();
+    for player in [&mut spy, &mut victim] {
+        player.send(CommandKind::Shout, &[0, 7]);
+    }
+    listen_for(&server, &mut [&mut spy, &mut victim], 4).await;
+    let own = spy.entity();
+    let mut told: Vec<_> = spy
+        .notices()
+        .iter()
+        .map(|notice| match notice.what {
+            What::Notification { source, .. } => (source == own, notice.subscriptions.clone()),
+            _ => panic!("{notice:?}"),
+        })
+        .collect();
+    told.sort();
+    assert_eq!(told, [(false, vec![2]), (true, vec![1, 2])]);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_is_born_anew_hears_of_its_new_self_and_of_nobody_who_has_its_old_slot() {
+    let server = start(SECRETS);
+    let mut knight = Player::join(&server).await;
+    let mut victim = Player::join(&server).await;
+    victim.subscribe(1, "attribute == \"hp\"").await.unwrap();
+    let first = victim.entity();
+    for _ in 0..4 {
+        strike(&server, &mut knight, &mut victim, first).await;
+    }
+    until(&mut [&mut knight, &mut victim], "it is born anew", |p| {
+        p[1].entity() != first && p[1].client.view().own().is_some()
+    })
+    .await;
+    let second = victim.entity();
+    // Somebody may be born into the slot that the first life has left.
+    let mut newcomer = Player::join(&server).await;
+    let third = newcomer.entity();
+    strike(&server, &mut knight, &mut victim, second).await;
+    strike(&server, &mut knight, &mut victim, third).await;
+    listen_for(&server, &mut [&mut knight, &mut victim, &mut newcomer], 3).await;
+    let told = blows(&victim);
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert!(told[..4].iter().all(|blow| blow.0 == first), "{told:?}");
+    assert_eq!(told[4], (second, 70, vec![1]));
+    server.stop().unwrap();
+}
