@@ -268,7 +268,9 @@ impl ContentOnDevice {
         );
         let tiles = n.div_ceil(SCAN_TILE);
         let slices = match is_scan {
-            true => (BLOCKS_WANTED / tiles).clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
+            true => (BLOCKS_WANTED / tiles)
+                .min(SLICES_MAX)
+                .clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
             // A set takes less time than a token does, which many filters may have.
             false => (WARPS_WANTED / n).clamp(
                 1,
@@ -440,7 +442,10 @@ const WARPS_PER_BLOCK: u32 = 4;
 const NARROW_MAX: u32 = 16;
 /// Notifications of a scan's block, as `kernels/content.cu` has it.
 const SCAN_TILE: u32 = 8;
-const BLOCKS_WANTED: u32 = 1 << 10;
+/// On an H200: with fewer, the last ones leave it idle; one block for less of the entries
+/// is mostly busy with beginning.
+const BLOCKS_WANTED: u32 = 1 << 12;
+const SLICES_MAX: u32 = 1 << 9;
 const THREADS_PER_BLOCK: u32 = 256;
 const INPUT_BYTES_MIN: usize = 64 << 20;
 const STAGING_BYTES: usize = 1 << 20;
