@@ -429,7 +429,7 @@ pub fn check_hearing(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     if all.iter().all(|(_, hearing)| hearing.is_empty()) {
         return;
     }
-    let known = Known::new(&all);
+    let known = Known::new(&ledger.findings, &all);
     for &one in &all {
         notices::check(&ledger.findings, schema, &known, one, &(first..=last));
     }
