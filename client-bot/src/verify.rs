@@ -174,6 +174,8 @@ pub struct Checker {
     asked: VecDeque<(u32, Request)>,
     regions: RegionLog,
     hearing: Hearing,
+    /// By slot: when it was last told reliably of who is there.
+    touched: FxHashMap<u32, Tick>,
     /// When it was last born anew.
     reborn: Option<Tick>,
 }
@@ -189,6 +191,7 @@ impl Checker {
             asked: VecDeque::new(),
             regions: RegionLog::default(),
             hearing: Hearing::new(ledger.bots, schema),
+            touched: FxHashMap::default(),
             reborn: None,
         }
     }
@@ -234,6 +237,12 @@ impl Checker {
         self.reborn.is_some_and(|tick| now.0 <= tick.0 + 1)
     }
 
+    /// The slots of which it was told reliably after a tick.
+    pub fn touched_after(&self, tick: Tick) -> Vec<u32> {
+        let touched = self.touched.iter().filter(|touched| *touched.1 > tick);
+        touched.map(|(&slot, _)| slot).collect()
+    }
+
     /// What the bot holds and heard, at the end.
     pub fn finish(self) -> (Vec<Region>, Hearing) {
         (self.regions.held(), self.hearing)
@@ -247,7 +256,11 @@ impl Checker {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
             Item::Answer(answer) => return self.answered(ledger, tick, answer),
-            Item::State { .. } | Item::Notice(_) | Item::Full | Item::Lost(_) => return,
+            Item::State { slot, .. } => {
+                self.touched.insert(slot.0, tick);
+                return;
+            }
+            Item::Notice(_) | Item::Full | Item::Lost(_) => return,
             Item::Reborn(entity) => {
                 self.entity = *entity;
                 self.reborn = Some(tick);
@@ -258,6 +271,7 @@ impl Checker {
         if !entered && slot == self.entity.slot.0 {
             self.entity = EntityId::NONE;
         }
+        self.touched.insert(slot, tick);
         self.memberships.push_back((tick, slot, entered));
         while self
             .memberships
@@ -413,6 +427,8 @@ pub struct FinalView {
     pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
+    /// Slots of which it was told reliably in the last second.
+    pub touched: Vec<u32>,
     /// What it is granted to see beside its area of interest.
     pub regions: Vec<Region>,
     pub hearing: Hearing,

@@ -10,8 +10,9 @@ use crate::view::Entity;
 /// (where `visible_max` cuts, exactly the nearest) and nothing beyond, each with the
 /// values that its owner knows.
 ///
-/// Who isn't a bot's entity is taken to be as the first bot says; what still
-/// moves (npcs go on) and what the dead see is left out.
+/// Who isn't a bot's entity is taken to be as the first bot says. What still moves (npcs
+/// go on) and what the dead see is left out; so is, and is counted, who came, went or
+/// changed within the last second, as other swarms may not rest.
 pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
     let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
@@ -28,6 +29,12 @@ pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
             if still_moves(entity) || still_moves(known) {
                 moving.push(slot);
             }
+        }
+    }
+    for view in views {
+        for &slot in &view.touched {
+            ledger.findings.leave_open();
+            moving.push(slot);
         }
     }
     moving.sort_unstable();
