@@ -8,6 +8,7 @@
 //! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
 //! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
 //! | [`due`] | commands that wait for their tick, and those whose tick has come |
+//! | [`listen`] | content subscriptions in the tick: who is told of which changes |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
@@ -25,6 +26,7 @@ pub mod engines;
 pub mod events;
 pub mod fight;
 pub mod hot;
+pub mod listen;
 pub mod markdown;
 pub mod overlap;
 pub mod plot;

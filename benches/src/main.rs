@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use benches::{content, due, events, fight, hot, overlap, regions, reprint, thesis};
+use benches::{content, due, events, fight, hot, listen, overlap, regions, reprint, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures Myriad
@@ -19,6 +19,7 @@ enum Bench {
     Due(due::Options),
     Fight(fight::Options),
     Hot(hot::Options),
+    Listen(listen::Options),
     Overlap(overlap::Options),
     Regions(regions::Options),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Bench::Due(options) => due::run(&options, out).map(drop),
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
+        Bench::Listen(options) => listen::run(&options, out).map(drop),
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),
         Bench::Regions(options) => regions::run(&options, out).map(drop),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use crate::report::{Report, Row};
-use crate::{content, due, events, fight, hot, overlap, regions, thesis};
+use crate::{content, due, events, fight, hot, listen, overlap, regions, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -65,6 +65,7 @@ const BENCHES: &[(&str, Show)] = &[
     (thesis::NAME, thesis::show),
     (fight::NAME, fight::show),
     (hot::NAME, |report, _, out| hot::show(report, out)),
+    (listen::NAME, |report, _, out| listen::show(report, out)),
     (due::NAME, |report, _, out| due::show(report, out)),
     (overlap::NAME, overlap::show),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

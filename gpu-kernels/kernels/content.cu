@@ -108,18 +108,18 @@ __device__ inline bool holds(const Condition& c, u64 key, const u32* patterns, u
     return has_pattern(patterns, patterns_len, (u32)c.low);
 }
 
-// What a warp knows of its notification, in shared memory.
+// What is known of a notification, in shared memory: a descent needs its tokens, too.
 struct Own {
     u64* keys;
-    u64* tokens;  // points, then names
-    u32* names;
     uint2* patterns;
+    u32* names;
+    u64* tokens;  // points, then names
     u32 n;
     u64 name_bits;
 
     __device__ Own(u64* words, u32 attributes_max)
-        : keys(words), tokens(words + attributes_max), names((u32*)(words + 4 * attributes_max)),
-          patterns((uint2*)(words + 3 * attributes_max)), n(0), name_bits(0) {}
+        : keys(words), patterns((uint2*)(words + attributes_max)), names((u32*)(words + 2 * attributes_max)),
+          tokens(words + 3 * attributes_max), n(0), name_bits(0) {}
 
     __device__ void put(const Search& s, u32 i, Attribute a) {
         uint2 range = {0, 0};
@@ -131,8 +131,11 @@ struct Own {
         keys[i] = a.value;
         names[i] = a.name;
         patterns[i] = range;
-        tokens[i] = point_token(a.name, a.value);
-        tokens[n + i] = name_token(a.name);
+    }
+
+    __device__ void put_tokens(u32 i) {
+        tokens[i] = point_token(names[i], keys[i]);
+        tokens[n + i] = name_token(names[i]);
     }
 
     __device__ u32 place_of(u32 name) const {
@@ -174,24 +177,27 @@ __device__ inline void reach(const Search& s, u32 notification, u32 interface) {
     if (place < s.pairs_max) s.pairs[place] = (u64)notification << s.interface_bits | interface;
 }
 
+// Whether all of a filter's conditions hold; its names seem to be there.
+__device__ inline bool holds_all(const Search& s, const Own& own, u32 notification, u32 start, u32 interface) {
+    // Once is enough; another warp may not see it yet, which does no harm.
+    if (s.words && s.bits[(u64)notification * s.words + (interface >> 5)] >> (interface & 31) & 1) return false;
+    if (start == NO_CONDITIONS) return true;
+    for (u32 i = start;; i++) {
+        Condition c = s.conditions[i];
+        u32 at = own.place_of(c.name);
+        if (at == NONE) return false;
+        uint2 patterns = own.patterns[at];
+        if (!holds(c, own.keys[at], s.patterns + patterns.x, patterns.y)) return false;
+        if (c.is_last) return true;
+    }
+}
+
 __device__ inline void compare(const Search& s, const Own& own, u32 notification, u32 place) {
     uint4 raw = __ldg((const uint4*)(s.entries + place));
     u64 names = (u64)raw.y << 32 | raw.x;
     u32 start = raw.z, interface = raw.w;
     if ((names & ~own.name_bits) || start == NO_FILTER) return;
-    // Once is enough; another warp may not see it yet, which does no harm.
-    if (s.words && s.bits[(u64)notification * s.words + (interface >> 5)] >> (interface & 31) & 1) return;
-    if (start != NO_CONDITIONS) {
-        for (u32 i = start;; i++) {
-            Condition c = s.conditions[i];
-            u32 at = own.place_of(c.name);
-            if (at == NONE) return;
-            uint2 patterns = own.patterns[at];
-            if (!holds(c, own.keys[at], s.patterns + patterns.x, patterns.y)) return;
-            if (c.is_last) break;
-        }
-    }
-    reach(s, notification, interface);
+    if (holds_all(s, own, notification, start, interface)) reach(s, notification, interface);
 }
 
 // Compares the buckets that the lanes hold, each lane an entry at a time.
@@ -242,6 +248,7 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
     for (u32 i = lane(); i < own.n; i += 32) {
         Attribute a = s.attributes[first + i];
         own.put(s, i, a);
+        own.put_tokens(i);
         own.name_bits |= 1ull << (a.name & 63);
     }
     for (int d = 16; d; d >>= 1) own.name_bits |= __shfl_xor_sync(~0u, own.name_bits, d);
@@ -319,27 +326,95 @@ KERNEL __launch_bounds__(128) content_match(content::Search s) {
     }
 }
 
-// A handful of notifications of many attributes: a block compares a part of all
-// entries with one. A tree is faster only where warps are busy with others meanwhile.
+namespace content {
+
+// Notifications that a block compares with each entry that it reads.
+constexpr u32 SCAN_TILE = 8;
+constexpr u32 SCAN_WARPS = 8;
+
+// One pair of entry and notification a lane, where there is one. All lanes call it.
+__device__ inline void settle(const Search& s, u64* words, const u32* lens, u32 first, bool is_one, u64 pair) {
+    u32 place = (u32)(pair / SCAN_TILE), member = (u32)(pair % SCAN_TILE), notification = first + member;
+    bool is_match = false;
+    u32 interface = 0;
+    if (is_one) {
+        Own own(words + (u64)member * s.attributes_max * 5 / 2, s.attributes_max);
+        own.n = lens[member];
+        uint2 raw = __ldg((const uint2*)(s.entries + place) + 1);
+        interface = raw.y;
+        is_match = holds_all(s, own, notification, raw.x, interface);
+    }
+    if (s.words) {
+        if (is_match) reach(s, notification, interface);
+        return;
+    }
+    // One count for all of them: others wait for it.
+    u32 matches = __ballot_sync(~0u, is_match);
+    if (!matches) return;
+    u64 at = 0;
+    if (lane() == 0) at = atomicAdd(s.pair_count, (u64)__popc(matches));
+    at = __shfl_sync(~0u, at, 0) + __popc(matches & ((1u << lane()) - 1));
+    if (is_match && at < s.pairs_max) s.pairs[at] = (u64)notification << s.interface_bits | interface;
+}
+
+}  // namespace content
+
+// Notifications of many attributes, whose ways through the tree are many, too: a
+// block compares its part of all entries with some of them. Few pass the mask of
+// names, so a warp gathers those until it has one a lane.
 KERNEL __launch_bounds__(256) content_scan(content::Search s) {
     using namespace content;
     extern __shared__ u64 content_words[];
-    __shared__ u64 name_bits;
-    u32 notification = blockIdx.x / s.slices, slice = blockIdx.x % s.slices;
-    Own own(content_words, s.attributes_max);
-    u32 first = s.offsets[notification];
-    own.n = s.offsets[notification + 1] - first;
-    if (threadIdx.x == 0) name_bits = 0;
+    __shared__ u64 name_bits[SCAN_TILE];
+    __shared__ u32 lens[SCAN_TILE];
+    __shared__ u64 queues[SCAN_WARPS][64];
+    u32 tiles = (s.notifications + SCAN_TILE - 1) / SCAN_TILE;
+    // Blocks that run together read the same entries.
+    u32 slice = blockIdx.x / tiles, first = blockIdx.x % tiles * SCAN_TILE;
+    u32 members = min(SCAN_TILE, s.notifications - first);
+    if (threadIdx.x < SCAN_TILE) name_bits[threadIdx.x] = 0;
     __syncthreads();
-    for (u32 i = threadIdx.x; i < own.n; i += blockDim.x) {
-        Attribute a = s.attributes[first + i];
-        own.put(s, i, a);
-        atomicOr((unsigned long long*)&name_bits, 1ull << (a.name & 63));
+    for (u32 member = 0; member < members; member++) {
+        Own own(content_words + (u64)member * s.attributes_max * 5 / 2, s.attributes_max);
+        u32 start = s.offsets[first + member], n = s.offsets[first + member + 1] - start;
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+            Attribute a = s.attributes[start + i];
+            own.put(s, i, a);
+            atomicOr((unsigned long long*)&name_bits[member], 1ull << (a.name & 63));
+        }
+        if (threadIdx.x == 0) lens[member] = n;
     }
     __syncthreads();
-    own.name_bits = name_bits;
-    for (u32 i = slice * blockDim.x + threadIdx.x; i < s.entry_count; i += s.slices * blockDim.x)
-        compare(s, own, notification, i);
+    u64 missing[SCAN_TILE];
+    for (u32 member = 0; member < SCAN_TILE; member++) missing[member] = ~name_bits[member];
+    u64* queue = queues[threadIdx.x >> 5];
+    u32 queued = 0;
+    u32 from = (u32)((u64)s.entry_count * slice / s.slices);
+    u32 to = (u32)((u64)s.entry_count * (slice + 1) / s.slices);
+    for (u32 base = from + threadIdx.x / 32 * 32; base < to; base += blockDim.x) {
+        u32 place = base + lane();
+        u32 seem = 0;
+        if (place < to) {
+            uint4 raw = __ldg((const uint4*)(s.entries + place));
+            u64 names = (u64)raw.y << 32 | raw.x;
+            for (u32 member = 0; member < SCAN_TILE; member++) seem |= (u32)!(names & missing[member]) << member;
+            seem &= raw.z == NO_FILTER ? 0 : (1u << members) - 1;
+        }
+        while (u32 lanes = __ballot_sync(~0u, seem != 0)) {
+            if (seem) {
+                u32 before = __popc(lanes & ((1u << lane()) - 1));
+                queue[queued + before] = (u64)place * SCAN_TILE + __ffs(seem) - 1;
+                seem &= seem - 1;
+            }
+            queued += __popc(lanes);
+            __syncwarp();
+            if (queued < 32) continue;
+            queued -= 32;
+            settle(s, content_words, lens, first, true, queue[queued + lane()]);
+            __syncwarp();
+        }
+    }
+    settle(s, content_words, lens, first, lane() < queued, queue[lane() < queued ? lane() : 0]);
 }
 
 // Changed items to their places.

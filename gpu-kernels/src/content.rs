@@ -16,6 +16,7 @@
 //! | [`cpu`] | matching with the index, on CPUs |
 //! | `cuda` | matching with the index, and the paper's way, on NVIDIA GPUs |
 //! | [`auto`] | both sides, each batch on the one that costs less |
+//! | `policy` | which of two ways that is, by what they cost so far |
 //! | [`listen`] | a world's clients: who is told of a tick's changes and notifications |
 //! | [`counting`] | the paper's way: select by name, evaluate, count |
 //!
@@ -31,6 +32,7 @@ pub mod cuda;
 mod dictionary;
 pub mod index;
 pub mod listen;
+mod policy;
 mod slab;
 pub mod subscriptions;
 

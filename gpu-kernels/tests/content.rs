@@ -327,6 +327,47 @@ fn subscriptions_come_and_go_between_batches() {
     }
 }
 
+/// What a subscription costs is counted in entries of the index that are written. It
+/// doesn't grow with those that are there. Equal ones share a bucket, which moves when it
+/// has doubled: seldom, and alone.
+#[test]
+fn a_change_costs_the_same_however_many_subscriptions_there_are() {
+    let names = [("a", ValueType::Integer), ("b", ValueType::Integer)];
+    let cost = |held: u32, text: &dyn Fn(u32) -> String| {
+        let mut world = World::of_names(&names);
+        for i in 0..held {
+            world.subscribe_text(i % 64, &text(i));
+        }
+        let (mut most, mut before) = (0, world.subscriptions.index_moves());
+        let start = before;
+        for i in 0..500 {
+            // One comes, and the same one goes.
+            let id = world.subscribe_text(1, &text(held + i));
+            assert!(world.subscriptions.unsubscribe(id));
+            let after = world.subscriptions.index_moves();
+            most = most.max(after - before);
+            before = after;
+        }
+        (before - start, most)
+    };
+    let varied = |i: u32| format!("a == {} && b > {}", i, i % 70);
+    let (few, most_of_few) = cost(100, &varied);
+    let (many, most_of_many) = cost(10_000, &varied);
+    assert!(many <= few + few / 10, "{few}, {many}");
+    assert!(
+        most_of_few <= 16 && most_of_many <= 16,
+        "{most_of_few}, {most_of_many}"
+    );
+    let alike = |_| "a > 3".to_owned();
+    let (few, _) = cost(100, &alike);
+    // One more than a power of two, and one less, again and again: the worst place.
+    for held in [1023, 1024, 4095, 4096, 10_000] {
+        let (many, most) = cost(held, &alike);
+        assert!(most <= 2 * u64::from(held), "{most}");
+        assert!(many <= few + 2 * u64::from(held), "{few}, {many} at {held}");
+    }
+}
+
 /// More attributes than subsets are looked for, and filters of few and of many names.
 #[test]
 fn notifications_of_many_attributes_find_filters_of_any_size() {
@@ -401,6 +442,76 @@ fn the_gpu_follows_subscriptions_that_come_and_go() {
                 .unwrap();
             cpu.match_batch(&mut world.subscriptions, &batch, &mut expected);
             assert!(found == expected, "round {round}, {size} notifications");
+        }
+    }
+}
+
+/// Notifications of many attributes are searched for in two ways on the GPU, whichever
+/// costs less: both find what the CPUs find, and neither loses a pair where many match.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn the_gpus_two_searches_agree() {
+    use gpu_kernels::content::CpuMatcher;
+    use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
+
+    if let Err(reason) = gpu_kernels::cuda::gpu() {
+        println!("skipped: no GPU ({reason})");
+        return;
+    }
+    let names: Vec<String> = (0..192).map(|i| format!("n{i}")).collect();
+    // As bits, and as pairs.
+    for (seed, interfaces) in [(1, 900), (2, 4000)] {
+        let _seed = Seed(seed);
+        let mut dice = Dice::new(seed);
+        let declared: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| match i % 5 {
+                0 => (name.as_str(), ValueType::String),
+                _ => (name.as_str(), ValueType::Integer),
+            })
+            .collect();
+        let mut world = World::of_names_for(&declared, interfaces as usize);
+        for interface in 0..interfaces {
+            let size = dice.pick(&[0, 1, 3, 8, 12]);
+            let constraints: Vec<String> = (0..size)
+                .map(|_| match dice.below(names.len()) {
+                    name if name % 5 == 0 => {
+                        let operator = dice.pick(&["!=", "prefix", "contains"]);
+                        format!("n{name} {operator} \"v{}\"", dice.below(9))
+                    }
+                    name => format!("n{name} >= {}", dice.below(3)),
+                })
+                .collect();
+            let text = match constraints.is_empty() {
+                true => "true".to_owned(),
+                false => constraints.join(" && "),
+            };
+            world.subscribe_text(interface, &text);
+        }
+        let mut gpu = CudaMatcher::new(&mut world.subscriptions, BatchSizes::default()).unwrap();
+        let mut cpu = CpuMatcher::new(2).unwrap();
+        let (mut found, mut expected) = (Matches::new(), Matches::new());
+        for size in [1, 7, 8, 9, 70, 1000] {
+            let mut batch = Batch::new();
+            for _ in 0..size {
+                let width = dice.pick(&[0, 1, 40, 192]);
+                let values: Vec<_> = declared[192 - width..]
+                    .iter()
+                    .map(|&(name, ty)| match ty {
+                        ValueType::String => (name, format!("v{}", dice.below(20)).as_str().into()),
+                        _ => (name, Value::Integer(dice.below(20) as i64)),
+                    })
+                    .collect();
+                batch.push(&world.notification(&values)).unwrap();
+            }
+            cpu.match_batch(&mut world.subscriptions, &batch, &mut expected);
+            // Each way is tried before one is chosen.
+            for round in 0..5 {
+                gpu.match_batch(&mut world.subscriptions, &batch, &mut found)
+                    .unwrap();
+                assert!(found == expected, "round {round}, {size} notifications");
+            }
         }
     }
 }

@@ -423,6 +423,56 @@ fn a_client_gets_the_first_of_too_many_and_others_get_theirs() {
     assert!(told[&0].iter().all(|(_, ids)| ids == &[5]));
 }
 
+/// Ranges are found by the cells that they lie in: also those that end where a cell does,
+/// of one value, of none, without one end, and beyond all values.
+#[test]
+fn who_asks_for_a_range_is_told_of_all_in_it() {
+    let text = "[world]\nsize = [64, 40]\ncapacity = 300\n\
+        [limits]\nsubscriptions_per_client = 4\nclients = 250\nclient_notices_per_tick = 2000\n\
+        [[kind]]\nname = \"sheep\"\npopulation = 200\nattributes = [\
+        { name = \"hp\", type = \"i32\", min = -40, max = 600, default = 599, \
+        audience = \"private\" }]\n\
+        [[kind]]\nname = \"goat\"\npopulation = 60\n\
+        [[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n\
+        [[every]]\nkind = \"goat\"\nticks = 1\ncommand = \"roam\"\n";
+    let config = WorldConfig::parse(text, "test").unwrap();
+    let mut game = Game::new(&config);
+    let mut dice = Dice::new(5);
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&config);
+    game.tick(&frame);
+    for client in 0..250 {
+        for id in 0..4 {
+            let name = dice.pick(&["x", "y", "x", "y", "hp"]);
+            // Ends of cells, and just beside them.
+            let at = f64::from(dice.within(-2..=66)) + dice.pick(&[0.0, 0.25, -1.0 / 4096.0]);
+            let width = dice.pick(&[0.0, 1.0 / 4096.0, 0.25, 1.0, 3.0, 16.0, -1.0]);
+            let constraint =
+                |name: &str, operator, n| (name.to_owned(), operator, Value::Number(n));
+            let low = constraint(name, dice.pick(&[">", ">="]), at);
+            let high = constraint(name, dice.pick(&["<", "<="]), at + width);
+            let mut filter = match dice.below(5) {
+                0 => vec![low],
+                1 => vec![high],
+                2 => vec![constraint(name, dice.pick(&["==", "!="]), at)],
+                _ => vec![low, high],
+            };
+            if dice.once_in(3) {
+                filter.push(constraint("y", ">", f64::from(dice.within(-5..=50))));
+                filter.push(constraint("y", "<=", f64::from(dice.within(-5..=50))));
+            }
+            assert!(game.subscribe(client, id, vec![filter]));
+        }
+        game.embody(client, EntityId::new(client, 1));
+    }
+    let mut told = 0;
+    for tick in 1..12 {
+        let (_, all) = game.tick(&Frame::new(Tick(tick)));
+        told += all.values().map(Vec::len).sum::<usize>();
+    }
+    assert!(told > 100_000, "{told}");
+}
+
 /// What is accepted before a tick's matching begins is told in it; nobody waits.
 #[test]
 fn clients_subscribe_while_ticks_are_matched() {

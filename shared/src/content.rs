@@ -29,7 +29,7 @@ pub use number::{Number, NumericType};
 pub use predicate::{Constraint, Filter, Notification, Operator, Predicate, Value};
 pub use text::TextError;
 pub use vocabulary::{NameId, ValueType, Vocabulary};
-pub use world::WorldNames;
+pub use world::{CELL_SHIFTS, Cells, WorldNames};
 
 use thiserror::Error;
 

@@ -2,16 +2,40 @@
 //! paper's last remark (section 5) is that small problems aren't worth a launch, and
 //! that this can be known beforehand.
 
-mod policy;
-
 use std::time::Instant;
 
 use crate::backend::StartError;
 
 use super::batch::{Batch, Matches};
 use super::cpu::CpuMatcher;
+use super::policy::Policy;
+pub use super::policy::Reason;
 use super::subscriptions::Subscriptions;
-pub use policy::{Choice, Policy, Reason, Side};
+
+/// Where a batch is matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Cpu,
+    Gpu,
+}
+
+impl Side {
+    pub const ALL: [Side; 2] = [Side::Cpu, Side::Gpu];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Side::Cpu => "cpu",
+            Side::Gpu => "cuda",
+        }
+    }
+}
+
+/// The side for a batch, and why.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    pub side: Side,
+    pub reason: Reason,
+}
 
 /// Matches each batch on the CPUs or on the GPU.
 pub struct AutoMatcher {
@@ -74,11 +98,16 @@ impl AutoMatcher {
         matches: &mut Matches,
     ) {
         let n = batch.len();
-        let mut choice = match self.gpu {
+        let (way, reason) = match self.gpu {
             Ok(_) => self.policy.choose(n),
-            Err(_) => Choice::of(Side::Cpu, Reason::Only),
+            Err(_) => (Side::Cpu as usize, Reason::Only),
         };
-        let begin = Instant::now();
+        let mut choice = Choice {
+            side: Side::ALL[way],
+            reason,
+        };
+        let is_noted = reason == Reason::Only || self.policy.pass((way, reason), n);
+        let begin = (!is_noted).then(Instant::now);
         if let (Side::Gpu, Ok(matcher)) = (choice.side, &mut self.gpu)
             && let Err(error) = gpu::match_batch(matcher, subscriptions, batch, matches)
         {
@@ -86,12 +115,18 @@ impl AutoMatcher {
             if let Some(reason) = error {
                 self.gpu = Err(reason);
             }
-            choice = Choice::of(Side::Cpu, Reason::Only);
+            choice = Choice {
+                side: Side::Cpu,
+                reason: Reason::Only,
+            };
         }
         if choice.side == Side::Cpu {
             self.cpu.match_batch(subscriptions, batch, matches);
         }
-        self.policy.note(choice.side, n, begin.elapsed());
+        // A batch that the GPU failed at took long there.
+        if let Some(begin) = begin {
+            self.policy.note((way, reason), n, begin.elapsed());
+        }
         self.metrics.batches[choice.side as usize] += 1;
         self.metrics.notifications[choice.side as usize] += n as u64;
         self.metrics.last = Some(choice);

@@ -8,6 +8,7 @@ mod lists;
 pub use counting::{CudaCountingMatcher, Reset, Stages};
 
 use std::ffi::c_void;
+use std::time::Instant;
 
 use thiserror::Error;
 
@@ -17,6 +18,7 @@ use crate::cuda::layout::Pointer;
 
 use super::batch::{Attribute, Batch, Matches, ResolvedString, ResolvedStrings};
 use super::index::Node;
+use super::policy::{Policy, Reason};
 use super::subscriptions::Subscriptions;
 use device_index::DeviceIndex;
 use lists::Lists;
@@ -117,6 +119,8 @@ pub struct ContentOnDevice {
     input: Pointer,
     search: Kernel,
     scan: Kernel,
+    /// Between those two, for notifications of many attributes.
+    policy: Policy,
     resolved: ResolvedStrings,
     /// A small batch, so that it goes over in one copy.
     staging: HostBuffer<u64>,
@@ -162,6 +166,7 @@ impl ContentOnDevice {
             input,
             search: device.kernel("content_match")?,
             scan: device.kernel("content_scan")?,
+            policy: Policy::default(),
             resolved: ResolvedStrings::default(),
             staging: HostBuffer::new(device, STAGING_BYTES / 8)?,
             taken: end,
@@ -194,8 +199,13 @@ impl ContentOnDevice {
                 step = (end - start) / 2;
                 continue;
             }
-            self.launch(device, subscriptions, batch, start, end)?;
-            if self.lists.collect(device, end - start, matches)? {
+            let (begin, n) = (Instant::now(), end - start);
+            let choice = self.choose(batch, start, end);
+            self.launch(device, subscriptions, batch, start, end, choice)?;
+            if self.lists.collect(device, n, matches)? {
+                if let Some(choice) = choice {
+                    self.policy.note(choice, n, begin.elapsed());
+                }
                 start = end;
             } else {
                 // More pairs than there is room for. One notification's always fit.
@@ -212,6 +222,13 @@ impl ContentOnDevice {
             + self.resolved.patterns.len() * 4
     }
 
+    /// How notifications of many attributes are searched for: by a scan of all filters,
+    /// 0, or down the tree, 1, which is nothing for a few, who leave the GPU idle.
+    fn choose(&mut self, batch: &Batch, start: usize, end: usize) -> Option<(usize, Reason)> {
+        let widest = widest(&batch.offsets()[start..=end]);
+        (widest > NARROW_MAX).then(|| self.policy.choose(end - start))
+    }
+
     /// Uploads some notifications, and starts the search.
     fn launch(
         &mut self,
@@ -220,11 +237,12 @@ impl ContentOnDevice {
         batch: &Batch,
         start: usize,
         end: usize,
+        choice: Option<(usize, Reason)>,
     ) -> Result<(), DriverError> {
         let offsets = &batch.offsets()[start..=end];
         let first = offsets[0] as usize;
         let attributes = &batch.attributes()[first..offsets[end - start] as usize];
-        let widest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max();
+        let widest = widest(offsets);
         let mut input = Input {
             device,
             to: self.input,
@@ -243,16 +261,16 @@ impl ContentOnDevice {
         input.send()?;
         let n = (end - start) as u32;
         self.lists.clear(device, n)?;
-        let widest = widest.unwrap_or(0);
         let index = &self.index;
         let host = &subscriptions.index;
         let (sets, entries) = (
             host.sets.rows().len() as u32,
             host.entries.items().len() as u32,
         );
-        let is_scan = widest > NARROW_MAX && n <= SCANNED_MAX;
+        let is_scan = choice.is_some_and(|(way, _)| way == 0);
+        let tiles = n.div_ceil(SCAN_TILE);
         let slices = match is_scan {
-            true => (BLOCKS_WANTED / n).clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
+            true => (BLOCKS_WANTED / tiles).clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
             // A set takes less time than a token does, which many filters may have.
             false => (WARPS_WANTED / n).clamp(
                 1,
@@ -288,9 +306,9 @@ impl ContentOnDevice {
         };
         if is_scan {
             let grid = Grid {
-                blocks: n * slices,
+                blocks: tiles * slices,
                 threads: THREADS_PER_BLOCK,
-                shared_bytes: attributes_max * 40,
+                shared_bytes: SCAN_TILE * attributes_max * 20,
             };
             return device.launch(self.scan, grid, &mut [argument(&mut search)]);
         }
@@ -395,6 +413,12 @@ fn string_words(string: &ResolvedString) -> [u64; 2] {
     [low, u64::from(string.patterns_len)]
 }
 
+/// The most attributes of any notification.
+fn widest(offsets: &[u32]) -> u32 {
+    let each = offsets.windows(2).map(|pair| pair[1] - pair[0]);
+    each.max().unwrap_or(0)
+}
+
 fn input_bytes(sizes: BatchSizes) -> usize {
     sizes.input_bytes + (sizes.notifications + 1) * 4 + 64
 }
@@ -414,11 +438,11 @@ fn argument<T>(value: &mut T) -> *mut c_void {
 /// others.
 const WARPS_WANTED: u32 = 1 << 17;
 const WARPS_PER_BLOCK: u32 = 4;
-/// With more attributes, a notification's way through the tree is long, and so few
-/// of them leave the GPU idle meanwhile.
+/// With more attributes, a notification's ways through the tree are many and long.
 const NARROW_MAX: u32 = 16;
-const SCANNED_MAX: u32 = 128;
-const BLOCKS_WANTED: u32 = 1 << 11;
+/// Notifications of a scan's block, as `kernels/content.cu` has it.
+const SCAN_TILE: u32 = 8;
+const BLOCKS_WANTED: u32 = 1 << 12;
 const THREADS_PER_BLOCK: u32 = 256;
 const INPUT_BYTES_MIN: usize = 64 << 20;
 const STAGING_BYTES: usize = 1 << 20;

@@ -2,7 +2,7 @@
 //! must equal, and one for each pattern. What a notification's string is to them is
 //! found once, and remembered until patterns or strings come or go.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use shared::content::Operator;
 
@@ -24,10 +24,11 @@ struct Remembered {
     patterns: Box<[u32]>,
 }
 
-/// Numbers of strings, each with how many conditions use it.
+/// Numbers of strings, each with how many conditions use it: in trees, since one string
+/// more never moves the others.
 #[derive(Default)]
 struct Numbers {
-    ids: HashMap<Box<str>, (u32, u32)>,
+    ids: BTreeMap<Box<str>, (u32, u32)>,
     free: Ids,
 }
 
@@ -40,9 +41,9 @@ struct Ids {
 
 #[derive(Default)]
 struct Patterns {
-    ids: HashMap<Box<str>, (u32, u32)>,
+    ids: BTreeMap<Box<str>, (u32, u32)>,
     /// How many patterns have so many bytes: only those lengths are looked for.
-    lengths: std::collections::BTreeMap<usize, u32>,
+    lengths: BTreeMap<usize, u32>,
 }
 
 impl Ids {

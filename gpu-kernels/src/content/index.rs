@@ -37,6 +37,8 @@ pub struct Index {
     /// Which filter each entry is.
     entry_filters: Vec<u32>,
     filters: Vec<FilterRow>,
+    /// Entries put anywhere, so far.
+    moves: u64,
     tokens: Vec<u64>,
     path: Vec<u64>,
     /// Whether the path begins with a set of names.
@@ -107,8 +109,10 @@ impl Index {
             // Runs of some lengths may be free while another is asked for.
             conditions: Slab::new(conditions + conditions / 4),
             sets: Sets::default(),
-            entry_filters: vec![],
-            filters: vec![],
+            // Taken as they are used, and never moved.
+            entry_filters: Vec::with_capacity(filters * ENTRIES_PER_FILTER + 64),
+            filters: Vec::with_capacity(filters),
+            moves: 0,
             tokens: vec![],
             path: vec![],
             path_is_set: false,
@@ -301,6 +305,7 @@ impl Index {
     }
 
     fn put_entry(&mut self, place: u32, entry: Entry, filter: u32) {
+        self.moves += 1;
         self.entries.set(place, entry);
         if self.entry_filters.len() <= place as usize {
             self.entry_filters.resize(place as usize + 1, 0);
@@ -390,6 +395,11 @@ impl Index {
             Some(at) => self.nodes.set(at, node),
             None => self.root = node,
         }
+    }
+
+    /// How many entries were put anywhere so far: the work that changes made.
+    pub fn moves(&self) -> u64 {
+        self.moves
     }
 
     /// Bytes in use: nodes, buckets, conditions, and what finds filters again.

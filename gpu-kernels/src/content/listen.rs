@@ -16,6 +16,7 @@
 
 mod desk;
 mod notices;
+mod ranges;
 mod wanted;
 mod writer;
 
@@ -110,8 +111,8 @@ impl Listeners {
         let names = desk.names();
         let limits = *desk.limits();
         let mut predicate = limits.predicate;
-        // Whose own entity it must be is said by one more.
-        predicate.constraints_per_filter += 1;
+        // Whose own entity it must be is said by one more, and where by another.
+        predicate.constraints_per_filter += 2;
         let mut subscriptions = Subscriptions::new(
             names.vocabulary.clone(),
             Limits {
@@ -137,7 +138,8 @@ impl Listeners {
             writer: Writer::new(schema, names),
             subscriptions,
             matcher,
-            held: vec![],
+            // So that it never moves.
+            held: Vec::with_capacity(limits.subscriptions),
             clients: Clients::new(config),
             requests: vec![],
             candidates: vec![],

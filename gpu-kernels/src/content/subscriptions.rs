@@ -80,13 +80,14 @@ impl Subscriptions {
             vocabulary,
             dictionary: Dictionary::default(),
             index: Index::new(limits.filters, limits.constraints),
-            slots: vec![],
+            // Taken as they are used, and never moved.
+            slots: Vec::with_capacity(limits.filters),
             free_slots: vec![],
             next_filter: 0,
             free_filters: vec![],
             filters: 0,
             constraints: 0,
-            per_interface: vec![],
+            per_interface: Vec::with_capacity(limits.interfaces),
             interfaces: 0,
             changes: 0,
         }
@@ -243,6 +244,11 @@ impl Subscriptions {
     /// Nodes in use by the index.
     pub fn index_nodes(&self) -> usize {
         self.index.nodes.len()
+    }
+
+    /// How many of the index's entries were written so far: what changes cost.
+    pub fn index_moves(&self) -> u64 {
+        self.index.moves()
     }
 
     /// Bytes in use by the index.

@@ -53,11 +53,15 @@ impl World {
     }
 
     pub fn of_names(names: &[(&str, ValueType)]) -> World {
+        World::of_names_for(names, 4096)
+    }
+
+    pub fn of_names_for(names: &[(&str, ValueType)], interfaces: usize) -> World {
         let mut vocabulary = Vocabulary::new();
         for (name, value_type) in names {
             vocabulary.declare(name, *value_type).unwrap();
         }
-        World::with(vocabulary, 4096)
+        World::with(vocabulary, interfaces)
     }
 
     fn with(vocabulary: Vocabulary, interfaces: usize) -> World {

@@ -36,7 +36,23 @@ pub struct WorldNames {
     pub fields: Vec<Vec<NameId>>,
     /// Which client the notification is for, if it is for one alone. No text means it.
     pub client: NameId,
+    /// No text means these, either. See [`Cells`].
+    pub cells: Vec<Cells>,
 }
+
+/// Names for where in its range an attribute's value is: its raw value, shifted right by
+/// each of [`CELL_SHIFTS`]. Whoever asks for a range within one such cell can so be found
+/// by equality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    pub column: usize,
+    pub names: [NameId; CELL_SHIFTS.len()],
+}
+
+/// Cells of 4 raw units to 16 million.
+pub const CELL_SHIFTS: [u32; 12] = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
+/// Attributes with cells: so all names together stay below what a notification may have.
+const CELLED_MAX: usize = 8;
 
 impl WorldNames {
     /// An error where an attribute's name is no name for predicates, or is taken.
@@ -69,8 +85,21 @@ impl WorldNames {
                 _ => Some(declare(&attribute.name, value_type(attribute.ty))?),
             });
         }
+        let mut cells = vec![];
+        for (column, attribute) in schema.attributes.iter().enumerate() {
+            let is_range = matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed);
+            if !is_range || columns[column].is_none() || cells.len() == CELLED_MAX {
+                continue;
+            }
+            let mut names = [NameId(0); CELL_SHIFTS.len()];
+            for name in &mut names {
+                *name = vocabulary.declare_unnamed(ValueType::Integer)?;
+            }
+            cells.push(Cells { column, names });
+        }
         Ok(WorldNames {
             vocabulary,
+            cells,
             event,
             kind,
             entity,

@@ -1,10 +1,10 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::content::compile::{Condition, name_token};
 use crate::content::slab::Dirty;
 
 /// The distinct names of a filter, ascending. Filters of few names are kept by them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C)]
 pub struct NameSet {
     names: [u16; SET_NAMES_MAX],
@@ -53,8 +53,9 @@ impl NameSet {
 #[derive(Default)]
 pub struct Sets {
     rows: Vec<NameSet>,
-    /// Where each stands, and how many filters have it.
-    places: HashMap<NameSet, (u32, u32)>,
+    /// Where each stands, and how many filters have it: in a tree, since one more never
+    /// moves the others.
+    places: BTreeMap<NameSet, (u32, u32)>,
     /// How many there are of each size.
     sizes: [u32; SET_NAMES_MAX + 1],
     dirty: Dirty,

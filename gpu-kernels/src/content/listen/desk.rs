@@ -1,6 +1,6 @@
 //! Where clients subscribe: from any thread, while ticks are matched.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shared::content::{
@@ -8,6 +8,8 @@ use shared::content::{
 };
 use shared::{Audience, ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
+
+use super::ranges::Ranges;
 
 /// Takes and ends subscriptions. A clone is the same desk.
 ///
@@ -22,6 +24,7 @@ struct Office {
     limits: DeskLimits,
     /// By name: whether only an entity's own client may know its values.
     private: Vec<bool>,
+    ranges: Ranges,
     ledger: Mutex<Ledger>,
 }
 
@@ -81,7 +84,7 @@ pub enum Request {
 #[derive(Default)]
 struct Ledger {
     /// By client, then by the client's own number.
-    clients: HashMap<u32, BTreeMap<u32, Entry>>,
+    clients: Vec<BTreeMap<u32, Entry>>,
     next_number: u32,
     free_numbers: Vec<u32>,
     subscriptions: usize,
@@ -116,7 +119,7 @@ impl DeskLimits {
             },
             subscriptions: all.min(FILTERS_MAX),
             filters,
-            constraints: (filters * (CONSTRAINTS_PER_FILTER_MAX + 1)).min(CONSTRAINTS_MAX),
+            constraints: (filters * (CONSTRAINTS_PER_FILTER_MAX + 2)).min(CONSTRAINTS_MAX),
         }
     }
 }
@@ -130,10 +133,14 @@ impl Desk {
             }
         }
         Desk(Arc::new(Office {
+            ranges: Ranges::new(&config.schema, &names),
             names,
             limits: DeskLimits::new(config),
             private,
-            ledger: Mutex::default(),
+            ledger: Mutex::new(Ledger {
+                clients: vec![BTreeMap::new(); config.limits.clients as usize],
+                ..Ledger::default()
+            }),
         }))
     }
 
@@ -159,15 +166,18 @@ impl Desk {
         }
         let mut predicate = Predicate::parse(text, &self.0.names.vocabulary, &limits.predicate)?;
         self.0.confine(client, &mut predicate);
+        for filter in &mut predicate.filters {
+            self.0.ranges.narrow(filter);
+        }
         let filters = predicate.filters.len();
         let constraints = predicate.filters.iter().map(|f| f.constraints.len()).sum();
 
         let mut ledger = self.0.ledger();
-        let own = ledger.clients.get(&client.0);
-        if own.is_some_and(|own| own.contains_key(&id)) {
+        let own = &ledger.clients[client.index()];
+        if own.contains_key(&id) {
             return Err(SubscribeError::Exists(id));
         }
-        if own.map_or(0, BTreeMap::len) >= limits.per_client {
+        if own.len() >= limits.per_client {
             let limit = limits.per_client;
             return Err(SubscribeError::TooMany { limit });
         }
@@ -186,8 +196,7 @@ impl Desk {
             filters,
             constraints,
         };
-        let own = ledger.clients.entry(client.0).or_default();
-        own.insert(id, entry);
+        ledger.clients[client.index()].insert(id, entry);
         ledger.requests.push(Request::Add {
             number,
             client,
@@ -200,7 +209,7 @@ impl Desk {
     /// Ends a subscription.
     pub fn unsubscribe(&self, client: ClientRow, id: u32) -> Result<(), UnsubscribeError> {
         let mut ledger = self.0.ledger();
-        let own = ledger.clients.get_mut(&client.0);
+        let own = ledger.clients.get_mut(client.index());
         let entry = own.and_then(|own| own.remove(&id));
         let entry = entry.ok_or(UnsubscribeError(id))?;
         ledger.end(entry);
@@ -215,19 +224,18 @@ impl Desk {
         }
     }
 
-    /// Ends all of a client's subscriptions; it has no entity of its own any more.
+    /// Ends all of a client's subscriptions; it has no entity of its own any more. Both
+    /// at once: whoever gets its row next never has the entity.
     pub fn forget(&self, client: ClientRow) {
         let mut ledger = self.0.ledger();
-        for entry in ledger
-            .clients
-            .remove(&client.0)
-            .unwrap_or_default()
-            .values()
-        {
+        let Some(own) = ledger.clients.get_mut(client.index()) else {
+            return;
+        };
+        for entry in std::mem::take(own).values() {
             ledger.end(*entry);
         }
-        drop(ledger);
-        self.embody(client, None);
+        let entity = None;
+        ledger.requests.push(Request::Embody { client, entity });
     }
 
     /// Subscriptions of all clients.
@@ -243,7 +251,7 @@ impl Desk {
     /// Ends a subscription for which the index had no room, if it is still there.
     pub(super) fn lose(&self, client: ClientRow, id: u32, number: u32) {
         let mut ledger = self.0.ledger();
-        let Some(own) = ledger.clients.get_mut(&client.0) else {
+        let Some(own) = ledger.clients.get_mut(client.index()) else {
             return;
         };
         if own.get(&id).is_some_and(|entry| entry.number == number)

@@ -1,6 +1,8 @@
 //! What subscriptions can be satisfied by at all, so that only that is matched.
 
-use shared::content::{Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames};
+use shared::content::{
+    CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
+};
 use shared::schema::AttributeType;
 use shared::{Audience, Schema};
 
@@ -11,8 +13,10 @@ pub struct Wanted {
     kinds: Vec<Kind>,
     /// By place in [`Schema::notifications`].
     notifications: Vec<Told>,
-    /// By name: whether a filter asks for it.
+    /// By name: how many constraints ask for it.
     uses: Vec<u32>,
+    /// By place in [`WorldNames::cells`]: which of its names are asked for, as bits.
+    cells: Vec<u16>,
 }
 
 struct Column {
@@ -65,6 +69,7 @@ impl Wanted {
                 })
                 .collect(),
             uses: vec![0; names.vocabulary.len()],
+            cells: vec![0; names.cells.len()],
             names: names.clone(),
         }
     }
@@ -84,6 +89,12 @@ impl Wanted {
         self.uses[usize::from(name.0)] > 0
     }
 
+    /// Which cells of an attribute any filter asks for, by its place in
+    /// [`WorldNames::cells`]: as bits.
+    pub fn cells(&self, place: usize) -> u16 {
+        self.cells[place]
+    }
+
     pub fn add(&mut self, predicate: &Predicate) {
         self.count(predicate, |n| *n += 1);
     }
@@ -95,7 +106,16 @@ impl Wanted {
     fn count(&mut self, predicate: &Predicate, mut change: impl FnMut(&mut u32)) {
         for filter in &predicate.filters {
             for constraint in &filter.constraints {
-                change(&mut self.uses[usize::from(constraint.name.0)]);
+                let uses = &mut self.uses[usize::from(constraint.name.0)];
+                change(uses);
+                let is_used = u16::from(*uses > 0);
+                // Their names follow all others.
+                let first = self.names.cells.first().map(|cells| cells.names[0].0);
+                if let Some(cell) = first.and_then(|first| constraint.name.0.checked_sub(first)) {
+                    let (place, bit) = (usize::from(cell) / SHIFTS, usize::from(cell) % SHIFTS);
+                    let cells = &mut self.cells[place];
+                    *cells = *cells & !(1 << bit) | is_used << bit;
+                }
             }
             let columns = self.columns_of(filter);
             for kind in 0..self.kinds.len() {
@@ -193,5 +213,6 @@ fn is_like(constraint: &Constraint, text: &str) -> bool {
     }
 }
 
+const SHIFTS: usize = CELL_SHIFTS.len();
 /// What `event` is of a change.
 pub const CHANGE: &str = "change";

@@ -1,7 +1,7 @@
 //! A tick's changes and notifications, as named values in a batch.
 
 use shared::content::number::{float_key, integer_key};
-use shared::content::{NameId, WorldNames};
+use shared::content::{CELL_SHIFTS, NameId, WorldNames};
 use shared::schema::AttributeType;
 use shared::{Attribute as Column, Audience, ClientRow, EntityId, Fixed, Schema};
 
@@ -118,6 +118,18 @@ impl Writer {
             let value = subject.row[column];
             self.tail
                 .push(attribute(name, ty, value, &mut self.symbols, batch));
+        }
+        for (place, cells) in self.names.cells.iter().enumerate() {
+            let mut asked = match known >> cells.column & 1 {
+                0 => 0,
+                _ => wanted.cells(place),
+            };
+            while asked != 0 {
+                let shift = asked.trailing_zeros() as usize;
+                asked &= asked - 1;
+                let cell = subject.row[cells.column] >> CELL_SHIFTS[shift];
+                self.tail.push(integer(cells.names[shift], cell));
+            }
         }
     }
 
