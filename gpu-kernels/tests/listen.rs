@@ -8,6 +8,8 @@ mod direct;
 mod game;
 #[path = "listen/mirror.rs"]
 mod mirror;
+#[path = "listen/secrets.rs"]
+mod secrets;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

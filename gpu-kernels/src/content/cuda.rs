@@ -8,6 +8,7 @@ mod lists;
 pub use counting::{CudaCountingMatcher, Reset, Stages};
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::time::Instant;
 
 use thiserror::Error;
@@ -18,7 +19,7 @@ use crate::cuda::layout::Pointer;
 
 use super::batch::{Attribute, Batch, Matches, ResolvedString, ResolvedStrings};
 use super::index::Node;
-use super::policy::{Policy, Reason};
+use super::policy::Policy;
 use super::subscriptions::Subscriptions;
 use device_index::DeviceIndex;
 use lists::Lists;
@@ -200,8 +201,12 @@ impl ContentOnDevice {
                 continue;
             }
             let (begin, n) = (Instant::now(), end - start);
-            let choice = self.choose(batch, start, end);
-            self.launch(device, subscriptions, batch, start, end, choice)?;
+            let widest = widest(&batch.offsets()[start..=end]);
+            // By a scan of all filters, 0, or down the tree, 1, whose ways are nothing for
+            // a few notifications, which leave the GPU idle.
+            let choice = (widest > NARROW_MAX).then(|| self.policy.choose(n));
+            let is_scan = choice.is_some_and(|(way, _)| way == 0);
+            self.launch(device, subscriptions, batch, start..end, widest, is_scan)?;
             if self.lists.collect(device, n, matches)? {
                 if let Some(choice) = choice {
                     self.policy.note(choice, n, begin.elapsed());
@@ -222,27 +227,21 @@ impl ContentOnDevice {
             + self.resolved.patterns.len() * 4
     }
 
-    /// How notifications of many attributes are searched for: by a scan of all filters,
-    /// 0, or down the tree, 1, which is nothing for a few, who leave the GPU idle.
-    fn choose(&mut self, batch: &Batch, start: usize, end: usize) -> Option<(usize, Reason)> {
-        let widest = widest(&batch.offsets()[start..=end]);
-        (widest > NARROW_MAX).then(|| self.policy.choose(end - start))
-    }
-
-    /// Uploads some notifications, and starts the search.
+    /// Uploads some notifications, the widest of which has so many attributes, and starts
+    /// the search.
     fn launch(
         &mut self,
         device: &Device,
         subscriptions: &Subscriptions,
         batch: &Batch,
-        start: usize,
-        end: usize,
-        choice: Option<(usize, Reason)>,
+        range: Range<usize>,
+        widest: u32,
+        is_scan: bool,
     ) -> Result<(), DriverError> {
+        let Range { start, end } = range;
         let offsets = &batch.offsets()[start..=end];
         let first = offsets[0] as usize;
         let attributes = &batch.attributes()[first..offsets[end - start] as usize];
-        let widest = widest(offsets);
         let mut input = Input {
             device,
             to: self.input,
@@ -267,7 +266,6 @@ impl ContentOnDevice {
             host.sets.rows().len() as u32,
             host.entries.items().len() as u32,
         );
-        let is_scan = choice.is_some_and(|(way, _)| way == 0);
         let tiles = n.div_ceil(SCAN_TILE);
         let slices = match is_scan {
             true => (BLOCKS_WANTED / tiles).clamp(1, entries.div_ceil(THREADS_PER_BLOCK).max(1)),
@@ -442,7 +440,7 @@ const WARPS_PER_BLOCK: u32 = 4;
 const NARROW_MAX: u32 = 16;
 /// Notifications of a scan's block, as `kernels/content.cu` has it.
 const SCAN_TILE: u32 = 8;
-const BLOCKS_WANTED: u32 = 1 << 12;
+const BLOCKS_WANTED: u32 = 1 << 10;
 const THREADS_PER_BLOCK: u32 = 256;
 const INPUT_BYTES_MIN: usize = 64 << 20;
 const STAGING_BYTES: usize = 1 << 20;

@@ -14,7 +14,9 @@
 //!
 //! So a filter of rare names costs nothing to those who lack them, filters that
 //! differ in what they equal part by that, and what is common to many is looked at
-//! once. A change costs what its own filters cost: nothing is ever rebuilt.
+//! once. A change costs what its own filters cost: nothing is ever rebuilt. Only the bucket
+//! of a filter moves, by itself, when it has doubled: filters that nothing tells apart share
+//! one.
 
 mod nodes;
 mod sets;

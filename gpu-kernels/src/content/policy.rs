@@ -28,9 +28,9 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     costs: [Cost; 2],
-    /// Seconds, since the dearer way was tried.
+    /// Seconds and batches, since the dearer way was tried.
     spent: f64,
-    batches: u32,
+    since: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +51,7 @@ impl Policy {
         let own = &mut self.classes[class];
         let better = usize::from(costs[1] < costs[0]);
         let lost = (costs[1] - costs[0]).abs() * notifications as f64;
-        if lost < own.spent / SPENT_BEFORE_TRIAL {
+        if lost < own.spent / SPENT_BEFORE_TRIAL && own.since >= BATCHES_BEFORE_TRIAL {
             return (1 - better, Reason::TriedAgain);
         }
         let each_ns = costs.map(|each| each * 1e9);
@@ -71,12 +71,11 @@ impl Policy {
             _ => each,
         };
         known.tries = known.tries.saturating_add(1);
-        own.batches = own.batches.wrapping_add(1);
-        own.spent = match reason {
-            Reason::TriedAgain => 0.0,
-            Reason::Cheaper { .. } => own.spent + cost,
-            _ => own.spent,
-        };
+        match reason {
+            Reason::TriedAgain => (own.spent, own.since) = (0.0, 0),
+            Reason::Cheaper { .. } => own.go_on(cost),
+            _ => {}
+        }
     }
 
     /// Whether a batch is so small that looking at the clock counts, and what it costs
@@ -87,11 +86,10 @@ impl Policy {
         };
         let cost = each_ns[way] * 1e-9 * notifications as f64;
         let own = &mut self.classes[class(notifications)];
-        if cost > SHORT || own.batches.is_multiple_of(MEASURED_EVERY) {
+        if cost > SHORT || own.since.is_multiple_of(MEASURED_EVERY) {
             return false;
         }
-        own.batches = own.batches.wrapping_add(1);
-        own.spent += cost;
+        own.go_on(cost);
         true
     }
 
@@ -141,6 +139,13 @@ impl Policy {
     }
 }
 
+impl Class {
+    fn go_on(&mut self, cost: f64) {
+        self.spent += cost;
+        self.since = self.since.saturating_add(1);
+    }
+}
+
 fn class(notifications: usize) -> usize {
     (notifications.max(1).ilog2() as usize).min(31)
 }
@@ -148,6 +153,8 @@ fn class(notifications: usize) -> usize {
 /// Batches by each way before its cost is believed.
 const TRIES: u32 = 2;
 const SPENT_BEFORE_TRIAL: f64 = 50.0;
+/// Where both cost the same, going to and fro costs more: caches and threads grow cold.
+const BATCHES_BEFORE_TRIAL: u32 = 32;
 /// So many times as dear, a way is not even tried for sizes that suit it less.
 const CLEARLY: f64 = 2.0;
 /// Seconds that make a look at the clock seem short.

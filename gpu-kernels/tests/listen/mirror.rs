@@ -3,6 +3,7 @@ use gpu_kernels::content::listen::Before;
 use shared::{EntityId, Slot, WorldConfig};
 
 /// The world as outputs tell of it.
+#[derive(Clone)]
 pub struct Mirror {
     pub ids: Vec<EntityId>,
     pub kinds: Vec<u16>,

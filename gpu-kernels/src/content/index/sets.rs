@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::content::compile::{Condition, name_token};
 use crate::content::slab::Dirty;
 
 /// The distinct names of a filter, ascending. Filters of few names are kept by them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct NameSet {
     names: [u16; SET_NAMES_MAX],
@@ -50,22 +50,32 @@ impl NameSet {
 }
 
 /// Every set of names that a filter has, once.
-#[derive(Default)]
 pub struct Sets {
     rows: Vec<NameSet>,
-    /// Where each stands, and how many filters have it: in a tree, since one more never
-    /// moves the others.
-    places: BTreeMap<NameSet, (u32, u32)>,
+    /// Where each stands, and how many filters have it: in many maps, since one that grows
+    /// moves all that it holds.
+    places: Vec<HashMap<NameSet, (u32, u32)>>,
     /// How many there are of each size.
     sizes: [u32; SET_NAMES_MAX + 1],
     dirty: Dirty,
+}
+
+impl Default for Sets {
+    fn default() -> Sets {
+        Sets {
+            rows: vec![],
+            places: vec![HashMap::new(); PARTS],
+            sizes: [0; SET_NAMES_MAX + 1],
+            dirty: Dirty::default(),
+        }
+    }
 }
 
 impl Sets {
     /// One filter more.
     pub fn add(&mut self, set: NameSet) {
         let next = self.rows.len() as u32;
-        let place = self.places.entry(set).or_insert((next, 0));
+        let place = self.places[part(&set)].entry(set).or_insert((next, 0));
         place.1 += 1;
         if place.1 == 1 {
             self.rows.push(set);
@@ -76,7 +86,7 @@ impl Sets {
 
     /// One filter less.
     pub fn remove(&mut self, set: NameSet) {
-        let Some(place) = self.places.get_mut(&set) else {
+        let Some(place) = self.places[part(&set)].get_mut(&set) else {
             return;
         };
         place.1 -= 1;
@@ -84,12 +94,12 @@ impl Sets {
             return;
         }
         let at = place.0;
-        self.places.remove(&set);
+        self.places[part(&set)].remove(&set);
         self.sizes[set.len as usize] -= 1;
         // The last one takes its place.
         self.rows.swap_remove(at as usize);
         if let Some(moved) = self.rows.get(at as usize) {
-            if let Some(place) = self.places.get_mut(moved) {
+            if let Some(place) = self.places[part(moved)].get_mut(moved) {
                 place.0 = at;
             }
             self.dirty.touch(at as usize);
@@ -157,6 +167,13 @@ fn add_names(names: &[u64], sizes: u32, set: u64, visit: &mut impl FnMut(u64)) {
     }
 }
 
+/// Which map a set is in.
+fn part(set: &NameSet) -> usize {
+    let names = set.names().iter();
+    names.fold(0, |part, &name| part * 31 + usize::from(name)) % PARTS
+}
+
+const PARTS: usize = 256;
 pub const SET_NAMES_MAX: usize = 6;
 /// Apart from any name's own token.
 const NO_NAMES: u64 = 0x7365_7473;

@@ -1,0 +1,161 @@
+//! What a client is told must not depend on what it may not know: the same tick, with
+//! everybody's secrets changed, tells it the same.
+
+use gpu_kernels::content::listen::{Listeners, Notice};
+use gpu_kernels::{Backend, CpuBackend, TickOutput};
+use shared::schema::AttributeType;
+use shared::{Audience, ClientRow, EntityId, WorldConfig};
+
+use super::common::dice::{Dice, Seed};
+use super::common::oracle::Oracle;
+use super::common::world::Play;
+use super::direct::text;
+use super::mirror::Mirror;
+use super::predicate;
+
+/// Told or not, by one client, of one entity.
+const WATCHER: ClientRow = ClientRow(0);
+
+#[test]
+fn what_a_client_is_told_does_not_depend_on_others_secrets() {
+    let (mut told, mut of_secrets, mut altered) = (0, 0, 0);
+    for seed in 0..300 {
+        let _seed = Seed(seed);
+        let mut dice = Dice::new(seed);
+        let play = Play::new(&mut dice);
+        let mut config = play.config.clone();
+        if config.limits.subscriptions_per_client == 0 {
+            continue;
+        }
+        let dimensions = config.schema.dimensions();
+        for attribute in config.schema.attributes.iter_mut().skip(dimensions) {
+            let is_number = [AttributeType::I32, AttributeType::Fixed].contains(&attribute.ty);
+            if is_number && dice.once_in(2) {
+                attribute.audience = dice.pick(&[Audience::Private, Audience::Hidden]);
+            }
+        }
+        config.limits.client_notices_per_tick = dice.pick(&[3, 64]);
+        let mut oracle = Oracle::new(&config);
+        let mut backend = CpuBackend::new(&config, 1, None).unwrap();
+        let mut mirror = Mirror::new(&config);
+        let mut pair = [0, 1].map(|_| Listeners::new(&config, 1, false).unwrap().unwrap());
+        for tick in 0..8 {
+            let alive = oracle.alive();
+            let own = alive.first().copied();
+            let named = dice.pick(&config.schema.attributes.iter().collect::<Vec<_>>());
+            let asked = match dice.once_in(2) && named.ty != AttributeType::Symbol {
+                true => format!("{} > {}", named.name, dice.within(-5..=120)),
+                false => text(&predicate(&mut dice, &config, &oracle)),
+            };
+            let client = dice.pick(&[0, 0, config.limits.clients - 1]);
+            for listeners in &pair {
+                let desk = listeners.desk();
+                desk.embody(WATCHER, own);
+                // Others know their secrets, and listen, too.
+                for (client, &entity) in (0..config.limits.clients).zip(&alive) {
+                    desk.embody(ClientRow(client), Some(entity));
+                    let _ = desk.subscribe(ClientRow(client), u32::MAX, "true");
+                }
+                // Refused alike: there are limits.
+                let _ = desk.subscribe(ClientRow(client), tick, &asked);
+            }
+            let frame = play.frame(&mut dice, &oracle);
+            oracle.tick(&frame);
+            let output = backend.tick(&frame).unwrap();
+            let (other, before, n) =
+                with_other_secrets(&mut dice, &config, &output, &mirror, &alive);
+            altered += n;
+            let [a, b] = &mut pair;
+            let a = all_of(a.listen(&output, &mirror));
+            let b = all_of(b.listen(&other, &before));
+            assert_eq!(a, b, "tick {tick}");
+            told += a.len();
+            let column = |notice: &Notice| match notice {
+                Notice::Change { column, .. } => Some(usize::from(*column)),
+                Notice::Notification(_) => None,
+            };
+            let columns = a.iter().filter_map(|(notice, _)| column(notice));
+            of_secrets += columns
+                .filter(|&c| config.schema.attributes[c].audience == Audience::Private)
+                .count();
+            mirror.apply(&config, &output);
+        }
+    }
+    assert!(
+        told > 1000 && of_secrets > 5 && altered > 10_000,
+        "{told} {of_secrets} {altered}"
+    );
+}
+
+fn all_of(notices: &gpu_kernels::content::listen::Notices) -> Vec<(Notice, Vec<u32>)> {
+    let told = notices.of(WATCHER);
+    told.map(|told| (told.notice, told.subscriptions.to_vec()))
+        .collect()
+}
+
+/// The tick and what was before it, where whatever the watcher may not know is something
+/// else, changes or doesn't. Also how many values that was.
+fn with_other_secrets(
+    dice: &mut Dice,
+    config: &WorldConfig,
+    output: &TickOutput,
+    mirror: &Mirror,
+    alive: &[EntityId],
+) -> (TickOutput, Mirror, usize) {
+    let schema = &config.schema;
+    // The first is the watcher's own.
+    let own = alive.first().copied();
+    let (mut before, mut altered) = (mirror.clone(), 0);
+    let is_secret = |slot: usize, column: usize| {
+        let is_number = [AttributeType::I32, AttributeType::Fixed];
+        let attribute = &schema.attributes[column];
+        is_number.contains(&attribute.ty)
+            && match attribute.audience {
+                Audience::Hidden => true,
+                Audience::Private => own != Some(mirror.ids[slot]),
+                _ => false,
+            }
+    };
+    for (slot, row) in before.rows.iter_mut().enumerate() {
+        for (column, value) in row.iter_mut().enumerate() {
+            if is_secret(slot, column) {
+                *value = dice.within(-5..=120);
+                altered += 1;
+            }
+        }
+    }
+    let mut other = TickOutput::default();
+    other.tick = output.tick;
+    other.notifications = output.notifications.clone();
+    let changes = &mut other.changes;
+    changes.offsets.push(0);
+    for entity in alive {
+        let slot = entity.slot.index();
+        let kind = &schema.kinds[usize::from(mirror.kinds[slot])];
+        let place = output.changes.slots.binary_search(&(slot as u32));
+        let range = place.map_or(0..0, |i| {
+            output.changes.offsets[i] as usize..output.changes.offsets[i + 1] as usize
+        });
+        let mut columns: Vec<usize> = kind.attributes.iter().map(|a| a.column.into()).collect();
+        columns.sort_unstable();
+        let start = changes.columns.len();
+        for column in columns {
+            let told = range
+                .clone()
+                .find(|&i| usize::from(output.changes.columns[i]) == column);
+            let (value, cause) = match (is_secret(slot, column), told) {
+                (true, _) if dice.once_in(2) => (dice.within(-5..=120), 0),
+                (false, Some(i)) => (output.changes.values[i], output.changes.causes[i]),
+                _ => continue,
+            };
+            changes.columns.push(column as u16);
+            changes.values.push(value);
+            changes.causes.push(cause);
+        }
+        if changes.columns.len() > start {
+            changes.slots.push(slot as u32);
+            changes.offsets.push(changes.columns.len() as u32);
+        }
+    }
+    (other, before, altered)
+}
