@@ -442,6 +442,10 @@ impl Bot {
         let is_newborn = checker
             .as_ref()
             .is_some_and(|checker| checker.is_newborn(view.newest()));
+        let second_ago = view.newest().0.saturating_sub(view.schema().world.tick_hz);
+        let touched = checker
+            .as_ref()
+            .map(|checker| checker.touched_after(Tick(second_ago)));
         let (regions, hearing) = checker.map(Checker::finish).unwrap_or_default();
         let last = FinalView {
             bot: self.number,
@@ -449,6 +453,7 @@ impl Bot {
             is_dead: view.is_dead() || is_newborn,
             newest: view.newest(),
             entities: view.entities().clone(),
+            touched: touched.unwrap_or_default(),
             regions,
             hearing,
         };

@@ -1,6 +1,7 @@
 //! Whether what the bots were told can be true. It knows nothing of the server's
 //! insides: it only compares what different bots were told.
 
+mod at_rest;
 mod earshot;
 mod listening;
 mod notices;
@@ -14,10 +15,11 @@ use rustc_hash::FxHashMap;
 use shared::wire::movement::Movement;
 use shared::wire::session::{Answer, Region};
 use shared::wire::stream::Item;
-use shared::{Audience, CommandKind, EntityId, Schema, Slot, Tick};
+use shared::{CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::behaviour::Request;
 use crate::view::{Entity, Told, View};
+pub use at_rest::check_at_rest;
 use listening::{Hearing, NOTED_TICKS};
 use notices::Known;
 use regions::RegionLog;
@@ -172,6 +174,8 @@ pub struct Checker {
     asked: VecDeque<(u32, Request)>,
     regions: RegionLog,
     hearing: Hearing,
+    /// By slot: when it was last told reliably of who is there.
+    touched: FxHashMap<u32, Tick>,
     /// When it was last born anew.
     reborn: Option<Tick>,
 }
@@ -187,6 +191,7 @@ impl Checker {
             asked: VecDeque::new(),
             regions: RegionLog::default(),
             hearing: Hearing::new(ledger.bots, schema),
+            touched: FxHashMap::default(),
             reborn: None,
         }
     }
@@ -232,6 +237,12 @@ impl Checker {
         self.reborn.is_some_and(|tick| now.0 <= tick.0 + 1)
     }
 
+    /// The slots of which it was told reliably after a tick.
+    pub fn touched_after(&self, tick: Tick) -> Vec<u32> {
+        let touched = self.touched.iter().filter(|touched| *touched.1 > tick);
+        touched.map(|(&slot, _)| slot).collect()
+    }
+
     /// What the bot holds and heard, at the end.
     pub fn finish(self) -> (Vec<Region>, Hearing) {
         (self.regions.held(), self.hearing)
@@ -245,7 +256,11 @@ impl Checker {
             Item::Enter { entity, .. } => (entity.slot.0, true),
             Item::Leave(slot) => (slot.0, false),
             Item::Answer(answer) => return self.answered(ledger, tick, answer),
-            Item::State { .. } | Item::Notice(_) | Item::Full | Item::Lost(_) => return,
+            Item::State { slot, .. } => {
+                self.touched.insert(slot.0, tick);
+                return;
+            }
+            Item::Notice(_) | Item::Full | Item::Lost(_) => return,
             Item::Reborn(entity) => {
                 self.entity = *entity;
                 self.reborn = Some(tick);
@@ -256,6 +271,7 @@ impl Checker {
         if !entered && slot == self.entity.slot.0 {
             self.entity = EntityId::NONE;
         }
+        self.touched.insert(slot, tick);
         self.memberships.push_back((tick, slot, entered));
         while self
             .memberships
@@ -411,6 +427,8 @@ pub struct FinalView {
     pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
+    /// Slots of which it was told reliably in the last second.
+    pub touched: Vec<u32>,
     /// What it is granted to see beside its area of interest.
     pub regions: Vec<Region>,
     pub hearing: Hearing,
@@ -427,148 +445,11 @@ pub fn check_hearing(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
     if all.iter().all(|(_, hearing)| hearing.is_empty()) {
         return;
     }
-    let known = Known::new(&all);
+    let known = Known::new(&ledger.findings, &all);
     for &one in &all {
         notices::check(&ledger.findings, schema, &known, one, &(first..=last));
     }
     earshot::check(ledger, &known, &all, &(first..=last));
-}
-
-/// At rest, every view holds everything within the radius and the bot's regions
-/// (where `visible_max` cuts, exactly the nearest) and nothing beyond, each with the
-/// values that its owner knows.
-///
-/// Who isn't a bot's entity is taken to be as the first bot says; what still
-/// moves (npcs go on) and what the dead see is left out.
-pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
-    let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
-    let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
-    let mut world: FxHashMap<u32, &Entity> = FxHashMap::default();
-    for view in views {
-        if let Some(own) = view.entities.get(&view.entity.slot.0) {
-            world.insert(view.entity.slot.0, own);
-        }
-    }
-    let mut moving = vec![];
-    for view in views {
-        for (&slot, entity) in &view.entities {
-            let known = *world.entry(slot).or_insert(entity);
-            if still_moves(entity) || still_moves(known) {
-                moving.push(slot);
-            }
-        }
-    }
-    moving.sort_unstable();
-    moving.dedup();
-    let public: Vec<usize> = (0..schema.attributes.len())
-        .filter(|&c| {
-            let audience = schema.attributes[c].audience;
-            matches!(audience, Audience::Movement | Audience::State)
-        })
-        .collect();
-    let order = VisibleOrder {
-        ledger,
-        world: &world,
-        moving: &moving,
-    };
-    for view in views.iter().filter(|view| !view.is_dead) {
-        let Some(own) = view.entities.get(&view.entity.slot.0) else {
-            ledger
-                .findings
-                .check(false, || format!("bot {} does not see itself", view.bot));
-            continue;
-        };
-        let Some(expected) = order.visible(view, own) else {
-            continue;
-        };
-        for slot in &expected {
-            if moving.binary_search(slot).is_ok() {
-                continue;
-            }
-            let seen = view.entities.get(slot);
-            ledger.findings.check(seen.is_some(), || {
-                format!("at rest, bot {} does not see slot {slot}", view.bot)
-            });
-            let Some(seen) = seen else { continue };
-            let known = world[slot];
-            let same = seen.id == known.id && public.iter().all(|&c| seen.row[c] == known.row[c]);
-            ledger.findings.check(same, || {
-                format!(
-                    "at rest, bot {} knows slot {slot} as {seen:?}, its owner as {known:?}",
-                    view.bot
-                )
-            });
-        }
-        for slot in view.entities.keys() {
-            if moving.binary_search(slot).is_ok() {
-                continue;
-            }
-            ledger
-                .findings
-                .check(expected.binary_search(slot).is_ok(), || {
-                    format!(
-                        "at rest, bot {} sees slot {slot}, which is beyond its view",
-                        view.bot
-                    )
-                });
-        }
-    }
-}
-
-struct VisibleOrder<'a> {
-    ledger: &'a Ledger,
-    world: &'a FxHashMap<u32, &'a Entity>,
-    /// The slots of those who still move, ascending.
-    moving: &'a [u32],
-}
-
-impl VisibleOrder<'_> {
-    /// The slots that a bot should see, ascending; `None` where one of its regions
-    /// is nobody knows where.
-    fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
-        let dimensions = self.ledger.dimensions;
-        let mut regions = vec![];
-        for region in &view.regions {
-            match region.follows {
-                Some(followed) => regions.push((region, Some(self.place(followed)?))),
-                None => regions.push((region, None)),
-            }
-        }
-        let reach = self.ledger.radius * self.ledger.radius;
-        let sees = |entity: &Entity, distance: i64| {
-            let place = &entity.row[..dimensions];
-            distance <= reach || regions.iter().any(|(r, at)| r.holds(place, *at))
-        };
-        let mut near: Vec<(i64, u32)> = self
-            .world
-            .iter()
-            .filter_map(|(&slot, entity)| {
-                let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
-                // One's own entity comes before all others on the same spot.
-                let rank = if slot == view.entity.slot.0 {
-                    -1
-                } else {
-                    distance
-                };
-                sees(entity, distance).then_some((rank, slot))
-            })
-            .collect();
-        near.sort_unstable();
-        near.truncate(self.ledger.visible_max);
-        let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();
-        slots.sort_unstable();
-        Some(slots)
-    }
-}
-
-impl<'a> VisibleOrder<'a> {
-    /// Where somebody is who rests there.
-    fn place(&self, entity: EntityId) -> Option<&'a [i32]> {
-        let slot = entity.slot.0;
-        let known = *self.world.get(&slot)?;
-        let rests = known.id == entity && self.moving.binary_search(&slot).is_err();
-        rests.then_some(&known.row[..self.ledger.dimensions])
-    }
 }
 
 fn squared_distance(a: &[i32], b: &[i32]) -> i64 {

@@ -227,6 +227,9 @@ fn serve(arguments: ServeArguments) -> Result<()> {
         "stopped after {} ticks, {} of them late, with {} clients",
         figures.ticks, figures.ticks_late, figures.clients
     );
+    if figures.notices > 0 {
+        println!("told clients of {} notices", figures.notices);
+    }
     Ok(())
 }
 

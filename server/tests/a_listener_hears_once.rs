@@ -146,6 +146,42 @@ async fn notifications_are_told_with_their_fields() {
 }
 
 #[tokio::test]
+async fn one_entity_can_be_followed_wherever_it_goes() {
+    let server = start(FAR);
+    let [mut listener, mut walker, mut other] = three(&server).await;
+    let followed = walker.entity();
+    let text = format!("entity == {} && attribute == \"x\"", followed.reference().0);
+    listener.subscribe(1, &text).await.unwrap();
+    let x = |p: &Player| p.client.view().own().expect("it lives").row[0];
+    let begun = x(&walker);
+    // Towards the middle, so that no edge cuts a step.
+    let step = if begun > 2000 << 12 { -4096 } else { 4096 };
+    for _ in 0..3 {
+        walker.send(CommandKind::Move, &[step, 0]);
+        other.send(CommandKind::Move, &[step, 0]);
+        let players = &mut [&mut listener, &mut walker, &mut other];
+        listen_for(&server, players, 3).await;
+    }
+    let told: Vec<(EntityId, u16, i32, i32)> = listener
+        .notices()
+        .iter()
+        .map(|notice| match notice.what {
+            What::Change {
+                entity,
+                column,
+                old,
+                new,
+                ..
+            } => (entity, column, old, new),
+            _ => panic!("{notice:?}"),
+        })
+        .collect();
+    let steps = (0..3).map(|i| (followed, 0, begun + i * step, begun + (i + 1) * step));
+    assert_eq!(told, steps.collect::<Vec<_>>());
+    server.stop().unwrap();
+}
+
+#[tokio::test]
 async fn nothing_is_told_after_the_subscription_has_ended() {
     let server = start(FAR);
     let [mut listener, mut knight, mut victim] = three(&server).await;

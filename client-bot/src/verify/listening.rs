@@ -21,12 +21,12 @@ pub struct Hearing {
     notices: VecDeque<(Tick, Notice)>,
     /// Ticks in which notices may have been left out.
     full: BTreeSet<Tick>,
-    /// Changes of its own entity, without what was behind them.
+    /// Changes of whoever was in its view, without what was behind them.
     happened: VecDeque<(Tick, What)>,
-    /// Its own entity's attributes, as told reliably.
-    row: BTreeMap<u16, i32>,
+    /// Who is in its view, by slot, with what was told reliably.
+    in_view: FxHashMap<u32, Seen>,
     /// Who it was, and from when on.
-    lives: Vec<(Tick, EntityId, u16)>,
+    lives: Vec<(Tick, EntityId)>,
     /// Ticks in which it died: of their changes it was not told.
     deaths: BTreeSet<Tick>,
     /// Where its own entity was.
@@ -35,6 +35,13 @@ pub struct Hearing {
     shouts: BTreeMap<i32, i32>,
     /// It held regions, from which it may hear too.
     pub has_regions: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    entity: EntityId,
+    kind: u16,
+    row: FxHashMap<u16, i32>,
 }
 
 #[derive(Clone, Debug)]
@@ -127,32 +134,43 @@ impl Hearing {
             Item::Enter {
                 entity,
                 kind,
-                own: true,
+                own,
                 values,
             } => {
-                self.lives.push((tick, *entity, *kind));
-                self.row = values.iter().copied().collect();
+                if *own {
+                    self.lives.push((tick, *entity));
+                }
+                let seen = Seen {
+                    entity: *entity,
+                    kind: *kind,
+                    row: values.iter().copied().collect(),
+                };
+                self.in_view.insert(entity.slot.0, seen);
             }
-            Item::Leave(slot) if *slot == entity.slot => drop(self.deaths.insert(tick)),
-            Item::State { slot, values } if *slot == entity.slot => {
-                self.note_changes(tick, values);
+            Item::Leave(slot) => {
+                self.in_view.remove(&slot.0);
+                if *slot == entity.slot {
+                    self.deaths.insert(tick);
+                }
             }
+            Item::State { slot, values } => self.note_changes(tick, *slot, values),
             _ => {}
         }
     }
 
-    fn note_changes(&mut self, tick: Tick, values: &[(u16, i32)]) {
-        let Some(&(_, entity, kind)) = self.lives.last() else {
+    fn note_changes(&mut self, tick: Tick, slot: Slot, values: &[(u16, i32)]) {
+        let is_noted = self.is_noted(tick);
+        let Some(seen) = self.in_view.get_mut(&slot.0) else {
             return;
         };
         for &(column, new) in values {
-            let old = self.row.insert(column, new);
-            let Some(old) = old.filter(|&old| old != new && self.is_noted(tick)) else {
+            let old = seen.row.insert(column, new);
+            let Some(old) = old.filter(|&old| old != new && is_noted) else {
                 continue;
             };
             let change = What::Change {
-                entity,
-                kind,
+                entity: seen.entity,
+                kind: seen.kind,
                 column,
                 old,
                 new,
@@ -209,7 +227,7 @@ impl Hearing {
         all
     }
 
-    /// Changes of its own entity.
+    /// Changes that it saw.
     pub fn happened(&self) -> impl Iterator<Item = &(Tick, What)> {
         self.happened.iter()
     }
@@ -221,7 +239,7 @@ impl Hearing {
 
     /// Who it was, and from when on it knew.
     pub fn lives(&self) -> impl Iterator<Item = (Tick, EntityId)> {
-        self.lives.iter().map(|&(from, entity, _)| (from, entity))
+        self.lives.iter().copied()
     }
 
     /// The ticks in which it died, as whom.

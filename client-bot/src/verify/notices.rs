@@ -1,10 +1,10 @@
 //! Whether bots were told of what they subscribed to: all of it, once each, in order,
 //! and nothing else.
 //!
-//! What happened to a bot's entity is what its own bot was told of it. Of what else
-//! happened, the bots know only together: it is whatever any of them was told of. So
-//! nobody finds out what all of them should have been told of, and none was. What
-//! cannot be judged is counted.
+//! What changed is what those were told of it who had it in view. Of what else happened,
+//! the bots know only together: it is whatever any of them was told of. So nobody finds
+//! out what went on out of sight, should have been told to all of them, and was told to
+//! none. What cannot be judged is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,16 +24,22 @@ pub struct Known {
 }
 
 impl Known {
-    pub fn new(all: &[(usize, &Hearing)]) -> Known {
+    pub fn new(findings: &Findings, all: &[(usize, &Hearing)]) -> Known {
         let mut known = Known {
             happened: BTreeMap::new(),
             lives: BTreeMap::new(),
             deaths: BTreeSet::new(),
         };
-        for (_, hearing) in all {
+        for (bot, hearing) in all {
             for (tick, what) in hearing.happened() {
                 let key = Key::of(*tick, what);
-                known.happened.insert(key, (what.clone(), 1));
+                let known = known.happened.entry(key).or_insert((what.clone(), 1));
+                findings.check(known.0 == *what, || {
+                    format!(
+                        "tick {tick}: bot {bot} saw {what:?}, another bot {:?}",
+                        known.0
+                    )
+                });
             }
             known.deaths.extend(hearing.deaths());
             let lives = hearing.lives();
@@ -247,8 +253,8 @@ mod tests {
         ];
         let (one, other) = (bot(items), bot(&all));
         let hearings = [(0, &one), (1, &other)];
-        let known = Known::new(&hearings);
         let findings = Findings::default();
+        let known = Known::new(&findings, &hearings);
         let ticks = Tick(0)..=Tick(100);
         for hearing in hearings {
             check(&findings, &schema(), &known, hearing, &ticks);
