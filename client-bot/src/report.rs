@@ -96,10 +96,13 @@ impl SwarmReport {
             ),
         ];
         if self.notices > 0 {
-            let told = format!(
-                "{}, {} times as many as allowed",
-                self.notices, self.notices_full
-            );
+            let told = match self.notices_full {
+                0 => self.notices.to_string(),
+                full => format!(
+                    "{}; a bot had its fill of a tick {full} times",
+                    self.notices
+                ),
+            };
             lines.insert(UPDATES_LINE + 1, line("notices", told));
         }
         lines
