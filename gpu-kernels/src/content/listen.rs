@@ -14,6 +14,7 @@
 //! `limits.client_notices_per_tick`, the first of them; what it gets does not depend on
 //! what others asked for. Who has its fill is left out of the rest of the tick.
 
+mod clients;
 mod desk;
 mod notices;
 mod ranges;
@@ -29,6 +30,7 @@ use crate::output::TickOutput;
 pub use desk::{Desk, DeskLimits, SubscribeError, UnsubscribeError};
 pub use notices::{Notice, Notices, Told};
 
+use clients::Clients;
 use desk::Request;
 use wanted::Wanted;
 use writer::{Change, Subject, Writer};
@@ -56,6 +58,8 @@ pub struct Listeners {
     places: Vec<Option<usize>>,
     /// Pairs that found their client full, in this tick.
     surplus: usize,
+    /// Whether some who have their fill are not in the index, in this tick.
+    some_left_out: bool,
     notices: Notices,
 }
 
@@ -149,6 +153,7 @@ impl Listeners {
             row: vec![],
             places: kinds.map(place).collect(),
             surplus: 0,
+            some_left_out: false,
             notices: Notices::default(),
             desk,
         }))
@@ -176,7 +181,7 @@ impl Listeners {
             self.offer(output, before);
             self.match_batch();
         }
-        self.notices.full = self.clients.full as u64;
+        self.notices.full = self.clients.full() as u64;
         self.let_in_again();
         self.notices.finish();
         &self.notices
@@ -206,7 +211,7 @@ impl Listeners {
                     predicate,
                 } => {
                     self.wanted.add(&predicate);
-                    self.clients.rows[client.index()].subscriptions += 1;
+                    self.clients.count(client, true);
                     let place = number as usize;
                     if self.held.len() <= place {
                         self.held.resize_with(place + 1, || None);
@@ -249,7 +254,7 @@ impl Listeners {
             return;
         };
         self.wanted.remove(&held.predicate);
-        self.clients.rows[held.client.index()].subscriptions -= 1;
+        self.clients.count(held.client, false);
         if let Some(subscription) = held.subscription {
             self.subscriptions.unsubscribe(subscription);
         }
@@ -257,6 +262,7 @@ impl Listeners {
 
     fn begin(&mut self) {
         self.surplus = 0;
+        self.some_left_out = false;
         self.clients.begin();
         self.candidates.clear();
         self.batch.clear_notifications();
@@ -442,11 +448,11 @@ impl Listeners {
                 self.subscriptions.unsubscribe(subscription);
             }
         }
-        self.clients.left_out = true;
+        self.some_left_out = true;
     }
 
     fn let_in_again(&mut self) {
-        if !self.clients.left_out {
+        if !self.some_left_out {
             return;
         }
         for number in 0..self.held.len() as u32 {
@@ -458,105 +464,6 @@ impl Listeners {
                 self.let_in(number);
             }
         }
-    }
-}
-
-/// What there is to know of each client.
-struct Clients {
-    rows: Vec<Client>,
-    /// By slot: the generation and client of the entity that is some client's own.
-    own: Vec<(u32, u32)>,
-    quota: u32,
-    /// Those with notices in this tick.
-    told: Vec<u32>,
-    /// How many of them have their fill.
-    full: usize,
-    left_out: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Client {
-    entity: Option<EntityId>,
-    subscriptions: u32,
-    /// In this tick: how many notices, and the place of the last.
-    notices: u32,
-    last: u32,
-}
-
-impl Clients {
-    fn new(config: &WorldConfig) -> Clients {
-        let nobody = Client {
-            entity: None,
-            subscriptions: 0,
-            notices: 0,
-            last: u32::MAX,
-        };
-        Clients {
-            rows: vec![nobody; config.limits.clients as usize],
-            own: vec![(0, u32::MAX); config.schema.world.capacity as usize],
-            quota: config.limits.client_notices_per_tick,
-            told: vec![],
-            full: 0,
-            left_out: false,
-        }
-    }
-
-    fn begin(&mut self) {
-        for &client in &self.told {
-            let row = &mut self.rows[client as usize];
-            row.notices = 0;
-            row.last = u32::MAX;
-        }
-        self.told.clear();
-        self.full = 0;
-        self.left_out = false;
-    }
-
-    fn embody(&mut self, client: ClientRow, entity: Option<EntityId>) {
-        if let Some(old) = self.rows[client.index()].entity.take()
-            && self.of(old) == Some(client)
-        {
-            self.own[old.slot.index()] = (0, u32::MAX);
-        }
-        if let Some(entity) = entity
-            && let Some(own) = self.own.get_mut(entity.slot.index())
-        {
-            *own = (entity.generation, client.0);
-            self.rows[client.index()].entity = Some(entity);
-        }
-    }
-
-    /// Whose own entity it is.
-    fn of(&self, entity: EntityId) -> Option<ClientRow> {
-        let &(generation, client) = self.own.get(entity.slot.index())?;
-        (client != u32::MAX && generation == entity.generation).then_some(ClientRow(client))
-    }
-
-    fn listens(&self, client: ClientRow) -> bool {
-        self.rows[client.index()].subscriptions > 0
-    }
-
-    fn is_full(&self, client: ClientRow) -> bool {
-        self.rows[client.index()].notices == self.quota
-    }
-
-    /// Whether a client is told of a notice: if there is room for it, or it was told of
-    /// it just now because of another subscription.
-    fn tell(&mut self, client: ClientRow, notice: u32) -> bool {
-        let row = &mut self.rows[client.index()];
-        if row.last == notice {
-            return true;
-        }
-        if row.notices == self.quota {
-            return false;
-        }
-        if row.notices == 0 {
-            self.told.push(client.0);
-        }
-        row.notices += 1;
-        row.last = notice;
-        self.full += usize::from(row.notices == self.quota);
-        true
     }
 }
 

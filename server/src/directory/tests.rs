@@ -1,0 +1,287 @@
+use gpu_kernels::{Backend, CpuBackend};
+
+use super::*;
+
+/// A directory with a real backend behind it.
+struct World {
+    directory: Directory,
+    backend: CpuBackend,
+    frame: Frame,
+}
+
+impl World {
+    fn new(extra: &str) -> World {
+        let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
+        let config = WorldConfig::parse(&text, "test").unwrap();
+        World {
+            directory: Directory::new(&config),
+            backend: CpuBackend::new(&config, 1, None).unwrap(),
+            frame: Frame::new(Tick(0)),
+        }
+    }
+
+    fn join(&mut self, session: u64, resume: Option<Ticket>) {
+        let join = Join { session, resume };
+        let ticket = [session as u8; 16];
+        self.directory.join(0, &join, ticket, &mut self.frame);
+    }
+
+    fn leave(&mut self, session: u64, client: u32, is_final: bool) {
+        let leave = Leave {
+            session,
+            client: Some(ClientRow(client)),
+            is_final,
+        };
+        self.directory.leave(0, &leave, &mut self.frame);
+    }
+
+    fn tick(&mut self, taken_in: u32) -> Vec<Notice> {
+        self.directory.prepare(&mut self.frame, Tick(taken_in));
+        let output = self.backend.tick(&self.frame).unwrap();
+        self.directory.settle(&output, |_| [7, 8, 0]);
+        self.frame.reset(output.tick.next());
+        self.directory.notices().map(|(_, notice)| notice).collect()
+    }
+}
+
+fn entity_of(notice: &Notice) -> (EntityId, bool) {
+    match notice {
+        Notice::Assigned {
+            entity, resumed, ..
+        } => (*entity, *resumed),
+        Notice::Answered { .. } => panic!("a directory answers nothing"),
+        Notice::Reborn { entity, .. } => (*entity, false),
+        Notice::Closed { reason, .. } => panic!("closed: {reason}"),
+    }
+}
+
+#[test]
+fn a_lost_client_comes_back_as_the_same_entity() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.tick(0);
+    world.leave(1, 0, false);
+    world.tick(0);
+    world.join(2, Some([1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+}
+
+#[test]
+fn a_lost_client_that_stays_away_dies_after_its_wait() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    world.tick(0);
+    world.leave(1, 0, false);
+    for _ in 0..12 {
+        world.tick(0);
+    }
+    assert_eq!(world.directory.live(), 0);
+    world.join(2, Some([1; 16]));
+    assert!(!entity_of(&world.tick(0)[0]).1);
+}
+
+#[test]
+fn who_is_lost_again_is_waited_for_in_full_again() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.leave(1, 0, false);
+    for session in [2, 3] {
+        for _ in 0..6 {
+            world.tick(0);
+        }
+        // Each time the wait of ten ticks begins anew.
+        world.join(session, Some([1; 16]));
+        assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+        world.leave(session, 0, false);
+    }
+}
+
+#[test]
+fn who_breaks_off_while_coming_back_may_try_again() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.leave(1, 0, false);
+    world.join(2, Some([1; 16]));
+    let leave = Leave {
+        session: 2,
+        client: None,
+        is_final: false,
+    };
+    world.directory.leave(0, &leave, &mut world.frame);
+    world.tick(0);
+    world.join(3, Some([1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+}
+
+#[test]
+fn a_slot_rests_until_its_leaves_are_taken_in() {
+    let mut world = World::new("");
+    world.join(1, None);
+    world.join(2, None);
+    world.tick(0);
+    world.leave(1, 0, true);
+    let death = world.frame.tick;
+    world.tick(0);
+    world.join(3, None);
+    let notices = world.tick(death.0 - 1);
+    assert!(matches!(
+        notices[0],
+        Notice::Closed {
+            close: Close::Full,
+            ..
+        }
+    ));
+    world.tick(death.0);
+    world.join(4, None);
+    let (entity, _) = entity_of(&world.tick(death.0)[0]);
+    assert_eq!(entity.generation, 2);
+}
+
+/// Whose players fall to two strikes, and are born anew three ticks later.
+fn mortals(extra: &str) -> World {
+    World::new(&format!(
+        "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
+         [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
+         {{ name = \"hp\", type = \"i32\", default = 10, min = 0, audience = \"state\" }}]"
+    ))
+}
+
+/// Two clients in the world, the second of which has just killed the first;
+/// and who they were.
+fn one_down(extra: &str) -> (World, EntityId) {
+    let mut world = mortals(extra);
+    world.join(1, None);
+    world.join(2, None);
+    let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    for sequence in 0..2 {
+        let target = [entities[0].reference().0];
+        let striker = entities[1];
+        world
+            .frame
+            .push(striker, sequence, CommandKind::Strike, &target);
+    }
+    assert!(world.tick(0).is_empty());
+    (world, entities[0])
+}
+
+fn is_alive(world: &mut World, entity: EntityId) -> bool {
+    let snapshot = world.backend.snapshot().unwrap();
+    let slot = entity.slot.index();
+    snapshot.states[slot] == gpu_kernels::SlotState::Live
+        && snapshot.generations[slot] == entity.generation
+}
+
+#[test]
+fn who_falls_is_born_anew_and_watches_the_place_until_then() {
+    // A world with two slots: the fallen one's is free again once all clients
+    // know of the death.
+    let (mut world, first) = one_down("");
+    assert!(!is_alive(&mut world, first));
+    assert_eq!(world.directory.live(), 2);
+    let death = world.frame.tick.0 - 1;
+    world.directory.prepare(&mut world.frame, Tick(death));
+    let observer = world.frame.observers[0].observer.unwrap();
+    assert_eq!(observer.target, Target::Point([7, 8, 0]));
+    assert!(world.tick(death).is_empty());
+    assert!(world.tick(death).is_empty());
+    let notices = world.tick(death);
+    let [Notice::Reborn { session: 1, entity }] = notices[..] else {
+        panic!("{notices:?}");
+    };
+    assert_eq!(world.frame.tick.0 - 1, death + 3);
+    assert!(is_alive(&mut world, entity) && entity != first);
+}
+
+#[test]
+fn a_rebirth_that_finds_no_room_is_tried_again() {
+    let (mut world, _) = one_down("");
+    for _ in 0..5 {
+        // Nobody has taken in the leave, so the slot rests.
+        assert!(world.tick(0).is_empty());
+    }
+    let now = world.frame.tick.0;
+    let notices: Vec<_> = (0..4).flat_map(|_| world.tick(now)).collect();
+    assert!(matches!(notices[..], [Notice::Reborn { session: 1, .. }]));
+}
+
+#[test]
+fn who_leaves_while_dead_leaves_nothing_behind() {
+    for is_final in [true, false] {
+        let (mut world, _) = one_down("resume_seconds = 1");
+        world.leave(1, 0, is_final);
+        for _ in 0..20 {
+            let now = world.frame.tick.0;
+            assert!(world.tick(now).is_empty());
+        }
+        assert_eq!(world.directory.live(), 1);
+        let snapshot = world.backend.snapshot().unwrap();
+        let live = snapshot.states.iter();
+        let live = live.filter(|&&s| s == gpu_kernels::SlotState::Live);
+        assert_eq!(live.count(), 1, "final: {is_final}");
+        let now = world.frame.tick.0;
+        world.join(3, None);
+        assert!(!entity_of(&world.tick(now)[0]).1);
+    }
+}
+
+#[test]
+fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
+    let (mut world, first) = one_down("resume_seconds = 1");
+    world.leave(1, 0, false);
+    world.join(3, Some([1; 16]));
+    let death = world.frame.tick.0 - 1;
+    let notices: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
+    let [ref notice @ Notice::Assigned { session: 3, .. }] = notices[..] else {
+        panic!("{notices:?}");
+    };
+    let (entity, resumed) = entity_of(notice);
+    assert!(resumed && entity != first && is_alive(&mut world, entity));
+}
+
+#[test]
+fn whose_lost_entity_falls_may_come_back_to_a_new_one() {
+    let mut world = mortals("resume_seconds = 10");
+    world.join(1, None);
+    world.join(2, None);
+    let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    world.leave(1, 0, false);
+    for sequence in 0..2 {
+        let target = [entities[0].reference().0];
+        world
+            .frame
+            .push(entities[1], sequence, CommandKind::Strike, &target);
+    }
+    for _ in 0..6 {
+        let now = world.frame.tick.0;
+        assert!(world.tick(now).is_empty());
+    }
+    world.join(3, Some([1; 16]));
+    let now = world.frame.tick.0;
+    let (entity, resumed) = entity_of(&world.tick(now)[0]);
+    assert!(resumed && entity != entities[0] && is_alive(&mut world, entity));
+}
+
+#[test]
+fn a_client_that_leaves_before_its_birth_leaves_nothing_behind() {
+    let mut world = World::new("");
+    world.join(1, None);
+    let leave = Leave {
+        session: 1,
+        client: None,
+        is_final: true,
+    };
+    world.directory.leave(0, &leave, &mut world.frame);
+    assert!(world.tick(0).is_empty());
+    world.tick(0);
+    world.tick(0);
+    let snapshot = world.backend.snapshot().unwrap();
+    assert!(
+        snapshot
+            .states
+            .iter()
+            .all(|&s| s != gpu_kernels::SlotState::Live)
+    );
+}
