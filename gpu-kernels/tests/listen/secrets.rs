@@ -11,7 +11,7 @@ use super::common::oracle::Oracle;
 use super::common::world::Play;
 use super::direct::text;
 use super::mirror::Mirror;
-use super::predicate;
+use super::random::predicate;
 
 /// Told or not, by one client, of one entity.
 const WATCHER: ClientRow = ClientRow(0);

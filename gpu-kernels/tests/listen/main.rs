@@ -1,0 +1,183 @@
+//! Content subscriptions in the tick: who is told of what, who never is, and what
+//! happens while subscriptions come and go.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod direct;
+mod game;
+mod meanwhile;
+mod mirror;
+mod private;
+mod quotas;
+mod random;
+mod secrets;
+
+use gpu_kernels::Frame;
+use gpu_kernels::content::listen::{Listeners, Notice};
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
+
+use common::dice::Dice;
+use direct::Value;
+use game::{Game, Told};
+
+const UNIT: i32 = 4096;
+
+const GUILD: &str = "[[kind]]\nname = \"player\"\nattributes = [\n\
+    { name = \"hp\", type = \"i32\", min = 0, max = 100, default = 50, audience = \"private\" },\n\
+    { name = \"rank\", type = \"i32\", default = 3, audience = \"state\" },\n\
+    { name = \"luck\", type = \"i32\", default = 7, audience = \"hidden\" },\n]\n\
+    [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\nwords = []\n";
+
+/// Two players, each some client's own; client 2 is nobody.
+fn guild() -> Game {
+    let mut game = Game::new(&world("subscriptions_per_client = 3", GUILD));
+    let mut frame = Frame::new(Tick(0));
+    for token in 0..2 {
+        frame.spawn_at(0, token, &[50 * UNIT, 50 * UNIT]);
+    }
+    game.tick(&frame);
+    for slot in 0..2 {
+        game.embody(slot, EntityId::new(slot, 1));
+    }
+    game
+}
+
+/// Player 0 strikes player 1, whose hit points are private.
+fn strike(game: &mut Game, tick: u32) -> Told {
+    let mut frame = Frame::new(Tick(tick));
+    let words = [EntityId::new(1, 1).reference().0];
+    frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
+    game.tick(&frame).1
+}
+
+#[test]
+fn a_client_is_told_once_with_all_of_its_subscriptions() {
+    let mut game = guild();
+    let is = |name: &str, text: &str| (name.to_owned(), "==", Value::Text(text.to_owned()));
+    assert!(game.subscribe(
+        2,
+        9,
+        vec![vec![is("attribute", "x")], vec![is("event", "change")]]
+    ));
+    assert!(game.subscribe(2, 4, vec![vec![is("kind", "player")]]));
+    assert!(game.subscribe(2, 5, vec![vec![is("attribute", "y")]]));
+    let (output, told) = game.tick(&Frame::new(Tick(1)));
+    assert_eq!(told[&2].len(), output.counts.changes as usize);
+    for (notice, ids) in &told[&2] {
+        match notice {
+            Notice::Change {
+                column: 0, command, ..
+            } => {
+                assert_eq!((&ids[..], *command), (&[4, 9][..], Some(CommandKind::Roam)));
+            }
+            _ => assert_eq!(ids, &[4, 5, 9]),
+        }
+    }
+}
+
+#[test]
+fn who_dies_is_told_of_as_it_was_and_no_death_by_itself() {
+    let wolves = "[commands]\nstrike.damage = 60\n[[kind]]\nname = \"player\"\n\
+        [[kind]]\nname = \"wolf\"\nrespawn_ticks = 5\nattributes = [{ name = \"hp\", \
+        type = \"i32\", min = 0, default = 50, audience = \"state\" }]\n";
+    let mut game = Game::new(&world("subscriptions_per_client = 3", wolves));
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[50 * UNIT, 50 * UNIT]);
+    frame.spawn_at(1, 1, &[51 * UNIT, 50 * UNIT]);
+    frame.spawn_at(1, 2, &[52 * UNIT, 50 * UNIT]);
+    game.tick(&frame);
+    let fall = ("event".to_owned(), "==", Value::Text("fall".to_owned()));
+    let place = ("x".to_owned(), "==", Value::Number(51.0));
+    let kind = ("fall.kind".to_owned(), "==", Value::Number(1.0));
+    assert!(game.subscribe(0, 0, vec![vec![fall, place, kind]]));
+    assert!(game.subscribe(
+        1,
+        0,
+        vec![vec![("hp".to_owned(), "<=", Value::Number(0.0))]]
+    ));
+    assert!(game.subscribe(2, 0, vec![vec![]]));
+    let mut frame = Frame::new(Tick(1));
+    let words = [EntityId::new(1, 1).reference().0];
+    frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
+    // Nobody is told that this one is gone.
+    frame.push(EntityId::new(2, 1), 0, CommandKind::Despawn, &[]);
+    let (output, told) = game.tick(&frame);
+    assert_eq!(output.deaths.len(), 2);
+    let change = Notice::Change {
+        entity: EntityId::new(1, 1),
+        kind: 1,
+        column: 2,
+        old: 50,
+        new: 0,
+        command: Some(CommandKind::Strike),
+    };
+    let ids = vec![0];
+    assert_eq!(told[&0], [(Notice::Notification(0), ids.clone())]);
+    let both = [(Notice::Notification(0), ids.clone()), (change, ids)];
+    assert_eq!(told[&1], both);
+    assert_eq!(told[&2], both);
+}
+
+/// Ranges are found by the cells that they lie in: also those that end where a cell does,
+/// of one value, of none, without one end, and beyond all values.
+#[test]
+fn who_asks_for_a_range_is_told_of_all_in_it() {
+    let text = "[world]\nsize = [64, 40]\ncapacity = 300\n\
+        [limits]\nsubscriptions_per_client = 4\nclients = 250\nclient_notices_per_tick = 2000\n\
+        [[kind]]\nname = \"sheep\"\npopulation = 200\nattributes = [\
+        { name = \"hp\", type = \"i32\", min = -40, max = 600, default = 599, \
+        audience = \"private\" }]\n\
+        [[kind]]\nname = \"goat\"\npopulation = 60\n\
+        [[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n\
+        [[every]]\nkind = \"goat\"\nticks = 1\ncommand = \"roam\"\n";
+    let config = WorldConfig::parse(text, "test").unwrap();
+    let mut game = Game::new(&config);
+    let mut dice = Dice::new(5);
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&config);
+    game.tick(&frame);
+    for client in 0..250 {
+        for id in 0..4 {
+            let name = dice.pick(&["x", "y", "x", "y", "hp"]);
+            // Ends of cells, and just beside them.
+            let at = f64::from(dice.within(-2..=66)) + dice.pick(&[0.0, 0.25, -1.0 / 4096.0]);
+            let width = dice.pick(&[0.0, 1.0 / 4096.0, 0.25, 1.0, 3.0, 16.0, -1.0]);
+            let constraint =
+                |name: &str, operator, n| (name.to_owned(), operator, Value::Number(n));
+            let low = constraint(name, dice.pick(&[">", ">="]), at);
+            let high = constraint(name, dice.pick(&["<", "<="]), at + width);
+            let mut filter = match dice.below(5) {
+                0 => vec![low],
+                1 => vec![high],
+                2 => vec![constraint(name, dice.pick(&["==", "!="]), at)],
+                _ => vec![low, high],
+            };
+            if dice.once_in(3) {
+                filter.push(constraint("y", ">", f64::from(dice.within(-5..=50))));
+                filter.push(constraint("y", "<=", f64::from(dice.within(-5..=50))));
+            }
+            assert!(game.subscribe(client, id, vec![filter]));
+        }
+        game.embody(client, EntityId::new(client, 1));
+    }
+    let mut told = 0;
+    for tick in 1..12 {
+        let (_, all) = game.tick(&Frame::new(Tick(tick)));
+        told += all.values().map(Vec::len).sum::<usize>();
+    }
+    assert!(told > 100_000, "{told}");
+}
+
+#[test]
+fn nobody_listens_in_a_world_without_subscriptions() {
+    let config = world("", GUILD);
+    assert!(Listeners::new(&config, 1, false).unwrap().is_none());
+}
+
+/// A world of 100 × 100 units.
+fn world(limits: &str, rest: &str) -> WorldConfig {
+    let text = format!(
+        "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
+    );
+    WorldConfig::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
+}
