@@ -114,6 +114,7 @@ impl Directory {
                 Row::Fallen(waiting, ticket) => {
                     if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
                         self.close(old, Close::Resumed, "the session goes on elsewhere");
+                        self.observers.retain(|&(c, _)| c != client);
                         forget(client, frame);
                     }
                     self.rows[client.index()] = Row::Fallen(Waiting::Returned(place), ticket);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::content::listen::{Desk, SubscribeError};
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
+use shared::config::REGIONS_PER_CLIENT_MAX;
 use shared::wire::control::Ticket;
 use shared::wire::session::{self, Body};
 use shared::{ClientRow, EntityId, WorldConfig};
@@ -29,6 +30,10 @@ struct Held {
     entity: Option<EntityId>,
     /// By index.
     regions: Vec<Option<Region>>,
+    /// As bits, by index: what the world does not know of yet. It is told at the end of
+    /// a tick, of each region once, so that a frame has room for all however often
+    /// clients change their minds.
+    changed: u64,
     /// The world has the regions: the client is there to see.
     is_set: bool,
     /// It has, or had, subscriptions.
@@ -45,19 +50,20 @@ impl Holdings {
         }
     }
 
-    /// Grants what a connected client asks for, from the frame's tick on, or says
-    /// why not.
+    /// Grants what a connected client asks for, from the tick on whose frame
+    /// [`follow`](Holdings::follow) makes next, or says why not.
     pub fn ask(
         &mut self,
         client: ClientRow,
         presence: &Presence,
         body: &Body,
-        frame: &mut Frame,
     ) -> Result<(), String> {
         match body {
             Body::SetRegion { index, region } => {
                 let region = self.region(*index, region.as_ref())?;
-                self.set_region(client, presence, *index, region, frame);
+                let held = self.held(client, presence);
+                held.regions[*index as usize] = region;
+                held.changed |= 1 << index;
                 Ok(())
             }
             Body::Subscribe { id, predicate } => {
@@ -100,6 +106,7 @@ impl Holdings {
             ticket: presence.ticket,
             entity: presence.entity,
             regions: vec![None; count],
+            changed: 0,
             is_set: true,
             has_subscribed: false,
         })
@@ -141,23 +148,9 @@ impl Holdings {
         }
     }
 
-    fn set_region(
-        &mut self,
-        client: ClientRow,
-        presence: &Presence,
-        index: u32,
-        region: Option<Region>,
-        frame: &mut Frame,
-    ) {
-        let held = self.held(client, presence);
-        held.regions[index as usize] = region;
-        if held.is_set {
-            push(frame, client, index, region);
-        }
-    }
-
-    /// Takes the regions of clients out of the world while they are away, puts them
-    /// back when they return, and drops all that clients hold when they are gone.
+    /// Tells the world what clients asked for. Takes their regions out of it while they
+    /// are away, puts them back when they return, and drops all that clients hold when
+    /// they are gone.
     /// What is tied to a client's own entity goes on with the next one when it is born
     /// anew. `presence` is who a row stands for.
     pub fn follow(&mut self, presence: impl Fn(ClientRow) -> Option<Presence>, frame: &mut Frame) {
@@ -165,65 +158,70 @@ impl Holdings {
         self.held.retain(|&client, held| {
             let desk = desk.filter(|_| held.has_subscribed);
             let presence = presence(client).filter(|p| p.ticket == held.ticket);
-            held.show(client, presence.is_some_and(|p| p.is_connected), frame);
+            held.show(presence.is_some_and(|p| p.is_connected));
             let Some(presence) = presence else {
+                held.tell(client, frame);
                 if let Some(desk) = desk {
                     desk.forget(client);
                 }
                 return false;
             };
-            if held.go_on_as(client, presence.entity, frame)
+            if held.go_on_as(presence.entity)
                 && let Some(desk) = desk
             {
                 desk.embody(client, presence.entity);
             }
+            held.tell(client, frame);
             held.has_subscribed || held.regions.iter().any(Option::is_some)
         });
     }
 }
 
 impl Held {
-    fn regions(&mut self) -> impl Iterator<Item = (u32, &mut Region)> {
-        let all = self.regions.iter_mut().enumerate();
-        all.filter_map(|(index, region)| Some((index as u32, region.as_mut()?)))
-    }
-
     /// Puts its regions into the world, or takes them out.
-    fn show(&mut self, client: ClientRow, is_set: bool, frame: &mut Frame) {
+    fn show(&mut self, is_set: bool) {
         if std::mem::replace(&mut self.is_set, is_set) == is_set {
             return;
         }
-        for (index, region) in self.regions() {
-            push(frame, client, index, is_set.then_some(*region));
+        for (index, region) in self.regions.iter().enumerate() {
+            self.changed |= u64::from(region.is_some()) << index;
         }
     }
 
     /// The client acts as another entity; false where it is still the same.
-    fn go_on_as(&mut self, client: ClientRow, entity: Option<EntityId>, frame: &mut Frame) -> bool {
+    fn go_on_as(&mut self, entity: Option<EntityId>) -> bool {
         // While it is dead, it is still who it was.
         if entity.is_none() || entity == self.entity {
             return false;
         }
         let before = std::mem::replace(&mut self.entity, entity);
-        let is_set = self.is_set;
-        for (index, region) in self.regions() {
-            if region.follows.is_some() && region.follows == before {
+        for (index, region) in self.regions.iter_mut().enumerate() {
+            if let Some(region) = region
+                && region.follows.is_some()
+                && region.follows == before
+            {
                 region.follows = entity;
-                if is_set {
-                    push(frame, client, index, Some(*region));
-                }
+                self.changed |= 1 << index;
             }
         }
         true
     }
+
+    /// Tells the world what it does not know of yet.
+    fn tell(&mut self, client: ClientRow, frame: &mut Frame) {
+        for (index, region) in (0..).zip(&self.regions) {
+            if self.changed >> index & 1 == 1 {
+                frame.regions.push(RegionChange {
+                    holder: Holder::Client { client, index },
+                    region: region.filter(|_| self.is_set),
+                });
+            }
+        }
+        self.changed = 0;
+    }
 }
 
-fn push(frame: &mut Frame, client: ClientRow, index: u32, region: Option<Region>) {
-    frame.regions.push(RegionChange {
-        holder: Holder::Client { client, index },
-        region,
-    });
-}
+const _: () = assert!(REGIONS_PER_CLIENT_MAX <= u64::BITS);
 
 #[cfg(test)]
 mod tests {
@@ -275,7 +273,7 @@ mod tests {
 
         fn ask_for(&mut self, body: &Body) -> Result<(), String> {
             let presence = self.presence.unwrap();
-            self.holdings.ask(ROW, &presence, body, &mut self.frame)
+            self.holdings.ask(ROW, &presence, body)
         }
 
         /// What the next tick's frame changes.
@@ -310,7 +308,7 @@ mod tests {
         world.ask(1, Some(region(2))).unwrap();
         world.ask(0, Some(region(3))).unwrap();
         let set = |index, x| (index, Some((x, None)));
-        assert_eq!(world.tick(), [set(0, 1), set(1, 2), set(0, 3)]);
+        assert_eq!(world.tick(), [set(0, 3), set(1, 2)]);
         assert_eq!(world.tick(), []);
         world.change(|p| p.is_connected = false);
         assert_eq!(world.tick(), [(0, None), (1, None)]);
@@ -325,6 +323,20 @@ mod tests {
         assert_eq!(world.tick(), [set(1, 4)]);
         world.presence = None;
         assert_eq!(world.tick(), [(1, None)]);
+    }
+
+    #[test]
+    fn the_world_is_told_of_each_region_once_a_tick() {
+        let mut world = world();
+        for x in 0..100 {
+            world.ask(0, Some(region(x))).unwrap();
+            world.ask(1, (x < 99).then(|| region(x))).unwrap();
+        }
+        assert_eq!(world.tick(), [(0, Some((99, None))), (1, None)]);
+        // Whoever goes takes along what it asked for last.
+        world.ask(1, Some(region(5))).unwrap();
+        world.presence = None;
+        assert_eq!(world.tick(), [(0, None), (1, None)]);
     }
 
     #[test]

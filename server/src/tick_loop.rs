@@ -192,9 +192,11 @@ impl TickLoop {
     /// Takes what has reached the shards into the frame.
     fn gather(&mut self) -> Refusals {
         let mut refusals = Refusals::default();
+        let mut some_moved = false;
         for shard in 0..self.inboxes.len() {
             self.spare.reset();
             self.inboxes[shard].swap(&mut self.spare, self.frame.tick);
+            some_moved |= !self.spare.leaves.is_empty() || !self.spare.joins.is_empty();
             for leave in &self.spare.leaves {
                 self.directory.leave(shard, leave, &mut self.frame);
             }
@@ -216,6 +218,13 @@ impl TickLoop {
             refusals.commands_over_quota += taken.commands_over_quota;
             refusals.commands_repeated += taken.commands_repeated;
         }
+        if some_moved {
+            // Nobody is there to be answered, and nobody may have more that waits than one
+            // connection may.
+            let directory = &self.directory;
+            self.asks
+                .retain(|(shard, ask)| directory.is_at(ask.client, (*shard, ask.session)));
+        }
         refusals.requests = self.answer();
         refusals
     }
@@ -234,21 +243,37 @@ impl TickLoop {
                 request,
                 body,
             } = ask;
-            cost += cost_of(&body);
             // The row may have gone on with another connection.
             let is_there = self.directory.is_at(client, (shard, session));
             let presence = self.directory.presence(client);
             let Some(presence) = presence.filter(|_| is_there) else {
                 continue;
             };
-            let frame = &mut self.frame;
-            let result = body.and_then(|body| self.holdings.ask(client, &presence, &body, frame));
+            cost += self.cost_of(&body);
+            let result = body.and_then(|body| self.holdings.ask(client, &presence, &body));
             refused += u64::from(result.is_err());
             let answer = Answer { request, result };
             self.answers
                 .push((shard, Notice::Answered { session, answer }));
         }
         refused
+    }
+
+    /// What a request takes at most, in units of some two microseconds, its end included.
+    fn cost_of(&self, body: &Result<Body, String>) -> usize {
+        let Ok(Body::Subscribe { predicate, .. }) = body else {
+            return 1;
+        };
+        // Each `||` doubles at most what the text comes to, once all is multiplied out.
+        let alternatives = predicate
+            .matches("||")
+            .count()
+            .min(usize::BITS as usize / 2);
+        let filters = (1_usize << alternatives).min(self.config.limits.predicate_filters as usize);
+        let schema = &self.config.schema;
+        let sorts = schema.kinds.len() * schema.attributes.len();
+        let each = FILTER_COST + sorts / SORTS_PER_COST;
+        SUBSCRIBE_COST + filters * each + predicate.len() / BYTES_PER_COST
     }
 
     fn publish(
@@ -309,16 +334,6 @@ impl FanOutDone {
     }
 }
 
-/// What a request takes, in units of two microseconds at most.
-fn cost_of(body: &Result<Body, String>) -> usize {
-    match body {
-        Ok(Body::Subscribe { predicate, .. }) => {
-            SUBSCRIBE_COST + predicate.len() / SUBSCRIBE_BYTES_PER_COST
-        }
-        _ => 1,
-    }
-}
-
 struct NextStart {
     start: Instant,
     skipped: u64,
@@ -357,9 +372,11 @@ impl TicketSource {
 
 /// What requests may cost in one tick: some milliseconds. More than that waits.
 const ASKS_COST_MAX: usize = 8192;
-/// Even a short text may come to many filters, once all is multiplied out.
-const SUBSCRIBE_COST: usize = 16;
-const SUBSCRIBE_BYTES_PER_COST: usize = 64;
+const SUBSCRIBE_COST: usize = 12;
+const FILTER_COST: usize = 4;
+/// Kinds of entities times attributes, each of which a filter may want.
+const SORTS_PER_COST: usize = 128;
+const BYTES_PER_COST: usize = 16;
 /// The longest that a stop waits for a sleeping tick thread.
 const STOP_LATENCY: Duration = Duration::from_millis(50);
 /// A shard that takes this long for one tick is broken, not slow.

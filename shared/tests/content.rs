@@ -122,6 +122,18 @@ fn limits_hold_before_memory_is_spent() {
             .to_string()
             .contains("65 constraints")
     );
+    // What is thrown away again has been multiplied out, too.
+    let pairs = ["(wind > 1 || wind > 2)"; 10].join(" && ");
+    let largest = format!("{pairs} && {}", ["wind > 3"; 54].join(" && "));
+    assert_eq!(parse(&largest).unwrap().filters.len(), 1024);
+    let wasted = format!("{largest} && false || ").repeat(5) + "wind > 4";
+    let error = parse(&wasted).unwrap_err();
+    assert!(
+        matches!(error, TextError::TooMuch { limit: 262_144, .. }),
+        "{error}"
+    );
+    let idle = format!("{pairs}{}", " && true".repeat(10_000));
+    assert_eq!(parse(&idle), parse(&pairs));
     let deep = "(".repeat(100_000);
     assert_eq!(parse(&deep), Err(TextError::TooDeep { column: 65 }));
     let string = format!("area == \"{}\"", "x".repeat(256));

@@ -242,6 +242,17 @@ fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
 }
 
 #[test]
+fn who_takes_over_in_the_tick_after_a_death_watches_nothing_until_it_is_born() {
+    let (mut world, _) = one_down("resume_seconds = 1");
+    world.join(3, Some([1; 16]));
+    let taken_in = world.frame.tick;
+    world.directory.prepare(&mut world.frame, taken_in);
+    let mut observers = world.frame.observers.iter();
+    assert!(observers.all(|change| change.client == ClientRow(0) && change.observer.is_none()));
+    assert_eq!(world.frame.observers.len(), 1);
+}
+
+#[test]
 fn whose_lost_entity_falls_may_come_back_to_a_new_one() {
     let mut world = mortals("resume_seconds = 10");
     world.join(1, None);

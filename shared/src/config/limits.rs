@@ -172,7 +172,8 @@ pub(super) fn limits(
             "limits.client_hearings_per_tick",
             raw.client_hearings_per_tick,
             1,
-            HEARINGS_MAX,
+            // All clients' together are counted in 32 bits.
+            HEARINGS_MAX.min(u32::MAX / clients),
         )?,
         client_commands_per_tick,
         client_commands_burst: in_range(

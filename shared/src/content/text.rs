@@ -33,6 +33,8 @@ pub enum TextError {
     Refused { column: usize, error: ContentError },
     #[error("column {column}: more than {NESTING_MAX} parentheses inside each other")]
     TooDeep { column: usize },
+    #[error("column {column}: more than {limit} constraints, once all is multiplied out")]
+    TooMuch { column: usize, limit: usize },
 }
 
 impl Predicate {
@@ -46,6 +48,7 @@ impl Predicate {
             text,
             position: 0,
             depth: 0,
+            copied: 0,
             vocabulary,
             limits,
         };
@@ -67,6 +70,8 @@ struct Parser<'a> {
     /// In bytes, always between characters.
     position: usize,
     depth: usize,
+    /// Constraints, by multiplying out. A text can make far more than it ends up with.
+    copied: usize,
     vocabulary: &'a Vocabulary,
     limits: &'a PredicateLimits,
 }
@@ -102,29 +107,51 @@ impl<'a> Parser<'a> {
             if found > self.limits.filters {
                 return Err(self.too_many_filters(start, found));
             }
-            predicate = self.product(start, &predicate, &right)?;
+            predicate = self.product(start, predicate, &right)?;
         }
     }
 
     fn product(
-        &self,
+        &mut self,
         start: usize,
-        left: &Predicate,
+        mut left: Predicate,
         right: &Predicate,
     ) -> Result<Predicate, TextError> {
-        let mut filters = Vec::with_capacity(left.filters.len() * right.filters.len());
-        for a in &left.filters {
-            for b in &right.filters {
-                let constraints = [&a.constraints[..], &b.constraints[..]].concat();
-                let (found, limit) = (constraints.len(), self.limits.constraints_per_filter);
-                if found > limit {
-                    let error = ContentError::TooManyConstraints { found, limit };
-                    return Err(self.refused(start, error));
-                }
-                filters.push(Filter { constraints });
-            }
+        let lengths = |predicate: &Predicate| {
+            let each = predicate.filters.iter().map(|f| f.constraints.len());
+            (each.clone().max().unwrap_or(0), each.sum::<usize>())
+        };
+        let (longest, all) = lengths(&left);
+        let (longest_right, all_right) = lengths(right);
+        let (found, limit) = (longest + longest_right, self.limits.constraints_per_filter);
+        if found > limit && !left.filters.is_empty() && !right.filters.is_empty() {
+            let error = ContentError::TooManyConstraints { found, limit };
+            return Err(self.refused(start, error));
         }
-        Ok(Predicate { filters })
+        // What holds for every filter is added to each, where it is.
+        let is_added = right.filters.len() == 1;
+        let again = if is_added { 0 } else { right.filters.len() };
+        self.copied += left.filters.len() * all_right + again * all;
+        let limit = COPIES * self.limits.filters * self.limits.constraints_per_filter;
+        if self.copied > limit {
+            let column = self.column(start);
+            return Err(TextError::TooMuch { column, limit });
+        }
+        if let [own] = &right.filters[..] {
+            for filter in &mut left.filters {
+                filter.constraints.extend_from_slice(&own.constraints);
+            }
+            return Ok(left);
+        }
+        let each = left.filters.iter().flat_map(|a| {
+            let joined = |b: &Filter| Filter {
+                constraints: [&a.constraints[..], &b.constraints[..]].concat(),
+            };
+            right.filters.iter().map(joined)
+        });
+        Ok(Predicate {
+            filters: each.collect(),
+        })
     }
 
     fn part(&mut self) -> Result<Predicate, TextError> {
@@ -409,3 +436,6 @@ pub(super) const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffi
 /// Deeper, the reader's own stack would be at the writer's mercy.
 const NESTING_MAX: usize = 64;
 const FOUND_CHARACTERS: usize = 24;
+/// How many times the constraints of the largest predicate may be copied: whatever ends
+/// up within the limits takes less.
+const COPIES: usize = 4;
