@@ -9,7 +9,9 @@ use clap::Parser;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
+use crate::console::ProgressLine;
 use crate::report::{SwarmReport, print_lines};
+use crate::say;
 use crate::swarm::{Swarm, SwarmOptions};
 
 /// Load-tests a Myriad server with a swarm of bots, and checks what it tells them.
@@ -53,10 +55,10 @@ pub struct Arguments {
     #[arg(long, default_value = "")]
     token: String,
     /// Threads to run the bots on [default: all cores]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
     /// Sockets to connect from; all bots of one socket land on one shard of the server
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = at_least_one)]
     sockets: usize,
     /// Percentage of datagrams to lose on purpose, each way
     #[arg(long, default_value_t = 0.0, value_parser = percentage)]
@@ -83,13 +85,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         verify: arguments.verify,
     };
     let report = play(options, Duration::from_secs_f64(arguments.seconds))?;
-    println!("Bots against {}:", arguments.server);
+    say!("Bots against {}:", arguments.server);
     print_lines(&report.lines());
     for example in &report.examples {
-        println!("  ! {example}");
+        say!("  ! {example}");
     }
     if arguments.json {
-        println!("{}", serde_json::to_string(&report)?);
+        say!("{}", serde_json::to_string(&report)?);
     }
     let verified = !arguments.verify || report.verify_checked > 0;
     Ok(report.verify_errors == 0
@@ -102,16 +104,20 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
     let clients = options.clients;
     let verify = options.verify;
     let mut swarm = Swarm::start(options)?;
+    let mut line = ProgressLine::new();
     let started = Instant::now();
     while !swarm.is_settled() && started.elapsed() < CONNECT_WAIT {
         std::thread::sleep(Duration::from_millis(100));
-        eprint!("\r  connected {} of {clients}", swarm.progress().connected);
+        line.show(&format!(
+            "connecting: {} of {clients}",
+            swarm.progress().connected
+        ));
     }
-    eprintln!();
+    line.end();
     if swarm.progress().connected == 0 {
         let report = swarm.finish()?;
         let why = report.examples.first().map_or("no answer", String::as_str);
-        bail!("no bot could connect: {why}");
+        bail!("no bot could connect; is a server there? {why}");
     }
     swarm.play();
     std::thread::sleep(time);
@@ -162,6 +168,14 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// Reads a number of things of which there is at least one.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("expected a whole number of at least 1".to_owned()),
     }
 }
 

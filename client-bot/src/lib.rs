@@ -10,6 +10,7 @@
 //! | [`verify`] | whether what the bots were told can be true |
 //! | [`wish`] | what listening bots subscribe to |
 //! | [`report`] | figures, for people and as JSON |
+//! | [`console`] | lines on standard output, and of progress |
 //! | [`lossy`] | a socket that loses datagrams on purpose |
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ pub mod behaviour;
 pub mod cli;
 pub mod client;
 pub mod connect;
+pub mod console;
 pub mod lossy;
 pub mod report;
 pub mod swarm;

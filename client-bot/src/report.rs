@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::say;
+
 /// What a swarm did and was told.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SwarmReport {
@@ -27,6 +29,9 @@ pub struct SwarmReport {
     pub bytes_per_update: f64,
     /// Payload bytes for each entity in view and tick.
     pub bytes_per_visible_per_tick: f64,
+    /// Whether what the bots were told was compared.
+    #[serde(skip)]
+    pub is_verified: bool,
     pub verify_checked: u64,
     pub verify_errors: u64,
     /// What could not be judged, as no bot was told enough.
@@ -41,6 +46,10 @@ impl SwarmReport {
     /// For people.
     pub fn lines(&self) -> Vec<(String, String)> {
         let line = |name: &str, value: String| (name.to_owned(), value);
+        let checks = format!(
+            "{} checks, {} errors",
+            self.verify_checked, self.verify_errors
+        );
         let mut lines = vec![
             line(
                 "clients",
@@ -84,15 +93,11 @@ impl SwarmReport {
             ),
             line(
                 "verification",
-                format!(
-                    "{} checks, {} errors{}",
-                    self.verify_checked,
-                    self.verify_errors,
-                    match self.verify_open {
-                        0 => String::new(),
-                        open => format!(", {open} left open"),
-                    }
-                ),
+                match (self.is_verified, self.verify_open) {
+                    (false, _) => "off".to_owned(),
+                    (true, 0) => checks,
+                    (true, open) => format!("{checks}, {open} left open"),
+                },
             ),
         ];
         if self.notices > 0 {
@@ -116,6 +121,6 @@ const UPDATES_LINE: usize = 3;
 pub fn print_lines(lines: &[(String, String)]) {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in lines {
-        println!("  {name:<width$}  {value}");
+        say!("  {name:<width$}  {value}");
     }
 }

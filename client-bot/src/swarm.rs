@@ -246,6 +246,7 @@ impl Swarm {
             bytes_per_update: bytes / updates.max(1) as f64,
             // One's own entity is in view too, and told of like the others.
             bytes_per_visible_per_tick: per_client / (f64::from(tick_hz) * (visible_mean + 1.0)),
+            is_verified: self.options.verify,
             verify_checked: checked,
             verify_errors: errors,
             verify_open: open,
@@ -284,7 +285,7 @@ async fn run_thread(
         })
         .collect::<Result<Vec<_>, _>>()?;
     let handshakes = Rc::new(Semaphore::new(HANDSHAKES_AT_ONCE));
-    let latency = Rc::new(RefCell::new(vec![]));
+    let latencies = Rc::new(RefCell::new(Latencies::new(shared.clone())));
     let bots: Vec<_> = (thread..options.clients)
         .step_by(threads)
         .enumerate()
@@ -296,7 +297,7 @@ async fn run_thread(
                 handshakes.clone(),
                 options.clone(),
                 shared.clone(),
-                latency.clone(),
+                latencies.clone(),
             );
             spawn_local(work)
         })
@@ -305,6 +306,7 @@ async fn run_thread(
         // A bot's own end is in the counts.
         let _ = bot.await;
     }
+    latencies.borrow_mut().hand_in();
     for connector in &connectors {
         connector.wait_idle().await;
     }
@@ -317,7 +319,7 @@ async fn run_bot(
     handshakes: Rc<Semaphore>,
     options: SwarmOptions,
     shared: Arc<Shared>,
-    latency: Rc<RefCell<Vec<u64>>>,
+    latencies: Rc<RefCell<Latencies>>,
 ) {
     let connected = {
         let Ok(_turn) = handshakes.acquire().await else {
@@ -352,7 +354,7 @@ async fn run_bot(
         notes: Notes {
             checker,
             sent: VecDeque::new(),
-            latency,
+            latencies,
             shared: shared.clone(),
         },
         counted: None,
@@ -394,9 +396,40 @@ struct Notes {
     checker: Option<Checker>,
     /// Commands whose effect hasn't been seen: (sequence number, when sent).
     sent: VecDeque<(u32, Instant)>,
-    /// This thread's latencies in microseconds, until they are handed in.
-    latency: Rc<RefCell<Vec<u64>>>,
+    latencies: Rc<RefCell<Latencies>>,
     shared: Arc<Shared>,
+}
+
+/// One thread's latencies, handed in together: the lock is everybody's.
+struct Latencies {
+    us: Vec<u64>,
+    handed_in: Instant,
+    shared: Arc<Shared>,
+}
+
+impl Latencies {
+    fn new(shared: Arc<Shared>) -> Latencies {
+        Latencies {
+            us: vec![],
+            handed_in: Instant::now(),
+            shared,
+        }
+    }
+
+    fn add(&mut self, latency: Duration, now: Instant) {
+        self.us.push(latency.as_micros() as u64);
+        if self.us.len() >= LATENCIES_AT_ONCE || now - self.handed_in >= HAND_IN_EVERY {
+            self.handed_in = now;
+            self.hand_in();
+        }
+    }
+
+    fn hand_in(&mut self) {
+        let mut histogram = lock(&self.shared.latency_us);
+        for us in self.us.drain(..) {
+            histogram.saturating_record(us.max(1));
+        }
+    }
 }
 
 impl Bot {
@@ -504,16 +537,10 @@ impl Bot {
 impl Witness for Notes {
     fn told(&mut self, view: &View, told: Told, movement: &Movement) {
         let now = Instant::now();
-        let mut latency = self.latency.borrow_mut();
+        let mut latencies = self.latencies.borrow_mut();
         while let Some(&(_, sent)) = self.sent.front().filter(|s| s.0 <= view.processed()) {
             self.sent.pop_front();
-            latency.push((now - sent).as_micros() as u64);
-        }
-        if latency.len() >= LATENCIES_AT_ONCE {
-            let mut histogram = lock(&self.shared.latency_us);
-            for us in latency.drain(..) {
-                histogram.saturating_record(us.max(1));
-            }
+            latencies.add(now - sent, now);
         }
         if let (Some(checker), Some(ledger)) = (&mut self.checker, self.shared.ledger.get()) {
             checker.told(ledger, view, told, movement);
@@ -530,6 +557,7 @@ impl Witness for Notes {
 /// A server's handshakes are work for one core; more at once only time out.
 const HANDSHAKES_AT_ONCE: usize = 64;
 const LATENCIES_AT_ONCE: usize = 256;
+const HAND_IN_EVERY: Duration = Duration::from_millis(250);
 const COMPLAINTS_MAX: usize = 10;
 const POLL: Duration = Duration::from_millis(20);
 /// How long bots may take to hand in what they know.

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use client_bot::BehaviourKind;
-use client_bot::cli::percentage;
+use client_bot::cli::{at_least_one, percentage};
 use client_bot::connect::fingerprint;
+use client_bot::say;
 use shared::WorldConfig;
 use tracing_subscriber::EnvFilter;
 
@@ -67,7 +68,7 @@ struct DemoArguments {
 
 #[derive(Debug, Args)]
 struct ServeArguments {
-    /// Where to listen; port 0 picks a free one
+    /// Where to listen, as IP:PORT; port 0 picks a free one
     #[arg(long, default_value = "0.0.0.0:4433")]
     listen: SocketAddr,
     /// The world file; without it a plain default world
@@ -83,10 +84,10 @@ struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
     /// Threads for clients' connections [default: all cores]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     shards: Option<usize>,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
     /// Serve Prometheus metrics on http://ADDRESS/metrics
     #[arg(long, value_name = "ADDRESS")]
@@ -114,10 +115,10 @@ struct DoctorArguments {
     #[arg(long)]
     parity: bool,
     /// Random worlds to compare
-    #[arg(long, default_value_t = 12, requires = "parity")]
+    #[arg(long, default_value_t = 12, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
     worlds: u32,
     /// Ticks of each
-    #[arg(long, default_value_t = 60, requires = "parity")]
+    #[arg(long, default_value_t = 60, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
     ticks: u32,
     /// Makes other worlds
     #[arg(long, default_value_t = 1, requires = "parity")]
@@ -132,7 +133,7 @@ struct ReplayArguments {
     #[arg(long, value_enum, default_value_t)]
     backend: BackendChoice,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
 }
 
@@ -164,7 +165,7 @@ fn run_demo(arguments: DemoArguments) -> Result<bool> {
     let (report, reasons) = demo::demo(&options)?;
     demo::print(&report, &reasons);
     if arguments.json {
-        println!("{}", serde_json::to_string(&report)?);
+        say!("{}", serde_json::to_string(&report)?);
     }
     Ok(reasons.is_empty())
 }
@@ -177,7 +178,6 @@ fn serve(arguments: ServeArguments) -> Result<()> {
     if let Some(tick_hz) = arguments.tick_hz {
         world.schema.world.tick_hz = tick_hz;
     }
-    let self_signed = arguments.certificate.is_none();
     let cores = machine::cores();
     // Before anything starts, so that no early Ctrl-C goes unheard.
     let (interrupt, interrupted) = channel();
@@ -197,14 +197,12 @@ fn serve(arguments: ServeArguments) -> Result<()> {
         record: arguments.record,
         token: arguments.token,
     })?;
-    println!("listening on {}", server.address());
-    println!("backend {}", server.backend_note());
-    if self_signed {
-        let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
-        println!("fingerprint {}", digits.concat());
-    }
+    say!("listening on {}", server.address());
+    say!("backend {}", server.backend_note());
+    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
+    say!("fingerprint {}", digits.concat());
     if let Some(address) = arguments.metrics {
-        println!("metrics on http://{address}/metrics");
+        say!("metrics on http://{address}/metrics");
     }
     let end = arguments
         .stop_after
@@ -223,12 +221,14 @@ fn serve(arguments: ServeArguments) -> Result<()> {
     }
     let figures = server.stats().figures();
     server.stop()?;
-    println!(
+    say!(
         "stopped after {} ticks, {} of them late, with {} clients",
-        figures.ticks, figures.ticks_late, figures.clients
+        figures.ticks,
+        figures.ticks_late,
+        figures.clients
     );
     if figures.notices > 0 {
-        println!("told clients of {} notices", figures.notices);
+        say!("told clients of {} notices", figures.notices);
     }
     Ok(())
 }
@@ -236,14 +236,14 @@ fn serve(arguments: ServeArguments) -> Result<()> {
 fn run_replay(arguments: &ReplayArguments) -> Result<bool> {
     let threads = arguments.threads.unwrap_or_else(machine::cores);
     let replayed = replay::replay(&arguments.file, arguments.backend, threads)?;
-    println!(
+    say!(
         "{} ticks replayed, every state hash as recorded",
         replayed.ticks
     );
-    if let Some(reason) = replayed.broken_off {
-        println!("the recording breaks off there: {reason}");
+    if let Some(reason) = &replayed.broken_off {
+        say!("the recording breaks off there: {reason}");
     }
-    Ok(true)
+    Ok(replayed.broken_off.is_none())
 }
 
 fn examine(arguments: &DoctorArguments) -> Result<bool> {
@@ -254,7 +254,7 @@ fn examine(arguments: &DoctorArguments) -> Result<bool> {
             seed,
             ..
         } = *arguments;
-        println!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
+        say!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
         return Ok(true);
     }
     if let Some(path) = &arguments.world {

@@ -1,12 +1,13 @@
 //! `myriad demo`: a server and a swarm of bots in one process, over real QUIC on
 //! loopback.
 
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use client_bot::console::ProgressLine;
 use client_bot::report::print_lines;
+use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
 use serde::Serialize;
 use shared::WorldConfig;
@@ -62,7 +63,7 @@ pub fn demo(options: &DemoOptions) -> Result<(DemoReport, Vec<String>)> {
         backend: options.backend,
         ..ServerOptions::local(world.clone())
     })?;
-    println!(
+    say!(
         "A world of {}, {} ticks a second; {} bots {}. Backend: {}.",
         size_text(&world),
         world.schema.world.tick_hz,
@@ -269,7 +270,7 @@ fn size_text(world: &WorldConfig) -> String {
 
 /// Prints the report for people.
 pub fn print(report: &DemoReport, reasons: &[String]) {
-    println!();
+    say!("");
     let mut lines = report.swarm.lines();
     let more = [
         (
@@ -301,45 +302,12 @@ pub fn print(report: &DemoReport, reasons: &[String]) {
     ];
     lines.extend(more.map(|(name, value)| (name.to_owned(), value)));
     print_lines(&lines);
-    println!();
+    say!("");
     for reason in reasons {
-        println!("  ! {reason}");
+        say!("  ! {reason}");
     }
     if reasons.is_empty() {
-        println!("Everything that the bots were told was right.");
-    }
-}
-
-/// A line on standard error that is written over again on a terminal.
-struct ProgressLine {
-    terminal: bool,
-    shown: Option<Instant>,
-}
-
-impl ProgressLine {
-    fn new() -> ProgressLine {
-        ProgressLine {
-            terminal: std::io::stderr().is_terminal(),
-            shown: None,
-        }
-    }
-
-    fn show(&mut self, text: &str) {
-        let mut err = std::io::stderr();
-        // A progress line that can't be written is no reason to stop.
-        if self.terminal {
-            let _ = write!(err, "\r\x1b[2K{text}");
-        } else if self.shown.is_none_or(|t| t.elapsed() >= LINE_EVERY) {
-            let _ = writeln!(err, "{text}");
-            self.shown = Some(Instant::now());
-        }
-        let _ = err.flush();
-    }
-
-    fn end(&mut self) {
-        if self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
+        say!("Everything that the bots were told was right.");
     }
 }
 
@@ -349,7 +317,6 @@ const CONNECT_WAIT: Duration = Duration::from_secs(120);
 const SETTLE: Duration = Duration::from_secs(1);
 /// How long the world rests before views are compared.
 const REST: Duration = Duration::from_secs(2);
-const LINE_EVERY: Duration = Duration::from_secs(2);
 /// Fewer others in view than this is no crowd worth showing.
 const VISIBLE_MIN: f64 = 15.0;
 /// With fewer than this expected, chance decides.

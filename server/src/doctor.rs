@@ -1,5 +1,6 @@
 //! `myriad doctor`: what this machine offers, and what to change.
 
+use client_bot::say;
 use shared::WorldConfig;
 
 use crate::machine;
@@ -34,9 +35,9 @@ pub fn examine() -> Vec<Finding> {
 pub fn print(findings: &[Finding]) -> bool {
     let width = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
     for finding in findings {
-        println!("{:<width$}  {}", finding.name, finding.value);
+        say!("{:<width$}  {}", finding.name, finding.value);
         if let Some(advice) = &finding.advice {
-            println!("{:<width$}  → {advice}", "");
+            say!("{:<width$}  → {advice}", "");
         }
     }
     findings.iter().all(|f| f.advice.is_none())
@@ -110,9 +111,9 @@ pub fn print_plans(world: &WorldConfig) {
 
 fn print_plan(backend: &str, plan: &[(&'static str, u64)]) {
     let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
-    println!("{backend}: {:.1} MB", total as f64 / 1e6);
+    say!("{backend}: {:.1} MB", total as f64 / 1e6);
     for (name, bytes) in plan {
-        println!("  {name:<28} {:>12.3} MB", *bytes as f64 / 1e6);
+        say!("  {name:<28} {:>12.3} MB", *bytes as f64 / 1e6);
     }
 }
 

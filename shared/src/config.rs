@@ -70,11 +70,8 @@ pub struct Every {
 /// Why a world file was refused.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    #[error("{file}: cannot be read: {source}")]
-    Unreadable {
-        file: String,
-        source: std::io::Error,
-    },
+    #[error("{file}: cannot be read: {error}")]
+    Unreadable { file: String, error: std::io::Error },
     #[error("{file}: {message}")]
     Syntax { file: String, message: String },
     #[error("{file}: {key}: {found} is not allowed; expected {allowed}")]
@@ -97,9 +94,9 @@ impl WorldConfig {
     /// Reads and checks a world file.
     pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
             file: file.clone(),
-            source,
+            error,
         })?;
         Self::parse(&text, &file)
     }

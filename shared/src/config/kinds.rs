@@ -45,7 +45,7 @@ pub(super) fn schema(world: WorldInfo, raw_kinds: Vec<raw::Kind>) -> Result<Sche
             return problem(
                 "kind.name",
                 format!("{:?}", raw_kind.name),
-                "a name that no other kind has",
+                "a name, and one that no other kind has",
             );
         }
         let mut own: Vec<KindAttribute> = (0..dimensions)
