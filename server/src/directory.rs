@@ -114,8 +114,7 @@ impl Directory {
                 Row::Fallen(waiting, ticket) => {
                     if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
                         self.close(old, Close::Resumed, "the session goes on elsewhere");
-                        self.observers.retain(|&(c, _)| c != client);
-                        forget(client, frame);
+                        self.blind(client, frame);
                     }
                     self.rows[client.index()] = Row::Fallen(Waiting::Returned(place), ticket);
                     return;
@@ -167,8 +166,7 @@ impl Directory {
                 self.rows[client.index()] = Row::Joining(None, ticket);
             }
             Row::Live(p, entity, ticket) if p == place => {
-                self.observers.retain(|&(c, _)| c != client);
-                forget(client, frame);
+                self.blind(client, frame);
                 if is_final || self.resume_ticks == 0 {
                     self.end(client, entity, ticket, frame);
                 } else {
@@ -177,8 +175,7 @@ impl Directory {
                 }
             }
             Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), ticket) if p == place => {
-                self.observers.retain(|&(c, _)| c != client);
-                forget(client, frame);
+                self.blind(client, frame);
                 self.rows[client.index()] = if is_final || self.resume_ticks == 0 {
                     Row::Joining(None, ticket)
                 } else {
@@ -188,6 +185,17 @@ impl Directory {
             // Its row went on with another connection.
             _ => {}
         }
+    }
+
+    /// Nobody sees anything by this row for now, nor by what the next frame would have set.
+    fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
+        self.observers.retain(|&(c, _)| c != client);
+        frame.observers.push(ObserverChange {
+            client,
+            index: 0,
+            observer: None,
+        });
+        frame.forget.push(client);
     }
 
     /// Has a lost client waited for; until which tick.
@@ -443,16 +451,6 @@ impl Directory {
             },
         ));
     }
-}
-
-/// Nobody sees anything by this row for now.
-fn forget(client: ClientRow, frame: &mut Frame) {
-    frame.observers.push(ObserverChange {
-        client,
-        index: 0,
-        observer: None,
-    });
-    frame.forget.push(client);
 }
 
 #[cfg(test)]

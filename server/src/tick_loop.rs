@@ -192,11 +192,9 @@ impl TickLoop {
     /// Takes what has reached the shards into the frame.
     fn gather(&mut self) -> Refusals {
         let mut refusals = Refusals::default();
-        let mut some_moved = false;
         for shard in 0..self.inboxes.len() {
             self.spare.reset();
             self.inboxes[shard].swap(&mut self.spare, self.frame.tick);
-            some_moved |= !self.spare.leaves.is_empty() || !self.spare.joins.is_empty();
             for leave in &self.spare.leaves {
                 self.directory.leave(shard, leave, &mut self.frame);
             }
@@ -218,13 +216,11 @@ impl TickLoop {
             refusals.commands_over_quota += taken.commands_over_quota;
             refusals.commands_repeated += taken.commands_repeated;
         }
-        if some_moved {
-            // Nobody is there to be answered, and nobody may have more that waits than one
-            // connection may.
-            let directory = &self.directory;
-            self.asks
-                .retain(|(shard, ask)| directory.is_at(ask.client, (*shard, ask.session)));
-        }
+        // A row may have gone on with another connection: nobody is there to be answered,
+        // and nobody may have more that waits than one connection may.
+        let directory = &self.directory;
+        self.asks
+            .retain(|(shard, ask)| directory.is_at(ask.client, (*shard, ask.session)));
         refusals.requests = self.answer();
         refusals
     }
@@ -243,10 +239,7 @@ impl TickLoop {
                 request,
                 body,
             } = ask;
-            // The row may have gone on with another connection.
-            let is_there = self.directory.is_at(client, (shard, session));
-            let presence = self.directory.presence(client);
-            let Some(presence) = presence.filter(|_| is_there) else {
+            let Some(presence) = self.directory.presence(client) else {
                 continue;
             };
             cost += self.cost_of(&body);
