@@ -1,5 +1,5 @@
-use shared::EntityId;
 use shared::wire::session::Region;
+use shared::{EntityId, Fixed};
 
 use super::wander::Wander;
 use super::{Behaviour, Deeds, Dice};
@@ -42,40 +42,41 @@ impl Behaviour for Survey {
     }
 }
 
-/// A box of any size up to the area of interest's, whose middle is in the world.
+/// A box whose middle is in the world.
 fn anywhere(view: &View, dice: &mut Dice) -> Region {
-    let world = &view.schema().world;
-    let edge_max = 2 * world.aoi.raw() as usize;
-    let (low, high): (Vec<i32>, Vec<i32>) = world
-        .size
-        .iter()
-        .map(|size| {
-            let edge = 1 + dice.below(edge_max) as i32;
-            let low = dice.below(size.raw() as usize) as i32 - edge / 2;
+    random_box(view, dice, |dice, size, edge| {
+        dice.below(size.raw() as usize) as i32 - edge / 2
+    })
+}
+
+/// A box that goes with an entity, not always around it.
+fn beside(entity: EntityId, view: &View, dice: &mut Dice) -> Region {
+    let edge_max = edge_max(view);
+    let region = random_box(view, dice, |dice, _, _| {
+        dice.below(2 * edge_max) as i32 - edge_max as i32
+    });
+    Region {
+        follows: Some(entity),
+        ..region
+    }
+}
+
+/// A box of any size up to the area of interest's. `low` gives a low corner on an axis, by
+/// the world's size there and the edge.
+fn random_box(view: &View, dice: &mut Dice, low: impl Fn(&mut Dice, Fixed, i32) -> i32) -> Region {
+    let sizes = view.schema().world.size.iter();
+    let (low, high): (Vec<i32>, Vec<i32>) = sizes
+        .map(|&size| {
+            let edge = 1 + dice.below(edge_max(view)) as i32;
+            let low = low(dice, size, edge);
             (low, low + edge)
         })
         .unzip();
     Region::fixed(&low, &high)
 }
 
-/// A box of any size up to the area of interest's that goes with an entity, not
-/// always around it.
-fn beside(entity: EntityId, view: &View, dice: &mut Dice) -> Region {
-    let world = &view.schema().world;
-    let edge_max = 2 * world.aoi.raw() as usize;
-    let (low, high): (Vec<i32>, Vec<i32>) = world
-        .size
-        .iter()
-        .map(|_| {
-            let edge = 1 + dice.below(edge_max) as i32;
-            let low = dice.below(2 * edge_max) as i32 - edge_max as i32;
-            (low, low + edge)
-        })
-        .unzip();
-    Region {
-        follows: Some(entity),
-        ..Region::fixed(&low, &high)
-    }
+fn edge_max(view: &View) -> usize {
+    2 * view.schema().world.aoi.raw() as usize
 }
 
 /// The indexes of its regions.
