@@ -34,9 +34,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
             report.rows.extend(rows);
         }
     }
-    if let Some(path) = &options.json {
-        report.write(path)?;
-    }
+    options.run.keep(&report)?;
     show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }

@@ -45,9 +45,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     );
     let mut report = Report::new();
     report.rows = measure(options)?;
-    if let Some(path) = &options.engines.json {
-        report.write(path)?;
-    }
+    options.engines.run.keep(&report)?;
     show(&report, out)?;
     Ok(report)
 }
@@ -214,7 +212,7 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         name = "player"
         population = {ENTITIES}
         "#,
-        options.engines.seed,
+        options.engines.run.seed,
         due.max(ENTITIES),
         2 * due.max(ENTITIES),
     );
@@ -282,7 +280,7 @@ const ENTITIES: u32 = 1000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engines::EngineName;
+    use crate::engines::{EngineName, RunOptions};
 
     #[test]
     fn the_bench_runs_and_tells_of_every_way() {
@@ -292,9 +290,11 @@ mod tests {
             runs: 3,
             engines: EngineOptions {
                 backends: vec![EngineName::Cpu],
-                threads: 2.into(),
-                seed: 1,
-                json: None,
+                run: RunOptions {
+                    threads: Some(2),
+                    seed: 1,
+                    json: None,
+                },
             },
         };
         let mut out = vec![];

@@ -7,6 +7,8 @@ use clap::{Args, ValueEnum};
 use gpu_kernels::{Backend, CpuBackend};
 use shared::WorldConfig;
 
+use crate::report::Report;
+
 /// What these benches have in common.
 #[derive(Args, Clone, Debug)]
 pub struct EngineOptions {
@@ -19,20 +21,21 @@ pub struct EngineOptions {
     )]
     pub backends: Vec<EngineName>,
     #[command(flatten)]
-    pub threads: CpuThreads,
-    /// Where everyone begins and what they do follows from it
+    pub run: RunOptions,
+}
+
+/// What all benches have in common that run something on CPUs.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// Threads of the cpu backend [default: one a core]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// All that is random follows from it
     #[arg(long, default_value = "1", value_name = "N")]
     pub seed: u64,
     /// Writes the measurements to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-}
-
-#[derive(Args, Clone, Copy, Debug)]
-pub struct CpuThreads {
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    threads: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,25 +69,22 @@ impl EngineOptions {
             approach: "the server's tick",
             engine,
             threads: match engine {
-                EngineName::Cpu => self.threads.count(),
+                EngineName::Cpu => self.run.threads(),
                 EngineName::Cuda => 1,
             },
         })
     }
 }
 
-impl From<usize> for CpuThreads {
-    fn from(count: usize) -> CpuThreads {
-        CpuThreads {
-            threads: Some(count),
-        }
-    }
-}
-
-impl CpuThreads {
-    pub fn count(self) -> usize {
+impl RunOptions {
+    pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
         self.threads.unwrap_or_else(cores)
+    }
+
+    /// Writes a report to the file that was asked for.
+    pub fn keep(&self, report: &Report) -> anyhow::Result<()> {
+        self.json.as_ref().map_or(Ok(()), |path| report.write(path))
     }
 }
 

@@ -53,9 +53,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
         let rows = measure(clients, options).with_context(|| format!("{clients} clients"))?;
         report.rows.extend(rows);
     }
-    if let Some(path) = &options.engines.json {
-        report.write(path)?;
-    }
+    options.engines.run.keep(&report)?;
     show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
@@ -165,7 +163,7 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
             true => options.baseline_runs,
             false => options.runs,
         };
-        let mut arena = Arena::populated(clients, options.engines.seed, &candidate)?;
+        let mut arena = Arena::populated(clients, options.engines.run.seed, &candidate)?;
         let (mut samples, mut outcomes) = (vec![], vec![]);
         for _ in 0..WARM_UP_TICKS + runs {
             samples.push(arena.tick()?);

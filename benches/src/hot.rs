@@ -41,9 +41,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
         let rows = measure(spread, options).with_context(|| spread.name().to_owned())?;
         report.rows.extend(rows);
     }
-    if let Some(path) = &options.engines.json {
-        report.write(path)?;
-    }
+    options.engines.run.keep(&report)?;
     show(&report, out)?;
     Ok(report)
 }
@@ -74,7 +72,7 @@ impl Spread {
 
 /// A row for the baseline and one for each backend.
 fn measure(spread: Spread, options: &Options) -> anyhow::Result<Vec<Row>> {
-    let config = config(options.updates, options.engines.seed)?;
+    let config = config(options.updates, options.engines.run.seed)?;
     let mut rows = vec![];
     let mut expected: Vec<u64> = vec![];
     let runs = options.runs as usize;

@@ -6,7 +6,6 @@ mod scenario;
 mod table;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -14,7 +13,7 @@ use clap::{Args, ValueEnum, value_parser};
 use gpu_kernels::content::listen::{Listeners, Notice};
 use shared::ClientRow;
 
-use crate::engines::CpuThreads;
+use crate::engines::RunOptions;
 use crate::report::{Report, Row, Sample};
 use direct::Direct;
 use scenario::{Mirror, Scenario, client_of};
@@ -53,13 +52,7 @@ pub struct Options {
     )]
     pub backends: Vec<BackendName>,
     #[command(flatten)]
-    pub threads: CpuThreads,
-    /// All that is random follows from it
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub run: RunOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,9 +80,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
         let scenario = Scenario::new(options, subscriptions)?;
         report.rows.extend(measure(options, &scenario)?);
     }
-    if let Some(path) = &options.json {
-        report.write(path)?;
-    }
+    options.run.keep(&report)?;
     show(&report, out)?;
     Ok(report)
 }
@@ -101,7 +92,7 @@ fn measure(options: &Options, scenario: &Scenario) -> anyhow::Result<Vec<Row>> {
     row.put("threads", 1);
     let mut rows = vec![row];
     for &backend in &options.backends {
-        let threads = options.threads.count();
+        let threads = options.run.threads();
         let mut row = listen(backend, threads, scenario, &sampled)?;
         put_scenario(&mut row, scenario);
         row.put("threads", threads);
@@ -268,9 +259,11 @@ mod tests {
             entities: 400,
             runs: 2,
             backends: vec![BackendName::Cpu, BackendName::Auto],
-            threads: CpuThreads::from(2),
-            seed: 1,
-            json: None,
+            run: RunOptions {
+                threads: Some(2),
+                seed: 1,
+                json: None,
+            },
         };
         let mut out = vec![];
         let report = run(&options, &mut out).unwrap();

@@ -47,9 +47,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
         let rows = measure(options, &candidate).with_context(|| candidate.name)?;
         report.rows.extend(rows);
     }
-    if let Some(path) = &options.engines.json {
-        report.write(path)?;
-    }
+    options.engines.run.keep(&report)?;
     show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
@@ -84,7 +82,7 @@ struct Span {
 
 /// A row for each way.
 fn measure(options: &Options, candidate: &Candidate) -> anyhow::Result<Vec<Row>> {
-    let mut arena = Arena::populated(options.clients, options.engines.seed, candidate)?;
+    let mut arena = Arena::populated(options.clients, options.engines.run.seed, candidate)?;
     for _ in 0..WARM_UP_TICKS {
         arena.tick()?;
     }

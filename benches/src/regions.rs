@@ -29,9 +29,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     for scenario in options.scenarios() {
         let rows = measure(&scenario, options).with_context(|| format!("{scenario:?}"))?;
         report.rows.extend(rows);
-        if let Some(path) = &options.json {
-            report.write(path)?;
-        }
+        options.run.keep(&report)?;
     }
     show(&report, options.plots.as_deref(), out)?;
     Ok(report)
@@ -84,7 +82,7 @@ fn sample(
     scenario: &Scenario,
     options: &Options,
 ) -> anyhow::Result<(Vec<Duration>, Found)> {
-    let mut motion = Motion::new(scenario, options.seed);
+    let mut motion = Motion::new(scenario, options.run.seed);
     subject.prepare(&motion)?;
     subject.step()?;
     let checked = options.steps.min(CHECKED);

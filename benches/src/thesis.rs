@@ -60,7 +60,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
     for &map in &options.maps {
         for &aoi in &options.aois {
             for &clients in &options.clients.0 {
-                let seed = options.seed;
+                let seed = options.run.seed;
                 let scenario = Scenario {
                     map,
                     aoi,
@@ -73,9 +73,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
             }
         }
     }
-    if let Some(path) = &options.json {
-        report.write(path)?;
-    }
+    options.run.keep(&report)?;
     show(&report, options.plots.as_deref(), out)?;
     Ok(report)
 }
@@ -95,7 +93,7 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     let common = options.runs.min(options.baseline_runs);
     for (backend, output) in options.subjects() {
         let (engine, mut moves) =
-            Engine::populated(scenario, backend, output, options.threads.count())?;
+            Engine::populated(scenario, backend, output, options.run.threads())?;
         let mut subject: Box<dyn Subject> = match backend {
             BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
             BackendName::Cpu | BackendName::Cuda => Box::new(engine),
@@ -153,7 +151,7 @@ fn row(
 ) -> Row {
     let (approach, threads) = match backend {
         BackendName::Baseline => ("grid of linked lists, as in the thesis", 1),
-        BackendName::Cpu => ("sorted buckets", options.threads.count()),
+        BackendName::Cpu => ("sorted buckets", options.run.threads()),
         BackendName::Cuda => ("sorted buckets", 1),
     };
     let mut row = Row::of(NAME, backend.name(), approach, samples);

@@ -15,7 +15,7 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
     let file = std::env::temp_dir().join(format!("myriad-events-{}.json", std::process::id()));
     let line = "events --sides 16,32 --lookaheads 500,1000 --events 20000 --processes 2000";
     let mut options = Line::parse_from(line.split(' ')).options;
-    options.json = Some(file.clone());
+    options.run.json = Some(file.clone());
     let folder = std::env::temp_dir().join(format!("myriad-events-{}", std::process::id()));
     options.plots = Some(folder.clone());
     let mut tables = vec![];

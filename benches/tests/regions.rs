@@ -15,7 +15,7 @@ fn all_ways_of_matching_find_the_same_and_the_report_says_so() {
     let file = std::env::temp_dir().join(format!("myriad-regions-{}.json", std::process::id()));
     let line = "regions --suites paper --regions-max 2048 --steps 2 --threads 2";
     let mut options = Line::parse_from(line.split(' ')).options;
-    options.json = Some(file.clone());
+    options.run.json = Some(file.clone());
     let mut tables = vec![];
     regions::run(&options, &mut tables).unwrap();
 

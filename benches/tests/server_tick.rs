@@ -38,7 +38,7 @@ fn a_fight_ends_the_same_on_every_backend() {
     let mut options: fight::Options =
         options("--clients 512,2048 --runs 3 --baseline-runs 2 --threads 2 --backend cpu");
     let (file, plots) = (path("fight.json"), path("fight-plots"));
-    options.engines.json = Some(file.clone());
+    options.engines.run.json = Some(file.clone());
     options.plots = Some(plots.clone());
     let mut tables = vec![];
     fight::run(&options, &mut tables).unwrap();
@@ -68,7 +68,7 @@ fn a_hot_entity_loses_no_update() {
     let mut options: hot::Options =
         options("--updates 5000 --runs 2 --baseline-runs 2 --threads 2");
     let file = path("hot.json");
-    options.engines.json = Some(file.clone());
+    options.engines.run.json = Some(file.clone());
     let mut tables = vec![];
     hot::run(&options, &mut tables).unwrap();
 
@@ -100,7 +100,7 @@ fn a_hot_entity_loses_no_update() {
 fn ticks_in_flight_overlap_and_lead_to_the_same_state() {
     let mut options: overlap::Options = options("--clients 1024 --ticks 4 --runs 2 --threads 1");
     let (file, plots) = (path("overlap.json"), path("overlap-plots"));
-    options.engines.json = Some(file.clone());
+    options.engines.run.json = Some(file.clone());
     options.plots = Some(plots.clone());
     let mut tables = vec![];
     overlap::run(&options, &mut tables).unwrap();

@@ -22,7 +22,7 @@ fn both_backends_deliver_the_same_and_the_report_says_so() {
     let file = std::env::temp_dir().join(format!("myriad-thesis-{}.json", std::process::id()));
     let plots = file.with_extension("plots");
     let mut options = options("--clients 512 --maps 100,2500 --aois 10 --runs 2");
-    options.json = Some(file.clone());
+    options.run.json = Some(file.clone());
     options.plots = Some(plots.clone());
     let mut tables = vec![];
     thesis::run(&options, &mut tables).unwrap();

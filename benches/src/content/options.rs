@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Group;
-use crate::engines::{CpuThreads, at_least_one};
+use crate::engines::{RunOptions, at_least_one};
 
 /// Content matching, in the scenarios of Margara and Cugola's paper
 ///
@@ -26,19 +26,13 @@ pub struct Options {
     #[arg(long, default_value = "0.5", value_name = "S", value_parser = seconds)]
     pub seconds: f64,
     #[command(flatten)]
-    pub threads: CpuThreads,
+    pub run: RunOptions,
     /// Divides the number of filters, for a quick look
     #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
     pub divide: usize,
-    /// All that is random follows from it
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
     /// Draws the figures into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

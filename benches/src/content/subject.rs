@@ -76,7 +76,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             workload.filters_per_interface = filters.max(1);
         }
     }
-    let generator = Generator::new(workload, options.seed)?;
+    let generator = Generator::new(workload, options.run.seed)?;
     let predicates: Vec<_> = generator.predicates().collect();
     let mut subscriptions = generator.subscriptions();
     let begin = Instant::now();

@@ -43,7 +43,7 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
                 }
             }
             BackendName::Cpu => {
-                let threads = options.threads.count();
+                let threads = options.run.threads();
                 for (order, name) in [
                     (Order::AsFound, "counting"),
                     (Order::ByOperator, "counting, by operator"),
@@ -65,7 +65,7 @@ pub fn makers(options: &Options, workload: &Workload, is_dense: bool) -> Vec<Mak
                 }
             }
             BackendName::Auto => {
-                let threads = options.threads.count();
+                let threads = options.run.threads();
                 makers.push(Box::new(move |subscriptions| {
                     let matcher = AutoMatcher::new(subscriptions, threads)?;
                     Ok(Way::boxed(matcher, "auto", OURS, threads))

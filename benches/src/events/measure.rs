@@ -33,7 +33,7 @@ pub fn torus(options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     for &side in &options.sides {
         for &lookahead in &options.lookaheads {
-            let model = network(side, options.seed, SERVICE, lookahead)?;
+            let model = network(side, options.run.seed, SERVICE, lookahead)?;
             // Half of the servers are busy.
             let rate = f64::from(side * side) / f64::from(2 * SERVICE);
             let mut scenario = Scenario::new("torus", options, rate);
@@ -53,7 +53,7 @@ pub fn phold(options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     for remote in [100_000, 1_000_000] {
         let n = options.processes;
-        let model = Phold::new(n, options.seed, SERVICE * UNIT, UNIT, remote)?;
+        let model = Phold::new(n, options.run.seed, SERVICE * UNIT, UNIT, remote)?;
         let rate = f64::from(n) / f64::from(SERVICE);
         let mut scenario = Scenario::new("phold", options, rate);
         scenario
@@ -76,7 +76,7 @@ pub fn accuracy(options: &Options) -> anyhow::Result<Vec<Row>> {
     for mean in [10, 20] {
         // A tick stands for no lookahead at all.
         for lookahead in std::iter::once(0).chain(options.lookaheads.iter().copied()) {
-            let model = network(side, options.seed, mean, lookahead)?;
+            let model = network(side, options.run.seed, mean, lookahead)?;
             let rate = f64::from(side * side) / f64::from(2 * mean);
             let units = (options.events as f64 / rate).ceil() as u32;
             let (from, until) = (SETTLED * UNIT, (SETTLED + units).min(50_000) * UNIT);
@@ -116,11 +116,11 @@ pub fn causality_errors(options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     for &side in &options.sides {
         for &lookahead in options.lookaheads.iter().filter(|&&d| d <= 500) {
-            let model = ApproximateTorus(network(side, options.seed, SERVICE, lookahead)?);
+            let model = ApproximateTorus(network(side, options.run.seed, SERVICE, lookahead)?);
             let rate = f64::from(side * side) / f64::from(2 * SERVICE);
             let scenario = &mut Scenario::new("errors", options, rate);
             let begin = Instant::now();
-            let mut run = Parallel::with_windows(&model, options.threads.count(), Windows::Slots)?;
+            let mut run = Parallel::with_windows(&model, options.run.threads(), Windows::Slots)?;
             let progress = run.run(scenario.until.min(50_000 * UNIT));
             let time = begin.elapsed();
             let end = run.snapshot();
@@ -131,7 +131,7 @@ pub fn causality_errors(options: &Options) -> anyhow::Result<Vec<Row>> {
                 progress,
                 hash: end.hash::<ApproximateTorus>(),
             };
-            let threads = options.threads.count();
+            let threads = options.run.threads();
             rows.push(scenario.row(BackendName::Cpu, "slots of time", threads, &run));
         }
     }
@@ -162,7 +162,7 @@ impl Scenario {
         Scenario {
             params: BTreeMap::from([
                 ("part".to_owned(), part.into()),
-                ("seed".to_owned(), options.seed.into()),
+                ("seed".to_owned(), options.run.seed.into()),
             ]),
             // In ticks, as on a large network a unit is many events.
             until: (units.min(f64::from(UNITS_MAX)) * f64::from(UNIT)) as u32,
@@ -204,7 +204,7 @@ impl Scenario {
         if let Some(row) = rows.first() {
             return Ok(row.checksum.clone());
         }
-        let run = parallel(model, options.threads.count(), self.until)?;
+        let run = parallel(model, options.run.threads(), self.until)?;
         Ok(checksum(run.hash))
     }
 
@@ -222,7 +222,7 @@ impl Scenario {
                     self.row(backend, "calendar queue", 1, &run)
                 }
                 BackendName::Cpu => {
-                    let threads = options.threads.count();
+                    let threads = options.run.threads();
                     self.row(
                         backend,
                         "windows",
@@ -370,7 +370,7 @@ mod cuda {
 
     pub fn selection(options: &Options) -> anyhow::Result<Vec<Row>> {
         let n: u32 = 1 << 24;
-        let trial = SelectionTrial::new(n, options.seed).context("selection needs a GPU")?;
+        let trial = SelectionTrial::new(n, options.run.seed).context("selection needs a GPU")?;
         let mut rows = vec![];
         for percent in (0..=100).step_by(10) {
             let bound = (u64::from(u32::MAX) * percent / 100) as u32;

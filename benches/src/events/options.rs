@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::engines::CpuThreads;
+use crate::engines::RunOptions;
 
 /// The paper's torus queueing network and PHOLD, in exact timestamp order
 ///
@@ -42,12 +42,7 @@ pub struct Options {
     #[arg(long, default_value = "1000000", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub processes: u32,
     #[command(flatten)]
-    pub threads: CpuThreads,
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub run: RunOptions,
     /// Draws the figures into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,

@@ -23,7 +23,7 @@ impl Scenario {
     pub fn new(options: &Options, subscriptions: u32) -> anyhow::Result<Scenario> {
         let listeners = subscriptions.min(LISTENERS_MAX);
         let config = config(options, listeners)?;
-        let mut backend = CpuBackend::new(&config, options.threads.count(), None)?;
+        let mut backend = CpuBackend::new(&config, options.run.threads(), None)?;
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let mut ticks = vec![backend.tick(&frame)?];
@@ -31,7 +31,7 @@ impl Scenario {
             frame.reset(Tick(tick));
             ticks.push(backend.tick(&frame).context("the tick failed")?);
         }
-        let dice = Dice(mix(options.seed, 1));
+        let dice = Dice(mix(options.run.seed, 1));
         let size = side(options.entities);
         Ok(Scenario {
             texts: texts(dice, subscriptions, options.entities, size),
@@ -74,7 +74,7 @@ fn config(options: &Options, listeners: u32) -> anyhow::Result<WorldConfig> {
          seed = {}\nvisible_max = 1\n[limits]\nclients = {listeners}\ndeliveries_per_tick = 1\n\
          subscriptions_per_client = 16\nclient_notices_per_tick = 65536\n\
          updates_per_tick = {}\n",
-        options.seed,
+        options.run.seed,
         4 * entities
     );
     let share = entities / KINDS.len() as u32;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{Kind, Scenario};
-use crate::engines::{CpuThreads, at_least_one};
+use crate::engines::{RunOptions, at_least_one};
 
 /// Region matching: the paper's scenarios, larger ones, and hard ones
 ///
@@ -37,13 +37,7 @@ pub struct Options {
     )]
     pub backends: Vec<BackendName>,
     #[command(flatten)]
-    pub threads: CpuThreads,
-    /// Where regions begin and how they move follows from it
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub run: RunOptions,
     /// Draws the paper's figures 5 to 12 into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,

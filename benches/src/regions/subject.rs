@@ -98,7 +98,7 @@ fn engine(
     options: &Options,
 ) -> anyhow::Result<Subject> {
     let threads = match backend {
-        BackendName::Cpu => options.threads.count(),
+        BackendName::Cpu => options.run.threads(),
         BackendName::Baseline | BackendName::Cuda => 1,
     };
     let batch = Batch::new(config, scenario.regions as usize);

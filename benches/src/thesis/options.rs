@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use crate::engines::{CpuThreads, at_least_one};
+use crate::engines::{RunOptions, at_least_one};
 
 /// The scenarios of the thesis's chapter 4, beside the times it printed in 2007
 ///
@@ -44,13 +44,7 @@ pub struct Options {
     #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
     pub baseline_runs: usize,
     #[command(flatten)]
-    pub threads: CpuThreads,
-    /// Where clients begin and how they move follows from it
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub run: RunOptions,
     /// Draws the figures into this folder, as SVG files
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
