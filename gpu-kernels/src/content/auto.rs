@@ -64,17 +64,7 @@ impl AutoMatcher {
         subscriptions: &mut Subscriptions,
         threads: usize,
     ) -> Result<AutoMatcher, StartError> {
-        let gpu = gpu::open(subscriptions);
-        AutoMatcher::of(threads, gpu)
-    }
-
-    fn of(threads: usize, gpu: Result<gpu::Matcher, String>) -> Result<AutoMatcher, StartError> {
-        Ok(AutoMatcher {
-            cpu: CpuMatcher::new(threads)?,
-            gpu,
-            policy: Policy::default(),
-            metrics: Metrics::default(),
-        })
+        AutoMatcher::open(subscriptions, threads, None)
     }
 
     /// As [`AutoMatcher::new`], with less of the GPU's memory: for batches of about so
@@ -85,8 +75,21 @@ impl AutoMatcher {
         notifications: usize,
         pairs: usize,
     ) -> Result<AutoMatcher, StartError> {
-        let gpu = gpu::open_for(subscriptions, notifications, pairs);
-        AutoMatcher::of(threads, gpu)
+        AutoMatcher::open(subscriptions, threads, Some((notifications, pairs)))
+    }
+
+    fn open(
+        subscriptions: &mut Subscriptions,
+        threads: usize,
+        batches: Option<(usize, usize)>,
+    ) -> Result<AutoMatcher, StartError> {
+        let gpu = gpu::open(subscriptions, batches);
+        Ok(AutoMatcher {
+            cpu: CpuMatcher::new(threads)?,
+            gpu,
+            policy: Policy::default(),
+            metrics: Metrics::default(),
+        })
     }
 
     /// Finds all matches of a batch. It must be given the subscriptions that it was
@@ -149,19 +152,18 @@ mod gpu {
 
     pub type Matcher = CudaMatcher;
 
-    pub fn open(subscriptions: &mut Subscriptions) -> Result<Matcher, String> {
-        CudaMatcher::new(subscriptions, BatchSizes::default()).map_err(|e| e.to_string())
-    }
-
-    pub fn open_for(
+    /// For batches of about so many notifications and pairs, or of the usual size.
+    pub fn open(
         subscriptions: &mut Subscriptions,
-        notifications: usize,
-        pairs: usize,
+        batches: Option<(usize, usize)>,
     ) -> Result<Matcher, String> {
-        let sizes = BatchSizes {
-            notifications,
-            input_bytes: notifications * INPUT_BYTES_PER_NOTIFICATION,
-            pairs,
+        let sizes = match batches {
+            Some((notifications, pairs)) => BatchSizes {
+                notifications,
+                input_bytes: notifications * INPUT_BYTES_PER_NOTIFICATION,
+                pairs,
+            },
+            None => BatchSizes::default(),
         };
         CudaMatcher::new(subscriptions, sizes).map_err(|e| e.to_string())
     }
@@ -191,16 +193,8 @@ mod gpu {
 
     pub enum Matcher {}
 
-    pub fn open(_: &mut Subscriptions) -> Result<Matcher, String> {
+    pub fn open(_: &mut Subscriptions, _: Option<(usize, usize)>) -> Result<Matcher, String> {
         Err("the cuda backend needs Linux on x86-64".to_owned())
-    }
-
-    pub fn open_for(
-        subscriptions: &mut Subscriptions,
-        _: usize,
-        _: usize,
-    ) -> Result<Matcher, String> {
-        open(subscriptions)
     }
 
     pub fn match_batch(
