@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuilds prebuilt/kernels.fatbin and its manifest from the kernels beside this.
+"""Rebuilds the prebuilt kernels: those of the library, of the tick and of the engines.
 
 Needs Python 3.9 and a C++ compiler, and no root. Without --nvcc, NVIDIA's
 compiler is installed from PyPI into a virtual environment at --toolkit.
@@ -14,7 +14,16 @@ import venv
 from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent
-PREBUILT = KERNELS.parent / "prebuilt"
+CRATE = KERNELS.parent
+# By crate: the folders of its sources, and the file that includes all of them.
+MODULES = {
+    CRATE / "device": ([KERNELS / "lib"], KERNELS / "lib/all.cu"),
+    CRATE: ([KERNELS / name for name in ("lib", "tick", "logic", "content")], KERNELS / "tick/all.cu"),
+    CRATE / "engines": (
+        [KERNELS / "lib", KERNELS / "content", CRATE / "engines/kernels"],
+        CRATE / "engines/kernels/all.cu",
+    ),
+}
 # The last two pins keep the assembler and the compiler's front end of one version.
 PACKAGES = [
     "cuda-toolkit[nvcc,cccl,cudart]==13.0.2",
@@ -32,26 +41,35 @@ def main():
     parser.add_argument("--toolkit", type=Path, default=KERNELS.parents[1] / ".cuda",
                         help="where to install the compiler [default: .cuda in the repository]")
     parser.add_argument("--nvcc", type=Path, help="a compiler that is there already")
+    parser.add_argument("--check", action="store_true",
+                        help="compile for one GPU and keep nothing: to find mistakes quickly")
     arguments = parser.parse_args()
     nvcc, includes = find_compiler(arguments)
-    sources = {p.name: sha256(p) for p in sorted(KERNELS.glob("*.cu*"))}
-    combined = hashlib.sha256("".join(f"{n} {h}\n" for n, h in sources.items()).encode())
-    sources_hash = combined.hexdigest()[:16]
-    fatbin = PREBUILT / "kernels.fatbin"
-    PREBUILT.mkdir(exist_ok=True)
-    command = [nvcc, "-fatbin", *FLAGS, f"-DSOURCES_HASH=0x{sources_hash}ull",
-               *[f"-I{path}" for path in includes], KERNELS / "all.cu", "-o", fatbin]
-    subprocess.run([str(part) for part in command], check=True)
     version = subprocess.run([str(nvcc), "--version"], check=True, capture_output=True, text=True)
-    manifest = {
-        "compiler": version.stdout.strip().splitlines()[-1],
-        "flags": FLAGS,
-        "sources": sources,
-        "sources_hash": sources_hash,
-        "fatbin": sha256(fatbin),
-    }
-    (PREBUILT / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(f"{fatbin.stat().st_size} bytes, sources {sources_hash}")
+    compiler = version.stdout.strip().splitlines()[-1]
+    for crate, (folders, source) in MODULES.items():
+        build(crate, folders, source, [nvcc, *[f"-I{path}" for path in includes]], compiler, arguments.check)
+
+
+def build(crate, folders, source, command, compiler, check):
+    paths = sorted(path for folder in folders for path in folder.glob("*.cu*"))
+    sources = {path.relative_to(CRATE).as_posix(): sha256(path) for path in paths}
+    combined = hashlib.sha256("".join(f"{name} {digest}\n" for name, digest in sources.items()).encode())
+    sources_hash = combined.hexdigest()[:16]
+    prebuilt = crate / "prebuilt"
+    prebuilt.mkdir(exist_ok=True)
+    fatbin = prebuilt / "kernels.fatbin"
+    target = Path("/dev/null") if check else fatbin
+    flags = [flag for flag in FLAGS if "gencode" not in flag] + ["-arch=sm_90"] if check else FLAGS
+    command = [*command, "-fatbin", *flags, f"-DSOURCES_HASH=0x{sources_hash}ull",
+               f"-I{KERNELS}", f"-I{source.parent}", source, "-o", target]
+    subprocess.run([str(part) for part in command], check=True)
+    if check:
+        return
+    manifest = {"compiler": compiler, "flags": FLAGS, "sources": sources, "fatbin": sha256(fatbin)}
+    (prebuilt / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    (prebuilt / "sources.hash").write_text(sources_hash + "\n")
+    print(f"{fatbin.relative_to(CRATE)}: {fatbin.stat().st_size} bytes, sources {sources_hash}")
 
 
 def find_compiler(arguments):

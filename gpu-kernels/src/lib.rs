@@ -8,46 +8,33 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`frame`] | what a tick is given |
-//! | [`host_vec`] | its vectors, which a device may read where they are |
-//! | [`output`] | what a tick gives back |
-//! | [`state`] | snapshots and the state hash |
-//! | [`timed`] | commands that wait for their tick |
+//! | [`tick`] | the state of a world, and what advances it: frame, output, backends |
 //! | [`logic`] | the built-in commands, one file each |
+//! | [`space`] | boxes, and how a world's boxes are sorted |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
-//! | `levels` | how a world's boxes are sorted: by size and place |
-//! | [`regions`] | who publishes where others subscribe, without a world |
-//! | [`cpu`] | the backend for CPUs, one file a stage |
-//! | [`events`] | timed events: a discrete-event engine of its own |
-//! | `cuda` | the backend for NVIDIA GPUs; its kernels are in `kernels/` |
+//! | [`listen`] | which client gets which notice because it subscribed |
 #![deny(unsafe_code)]
 
-pub mod backend;
 pub mod content;
-pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub mod cuda;
-pub mod events;
-pub mod frame;
-pub mod host_vec;
-mod levels;
+mod kernels;
+pub mod listen;
 pub mod logic;
-pub mod output;
-pub mod regions;
-pub mod state;
-pub mod timed;
+pub mod space;
+pub mod tick;
 
-pub use backend::{Backend, RestoreError, StartError, TickError, Ticket};
-pub use cpu::CpuBackend;
+pub use device::{HostVec, NoDevice};
+pub use space::Area;
+pub use tick::backend::{Backend, Ticket};
+pub use tick::counts::Counts;
+pub use tick::cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use cuda::CudaBackend;
-pub use frame::{
+pub use tick::cuda::CudaBackend;
+pub use tick::error::{RestoreError, StartError, TickError};
+pub use tick::frame::{
     After, Command, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
-pub use host_vec::HostVec;
-pub use output::{
-    Area, Birth, BucketRanges, Counts, Delivery, Hearings, Notification, Stage, StageTimes,
-    TickOutput,
-};
-pub use state::{SlotState, Snapshot, StateHash};
-pub use timed::TimedCommand;
+pub use tick::notification::Notification;
+pub use tick::output::{Birth, BucketRanges, Delivery, Hearings, Stage, StageTimes, TickOutput};
+pub use tick::state::{SlotState, Snapshot, StateHash};
+pub use tick::timed::TimedCommand;

@@ -1,10 +1,9 @@
 //! The built-in commands, one file each.
 //!
-//! A command is a plain function over a frozen world: it reads the state at the
-//! start of the tick and emits updates, which are merged after every command has
-//! run. The engine runs it twice, first to count its updates and then to store
-//! them where a scan of the counts says (thesis 3.3), so it must emit the same
-//! both times.
+//! A command is a plain function over a frozen world. It reads the state at the start of the
+//! tick, and emits updates, which are merged after all commands have run. The tick runs each
+//! command twice: first to count its updates, and then to store them at the places that a
+//! scan of the counts gives (thesis 3.3). So a command must emit the same updates both times.
 
 mod blast;
 mod burn;
@@ -20,13 +19,14 @@ use shared::{
     AttributeType, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
 };
 
-use crate::output::{Area, Notification};
+use crate::space::Area;
+use crate::tick::notification::Notification;
 
-/// The world as it was at the start of the tick.
+/// The world at the start of the tick.
 pub trait World {
     /// An attribute of a live entity.
     fn attribute(&self, slot: Slot, column: usize) -> i32;
-    /// The generation of a slot's entity, or `None` where nobody lives.
+    /// The generation of a slot's live entity; `None` if there is none.
     fn generation(&self, slot: Slot) -> Option<u32>;
     /// The kind of a live entity.
     fn kind(&self, slot: Slot) -> u16;
@@ -36,44 +36,43 @@ pub trait World {
 
 /// Where a command's updates go.
 pub trait Emit {
-    /// One update: its meaning is the merge rule's of the column.
+    /// Emits an update of an attribute. The column's merge rule gives `value` its meaning.
     fn update(&mut self, slot: Slot, column: usize, value: i32);
 
-    /// A command that is run `ticks` later, at least 1 and at most
+    /// Schedules a command `ticks` later: at least 1 and at most
     /// [`DELAY_TICKS_MAX`](shared::config::DELAY_TICKS_MAX), with at most
-    /// [`TIMED_WORDS_MAX`](crate::timed::TIMED_WORDS_MAX) words. It is scheduled
-    /// even where the limit of updates takes this command's.
+    /// [`TIMED_WORDS_MAX`](crate::tick::timed::TIMED_WORDS_MAX) words. It is scheduled even if
+    /// the updates of this command are dropped at the limit of updates.
     fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]);
 
-    /// Tells whoever hears or subscribes that something happened to `source`. It is
-    /// told even where the limit of updates takes this command's. Only for kinds that
-    /// the world has ([`Catalog::tells`]).
+    /// Emits a notification of a kind that the world has ([`Catalog::tells`]). It is emitted
+    /// even if the updates of this command are dropped at the limit of updates.
     fn notify(&mut self, notification: Notification);
 }
 
-/// A command about to run.
+/// A command that is run.
 pub struct Invocation<'a> {
     pub tick: Tick,
     pub entity: EntityId,
     pub words: &'a [i32],
 }
 
-/// What commands need to know of the world's configuration, resolved once.
+/// The parts of the world's configuration that commands use, resolved once.
 pub struct Catalog {
     config: WorldConfig,
     dimensions: usize,
     size: [i32; 3],
     hp: Option<usize>,
     owner: Option<usize>,
-    /// By command kind: how many words it has here, if it exists here.
+    /// By command kind: the number of its words, if the world has it.
     word_counts: Vec<Option<usize>>,
-    /// By entity kind: the columns it has, as bits.
+    /// By entity kind: its columns, as bits.
     columns: Vec<u64>,
     default_rows: Vec<Vec<i32>>,
-    /// By entity kind, where it respawns: after how many ticks, and the hit points
-    /// at which it falls.
+    /// By entity kind that respawns: the ticks until then, and the hit points at which it
+    /// falls.
     respawns: Vec<Option<(u32, i32)>>,
-    /// By notification kind: whether this world tells of it.
+    /// By notification kind: whether the world has it.
     tells: Vec<bool>,
 }
 
@@ -120,7 +119,7 @@ impl Catalog {
         }
     }
 
-    /// The command of this number if it exists here and takes this many words.
+    /// The command of this number, if the world has it and it takes this many words.
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
         let kind = CommandKind::from_id(kind)?;
         let expected = self.word_counts[usize::from(kind.id())]?;
@@ -155,7 +154,7 @@ impl Catalog {
         usize::from(kind) < self.default_rows.len()
     }
 
-    /// The attributes with which a kind is born, the position apart.
+    /// The attributes of newborn entities of a kind, except the position.
     pub fn default_row(&self, kind: u16) -> &[i32] {
         &self.default_rows[usize::from(kind)]
     }
@@ -165,8 +164,8 @@ impl Catalog {
         self.respawns.iter().any(Option::is_some)
     }
 
-    /// After how many ticks one of a kind is born anew by itself, if ever. Of the
-    /// players' kind, the server has those born anew who have a client.
+    /// The ticks after which a fallen entity of a kind respawns by itself; `None` if it
+    /// doesn't. Players don't: the server respawns those that have a client.
     pub fn respawn_ticks(&self, kind: u16) -> Option<u32> {
         let by_itself =
             self.respawns[usize::from(kind)].filter(|_| kind != self.config.player_kind);
@@ -181,17 +180,17 @@ impl Catalog {
         }
     }
 
-    /// The most notifications of a tick.
+    /// The most notifications in a tick.
     pub fn notifications_max(&self) -> usize {
         self.config.limits.notifications_per_tick as usize
     }
 
-    /// Whether this world tells of such things.
+    /// Whether the world has notifications of a kind.
     pub fn tells(&self, kind: NotificationKind) -> bool {
         self.tells[usize::from(kind.id())]
     }
 
-    /// That an item has a new owner, where it is one who lives.
+    /// The notification that an item has a new owner; `None` unless the owner is alive.
     pub fn picked(&self, world: &impl World, item: Slot) -> Option<Notification> {
         let owner = resolve(world, EntityRef(world.attribute(item, self.owner?)))?;
         let generation = world.generation(item)?;
@@ -211,7 +210,7 @@ impl Catalog {
         ))
     }
 
-    /// That an entity has fallen; `row` is its attributes then.
+    /// The notification that an entity has fallen. `row` has its attributes at that time.
     pub fn fell(&self, entity: EntityId, kind: u16, row: &[i32]) -> Notification {
         let mut position = [0; 3];
         position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
@@ -223,13 +222,12 @@ impl Catalog {
         )
     }
 
-    /// One place, as an area.
+    /// The area of a single place.
     fn place(&self, position: [i32; 3]) -> Area {
         Area::around(position, 0, self.dimensions)
     }
 
-    /// Runs a command. Births and deaths emit nothing: the lifecycle stage
-    /// answers them.
+    /// Runs a command. Spawn and despawn emit nothing: the lifecycle stage handles them.
     pub fn run<W: World, E: Emit>(
         &self,
         kind: CommandKind,
@@ -250,6 +248,7 @@ impl Catalog {
         }
     }
 
+    /// Whether an entity has a column.
     fn has(&self, world: &impl World, slot: Slot, column: usize) -> bool {
         self.columns[usize::from(world.kind(slot))] >> column & 1 == 1
     }
@@ -262,8 +261,8 @@ impl Catalog {
         position
     }
 
-    /// The point in the world that a command's first words mean. Words are anything
-    /// a client likes; in the world, distances cannot overflow.
+    /// The point that a command's first words give, moved into the world. A client may send
+    /// any words, but distances of points in the world can't overflow.
     fn point(&self, words: &[i32]) -> [i32; 3] {
         let mut point = [0; 3];
         let axes = point.iter_mut().zip(self.size).take(self.dimensions);
@@ -273,7 +272,7 @@ impl Catalog {
         point
     }
 
-    /// The live entity that a word refers to, if it has this column and is in reach.
+    /// The live entity that a word refers to, if it has a column and is within reach.
     fn target(
         &self,
         world: &impl World,
@@ -283,12 +282,12 @@ impl Catalog {
         column: usize,
     ) -> Option<Slot> {
         let slot = resolve(world, EntityRef(word))?;
-        let near = within_distance(
+        let is_near = within_distance(
             self.position(world, from),
             self.position(world, slot),
             reach,
         );
-        (near && self.has(world, slot, column)).then_some(slot)
+        (is_near && self.has(world, slot, column)).then_some(slot)
     }
 
     fn random(&self, invocation: &Invocation<'_>) -> Random {
@@ -296,7 +295,7 @@ impl Catalog {
     }
 }
 
-/// The most updates that a command of a kind can come to.
+/// The most updates that one command of a kind can emit.
 pub fn updates_max(kind: CommandKind, config: &WorldConfig) -> u64 {
     match kind {
         CommandKind::Spawn | CommandKind::Despawn | CommandKind::Shout => 0,
@@ -306,7 +305,7 @@ pub fn updates_max(kind: CommandKind, config: &WorldConfig) -> u64 {
     }
 }
 
-/// The live entity that a reference means.
+/// The slot of the live entity that a reference refers to.
 fn resolve(world: &impl World, reference: EntityRef) -> Option<Slot> {
     let generation = world.generation(reference.slot())?;
     reference
@@ -319,7 +318,8 @@ pub fn within_distance(a: [i32; 3], b: [i32; 3], distance: i32) -> bool {
     squared_distance(a, b) <= i64::from(distance) * i64::from(distance)
 }
 
-/// The square of two points' distance. Positions are below 2^30, so it fits.
+/// The square of the distance of two points. It can't overflow, since positions are below
+/// 2^30.
 pub fn squared_distance(a: [i32; 3], b: [i32; 3]) -> i64 {
     let along = |axis: usize| i64::from(a[axis]) - i64::from(b[axis]);
     (0..3).map(|axis| along(axis) * along(axis)).sum()

@@ -1,11 +1,10 @@
-//! Which command was behind a change; on every backend and in the oracle.
-
-mod common;
+//! The cause of a change: the first command that wanted it; on every backend and in the
+//! oracle.
 
 use gpu_kernels::Frame;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
-use common::agree::Parity;
+use testkit::parity::Parity;
 
 const HP: u16 = 2;
 
@@ -37,7 +36,7 @@ fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
     ];
     for (tick, (first, second)) in (1..).zip(orders) {
         let mut frame = Frame::new(Tick(tick));
-        // Of one that finds nobody there is no update.
+        // A strike without a target updates nothing.
         frame.push(a, 0, CommandKind::Strike, &[-1]);
         frame.push(a, 1, first, &target);
         frame.push(a, 2, second, &target);
@@ -45,7 +44,7 @@ fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
         let causes = parity.tick(&frame).causes;
         assert_eq!(causes[&(1, HP)], first.id());
         assert_eq!(causes[&(1, 0)], CommandKind::Move.id());
-        // A step of nothing along the second axis came before the rule's.
+        // The step along the second axis, of length 0, came before the rule's.
         assert_eq!(causes[&(1, 1)], CommandKind::Move.id());
         assert_eq!(causes[&(0, 0)], CommandKind::Roam.id());
         parity.restart(tick == 1);
@@ -53,20 +52,20 @@ fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
 }
 
 #[test]
-fn a_command_that_lost_its_updates_is_no_cause() {
+fn a_command_whose_updates_were_dropped_is_no_cause() {
     let mut parity = Parity::new(&world(1));
     let [a, b] = two_players(&mut parity);
     let mut frame = Frame::new(Tick(1));
     for _ in 0..9 {
         frame.push(a, 0, CommandKind::Strike, &[b.reference().0]);
     }
-    // Its rules' roaming finds no room.
+    // There is no room for the rule's updates.
     let causes = parity.tick(&frame).causes;
     assert_eq!(causes.into_iter().collect::<Vec<_>>(), [((1, HP), 3)]);
 }
 
 #[test]
-fn causes_are_not_told_where_nobody_can_subscribe_to_them() {
+fn worlds_without_content_subscriptions_have_no_causes() {
     let mut parity = Parity::new(&world(0));
     let [a, _] = two_players(&mut parity);
     let mut frame = Frame::new(Tick(1));

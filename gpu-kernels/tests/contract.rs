@@ -1,17 +1,20 @@
-//! What the trait promises around the tick: starting, refusing, two in flight.
-
-mod common;
+//! What `Backend` promises besides the tick itself: starting, refusing frames, two ticks in
+//! flight.
 
 use std::sync::Arc;
 
-use gpu_kernels::cpu::memory_plan;
-use gpu_kernels::{Command, Frame, Observer, ObserverChange, StartError, Target, TickError};
+use gpu_kernels::tick::cpu::memory_plan;
+use gpu_kernels::{
+    Command, CpuBackend, Frame, Observer, ObserverChange, StartError, Target, TickError,
+};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use gpu_kernels::{CudaBackend, tick::cuda::CudaOptions};
 use shared::{ClientRow, EntityId, Tick, WorldConfig};
 
-use common::agree::assert_agrees;
-use common::backends::{backends, starters};
-use common::oracle::Oracle;
-use common::scenario;
+use testkit::agree::assert_agrees;
+use testkit::backends::backends;
+use testkit::oracle::Oracle;
+use testkit::scenario;
 
 #[test]
 fn a_frame_for_another_tick_is_refused() {
@@ -100,43 +103,59 @@ fn two_ticks_may_be_in_flight_and_be_collected_in_either_order() {
 }
 
 #[test]
-fn an_output_that_is_held_keeps_its_contents() {
+fn an_output_keeps_its_contents_while_someone_keeps_the_output() {
     let config = scenario::generations(60, 10).config;
     for (label, mut backend) in backends(&config) {
         let mut scenario = scenario::generations(60, 10);
         let mut oracle = Oracle::new(&config);
-        let mut held = vec![];
+        let mut kept = vec![];
         for _ in 0..8 {
             let frame = scenario.frame();
             let expected = oracle.tick(&frame);
             scenario.observe(&expected.births, &expected.deaths);
-            held.push((expected, Arc::clone(&backend.tick(&frame).unwrap())));
+            kept.push((expected, Arc::clone(&backend.tick(&frame).unwrap())));
         }
-        for (expected, output) in &held {
+        for (expected, output) in &kept {
             assert_agrees(&config, expected, output, &label);
         }
     }
 }
 
 #[test]
-fn a_world_that_does_not_fit_is_refused_with_what_it_needs() {
+fn a_world_that_does_not_fit_is_refused_with_the_bytes_it_needs() {
+    type Start<'a> = Box<dyn Fn(u64) -> Result<(), StartError> + 'a>;
     let config = WorldConfig::default();
-    for starter in starters() {
-        let Some(StartError::OutOfMemory { needed, available }) =
-            starter.start_within(&config, Some(1000)).err()
-        else {
-            panic!("{}: it starts in 1000 bytes", starter.label);
+    let mut starts: Vec<(&str, Start)> = vec![(
+        "cpu",
+        Box::new(|memory| CpuBackend::new(&config, 1, Some(memory)).map(drop)),
+    )];
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    if testkit::backends::gpu().is_some() {
+        starts.push((
+            "cuda",
+            Box::new(|memory| {
+                let options = CudaOptions {
+                    memory_available: Some(memory),
+                    ..CudaOptions::default()
+                };
+                CudaBackend::new(&config, &options).map(drop)
+            }),
+        ));
+    }
+    for (label, start) in starts {
+        let Err(StartError::OutOfMemory { needed, available }) = start(1000) else {
+            panic!("{label}: the world starts in 1000 bytes");
         };
-        assert_eq!(available, 1000, "{}", starter.label);
-        assert!(needed > 1000, "{}", starter.label);
-        assert!(starter.start_within(&config, Some(needed - 1)).is_err());
-        assert!(starter.start_within(&config, Some(needed)).is_ok());
+        assert_eq!(available, 1000, "{label}");
+        assert!(needed > 1000, "{label}");
+        assert!(start(needed - 1).is_err(), "{label}");
+        assert!(start(needed).is_ok(), "{label}");
     }
 }
 
 /// 125 million buckets, of which a thousand entities can fill a thousand.
 #[test]
-fn a_vast_world_costs_what_its_entities_cost() {
+fn a_vast_world_needs_memory_for_its_entities_not_for_its_buckets() {
     let vast = |capacity: u32| {
         let text = format!(
             "[world]\nsize = [5000.0, 5000.0, 5000.0]\naoi = 10.0\ncapacity = {capacity}\n\

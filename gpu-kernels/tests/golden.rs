@@ -1,12 +1,10 @@
-//! Fixed scenarios end in the state that the oracle found once, on every backend,
-//! after as many deliveries.
+//! Fixed scenarios end in the state that the oracle once found, after as many deliveries, on
+//! every backend.
 
-mod common;
-
-use common::agree::assert_agrees;
-use common::backends::{Starter, starters};
-use common::oracle::Oracle;
-use common::scenario::{self, Scenario};
+use testkit::agree::assert_agrees;
+use testkit::backends::{Starter, starters};
+use testkit::oracle::Oracle;
+use testkit::scenario::{self, Scenario};
 
 /// A scenario, its state hash after the last tick, and the deliveries of all ticks.
 fn goldens() -> [(Scenario, Golden); 7] {
@@ -66,7 +64,7 @@ fn every_backend_ends_in_the_golden_state() {
 fn the_oracle_ends_in_the_golden_state() {
     for (mut scenario, golden) in goldens() {
         let mut oracle = Oracle::new(&scenario.config);
-        // A backend along with it, so that this test says where they part.
+        // With a backend beside it, so that this test names the tick in which they differ.
         let mut backend = starters()[0].start(&scenario.config);
         let mut deliveries = 0;
         for _ in 0..scenario.ticks {

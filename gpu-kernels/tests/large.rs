@@ -1,19 +1,17 @@
-//! Backends against each other, where the oracle would take too long.
-
-mod common;
+//! Backends against each other, in worlds that would take the oracle too long.
 
 use gpu_kernels::{Backend, Frame};
 
-use common::agree::assert_same;
-use common::backends::backends;
-use common::scenario::{self, Scenario};
+use testkit::agree::assert_same;
+use testkit::backends::backends;
+use testkit::scenario::{self, Scenario};
 
-/// Two ticks in flight wherever a backend can: what one leaves behind in buffers
-/// or on the device must not show in the other.
+/// Keeps two ticks in flight: what one leaves in buffers or on the device must not show in
+/// the other.
 fn play_overlapped(mut scenario: Scenario, mut backends: Vec<(String, Box<dyn Backend>)>) {
     let mut frames = [Frame::default(), Frame::default()];
     for _ in 0..2 {
-        // Later frames need nothing of the output but the births.
+        // Later frames depend only on the births.
         let frame = &mut frames[0];
         scenario.fill(frame);
         let mut outputs = vec![];

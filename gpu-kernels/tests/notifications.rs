@@ -1,18 +1,16 @@
-//! What logic tells of besides changes: when, of whom and where; on every backend and
-//! in the oracle.
-
-mod common;
+//! Notifications: when they happen, their source and their area; on every backend and in
+//! the oracle.
 
 use gpu_kernels::{Area, Frame, Notification};
 use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
 
-use common::agree::Parity;
-use common::oracle::OracleOutput;
+use testkit::oracle::OracleOutput;
+use testkit::parity::Parity;
 
 const UNIT: i32 = 4096;
 
 #[test]
-fn a_shout_is_told_around_the_shouter_with_its_number() {
+fn a_shout_has_an_area_around_the_shouter_and_a_number() {
     let config = world("", "[commands]\nshout.radius_max = 10");
     let mut parity = Parity::new(&config);
     let shouter = born(&mut parity, &[[5, 7]])[0];
@@ -20,20 +18,20 @@ fn a_shout_is_told_around_the_shouter_with_its_number() {
     for (radius, number) in [(3 * UNIT, 77), (i32::MAX, -1), (i32::MIN, i32::MAX)] {
         frame.push(shouter, 0, CommandKind::Shout, &[radius, number]);
     }
-    // In the tick in which it moves, it is heard where it was.
+    // In the tick in which the shouter moves, the area is around its old position.
     frame.push(shouter, 1, CommandKind::Move, &[UNIT, UNIT]);
-    let told = parity.tick(&frame).notifications;
+    let notifications = parity.tick(&frame).notifications;
     let expected = [(3 * UNIT, 77), (10 * UNIT, -1), (0, i32::MAX)].map(|(radius, number)| {
         let area = around([5 * UNIT, 7 * UNIT], radius);
         Notification::new(NotificationKind::Shout, shouter, Some(area), &[number])
     });
-    assert_eq!(told, expected);
-    assert_eq!(told[0].words(), [77]);
+    assert_eq!(notifications, expected);
+    assert_eq!(notifications[0].words(), [77]);
     assert_eq!(
-        told[1].area(),
+        notifications[1].area(),
         Some(around([5 * UNIT, 7 * UNIT], 10 * UNIT))
     );
-    // Told once.
+    // Only in that tick.
     assert_eq!(parity.tick(&Frame::new(Tick(2))).notifications, []);
 }
 
@@ -66,14 +64,14 @@ fn a_blast_is_heard_wider_than_it_hurts_and_only_where_it_happens() {
     frame.push(soldier, 0, CommandKind::Blast, &far);
     let center = [50 * UNIT, 80 * UNIT];
     frame.push(soldier, 1, CommandKind::Blast, &center);
-    let told = parity.tick(&frame).notifications;
+    let notifications = parity.tick(&frame).notifications;
     let area = around(center, 40 * UNIT);
     let blast = Notification::new(NotificationKind::Blast, soldier, Some(area), &center);
-    assert_eq!(told, [blast]);
+    assert_eq!(notifications, [blast]);
 }
 
 #[test]
-fn the_last_are_dropped_and_counted() {
+fn the_last_notifications_beyond_the_limit_are_dropped_and_counted() {
     let config = world(
         "notifications_per_tick = 3",
         "[commands]\nshout.radius_max = 10",
@@ -92,7 +90,7 @@ fn the_last_are_dropped_and_counted() {
 }
 
 #[test]
-fn what_is_told_does_not_go_with_the_updates_that_find_no_room() {
+fn a_command_whose_updates_are_dropped_still_notifies() {
     let config = world(
         "updates_per_tick = 1",
         "[commands]\nblast = { reach = 90, radius = 90, sound = 1 }",
@@ -113,7 +111,7 @@ const MARKET: &str = "[[kind]]\nname = \"person\"\n[[kind]]\nname = \"thing\"\na
     [{ name = \"owner\", type = \"entity\", merge = \"first\", audience = \"state\" }]\n";
 
 #[test]
-fn of_several_who_reach_for_an_item_the_one_who_gets_it_is_told() {
+fn a_pick_is_notified_for_the_entity_that_gets_the_item() {
     let mut parity = Parity::new(&world("notifications_per_tick = 9", MARKET));
     let mut frame = Frame::new(Tick(0));
     for (kind, x) in [(0, 5), (0, 6), (1, 7), (1, 8)] {
@@ -131,14 +129,14 @@ fn of_several_who_reach_for_an_item_the_one_who_gets_it_is_told() {
     frame.push(ids[1], 0, CommandKind::Pick, &[reference(3)]);
     frame.push(ids[1], 1, CommandKind::Pick, &[reference(2)]);
     frame.push(ids[0], 2, CommandKind::Pick, &[reference(2)]);
-    // By the items' slots.
+    // Ordered by the items' slots.
     assert_eq!(parity.tick(&frame).notifications, [pick(1, 2), pick(1, 3)]);
-    // Who puts an item down takes none, and who finds it owned gets nothing.
+    // Putting an item down and reaching for an owned item do not notify.
     frame.reset(Tick(2));
     frame.push(ids[1], 0, CommandKind::Pick, &[reference(2)]);
     frame.push(ids[0], 1, CommandKind::Pick, &[reference(3)]);
     assert_eq!(parity.tick(&frame).notifications, []);
-    // Who dies in the tick took it still.
+    // An entity that dies in the tick still takes the item.
     frame.reset(Tick(3));
     frame.push(ids[0], 0, CommandKind::Pick, &[reference(2)]);
     frame.push(ids[0], 1, CommandKind::Despawn, &[]);
@@ -146,7 +144,7 @@ fn of_several_who_reach_for_an_item_the_one_who_gets_it_is_told() {
 }
 
 #[test]
-fn who_owns_what_is_not_told_where_clients_may_not_know_it() {
+fn picks_are_not_notified_where_owners_are_private_or_hidden() {
     for audience in ["private", "hidden"] {
         let kinds = MARKET.replace("state", audience);
         let config = world("notifications_per_tick = 9", &kinds);
@@ -165,7 +163,7 @@ fn who_owns_what_is_not_told_where_clients_may_not_know_it() {
 }
 
 #[test]
-fn the_fallen_are_told_where_they_fell_behind_what_commands_tell() {
+fn falls_are_notified_where_they_happen_after_the_commands_notifications() {
     let mut parity = Parity::new(&world(
         "notifications_per_tick = 3",
         "[commands]\nstrike.damage = 10\nshout.radius_max = 1\n\
@@ -185,9 +183,9 @@ fn the_fallen_are_told_where_they_fell_behind_what_commands_tell() {
         let words = [wolf.reference().0];
         frame.push(ids[0], 0, CommandKind::Strike, &words);
     }
-    // Where the tick has moved it to.
+    // The fall is where the tick has moved the wolf to.
     frame.push(ids[2], 1, CommandKind::Move, &[UNIT, 0]);
-    // Who is despawned has left, and did not fall.
+    // A despawned entity does not fall.
     frame.push(ids[3], 1, CommandKind::Despawn, &[]);
     frame.push(ids[0], 2, CommandKind::Shout, &[0, 1]);
     let output = parity.tick(&frame);
@@ -203,9 +201,9 @@ fn the_fallen_are_told_where_they_fell_behind_what_commands_tell() {
     );
 }
 
-/// More commands than fit a block, and more than one group of blocks; with falls.
+/// More commands than fit a block, and than fit one group of blocks.
 #[test]
-fn what_a_hundred_thousand_shouts_tell_agrees() {
+fn a_hundred_thousand_shouts_agree() {
     let config = world(
         "notifications_per_tick = 90000\ncommands_per_tick = 100000",
         "[commands]\nshout.radius_max = 10",

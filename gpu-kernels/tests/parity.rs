@@ -1,19 +1,17 @@
-//! Every backend against the oracle, tick by tick.
-
-mod common;
+//! Every backend agrees with the oracle after every tick.
 
 use std::ops::Range;
 
-use gpu_kernels::{Counts, Delivery, Frame, Observer, ObserverChange, Target};
+use gpu_kernels::{Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
 use shared::{
     ClientRow, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
 };
 
-use common::agree::Parity;
-use common::dice::{Dice, Seed};
-use common::oracle::OracleOutput;
-use common::scenario::{self, Scenario};
-use common::world::Play;
+use testkit::backends::{Starter, starters};
+use testkit::dice::Dice;
+use testkit::oracle::OracleOutput;
+use testkit::parity::{self, Cause, Parity, RandomWorlds};
+use testkit::scenario::{self, Scenario};
 
 /// `PARITY_SEED=7` runs one random world, `PARITY_SEEDS=20000` the first so many.
 fn seeds() -> Range<u64> {
@@ -27,25 +25,44 @@ fn seeds() -> Range<u64> {
 #[test]
 fn random_worlds_agree_with_the_oracle_after_every_tick() {
     let mut reached = Reached::default();
-    for seed in seeds() {
-        let _seed = Seed(seed);
-        let mut dice = Dice::new(seed);
-        let play = Play::new(&mut dice);
-        let mut parity = Parity::new(&play.config);
-        for tick in 0..25 {
-            let frame = play.frame(&mut dice, &parity.oracle);
-            reached.add(&parity.tick(&frame));
-            if tick == 15 {
-                parity.restart(seed % 2 == 0);
-            }
-        }
-    }
-    if seeds().count() >= 1000 {
+    let worlds = RandomWorlds {
+        seeds: seeds(),
+        ticks: 25,
+    };
+    let compared = parity::check(&worlds, &starters(), |output| reached.add(output))
+        .unwrap_or_else(|error| panic!("{error}"));
+    println!("{compared:?}");
+    assert_eq!(compared.ticks, 25 * compared.worlds);
+    if compared.worlds >= 1000 {
         reached.assert_everything_happened_often();
     }
 }
 
-/// What the random worlds came to: a comparison of idle worlds would show nothing.
+#[test]
+fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
+    let wrong = Starter::new("wrong", |config| {
+        let mut config = config.clone();
+        config.seed += 1;
+        Ok(Box::new(CpuBackend::new(&config, 1, None)?))
+    });
+    let worlds = RandomWorlds {
+        seeds: 3..100,
+        ticks: 5,
+    };
+    let backends = [starters().swap_remove(0), wrong];
+    let error = parity::check(&worlds, &backends, |_| {}).expect_err("it differs");
+    assert_eq!(error.failure.backend, "wrong");
+    assert_eq!(error.seed, 3 + error.world);
+    let Cause::Difference(difference) = &error.failure.cause else {
+        panic!("{error}");
+    };
+    // The seed decides where entities are born, and where they roam.
+    let entry_of = |part: &str| difference.part.starts_with(&format!("{part}, entry "));
+    assert!(entry_of("birth rows") || entry_of("changes"), "{error}");
+    assert!(error.to_string().contains(&difference.expected), "{error}");
+}
+
+/// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
     counts: [u64; 19],
@@ -187,7 +204,7 @@ fn a_hundred_thousand_updates_of_one_attribute_merge_by_every_rule() {
             frame.reset(Tick(tick));
             for sequence in 0..100_000 {
                 let entity = EntityId::new(1 + dice.below(2) as u32, 1);
-                // More of one than of the other, so that the sum leaves 32 bits.
+                // More strikes than heals, so that the sum leaves 32 bits.
                 let kind = match dice.once_in(3) {
                     true => CommandKind::Heal,
                     false => CommandKind::Strike,
@@ -209,7 +226,7 @@ fn the_order_in_which_commands_arrive_does_not_matter() {
         let mut dice = Dice::new(seed);
         for tick in 0..8 {
             let mut frame = scenario.frame();
-            // The first tick's births are alike, and so are answered as they stand.
+            // Births of the first tick keep their order, which decides who gets which slot.
             if tick > 0 {
                 dice.shuffle(&mut frame.commands);
                 frame.order(scenario.config.seed);
@@ -224,7 +241,7 @@ fn the_order_in_which_commands_arrive_does_not_matter() {
 }
 
 #[test]
-fn who_is_born_in_a_tick_cannot_die_in_it() {
+fn a_newborn_cannot_die_in_the_tick_of_its_birth() {
     let mut parity = Parity::new(&world("[world]\ncapacity = 3"));
     let newborn = EntityId::new(0, 1);
     let mut frame = Frame::new(Tick(0));
@@ -269,7 +286,7 @@ fn a_slot_rests_from_death_to_release() {
 }
 
 #[test]
-fn one_who_stands_exactly_at_the_radius_is_seen_and_one_step_farther_is_not() {
+fn an_entity_exactly_at_the_radius_is_seen_and_one_step_farther_is_not() {
     let mut parity = Parity::new(&world(
         "[world]\nsize = [100.0, 100.0, 100.0]\naoi = 9.0\ncapacity = 4\n[limits]\nclients = 1",
     ));
@@ -290,7 +307,7 @@ fn one_who_stands_exactly_at_the_radius_is_seen_and_one_step_farther_is_not() {
 }
 
 #[test]
-fn whom_an_observer_follows_comes_before_those_on_the_same_spot() {
+fn a_followed_entity_comes_before_others_on_the_same_spot() {
     let mut parity = Parity::new(&world("[world]\nvisible_max = 2\ncapacity = 9"));
     let mut frame = Frame::new(Tick(0));
     for token in 0..9 {
@@ -304,7 +321,7 @@ fn whom_an_observer_follows_comes_before_those_on_the_same_spot() {
 }
 
 #[test]
-fn clients_that_find_no_room_are_told_as_soon_as_there_is_some() {
+fn clients_beyond_the_limit_get_their_deliveries_as_soon_as_there_is_room() {
     let mut parity = Parity::new(&world(
         "[world]\ncapacity = 4\n[limits]\nclients = 3\ndeliveries_per_tick = 9",
     ));
@@ -326,7 +343,7 @@ fn clients_that_find_no_room_are_told_as_soon_as_there_is_some() {
     assert_eq!(output.deliveries.keys().collect::<Vec<_>>(), [&2]);
     assert_eq!(output.counts.clients_behind, 0);
 
-    // Once behind with something known, everything known is sent again.
+    // A client that was behind is sent everything that it knows again.
     let mut tick = |n: u32, movers: Range<u32>| {
         let mut frame = Frame::new(Tick(n));
         for slot in movers {

@@ -1,7 +1,5 @@
-//! What a snapshot promises: the world goes on from it as it did before, it is
-//! refused where it can't, and the hash sees everything in it.
-
-mod common;
+//! A world goes on from a snapshot as it did before, impossible snapshots are refused, and
+//! the state hash sees every part of a snapshot.
 
 use std::sync::Arc;
 
@@ -10,10 +8,10 @@ use gpu_kernels::{
 };
 use shared::{EntityId, Tick, WorldConfig};
 
-use common::agree::assert_same;
-use common::backends::{backends, starters};
-use common::scenario::{self, Scenario};
-use common::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
+use testkit::agree::assert_same;
+use testkit::backends::{backends, starters};
+use testkit::scenario::{self, Scenario};
+use testkit::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
 
 #[test]
 fn a_restored_world_goes_on_as_it_did_before() {
@@ -64,7 +62,7 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
 }
 
 #[test]
-fn the_hash_sees_every_ingredient_of_the_state() {
+fn the_hash_sees_every_part_of_the_state() {
     let (config, base) = rich_state();
     let changes: [(&str, Change); 35] = [
         ("tick", |s| s.tick = Tick(s.tick.0 + 1)),
@@ -93,7 +91,7 @@ fn the_hash_sees_every_ingredient_of_the_state() {
         ("observers", |s| point(s)[0] ^= 1),
         ("observers", |s| point(s)[1] ^= 1),
         ("observers", |s| s.observers[FOLLOWER] = None),
-        // The same observers, the other way round.
+        // The same observers in swapped places.
         ("observers", |s| s.observers.swap(FOLLOWER, FIXED)),
         ("known", |s| {
             s.known[0].pop();
@@ -109,7 +107,7 @@ fn the_hash_sees_every_ingredient_of_the_state() {
         ("timed", |s| s.timed[0].word_count += 1),
         ("timed", |s| s.timed[0].words[0] ^= 1),
         ("timed", |s| s.timed[0].words[1] ^= 1),
-        // The same commands, scheduled the other way round.
+        // The same commands, scheduled in the other order.
         ("timed", |s| {
             let [first, second] = [s.timed[1], s.timed[0]];
             s.timed = vec![
@@ -132,7 +130,7 @@ fn the_hash_sees_every_ingredient_of_the_state() {
 }
 
 #[test]
-fn births_and_deaths_move_every_columns_part() {
+fn births_and_deaths_change_the_hash_of_every_column() {
     let (config, base) = rich_state();
     for (label, mut backend) in backends(&config) {
         backend.restore(&base).unwrap();
@@ -142,7 +140,7 @@ fn births_and_deaths_move_every_columns_part() {
         changed.rows[LIVE * COLUMNS..][..COLUMNS].fill(0);
         backend.restore(&changed).unwrap();
         let after = backend.state_hash().unwrap();
-        for part in gpu_kernels::state::part::COLUMNS..before.parts.len() {
+        for part in gpu_kernels::tick::state::part::COLUMNS..before.parts.len() {
             assert_ne!(
                 before.parts[part], after.parts[part],
                 "{label}, part {part}"
@@ -152,8 +150,9 @@ fn births_and_deaths_move_every_columns_part() {
 }
 
 #[test]
-fn a_snapshot_that_no_tick_could_have_left_is_refused() {
-    let cases: [(Change, RestoreError); 30] = [
+fn a_snapshot_of_wrong_sizes_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
         (
             |s| s.states.truncate(3),
             wrong_size("slot states", CAPACITY, 3),
@@ -172,6 +171,14 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
         ),
         (|s| s.observers.truncate(2), wrong_size("observers", 6, 2)),
         (|s| s.known.push(vec![]), wrong_size("clients", 3, 4)),
+    ];
+    assert_refused(&config, &base, cases);
+}
+
+#[test]
+fn a_snapshot_with_impossible_entities_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
         (|s| s.kinds[LIVE] = 2, out_of_range("kinds", 2)),
         (|s| s.kinds[RESTING] = 1, out_of_range("kinds", 1)),
         (|s| s.rows[LIVE * COLUMNS] = -1, out_of_range("values", -1)),
@@ -187,6 +194,21 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
             |s| s.rows[RESTING * COLUMNS + 3] = 5,
             out_of_range("values", 5),
         ),
+        (
+            |s| {
+                s.kinds[LIVE] = 1;
+                s.rows[LIVE * COLUMNS + 2] = 0;
+            },
+            out_of_range("slots of the fallen", LIVE as i64),
+        ),
+    ];
+    assert_refused(&config, &base, cases);
+}
+
+#[test]
+fn a_snapshot_with_impossible_clients_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
         (
             |s| follower(s).radius = -1,
             out_of_range("observers' radii", -1),
@@ -217,13 +239,14 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
             out_of_range("order of clients behind", 2),
         ),
         (|s| s.behind = vec![3], out_of_range("clients behind", 3)),
-        (
-            |s| {
-                s.kinds[LIVE] = 1;
-                s.rows[LIVE * COLUMNS + 2] = 0;
-            },
-            out_of_range("slots of the fallen", LIVE as i64),
-        ),
+    ];
+    assert_refused(&config, &base, cases);
+}
+
+#[test]
+fn a_snapshot_with_impossible_timed_commands_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
         (
             |s| s.timed = vec![s.timed[0]; 5],
             out_of_range("number of timed commands", 5),
@@ -257,8 +280,7 @@ fn a_snapshot_that_no_tick_could_have_left_is_refused() {
             out_of_range("timed commands' unused words", 9),
         ),
     ];
-    let (config, base) = rich_state();
-    assert_refused(&config, &base, &cases);
+    assert_refused(&config, &base, cases);
 }
 
 #[test]
@@ -300,7 +322,7 @@ fn point(snapshot: &mut Snapshot) -> &mut [i32; 3] {
     }
 }
 
-/// A state with something of everything.
+/// A state in which every part of a snapshot has entries.
 fn rich_state() -> (WorldConfig, Snapshot) {
     let attributes = "[{ name = \"hp\", type = \"i32\", min = 0, max = 100, default = 50, \
                       audience = \"state\" }, \

@@ -1,21 +1,19 @@
-//! Commands that were put off: when they run, in which order, and what becomes of
-//! those that can't; on every backend and in the oracle.
-
-mod common;
+//! Timed commands: when they run, in which order, and what happens to those that cannot
+//! run; on every backend and in the oracle.
 
 use gpu_kernels::{Frame, TickError};
 use shared::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
-use common::agree::Parity;
-use common::backends::backends;
-use common::oracle::OracleOutput;
+use testkit::backends::backends;
+use testkit::oracle::OracleOutput;
+use testkit::parity::Parity;
 
 const UNIT: i32 = 4096;
 const HP: usize = 2;
 
 #[test]
-fn a_command_runs_as_many_ticks_later_as_it_was_put_off() {
+fn a_timed_command_runs_as_many_ticks_later_as_asked() {
     let mut parity = Parity::new(&world("timed_commands = 9", ""));
     let mut frame = Frame::new(Tick(0));
     for ticks in [3, 1, 2, 3] {
@@ -39,7 +37,7 @@ fn a_command_runs_as_many_ticks_later_as_it_was_put_off() {
 }
 
 #[test]
-fn of_one_tick_s_commands_the_frame_s_come_first_then_those_put_off_earliest() {
+fn timed_commands_run_after_the_frames_in_the_order_of_scheduling() {
     let mut parity = Parity::new(&world("timed_commands = 9", ""));
     let spawn = |frame: &mut Frame, ticks, token| {
         frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
@@ -59,7 +57,7 @@ fn of_one_tick_s_commands_the_frame_s_come_first_then_those_put_off_earliest() {
 }
 
 #[test]
-fn rules_lose_to_the_limit_before_what_was_put_off_does() {
+fn the_limit_drops_commands_of_rules_before_timed_commands() {
     let config = world(
         "timed_commands = 9\ncommands_per_tick = 3",
         "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"",
@@ -76,13 +74,13 @@ fn rules_lose_to_the_limit_before_what_was_put_off_does() {
     let output = parity.tick(&frame);
     let tokens: Vec<_> = output.births.iter().map(|birth| birth.token).collect();
     assert_eq!(tokens, [9, 1, 2]);
-    // The third that was put off, and the rule's.
+    // The third timed command, and the rule's.
     assert_eq!(output.counts.commands_dropped, 2);
     assert_eq!(output.counts.timed, 0);
 }
 
 #[test]
-fn what_finds_no_room_is_dropped_from_the_end_and_its_numbers_go_to_others() {
+fn timed_commands_beyond_the_limit_are_dropped_and_their_numbers_used_again() {
     let mut parity = Parity::new(&world("timed_commands = 2", ""));
     let mut frame = Frame::new(Tick(0));
     for token in 0..5 {
@@ -93,7 +91,7 @@ fn what_finds_no_room_is_dropped_from_the_end_and_its_numbers_go_to_others() {
     assert_eq!(parity.oracle.snapshot().next_sequence, 2);
     parity.restart(true);
     parity.tick(&Frame::new(Tick(1)));
-    // What falls due makes room for what is scheduled in the same tick.
+    // Commands that fall due make room for those scheduled in the same tick.
     frame.reset(Tick(2));
     for token in 5..8 {
         frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
@@ -104,7 +102,7 @@ fn what_finds_no_room_is_dropped_from_the_end_and_its_numbers_go_to_others() {
 }
 
 #[test]
-fn a_world_without_room_drops_all_that_is_put_off_and_knows_no_embers() {
+fn a_world_without_timed_commands_drops_them_and_has_no_embers() {
     let config = world("timed_commands = 0", "");
     assert!(config.schema.command(CommandKind::Burn).is_none());
     let mut parity = Parity::new(&config);
@@ -118,7 +116,7 @@ fn a_world_without_room_drops_all_that_is_put_off_and_knows_no_embers() {
 }
 
 #[test]
-fn what_a_dead_entity_put_off_is_stale() {
+fn a_timed_command_of_a_dead_entity_is_stale() {
     let mut parity = Parity::new(&world("timed_commands = 9", ""));
     let mut frame = Frame::new(Tick(0));
     frame.spawn_at(0, 0, &[5, 5]);
@@ -165,7 +163,7 @@ fn delays_reach_beyond_the_last_tick_number() {
 }
 
 #[test]
-fn embers_burn_as_often_as_the_world_says_and_hurt_whoever_stands_in_them() {
+fn embers_burn_for_ember_ticks_and_hurt_all_entities_in_reach() {
     let config = world(
         "",
         "[commands]\nblast = { reach = 30, radius = 5, damage = 10, ember_ticks = 3, \
@@ -182,7 +180,7 @@ fn embers_burn_as_often_as_the_world_says_and_hurt_whoever_stands_in_them() {
     frame.push(EntityId::new(0, 1), 0, CommandKind::Blast, &center);
     parity.tick(&frame);
     let hp = |parity: &Parity| [0, 1, 2].map(|slot| parity.oracle.slots[slot].row[HP]);
-    // Oneself is spared by the blast, but not by its embers.
+    // The blast spares the soldier itself; its embers do not.
     assert_eq!(hp(&parity), [100, 90, 100]);
     for (tick, expected) in [(2, 4), (3, 8), (4, 12), (5, 12)] {
         parity.restart(tick == 3);
@@ -235,7 +233,7 @@ fn strike(parity: &mut Parity, tick: u32, targets: &[u32], despawned: &[u32]) ->
 }
 
 #[test]
-fn the_fallen_die_and_are_born_anew_after_their_kind_s_ticks() {
+fn the_fallen_die_and_respawn_after_the_ticks_of_their_kind() {
     let mut parity = wolves();
     // From 5 to -5, this kind's minimum.
     let output = strike(&mut parity, 1, &[2, 1], &[]);
@@ -249,7 +247,7 @@ fn the_fallen_die_and_are_born_anew_after_their_kind_s_ticks() {
     frame.release.push(Slot(2));
     let output = parity.tick(&frame);
     let entities: Vec<_> = output.births.iter().map(|birth| birth.entity).collect();
-    // Slots that nobody lived in, or that were released.
+    // In slots that were never used or were released.
     assert_eq!(
         entities,
         [Some(EntityId::new(2, 2)), Some(EntityId::new(3, 1))]
@@ -257,9 +255,9 @@ fn the_fallen_die_and_are_born_anew_after_their_kind_s_ticks() {
     assert_eq!(output.births[0].kind, 1);
 }
 
-/// Whose client goes on as whom is for the server to say.
+/// The server decides when a client plays on with a new entity.
 #[test]
-fn players_fall_like_others_and_are_not_born_anew_by_themselves() {
+fn fallen_players_die_and_do_not_respawn_by_themselves() {
     let players = WOLVES.replace(
         "name = \"player\"\n",
         "name = \"player\"\nrespawn_ticks = 2\n",
@@ -284,7 +282,7 @@ fn players_fall_like_others_and_are_not_born_anew_by_themselves() {
     frame.push(EntityId::new(0, 1), 20, CommandKind::Strike, &[wolf]);
     let output = parity.tick(&frame);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
-    // The wolf's successor alone waits.
+    // Only the wolf's respawn waits.
     assert_eq!(output.counts.timed, 1);
     let births: Vec<_> = (2..5)
         .flat_map(|tick| parity.tick(&Frame::new(Tick(tick))).births)
@@ -294,7 +292,7 @@ fn players_fall_like_others_and_are_not_born_anew_by_themselves() {
 }
 
 #[test]
-fn a_respawn_that_finds_no_slot_is_refused() {
+fn a_respawn_without_a_free_slot_is_refused() {
     let mut parity = wolves();
     strike(&mut parity, 1, &[1], &[]);
     let mut frame = Frame::new(Tick(2));
@@ -309,7 +307,7 @@ fn a_respawn_that_finds_no_slot_is_refused() {
 }
 
 #[test]
-fn who_is_despawned_does_not_come_back_even_if_it_falls_in_the_same_tick() {
+fn a_despawned_entity_does_not_respawn_even_if_it_falls_in_the_same_tick() {
     let mut parity = wolves();
     let output = strike(&mut parity, 1, &[1], &[1, 2]);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
@@ -335,7 +333,7 @@ fn a_kind_that_does_not_respawn_stays_at_its_minimum() {
 }
 
 #[test]
-fn what_can_not_be_put_off_is_refused_and_changes_nothing() {
+fn an_impossible_timed_command_is_refused_and_changes_nothing() {
     for (label, mut backend) in backends(&world("timed_commands = 9", "")) {
         let before = backend.snapshot().unwrap();
         for ticks in [0, DELAY_TICKS_MAX + 1, u32::MAX] {
@@ -364,7 +362,7 @@ fn what_can_not_be_put_off_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn words_that_no_command_uses_do_not_displace_those_of_what_is_put_off() {
+fn unused_words_of_a_frame_do_not_displace_those_of_timed_commands() {
     let mut parity = Parity::new(&world("timed_commands = 9\ncommands_per_tick = 2", ""));
     let mut frame = Frame::new(Tick(0));
     frame.words.extend_from_slice(&[77; 1000]);
@@ -376,7 +374,7 @@ fn words_that_no_command_uses_do_not_displace_those_of_what_is_put_off() {
     assert_eq!(output.birth_rows[..2], [7, 8]);
 }
 
-/// Thousands of blocks, and a tick in which everything falls due.
+/// Thousands of blocks, and a tick in which all commands fall due.
 #[test]
 fn a_hundred_thousand_waiting_commands_agree() {
     let config = world("timed_commands = 100000\ncommands_per_tick = 60000", "");

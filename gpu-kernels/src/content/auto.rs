@@ -1,10 +1,10 @@
-//! A matcher with both sides, which sends each batch to the one that costs less: the
-//! paper's last remark (section 5) is that small problems aren't worth a launch, and
-//! that this can be known beforehand.
+//! A matcher for both sides, which sends each batch to the side that costs less. The paper
+//! ends with the remark (section 5) that small problems aren't worth a launch, and that
+//! this can be predicted.
 
 use std::time::Instant;
 
-use crate::backend::StartError;
+use crate::tick::error::StartError;
 
 use super::batch::{Batch, Matches};
 use super::cpu::CpuMatcher;
@@ -40,50 +40,61 @@ pub struct Choice {
 /// Matches each batch on the CPUs or on the GPU.
 pub struct AutoMatcher {
     cpu: CpuMatcher,
-    /// Or why there is none.
+    /// The error is the reason why the GPU isn't used.
     gpu: Result<gpu::Matcher, String>,
     policy: Policy,
     metrics: Metrics,
 }
 
-/// What was matched where, and why.
+/// Counts of batches and notifications by side, and the last choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// By side, as in [`Side::ALL`].
+    /// Batches by side, as in [`Side::ALL`].
     pub batches: [u64; 2],
+    /// Notifications by side.
     pub notifications: [u64; 2],
-    /// Batches that the GPU failed at, which the CPUs matched then.
+    /// Batches that the GPU failed to match, so that the CPUs did.
     pub gpu_failures: u64,
-    /// For the last batch.
+    /// The choice for the last batch.
     pub last: Option<Choice>,
 }
 
 impl AutoMatcher {
-    /// Where no GPU can be used, the CPUs match everything.
+    /// A matcher that uses the GPU with this number. If the GPU can't be used, the CPUs match
+    /// everything.
     pub fn new(
         subscriptions: &mut Subscriptions,
         threads: usize,
+        ordinal: u32,
     ) -> Result<AutoMatcher, StartError> {
-        AutoMatcher::open(subscriptions, threads, None)
+        AutoMatcher::open(subscriptions, threads, ordinal, None)
     }
 
-    /// As [`AutoMatcher::new`], with less of the GPU's memory: for batches of about so
-    /// many notifications and pairs of notification and interface. Larger ones are cut.
+    /// As [`AutoMatcher::new`], but with less of the GPU's memory: enough for batches of about
+    /// this many notifications, and pairs of notification and subscriber. Larger batches are
+    /// cut.
     pub fn with_batches(
         subscriptions: &mut Subscriptions,
         threads: usize,
+        ordinal: u32,
         notifications: usize,
         pairs: usize,
     ) -> Result<AutoMatcher, StartError> {
-        AutoMatcher::open(subscriptions, threads, Some((notifications, pairs)))
+        AutoMatcher::open(
+            subscriptions,
+            threads,
+            ordinal,
+            Some((notifications, pairs)),
+        )
     }
 
     fn open(
         subscriptions: &mut Subscriptions,
         threads: usize,
+        ordinal: u32,
         batches: Option<(usize, usize)>,
     ) -> Result<AutoMatcher, StartError> {
-        let gpu = gpu::open(subscriptions, batches);
+        let gpu = gpu::open(ordinal, subscriptions, batches);
         Ok(AutoMatcher {
             cpu: CpuMatcher::new(threads)?,
             gpu,
@@ -92,8 +103,8 @@ impl AutoMatcher {
         })
     }
 
-    /// Finds all matches of a batch. It must be given the subscriptions that it was
-    /// made for.
+    /// Finds all matches of a batch. `subscriptions` must be those that the matcher was made
+    /// with.
     pub fn match_batch(
         &mut self,
         subscriptions: &mut Subscriptions,
@@ -109,8 +120,8 @@ impl AutoMatcher {
             side: Side::ALL[way],
             reason,
         };
-        let is_noted = reason == Reason::Only || self.policy.pass((way, reason), n);
-        let begin = (!is_noted).then(Instant::now);
+        let is_unmeasured = reason == Reason::Only || self.policy.note_unmeasured((way, reason), n);
+        let begin = (!is_unmeasured).then(Instant::now);
         if let (Side::Gpu, Ok(matcher)) = (choice.side, &mut self.gpu)
             && let Err(error) = gpu::match_batch(matcher, subscriptions, batch, matches)
         {
@@ -126,7 +137,7 @@ impl AutoMatcher {
         if choice.side == Side::Cpu {
             self.cpu.match_batch(subscriptions, batch, matches);
         }
-        // A batch that the GPU failed at took long there.
+        // If the GPU failed, the time spent there counts as its cost.
         if let Some(begin) = begin {
             self.policy.note((way, reason), n, begin.elapsed());
         }
@@ -139,7 +150,7 @@ impl AutoMatcher {
         &self.metrics
     }
 
-    /// Why the GPU isn't used at all, if so.
+    /// The reason why the GPU isn't used at all, if so.
     pub fn why_no_gpu(&self) -> Option<&str> {
         self.gpu.as_ref().err().map(String::as_str)
     }
@@ -152,8 +163,10 @@ mod gpu {
 
     pub type Matcher = CudaMatcher;
 
-    /// For batches of about so many notifications and pairs, or of the usual size.
+    /// A matcher for batches of about this many notifications and pairs, or of the default
+    /// size.
     pub fn open(
+        ordinal: u32,
         subscriptions: &mut Subscriptions,
         batches: Option<(usize, usize)>,
     ) -> Result<Matcher, String> {
@@ -165,22 +178,22 @@ mod gpu {
             },
             None => BatchSizes::default(),
         };
-        CudaMatcher::new(subscriptions, sizes).map_err(|e| e.to_string())
+        CudaMatcher::new(ordinal, subscriptions, sizes).map_err(|e| e.to_string())
     }
 
-    /// Some thirty attributes.
+    /// About thirty attributes.
     const INPUT_BYTES_PER_NOTIFICATION: usize = 512;
 
-    /// The error says why no other batch will do, or nothing where only this one
-    /// doesn't.
+    /// The error is the reason why the GPU can't be used any more, or `None` if it can't
+    /// match this batch only.
     pub fn match_batch(
         matcher: &mut Matcher,
         subscriptions: &mut Subscriptions,
         batch: &Batch,
         matches: &mut Matches,
     ) -> Result<(), Option<String>> {
-        let done = matcher.match_batch(subscriptions, batch, matches);
-        done.map_err(|error| match error {
+        let result = matcher.match_batch(subscriptions, batch, matches);
+        result.map_err(|error| match error {
             MatchError::Driver(error) => Some(error.to_string()),
             MatchError::Strings { .. } => None,
         })
@@ -193,7 +206,11 @@ mod gpu {
 
     pub enum Matcher {}
 
-    pub fn open(_: &mut Subscriptions, _: Option<(usize, usize)>) -> Result<Matcher, String> {
+    pub fn open(
+        _: u32,
+        _: &mut Subscriptions,
+        _: Option<(usize, usize)>,
+    ) -> Result<Matcher, String> {
         Err("the cuda backend needs Linux on x86-64".to_owned())
     }
 

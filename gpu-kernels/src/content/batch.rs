@@ -1,4 +1,4 @@
-//! Notifications to match, and the matches.
+//! Batches of notifications, and their matches.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use shared::content::{Notification, Value};
 use shared::mix::mix;
 use thiserror::Error;
 
-use crate::HostVec;
+use device::HostVec;
 
 use super::{ATTRIBUTES_MAX, STRING_BYTES_MAX};
 
-/// Why a notification doesn't enter a batch.
+/// Why a notification is not added to a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BatchError {
     #[error("a notification of {0} attributes, where at most {ATTRIBUTES_MAX} are allowed")]
@@ -23,8 +23,8 @@ pub enum BatchError {
     Full,
 }
 
-/// Notifications as matchers take them: names as numbers, values as keys, and each
-/// distinct string once.
+/// Notifications in the form that matchers take: names as numbers, values as keys, and
+/// each distinct string once.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     offsets: Vec<u32>,
@@ -33,7 +33,7 @@ pub struct Batch {
     string_places: HashMap<Box<str>, u32>,
 }
 
-/// One named value: a number's key, or the place of a string.
+/// A named value: the key of a number, or the place of a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Attribute {
@@ -43,7 +43,11 @@ pub struct Attribute {
     pub is_string: u32,
 }
 
-const _: () = assert!(size_of::<Attribute>() == 16);
+device::plain!(Attribute {
+    value: u64,
+    name: u32,
+    is_string: u32,
+});
 
 impl Batch {
     pub fn new() -> Batch {
@@ -57,7 +61,7 @@ impl Batch {
         self.string_places.clear();
     }
 
-    /// Adds a notification, or nothing.
+    /// Adds a notification. On an error, adds nothing.
     pub fn push(&mut self, notification: &Notification) -> Result<(), BatchError> {
         let attributes = notification.attributes();
         if attributes.len() > ATTRIBUTES_MAX {
@@ -92,15 +96,15 @@ impl Batch {
         Ok(())
     }
 
-    /// Takes out all notifications. The strings stay where they are, for those to come.
-    pub(super) fn clear_notifications(&mut self) {
+    /// Removes all notifications. The strings keep their places for the next ones.
+    pub(crate) fn clear_notifications(&mut self) {
         self.offsets.clear();
         self.attributes.clear();
     }
 
-    /// Adds a notification: its attributes in ascending order of names, strings by
-    /// their places. The caller sees to the limits.
-    pub(super) fn push_attributes(&mut self, attributes: &[Attribute]) {
+    /// Adds a notification by its attributes, in ascending order of names, with strings by
+    /// their places. The caller checks the limits.
+    pub(crate) fn push_attributes(&mut self, attributes: &[Attribute]) {
         debug_assert!(attributes.is_sorted_by(|a, b| a.name < b.name));
         debug_assert!(attributes.len() <= ATTRIBUTES_MAX);
         if self.offsets.is_empty() {
@@ -110,8 +114,8 @@ impl Batch {
         self.offsets.push(self.attributes.len() as u32);
     }
 
-    /// The place of a string.
-    pub(super) fn place(&mut self, text: &str) -> u32 {
+    /// The place of a string, which is added if it is new.
+    pub(crate) fn place(&mut self, text: &str) -> u32 {
         self.string(text)
     }
 
@@ -125,7 +129,7 @@ impl Batch {
         place
     }
 
-    /// How many notifications.
+    /// The number of notifications.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -134,13 +138,14 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Those of one notification, in ascending order of names.
+    /// The attributes of one notification, in ascending order of names.
     pub fn attributes_of(&self, notification: usize) -> &[Attribute] {
         let range = self.offsets[notification]..self.offsets[notification + 1];
         &self.attributes[range.start as usize..range.end as usize]
     }
 
-    /// Where each notification's attributes begin, and the end; empty for none.
+    /// Where each notification's attributes begin, and the end of the last one's. Empty if
+    /// there are no notifications.
     pub fn offsets(&self) -> &[u32] {
         &self.offsets
     }
@@ -149,16 +154,12 @@ impl Batch {
         &self.attributes
     }
 
-    /// Locks the attributes' memory, if it is worth it and was seen before.
+    /// The attributes, in memory that a device can copy from directly if that pays.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    pub(super) fn lock(&self) {
-        use crate::cuda::Pinned;
-        use crate::output::MemoryLock;
-
-        let lock = |items: &Vec<Attribute>| Some(MemoryLock(Box::new(Pinned::lock(items)?)));
-        if size_of_val(&self.attributes[..]) >= LOCKED_BYTES_MIN {
-            self.attributes.is_locked(lock);
-        }
+    pub fn sendable_attributes(&self) -> &[Attribute] {
+        self.attributes
+            .is_sendable(self.attributes.len(), device::tuning::LOCKED_BYTES_MIN);
+        &self.attributes
     }
 
     /// The distinct strings, by place.
@@ -167,13 +168,13 @@ impl Batch {
     }
 }
 
-/// For each notification, the interfaces whose predicates it satisfies: ascending,
-/// each once.
+/// For each notification, the subscribers whose predicates it matches: ascending, each
+/// once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matches {
-    /// Where each notification's begin, and the end.
-    pub(super) offsets: Vec<u32>,
-    pub(super) interfaces: Vec<u32>,
+    /// Where each notification's subscribers begin, and the end of the last one's.
+    pub(crate) offsets: Vec<u32>,
+    pub(super) subscribers: Vec<u32>,
 }
 
 impl Matches {
@@ -181,7 +182,7 @@ impl Matches {
         Matches::default()
     }
 
-    /// How many notifications.
+    /// The number of notifications.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -190,58 +191,80 @@ impl Matches {
         self.len() == 0
     }
 
+    /// The subscribers of a notification.
     pub fn of(&self, notification: usize) -> &[u32] {
         let [start, end] = [0, 1].map(|i| self.offsets[notification + i] as usize);
-        &self.interfaces[start..end]
+        &self.subscribers[start..end]
     }
 
-    /// Pairs of notification and interface.
+    /// The number of pairs of notification and subscriber.
     pub fn total(&self) -> usize {
-        self.interfaces.len()
+        self.subscribers.len()
     }
 
-    /// Equal for equal sets.
+    /// A hash that is equal for equal matches.
     pub fn hash(&self) -> u64 {
         let pairs = (0..self.len()).flat_map(|n| self.of(n).iter().map(move |&i| (n, i)));
-        pairs.fold(self.len() as u64, |hash, (notification, interface)| {
-            mix(hash, mix(notification as u64, u64::from(interface)))
+        pairs.fold(self.len() as u64, |hash, (notification, subscriber)| {
+            mix(hash, mix(notification as u64, u64::from(subscriber)))
         })
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Removes all notifications.
+    pub fn clear(&mut self) {
         self.offsets.clear();
         self.offsets.push(0);
-        self.interfaces.clear();
+        self.subscribers.clear();
     }
 
-    /// Ends the notification whose interfaces were pushed from `start` on.
-    pub(super) fn finish(&mut self, start: usize) {
-        self.interfaces[start..].sort_unstable();
-        self.offsets.push(self.interfaces.len() as u32);
+    /// Ends a notification. Its subscribers are those from `start` on.
+    pub fn finish(&mut self, start: usize) {
+        self.subscribers[start..].sort_unstable();
+        self.offsets.push(self.subscribers.len() as u32);
     }
 
-    /// Puts another's notifications behind these.
-    pub(super) fn append(&mut self, other: &Matches) {
-        let before = self.interfaces.len() as u32;
+    /// Appends a notification with these subscribers, ascending and each once.
+    pub fn push_list(&mut self, subscribers: impl Iterator<Item = u32>) {
+        self.subscribers.extend(subscribers);
+        self.offsets.push(self.subscribers.len() as u32);
+    }
+
+    /// Appends notifications. `ends` has the end of each one's list in `subscribers`.
+    pub fn append_lists(&mut self, ends: &[u32], subscribers: &[u32]) {
+        let before = self.subscribers.len() as u32;
+        self.offsets.extend(ends.iter().map(|end| before + end));
+        self.subscribers.extend_from_slice(subscribers);
+    }
+
+    /// Appends the notifications of another.
+    pub fn append(&mut self, other: &Matches) {
+        let before = self.subscribers.len() as u32;
         let ends = other.offsets.iter().skip(1).map(|end| before + end);
         self.offsets.extend(ends);
-        self.interfaces.extend_from_slice(&other.interfaces);
+        self.subscribers.extend_from_slice(&other.subscribers);
     }
 }
 
-/// What a string of a batch is to the constraints.
+/// A string of a batch, as conditions compare it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ResolvedString {
-    /// Its number, or [`UNKNOWN_STRING`].
+    /// Its number in the dictionary, or [`UNKNOWN_STRING`].
     pub exact: u32,
-    /// Where the patterns that it satisfies stand, ascending.
+    /// Where the numbers of the patterns that it matches begin; they are ascending.
     pub patterns_start: u32,
     pub patterns_len: u32,
     pub padding: u32,
 }
 
-/// The strings of one batch.
+device::plain!(ResolvedString {
+    exact: u32,
+    patterns_start: u32,
+    patterns_len: u32,
+    padding: u32,
+});
+
+/// The strings of a batch, by their places.
 #[derive(Clone, Debug, Default)]
 pub struct ResolvedStrings {
     pub strings: Vec<ResolvedString>,
@@ -249,14 +272,12 @@ pub struct ResolvedStrings {
 }
 
 impl ResolvedString {
+    /// Where the numbers of its patterns are in [`ResolvedStrings::patterns`].
     pub fn patterns(&self) -> Range<usize> {
         let start = self.patterns_start as usize;
         start..start + self.patterns_len as usize
     }
 }
 
-/// No constraint names it.
+/// The number of a string that no constraint contains.
 pub const UNKNOWN_STRING: u32 = u32::MAX;
-/// A smaller batch is copied by way of other page-locked memory.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const LOCKED_BYTES_MIN: usize = 256 * 1024;

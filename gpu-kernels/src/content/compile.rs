@@ -1,13 +1,11 @@
-//! Filters as conditions on keys: all that matching needs to know of them.
+//! Filters as conditions on keys, which is the form that matchers compare.
 
 use shared::content::{Constraint, Filter, Operator, Value, Vocabulary};
-use shared::mix::mix;
 
 use super::dictionary::Dictionary;
-use super::index::NameSet;
 
-/// What the key of one name must be like. Every comparison is a range of keys, or
-/// all keys but one; a pattern is a number to be found among a string's own.
+/// What a filter requires of the key of one name. A comparison becomes a range of keys, or
+/// all keys but one. A pattern becomes a number that a string's patterns must contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Condition {
@@ -20,41 +18,54 @@ pub struct Condition {
     pub padding: u32,
 }
 
-const _: () = assert!(size_of::<Condition>() == 24);
+device::plain!(Condition {
+    low: u64,
+    high: u64,
+    name: u16,
+    kind: ConditionKind,
+    is_last: u8,
+    padding: u32,
+});
 
+/// How a condition compares. It is a number, not an enum, since a device may send any byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ConditionKind {
-    /// From low to high, both included.
-    #[default]
-    Within,
-    /// Not low.
-    Not,
-    /// A string that satisfies the pattern `low`.
-    Pattern,
+#[repr(transparent)]
+pub struct ConditionKind(pub u8);
+
+device::plain!(ConditionKind { 0: u8 });
+
+impl ConditionKind {
+    /// The key is from `low` to `high`, both included.
+    pub const WITHIN: ConditionKind = ConditionKind(0);
+    /// The key is not `low`.
+    pub const NOT: ConditionKind = ConditionKind(1);
+    /// The string matches the pattern `low`.
+    pub const PATTERN: ConditionKind = ConditionKind(2);
 }
 
 impl Condition {
-    /// Whether one key alone satisfies it.
+    /// Whether exactly one key satisfies it.
     pub fn is_point(&self) -> bool {
-        self.kind == ConditionKind::Within && self.low == self.high
+        self.kind == ConditionKind::WITHIN && self.low == self.high
     }
 
-    /// Whether a value satisfies it: its key, and for strings its patterns.
+    /// Whether a value satisfies it. `patterns` are those that the value matches, if it is a
+    /// string.
     #[inline]
     pub fn holds(&self, key: u64, patterns: &[u32]) -> bool {
         match self.kind {
-            ConditionKind::Within => self.low <= key && key <= self.high,
-            ConditionKind::Not => key != self.low,
-            ConditionKind::Pattern => patterns.binary_search(&(self.low as u32)).is_ok(),
+            ConditionKind::WITHIN => self.low <= key && key <= self.high,
+            ConditionKind::NOT => key != self.low,
+            _ => patterns.binary_search(&(self.low as u32)).is_ok(),
         }
     }
 }
 
-/// The conditions of a filter, or none at all where nothing can satisfy it.
+/// The conditions of a filter, or `None` if nothing can satisfy it. Adds the strings that
+/// the filter takes from the dictionary to `taken`, in either case.
 ///
-/// They are ordered: points by name, then the others by name. Where both are
-/// there, points are the likelier to fail, and the index sorts filters by them.
+/// The conditions are ordered: points by name, then the others by name. Points are more
+/// likely to fail, and the index uses them as tokens.
 pub(super) fn compile(
     filter: &Filter,
     vocabulary: &Vocabulary,
@@ -62,7 +73,7 @@ pub(super) fn compile(
     taken: &mut Vec<Taken>,
 ) -> Option<Vec<Condition>> {
     let mut conditions: Vec<Condition> = vec![];
-    let mut possible = true;
+    let mut is_possible = true;
     for constraint in &filter.constraints {
         if let Value::String(text) = &constraint.value
             && (!constraint.operator.is_pattern() || !text.is_empty())
@@ -71,30 +82,30 @@ pub(super) fn compile(
         }
         let new = condition(constraint, vocabulary, dictionary);
         let Some(new) = new else {
-            possible = false;
+            is_possible = false;
             continue;
         };
         let is_same = |c: &&mut Condition| {
-            c.name == new.name && c.kind == new.kind && new.kind == ConditionKind::Within
+            c.name == new.name && c.kind == new.kind && new.kind == ConditionKind::WITHIN
         };
         match conditions.iter_mut().find(is_same) {
             Some(old) => {
                 old.low = old.low.max(new.low);
                 old.high = old.high.min(new.high);
-                possible &= old.low <= old.high;
+                is_possible &= old.low <= old.high;
             }
             None => conditions.push(new),
         }
     }
-    conditions.sort_by_key(|c| (!c.is_point(), c.name, c.kind as u8, c.low));
+    conditions.sort_by_key(|c| (!c.is_point(), c.name, c.kind.0, c.low));
     conditions.dedup();
     if let Some(last) = conditions.last_mut() {
         last.is_last = 1;
     }
-    possible.then_some(conditions)
+    is_possible.then_some(conditions)
 }
 
-/// Gives back what [`compile`] took from the dictionary.
+/// Gives back the strings that [`compile`] took from the dictionary.
 pub(super) fn release(taken: &[Taken], dictionary: &mut Dictionary) {
     for Taken(operator, text) in taken {
         match operator.is_pattern() {
@@ -107,7 +118,7 @@ pub(super) fn release(taken: &[Taken], dictionary: &mut Dictionary) {
 /// A string that a filter took from the dictionary.
 pub(super) struct Taken(Operator, Box<str>);
 
-/// None where nothing satisfies it.
+/// The condition of a constraint, or `None` if nothing satisfies it.
 fn condition(
     constraint: &Constraint,
     vocabulary: &Vocabulary,
@@ -121,24 +132,24 @@ fn condition(
             let (from, to) = (numeric.key_at_least(number), numeric.key_at_most(number));
             let is_value = from == to;
             match operator {
-                Operator::Equal if is_value => (ConditionKind::Within, from?, to?),
-                Operator::NotEqual if is_value => (ConditionKind::Not, from?, from?),
-                Operator::NotEqual => (ConditionKind::Within, least, most),
-                Operator::GreaterOrEqual => (ConditionKind::Within, from?, most),
-                Operator::LessOrEqual => (ConditionKind::Within, least, to?),
+                Operator::Equal if is_value => (ConditionKind::WITHIN, from?, to?),
+                Operator::NotEqual if is_value => (ConditionKind::NOT, from?, from?),
+                Operator::NotEqual => (ConditionKind::WITHIN, least, most),
+                Operator::GreaterOrEqual => (ConditionKind::WITHIN, from?, most),
+                Operator::LessOrEqual => (ConditionKind::WITHIN, least, to?),
                 Operator::Greater => {
                     let from = match to {
                         Some(to) => to.checked_add(1)?,
                         None => least,
                     };
-                    (ConditionKind::Within, from, most)
+                    (ConditionKind::WITHIN, from, most)
                 }
                 Operator::Less => {
                     let to = match from {
                         Some(from) => from.checked_sub(1)?,
                         None => most,
                     };
-                    (ConditionKind::Within, least, to)
+                    (ConditionKind::WITHIN, least, to)
                 }
                 _ => return None,
             }
@@ -146,17 +157,17 @@ fn condition(
         (Value::String(text), _) => match operator {
             Operator::Equal => {
                 let id = u64::from(dictionary.take_exact(text));
-                (ConditionKind::Within, id, id)
+                (ConditionKind::WITHIN, id, id)
             }
             Operator::NotEqual => {
                 let id = u64::from(dictionary.take_exact(text));
-                (ConditionKind::Not, id, id)
+                (ConditionKind::NOT, id, id)
             }
-            // In every string.
-            _ if text.is_empty() => (ConditionKind::Within, 0, u64::MAX),
+            // Every string contains the empty one.
+            _ if text.is_empty() => (ConditionKind::WITHIN, 0, u64::MAX),
             _ => {
                 let id = u64::from(dictionary.take_pattern(operator, text));
-                (ConditionKind::Pattern, id, id)
+                (ConditionKind::PATTERN, id, id)
             }
         },
         _ => return None,
@@ -169,35 +180,4 @@ fn condition(
         is_last: 0,
         padding: 0,
     })
-}
-
-/// What a filter asks for that can be looked up: a name, or a name with its key.
-pub fn name_token(name: u32) -> u64 {
-    mix(u64::from(name), 0x6e61_6d65)
-}
-
-/// See [`name_token`].
-pub fn point_token(name: u32, key: u64) -> u64 {
-    mix(name_token(name), key)
-}
-
-/// The tokens that a filter is kept by: its set of names and its points, or where
-/// its names are many, one token for each of them.
-pub fn tokens(conditions: &[Condition], tokens: &mut Vec<u64>) {
-    tokens.clear();
-    let set = NameSet::of(conditions);
-    tokens.extend(set.map(|set| set.token()));
-    for (i, condition) in conditions.iter().enumerate() {
-        let name = u32::from(condition.name);
-        if condition.is_point() {
-            tokens.push(point_token(name, condition.low));
-        } else if set.is_none() && conditions[..i].iter().all(|c| c.name != condition.name) {
-            tokens.push(name_token(name));
-        }
-    }
-}
-
-/// The bit of a name in a filter's set of names.
-pub fn name_bit(name: u32) -> u64 {
-    1 << (name & 63)
 }

@@ -1,20 +1,21 @@
-//! Matching with the index, on CPUs: each thread takes its own notifications, a group
-//! at a time. A group descends the tree together, step by step, so that the memory
-//! that one notification waits for is fetched while others are looked at.
+//! Matching with the index, on CPUs. Each thread has its own notifications, and matches them
+//! in groups. The notifications of a group descend the tree together, step by step, so that
+//! one waits for memory while others are compared.
 
 use std::ops::Range;
 
-use crate::backend::StartError;
-use crate::cpu::workers::{Workers, ranges};
+use crate::tick::error::StartError;
+use device::cpu::{Workers, ranges};
 
 use super::batch::{Attribute, Batch, Matches, ResolvedStrings};
-use super::compile::{Condition, name_bit, name_token, point_token};
+use super::compile::Condition;
 use super::index::{
-    Entry, Index, NO_CONDITIONS, Node, SET_NAMES_MAX, child_key, subsets, token_bit,
+    Entry, Index, NO_CONDITIONS, Node, SET_NAMES_MAX, child_key, name_bit, name_token, point_token,
+    subsets, token_bit,
 };
 use super::subscriptions::Subscriptions;
 
-/// Scratch of each thread; the subscriptions are somebody else's.
+/// The threads, and the scratch of each. The subscriptions are an argument of each call.
 pub struct CpuMatcher {
     workers: Workers,
     parts: Vec<Part>,
@@ -44,8 +45,8 @@ impl CpuMatcher {
         }
         let names = subscriptions.vocabulary.len();
         let (index, resolved) = (&subscriptions.index, &self.resolved);
-        let interfaces = subscriptions.interfaces();
-        let limit = subscriptions.limits.interfaces;
+        let subscribers = subscriptions.subscribers();
+        let limit = subscriptions.limits.subscribers;
         let cuts = ranges(batch.len(), parts);
         let tasks = self.parts.iter_mut().zip(cuts).collect();
         self.workers.run(tasks, |(part, range)| {
@@ -53,7 +54,7 @@ impl CpuMatcher {
                 index,
                 set_sizes: index.sets.size_bits(),
                 resolved,
-                interfaces,
+                subscribers,
             };
             part.prepare(names, limit);
             let mut start = range.start;
@@ -70,14 +71,14 @@ impl CpuMatcher {
     }
 }
 
-/// What all notifications of a batch are matched with.
+/// What all notifications of a batch are compared with.
 struct Search<'a> {
     index: &'a Index,
     /// A bit for each size that sets of names have.
     set_sizes: u32,
     resolved: &'a ResolvedStrings,
-    /// How many interfaces there are to be found.
-    interfaces: usize,
+    /// The number of subscribers with a subscription.
+    subscribers: usize,
 }
 
 /// One thread's scratch and results.
@@ -85,16 +86,17 @@ struct Search<'a> {
 struct Part {
     matches: Matches,
     names: usize,
-    /// Notifications of a group, at most.
+    /// The most notifications of a group.
     group: usize,
-    /// By place in the group and name, valid where the stamp is this group's.
+    /// By place in the group and name. A value is valid if its stamp is that of this group.
     values: Vec<NamedValue>,
     stamp: u32,
     members: Vec<Member>,
     tokens: Vec<u64>,
-    /// By place in the group, a bit for each interface that was reached; none where
-    /// interfaces are many.
+    /// By place in the group: a bit for each subscriber that was reached. Empty if there are
+    /// too many subscribers.
     reached: Vec<u64>,
+    /// Words of such bits for one notification.
     words: usize,
     probes: Vec<Probe>,
     found: Vec<Found>,
@@ -109,16 +111,16 @@ struct NamedValue {
     patterns_len: u32,
 }
 
-/// One notification of a group.
+/// A notification of a group.
 #[derive(Default)]
 struct Member {
     names: u64,
     tokens: Range<u32>,
-    interfaces: Vec<u32>,
+    subscribers: Vec<u32>,
 }
 
-/// A node that a notification looks for, and the tokens with which it may go on
-/// from there.
+/// A node that a notification looks up, and the range of the tokens that may lead on from
+/// there.
 #[derive(Clone, Copy)]
 struct Probe {
     key: u64,
@@ -127,6 +129,7 @@ struct Probe {
     to: u16,
 }
 
+/// A probe whose node exists.
 #[derive(Clone, Copy)]
 struct Found {
     at: u32,
@@ -135,21 +138,21 @@ struct Found {
     to: u16,
 }
 
-/// A filter whose names are all there.
+/// A filter whose names a notification may all have, by the mask.
 #[derive(Clone, Copy)]
 struct Candidate {
     member: u32,
     conditions: u32,
-    interface: u32,
+    subscriber: u32,
 }
 
 impl Part {
-    fn prepare(&mut self, names: usize, interfaces: usize) {
+    fn prepare(&mut self, names: usize, subscribers: usize) {
         self.matches.clear();
         self.names = names;
         self.group = (NAMED_VALUES / names.max(1)).clamp(1, GROUP_MAX);
-        self.words = match interfaces <= INTERFACES_AS_BITS {
-            true => interfaces.div_ceil(64),
+        self.words = match subscribers <= SUBSCRIBERS_AS_BITS {
+            true => subscribers.div_ceil(64),
             false => 0,
         };
         let values = self.group * names;
@@ -171,11 +174,11 @@ impl Part {
         let root = search.index.root;
         for (member, notification) in range.clone().enumerate() {
             let attributes = batch.attributes_of(notification);
-            self.take_in(member, attributes, search.resolved);
+            self.add_member(member, attributes, search.resolved);
             self.scan(search, member as u32, &root);
             self.find_sets(search, member as u32);
             let tokens = self.members[member].tokens.len();
-            // Filters of fewer names are kept by their set.
+            // Filters of fewer names are looked up by their set.
             if tokens / 2 > SET_NAMES_MAX {
                 self.descend(search, member as u32, &root, 0..tokens as u16);
             }
@@ -196,17 +199,17 @@ impl Part {
             self.compare(search);
         }
         for member in &mut self.members[..range.len()] {
-            let start = self.matches.interfaces.len();
-            member.interfaces.sort_unstable();
-            member.interfaces.dedup();
-            self.matches.interfaces.append(&mut member.interfaces);
+            let start = self.matches.subscribers.len();
+            member.subscribers.sort_unstable();
+            member.subscribers.dedup();
+            self.matches.subscribers.append(&mut member.subscribers);
             self.matches.finish(start);
         }
     }
 
-    /// Notes the values by name, and the tokens that they offer: points first, as
-    /// filters have them.
-    fn take_in(&mut self, member: usize, attributes: &[Attribute], resolved: &ResolvedStrings) {
+    /// Stores a notification's values by name, and its tokens: points first, in the order of
+    /// filters.
+    fn add_member(&mut self, member: usize, attributes: &[Attribute], resolved: &ResolvedStrings) {
         let start = self.tokens.len() as u32;
         let mut names = 0;
         let values = &mut self.values[member * self.names..][..self.names];
@@ -222,7 +225,7 @@ impl Part {
                 value.patterns_start = string.patterns_start;
                 value.patterns_len = string.patterns_len;
             }
-            // A name that no subscription can have: declared elsewhere.
+            // A name that is not in the vocabulary of the subscriptions.
             let Some(place) = values.get_mut(attribute.name as usize) else {
                 continue;
             };
@@ -237,7 +240,7 @@ impl Part {
         self.members[member].tokens = start..self.tokens.len() as u32;
     }
 
-    /// Looks for the sets of names that are all there.
+    /// Looks up the sets of which a notification has all names.
     fn find_sets(&mut self, search: &Search, member: u32) {
         let range = self.members[member as usize].tokens.clone();
         let tokens = &self.tokens[range.start as usize..range.end as usize];
@@ -267,7 +270,7 @@ impl Part {
         }
     }
 
-    /// Looks for the children of a node that the notification can satisfy.
+    /// Looks up the children of a node for the notification's tokens.
     #[inline]
     fn descend(&mut self, search: &Search, member: u32, node: &Node, range: Range<u16>) {
         if node.child_bits == 0 {
@@ -291,7 +294,7 @@ impl Part {
         }
     }
 
-    /// One look-up doesn't wait for another.
+    /// Finds the nodes of all probes. One look-up doesn't wait for another.
     fn find(&mut self, search: &Search) {
         for probe in &self.probes {
             if let Some(at) = search.index.nodes.find(probe.key) {
@@ -306,7 +309,7 @@ impl Part {
         self.probes.clear();
     }
 
-    /// Takes the filters of a bucket whose names are there.
+    /// Makes the filters of a bucket whose names fit the mask candidates.
     #[inline]
     fn scan(&mut self, search: &Search, member: u32, node: &Node) {
         let entries = search.index.entries.items();
@@ -320,21 +323,21 @@ impl Part {
                 self.candidates.push(Candidate {
                     member,
                     conditions: entry.conditions,
-                    interface: entry.interface,
+                    subscriber: entry.subscriber,
                 });
             }
         }
     }
 
-    /// Compares a bucket of many filters at once. They stand as they came, those of
-    /// an interface beside each other, so it goes over them in wide steps: most
-    /// interfaces are reached soon, and then the others' filters aren't looked at.
+    /// Compares a long bucket at once. It goes over the filters in wide steps, since the
+    /// filters of a subscriber are often side by side: so most subscribers are reached soon,
+    /// and the rest of their filters is skipped.
     fn scan_long(&mut self, search: &Search, member: u32, bucket: &[Entry]) {
         let place = member as usize;
         let names = !self.members[place].names;
         for first in 0..LONG_STEP {
             for entry in bucket.iter().skip(first).step_by(LONG_STEP) {
-                if self.members[place].interfaces.len() == search.interfaces {
+                if self.members[place].subscribers.len() == search.subscribers {
                     return;
                 }
                 if entry.names & names == 0 {
@@ -343,7 +346,7 @@ impl Part {
                         &Candidate {
                             member,
                             conditions: entry.conditions,
-                            interface: entry.interface,
+                            subscriber: entry.subscriber,
                         },
                     );
                 }
@@ -351,7 +354,7 @@ impl Part {
         }
     }
 
-    /// Compares the candidates, condition by condition.
+    /// Compares all candidates.
     fn compare(&mut self, search: &Search) {
         let mut candidates = std::mem::take(&mut self.candidates);
         for candidate in &candidates {
@@ -361,33 +364,36 @@ impl Part {
         self.candidates = candidates;
     }
 
+    /// Compares a candidate, unless its subscriber was reached already.
     #[inline]
     fn compare_one(&mut self, search: &Search, candidate: &Candidate) {
         let member = candidate.member as usize;
         let reached = &self.reached[member * self.words..][..self.words];
-        let interface = candidate.interface as usize;
-        let is_reached = |word: &u64| word >> (interface % 64) & 1 == 1;
-        if reached.get(interface / 64).is_some_and(is_reached) {
+        let subscriber = candidate.subscriber as usize;
+        let is_reached = |word: &u64| word >> (subscriber % 64) & 1 == 1;
+        if reached.get(subscriber / 64).is_some_and(is_reached) {
             return;
         }
         if self.holds(search, candidate) {
-            self.reach(search, member, candidate.interface);
+            self.reach(search, member, candidate.subscriber);
         }
     }
 
-    fn reach(&mut self, search: &Search, member: usize, interface: u32) {
+    /// Adds a subscriber to a notification's matches.
+    fn reach(&mut self, search: &Search, member: usize, subscriber: u32) {
         let reached = &mut self.reached[member * self.words..][..self.words];
-        let interfaces = &mut self.members[member].interfaces;
-        interfaces.push(interface);
-        if let Some(word) = reached.get_mut(interface as usize / 64) {
-            *word |= 1 << (interface % 64);
-            if interfaces.len() == search.interfaces {
-                // There is nobody left to be found.
+        let subscribers = &mut self.members[member].subscribers;
+        subscribers.push(subscriber);
+        if let Some(word) = reached.get_mut(subscriber as usize / 64) {
+            *word |= 1 << (subscriber % 64);
+            if subscribers.len() == search.subscribers {
+                // All subscribers are reached.
                 self.probes.retain(|probe| probe.member as usize != member);
             }
         }
     }
 
+    /// Whether a notification satisfies all conditions of a filter.
     #[inline]
     fn holds(&self, search: &Search, candidate: &Candidate) -> bool {
         if candidate.conditions == NO_CONDITIONS {
@@ -415,14 +421,15 @@ fn satisfies(search: &Search, condition: &Condition, value: &NamedValue) -> bool
     condition.holds(value.key, patterns)
 }
 
-/// Fewer aren't worth a second thread.
+/// The fewest notifications for which one more thread pays.
 const NOTIFICATIONS_PER_PART: usize = 16;
-/// Enough to keep memory busy; the values of more would fill the cache.
+/// Enough to keep memory busy. The values of more would fill the cache.
 const GROUP_MAX: usize = 16;
-/// Of a group's values by name.
+/// The most values by name of a group.
 const NAMED_VALUES: usize = 4_096;
-/// A bucket of more filters is compared by itself, in steps of so many.
+/// A bucket of more filters is compared at once.
 const LONG_BUCKET: usize = 64;
+/// The distance between filters of a long bucket that are compared one after the other.
 const LONG_STEP: usize = 61;
-/// With more, their bits would cost more than what they spare.
-const INTERFACES_AS_BITS: usize = 1_024;
+/// With more subscribers, their bits cost more than they save.
+const SUBSCRIBERS_AS_BITS: usize = 1_024;

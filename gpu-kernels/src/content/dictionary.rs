@@ -1,6 +1,6 @@
-//! Strings that constraints name, as numbers: one for each string that something
-//! must equal, and one for each pattern. What a notification's string is to them is
-//! found once, and remembered until patterns or strings come or go.
+//! The strings of constraints, as numbers: one for each string that a value must or must not
+//! equal, and one for each pattern. What a notification's string matches is remembered until
+//! a string or pattern is added or removed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,6 +8,7 @@ use shared::content::Operator;
 
 use super::batch::{ResolvedString, ResolvedStrings, UNKNOWN_STRING};
 
+/// The numbers of strings and patterns.
 #[derive(Default)]
 pub struct Dictionary {
     exact: Numbers,
@@ -17,32 +18,35 @@ pub struct Dictionary {
     remembered: HashMap<Box<str>, Remembered>,
 }
 
-/// What was found of one string.
+/// What a string of a notification matches.
 #[derive(Clone)]
 struct Remembered {
     exact: u32,
     patterns: Box<[u32]>,
 }
 
-/// Numbers of strings, each with how many conditions use it: in trees, since one string
-/// more never moves the others.
+/// Numbers of strings, each with the number of constraints that use it. In a tree, since a
+/// hash table that grows moves all its entries at once.
 #[derive(Default)]
 struct Numbers {
     ids: BTreeMap<Box<str>, (u32, u32)>,
     free: Ids,
 }
 
-/// The smallest numbers that are free.
+/// Numbers that are free.
 #[derive(Default)]
 struct Ids {
     next: u32,
     free: Vec<u32>,
 }
 
+/// The patterns of one operator: their numbers, each with the number of constraints that use
+/// it.
 #[derive(Default)]
 struct Patterns {
     ids: BTreeMap<Box<str>, (u32, u32)>,
-    /// How many patterns have so many bytes: only those lengths are looked for.
+    /// The number of patterns of each length in bytes. Only parts of these lengths are looked
+    /// up.
     lengths: BTreeMap<usize, u32>,
 }
 
@@ -56,7 +60,7 @@ impl Ids {
 }
 
 impl Dictionary {
-    /// The number of a string that something must or must not equal.
+    /// The number of a string that a value must or must not equal. Counts a use of it.
     pub fn take_exact(&mut self, text: &str) -> u32 {
         if let Some((id, uses)) = self.exact.ids.get_mut(text) {
             *uses += 1;
@@ -68,6 +72,7 @@ impl Dictionary {
         id
     }
 
+    /// Uncounts a use of a string.
     pub fn give_back_exact(&mut self, text: &str) {
         let Some((id, uses)) = self.exact.ids.get_mut(text) else {
             return;
@@ -80,7 +85,7 @@ impl Dictionary {
         }
     }
 
-    /// The number of a pattern that isn't empty.
+    /// The number of a pattern that isn't empty. Counts a use of it.
     pub fn take_pattern(&mut self, operator: Operator, text: &str) -> u32 {
         let patterns = &mut self.patterns[kind(operator)];
         if let Some((id, uses)) = patterns.ids.get_mut(text) {
@@ -94,6 +99,7 @@ impl Dictionary {
         id
     }
 
+    /// Uncounts a use of a pattern.
     pub fn give_back_pattern(&mut self, operator: Operator, text: &str) {
         let patterns = &mut self.patterns[kind(operator)];
         let Some((id, uses)) = patterns.ids.get_mut(text) else {
@@ -114,7 +120,7 @@ impl Dictionary {
         }
     }
 
-    /// What the strings of a batch are to the constraints.
+    /// Resolves strings to their numbers and those of the patterns that they match.
     pub fn resolve(&mut self, strings: &[Box<str>], resolved: &mut ResolvedStrings) {
         resolved.strings.clear();
         resolved.patterns.clear();
@@ -137,25 +143,26 @@ impl Dictionary {
         }
     }
 
+    /// What a string matches.
     fn find(&self, text: &str) -> Remembered {
         let mut found = vec![];
         let [prefixes, suffixes, parts] = &self.patterns;
-        let mut look = |patterns: &Patterns, part: Option<&str>| {
+        let mut look_up = |patterns: &Patterns, part: Option<&str>| {
             let id = part.and_then(|part| patterns.ids.get(part));
             found.extend(id.map(|(id, _)| *id));
         };
         for (&length, _) in prefixes.lengths.range(..=text.len()) {
-            look(prefixes, text.get(..length));
+            look_up(prefixes, text.get(..length));
         }
         for (&length, _) in suffixes.lengths.range(..=text.len()) {
-            look(suffixes, text.get(text.len() - length..));
+            look_up(suffixes, text.get(text.len() - length..));
         }
         for (start, _) in text.char_indices() {
             for (&length, _) in parts.lengths.range(..=text.len() - start) {
-                look(parts, text.get(start..start + length));
+                look_up(parts, text.get(start..start + length));
             }
         }
-        // The same part may stand in several places.
+        // A part may occur several times.
         found.sort_unstable();
         found.dedup();
         let exact = self.exact.ids.get(text);
@@ -166,6 +173,7 @@ impl Dictionary {
     }
 }
 
+/// The place of an operator's patterns.
 fn kind(operator: Operator) -> usize {
     match operator {
         Operator::Prefix => 0,
@@ -174,5 +182,5 @@ fn kind(operator: Operator) -> usize {
     }
 }
 
-/// Beyond it, what was found is forgotten and found again.
+/// The most strings that are remembered. Beyond it, all are forgotten.
 const REMEMBERED_MAX: usize = 1 << 16;

@@ -1,49 +1,56 @@
-//! Our way to match: a tree over what filters have in common.
+//! The index of filters: a tree over what filters have in common.
 //!
-//! A filter asks for **tokens**: the set of its names, where they are few, and each
-//! name with the one key that it must have; where names are many, each name alone
-//! in place of their set. A notification offers all these of its attributes. It can
-//! only satisfy filters whose tokens it offers, so filters are kept in a tree of
-//! tokens: a node is a sequence of them, and holds a bucket of filters that begin
-//! with it. Once a bucket is full, filters move on to their next token. A
-//! notification descends along its own tokens; each filter in a bucket on the way is
-//! first compared by a mask of its names, and then condition by condition.
+//! A filter has **tokens**: one for the set of its names, and one for each name with the one
+//! key that it must have (a *point*). A filter of too many names for a set has a token for
+//! each name instead. A notification offers the tokens of its own attributes, and can only
+//! match filters whose tokens it offers.
 //!
-//! A notification of few attributes looks for every subset of its names; one of many
-//! goes through the list of sets instead, and looks for those that it has.
+//! A node of the tree is a sequence of tokens, and has a bucket of filters that begin with
+//! this sequence. When a bucket is full, its filters move to the children for their next
+//! tokens. A notification descends along its own tokens. Each filter in a bucket on the way
+//! is compared by a mask of its names first, and then condition by condition.
 //!
-//! So a filter of rare names costs nothing to those who lack them, filters that
-//! differ in what they equal part by that, and what is common to many is looked at
-//! once. A change costs what its own filters cost: nothing is ever rebuilt. Only the bucket
-//! of a filter moves, by itself, when it has doubled: filters that nothing tells apart share
-//! one.
+//! A notification of few attributes looks up every subset of its names. A notification of
+//! many attributes goes through the list of all sets instead, and looks up those that it has.
+//!
+//! So a filter of rare names costs nothing for notifications without these names, filters
+//! with different points are separated by them, and what many filters have in common is
+//! looked at once. The cost of a change depends only on its own filters, since nothing is ever
+//! rebuilt. Only the bucket of a filter is moved as a whole, when it has doubled: filters
+//! with the same tokens share a bucket.
 
 mod nodes;
 mod sets;
+mod tokens;
 
 pub use nodes::{Node, NodeTable, child_key};
-pub use sets::{NameSet, SET_NAMES_MAX, Sets, subsets};
+pub use sets::{Sets, subsets};
+pub use tokens::{NameSet, SET_NAMES_MAX, name_bit, name_token, point_token};
 
-use super::compile::{Condition, name_bit, tokens};
+use super::compile::Condition;
 use super::slab::Slab;
+use tokens::tokens;
 
-/// The tree. All arrays are plain, so that a copy on a device is one of bytes.
+/// The tree. All arrays hold plain data, so that they can be copied to a device.
 pub struct Index {
     pub(super) nodes: NodeTable,
-    /// Filters without tokens, and those that found no room further down.
+    /// Filters without tokens, and those for which there was no node further down.
     pub(super) root: Node,
-    /// Buckets.
+    /// The entries of all buckets.
     pub(super) entries: Slab<Entry>,
     pub(super) conditions: Slab<Condition>,
     pub(super) sets: Sets,
-    /// Which filter each entry is.
+    /// By entry: the number of its filter.
     entry_filters: Vec<u32>,
+    /// By number.
     filters: Vec<FilterRow>,
-    /// Entries put anywhere, so far.
+    /// How many entries were written so far.
     moves: u64,
+    /// Scratch: the tokens of one filter.
     tokens: Vec<u64>,
+    /// The keys of the nodes that lead to a filter, from the root.
     path: Vec<u64>,
-    /// Whether the path begins with a set of names.
+    /// Whether the first node of the path is that of a set of names.
     path_is_set: bool,
 }
 
@@ -51,11 +58,11 @@ pub struct Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
-    /// The bits of all names that it asks for.
+    /// The bits of all its names.
     pub names: u64,
     /// Where its conditions begin, or [`NO_CONDITIONS`], or [`NO_FILTER`].
     pub conditions: u32,
-    pub interface: u32,
+    pub subscriber: u32,
 }
 
 impl Default for Entry {
@@ -63,55 +70,53 @@ impl Default for Entry {
         Entry {
             names: 0,
             conditions: NO_FILTER,
-            interface: 0,
+            subscriber: 0,
         }
     }
 }
 
-const _: () = assert!(size_of::<Entry>() == 16);
-
-/// A filter that holds always.
-pub const NO_CONDITIONS: u32 = u32::MAX;
-/// Of an entry that is free: nothing matches it, wherever it stands.
-pub const NO_FILTER: u32 = u32::MAX - 1;
+device::plain!(Entry {
+    names: u64,
+    conditions: u32,
+    subscriber: u32,
+});
 
 #[derive(Clone, Copy)]
 struct FilterRow {
+    /// Where its conditions begin.
     conditions: u32,
+    /// How many conditions it has.
     count: u32,
-    /// Where it stands among the entries.
+    /// The place of its entry.
     entry: u32,
-    /// How many of its tokens lead to its bucket, or [`GONE`].
+    /// How many of its tokens lead to its bucket, or [`NO_DEPTH`].
     depth: u32,
 }
 
 impl FilterRow {
-    const GONE: FilterRow = FilterRow {
+    const NONE: FilterRow = FilterRow {
         conditions: 0,
         count: 0,
         entry: 0,
-        depth: GONE,
+        depth: NO_DEPTH,
     };
 }
-
-const GONE: u32 = u32::MAX;
 
 /// There is no room for another filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
 impl Index {
-    /// For so many filters and conditions at once.
+    /// An index for at most this many filters and conditions.
     pub fn new(filters: usize, conditions: usize) -> Index {
         Index {
             nodes: NodeTable::new(filters),
             root: Node::default(),
-            // Buckets are at least a quarter full, and some are free for a time.
             entries: Slab::new(filters * ENTRIES_PER_FILTER + 64),
-            // Runs of some lengths may be free while another is asked for.
+            // Some room more, since free runs may be too short for a filter.
             conditions: Slab::new(conditions + conditions / 4),
             sets: Sets::default(),
-            // Taken as they are used, and never moved.
+            // Reserved at once, so that they never move.
             entry_filters: Vec::with_capacity(filters * ENTRIES_PER_FILTER + 64),
             filters: Vec::with_capacity(filters),
             moves: 0,
@@ -121,25 +126,25 @@ impl Index {
         }
     }
 
-    /// Puts a filter under a number that is free.
+    /// Adds a filter under a free number.
     pub fn insert(
         &mut self,
         filter: u32,
         conditions: &[Condition],
-        interface: u32,
+        subscriber: u32,
     ) -> Result<(), Full> {
         let start = self.conditions.take(conditions.len()).ok_or(Full)?;
         for (i, condition) in conditions.iter().enumerate() {
             self.conditions.set(start + i as u32, *condition);
         }
         if self.filters.len() <= filter as usize {
-            self.filters.resize(filter as usize + 1, FilterRow::GONE);
+            self.filters.resize(filter as usize + 1, FilterRow::NONE);
         }
         self.filters[filter as usize] = FilterRow {
             conditions: start,
             count: conditions.len() as u32,
             entry: 0,
-            depth: GONE,
+            depth: NO_DEPTH,
         };
         let entry = Entry {
             names: conditions
@@ -149,40 +154,40 @@ impl Index {
                 true => NO_CONDITIONS,
                 false => start,
             },
-            interface,
+            subscriber,
         };
-        let mut own = std::mem::take(&mut self.tokens);
-        tokens(conditions, &mut own);
+        let mut own_tokens = std::mem::take(&mut self.tokens);
+        tokens(conditions, &mut own_tokens);
         let is_set = NameSet::of(conditions).is_some();
-        let done = self.descend(filter, entry, &own, is_set);
-        self.tokens = own;
-        if done.is_err() {
+        let result = self.descend(filter, entry, &own_tokens, is_set);
+        self.tokens = own_tokens;
+        if result.is_err() {
             self.conditions.give_back(start, conditions.len());
-            // Nodes made on the way hold nothing.
+            // The nodes that were added on the way are empty.
             self.set_path(conditions, usize::MAX);
             self.prune();
         } else if let Some(set) = NameSet::of(conditions) {
             self.sets.add(set);
         }
-        done
+        result
     }
 
-    /// Takes a filter out.
+    /// Removes a filter.
     pub fn remove(&mut self, filter: u32) {
         let row = self.filters[filter as usize];
         let conditions = self.conditions_of(row).to_vec();
         self.set_path(&conditions, row.depth as usize);
-        self.take_entry(row.entry);
+        self.remove_entry(row.entry);
         self.conditions
             .give_back(row.conditions, row.count as usize);
-        self.filters[filter as usize].depth = GONE;
+        self.filters[filter as usize].depth = NO_DEPTH;
         self.prune();
         if let Some(set) = NameSet::of(&conditions) {
             self.sets.remove(set);
         }
     }
 
-    /// The nodes of the first `depth` tokens.
+    /// Makes the nodes of a filter's first `depth` tokens the path.
     fn set_path(&mut self, conditions: &[Condition], depth: usize) {
         tokens(conditions, &mut self.tokens);
         self.path_is_set = NameSet::of(conditions).is_some();
@@ -194,12 +199,12 @@ impl Index {
         }
     }
 
-    /// Each filter, with its interface and conditions, by number.
+    /// Each filter by its subscriber and conditions, in ascending order of numbers.
     pub(super) fn filters(&self) -> impl Iterator<Item = (u32, &[Condition])> {
-        let there = self.filters.iter().filter(|row| row.depth != GONE);
-        there.map(|&row| {
+        let existing = self.filters.iter().filter(|row| row.depth != NO_DEPTH);
+        existing.map(|&row| {
             let entry = &self.entries.items()[row.entry as usize];
-            (entry.interface, self.conditions_of(row))
+            (entry.subscriber, self.conditions_of(row))
         })
     }
 
@@ -211,61 +216,61 @@ impl Index {
         }
     }
 
-    /// Finds a filter's bucket, and makes nodes on the way.
+    /// Finds the bucket for a filter, and puts its entry there. Adds nodes on the way.
     fn descend(
         &mut self,
         filter: u32,
         entry: Entry,
-        own: &[u64],
+        own_tokens: &[u64],
         is_set: bool,
     ) -> Result<(), Full> {
         let mut parent = None;
         let mut depth = 0;
         loop {
-            // The parent's bucket serves where the filter ends, or there is no room
-            // for a node.
-            let Some(&token) = own.get(depth) else {
+            // The filter goes to the parent's bucket if it has no more tokens, or if there
+            // is no room for a node.
+            let Some(&token) = own_tokens.get(depth) else {
                 return self.push(parent, filter, entry, depth);
             };
             let parent_key = parent.map_or(0, |at| self.nodes.get(at).key);
             let Some((child, is_new)) = self.nodes.find_or_add(child_key(parent_key, token)) else {
                 return self.push(parent, filter, entry, depth);
             };
-            // The root knows its sets by their list.
+            // The root has a list of its sets instead of bits.
             if is_new && (parent.is_some() || !is_set) {
-                self.adopt(parent, token);
+                self.add_child(parent, token);
             }
             depth += 1;
             let node = *self.nodes.get(child);
             if node.children == 0 && (node.len < BUCKET_FULL || depth == DEPTH_MAX) {
                 return self.push(Some(child), filter, entry, depth);
             }
-            if node.children == 0 && depth < own.len() {
+            if node.children == 0 && depth < own_tokens.len() {
                 self.split(child);
             }
             parent = Some(child);
         }
     }
 
-    /// Notes a new child.
-    fn adopt(&mut self, parent: Option<u32>, token: u64) {
+    /// Counts a new child of a node.
+    fn add_child(&mut self, parent: Option<u32>, token: u64) {
         let mut node = self.node(parent);
         node.children += 1;
         node.child_bits |= token_bit(token);
         self.set_node(parent, node);
     }
 
-    /// Moves those of a full bucket that have more tokens to children.
+    /// Moves the filters of a full bucket that have more tokens to children.
     fn split(&mut self, at: u32) {
         let mut node = *self.nodes.get(at);
         let mut i = 0;
-        let mut own = vec![];
+        let mut own_tokens = vec![];
         while i < node.len {
             let place = node.start + i;
             let filter = self.entry_filters[place as usize];
             let row = self.filters[filter as usize];
-            tokens(self.conditions_of(row), &mut own);
-            let Some(&token) = own.get(row.depth as usize) else {
+            tokens(self.conditions_of(row), &mut own_tokens);
+            let Some(&token) = own_tokens.get(row.depth as usize) else {
                 i += 1;
                 continue;
             };
@@ -273,19 +278,20 @@ impl Index {
                 break;
             };
             if is_new {
-                self.adopt(Some(at), token);
+                self.add_child(Some(at), token);
             }
             let entry = self.entries.items()[place as usize];
             if self.push(Some(child), filter, entry, row.depth as usize + 1) == Err(Full) {
                 break;
             }
-            // Its new place is noted: only the old one is taken.
+            // The filter's row has the new place already.
             self.close_gap(Some(at), place);
             node = *self.nodes.get(at);
         }
-        self.fit(Some(at));
+        self.shrink(Some(at));
     }
 
+    /// Adds an entry to a bucket.
     fn push(
         &mut self,
         node: Option<u32>,
@@ -316,7 +322,7 @@ impl Index {
         self.filters[filter as usize].entry = place;
     }
 
-    /// The last of a bucket takes the place of one that leaves.
+    /// Moves the last entry of a bucket to a place in it that becomes free.
     fn close_gap(&mut self, at: Option<u32>, place: u32) {
         let mut bucket = self.node(at);
         bucket.len -= 1;
@@ -329,26 +335,28 @@ impl Index {
         self.set_node(at, bucket);
     }
 
-    fn take_entry(&mut self, place: u32) {
+    /// Removes an entry from the bucket at the end of the path.
+    fn remove_entry(&mut self, place: u32) {
         let at = self.path.last().and_then(|&key| self.nodes.find(key));
         self.close_gap(at, place);
-        self.fit(at);
+        self.shrink(at);
     }
 
     /// Shrinks a bucket that is mostly empty.
-    fn fit(&mut self, at: Option<u32>) {
+    fn shrink(&mut self, at: Option<u32>) {
         let mut bucket = self.node(at);
         if bucket.capacity > 0 && bucket.len <= bucket.capacity / 4 {
             let capacity = match bucket.len {
                 0 => 0,
                 len => len.next_power_of_two(),
             };
-            // Where there is no room to move to, it stays as large as it is.
+            // Without room for the smaller bucket, it stays as it is.
             let _ = self.move_bucket(&mut bucket, capacity);
             self.set_node(at, bucket);
         }
     }
 
+    /// Moves a bucket to a run of another capacity.
     fn move_bucket(&mut self, bucket: &mut Node, capacity: u32) -> Result<(), Full> {
         let start = self.entries.take(capacity as usize).ok_or(Full)?;
         for i in 0..bucket.len {
@@ -363,7 +371,7 @@ impl Index {
         Ok(())
     }
 
-    /// Takes away the nodes at the end of the path that hold nothing any more.
+    /// Removes the nodes at the end of the path that are empty now.
     fn prune(&mut self) {
         while let Some(key) = self.path.pop() {
             let Some(at) = self.nodes.find(key) else {
@@ -399,12 +407,12 @@ impl Index {
         }
     }
 
-    /// How many entries were put anywhere so far: the work that changes made.
+    /// How many entries were written so far: the work of all changes.
     pub fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// Bytes in use: nodes, buckets, conditions, and what finds filters again.
+    /// Bytes in use: nodes, entries, conditions, sets, and the rows of filters.
     pub fn bytes(&self) -> usize {
         self.nodes.bytes()
             + size_of_val(self.entries.items())
@@ -415,14 +423,21 @@ impl Index {
     }
 }
 
-/// Which of a node's 64 bits tells of children with this token.
+/// The bit of a node's `child_bits` for children with this token.
 #[inline]
 pub fn token_bit(token: u64) -> u64 {
     1 << (token >> 58)
 }
 
-/// A longer bucket is split, where its filters differ.
+/// The conditions of an entry whose filter matches everything.
+pub const NO_CONDITIONS: u32 = u32::MAX;
+/// The conditions of a free entry, which matches nothing.
+pub const NO_FILTER: u32 = u32::MAX - 1;
+/// The depth of a filter that does not exist.
+const NO_DEPTH: u32 = u32::MAX;
+/// A longer bucket is split, if its filters differ.
 const BUCKET_FULL: u32 = 4;
-/// The tree grows no deeper: a search's stack is as long.
-const DEPTH_MAX: usize = 12;
+/// The greatest depth of the tree: the length of a search's stack.
+pub const DEPTH_MAX: usize = 12;
+/// Buckets are at least a quarter full, and some are free for a time.
 const ENTRIES_PER_FILTER: usize = 6;

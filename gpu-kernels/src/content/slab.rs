@@ -1,7 +1,9 @@
+//! An array whose runs of items are taken and given back, and which knows what changed.
+
 use std::collections::BTreeMap;
 
-/// Runs of items in one array that never moves as a whole. A run that was given
-/// back serves the next one that fits.
+/// Runs of items in one array that never moves. A run that was given back is reused for
+/// later runs of at most its length.
 pub struct Slab<T> {
     items: Vec<T>,
     /// Starts of free runs, by length.
@@ -10,7 +12,7 @@ pub struct Slab<T> {
     dirty: Dirty,
 }
 
-/// Which items changed since they were last copied elsewhere.
+/// Which items changed since the last copy to a device.
 #[derive(Default)]
 pub struct Dirty {
     bits: Vec<u64>,
@@ -18,9 +20,10 @@ pub struct Dirty {
 }
 
 impl Dirty {
+    /// Records that an item changed.
     pub fn touch(&mut self, index: usize) {
         let Some(word) = self.bits.get_mut(index / 64) else {
-            return; // Nobody copies.
+            return; // Changes are not recorded.
         };
         let bit = 1 << (index % 64);
         if *word & bit == 0 {
@@ -29,12 +32,13 @@ impl Dirty {
         }
     }
 
-    /// From now on, changes are noted.
+    /// Begins to record changes.
     pub fn watch(&mut self, items: usize) {
         self.bits = vec![0; items.div_ceil(64)];
         self.list.clear();
     }
 
+    /// The items that changed, each once.
     pub fn list(&self) -> &[u32] {
         &self.list
     }
@@ -48,7 +52,7 @@ impl Dirty {
 }
 
 impl<T: Copy + Default> Slab<T> {
-    /// Memory is taken as it is used, up to `max` items.
+    /// An empty array for up to `max` items. The system provides its memory as it is used.
     pub fn new(max: usize) -> Slab<T> {
         Slab {
             items: Vec::with_capacity(max),
@@ -58,7 +62,7 @@ impl<T: Copy + Default> Slab<T> {
         }
     }
 
-    /// A run of `len` items, or None where there is no room.
+    /// Takes a run of `len` items, and returns where it begins; `None` if there is no room.
     pub fn take(&mut self, len: usize) -> Option<u32> {
         let len = len as u32;
         if len == 0 {
@@ -70,7 +74,7 @@ impl<T: Copy + Default> Slab<T> {
         let start = self.items.len();
         if start + len as usize <= self.max {
             self.items.resize(start + len as usize, T::default());
-            // A copy has nothing there yet.
+            // A copy does not have these items yet.
             (start..start + len as usize).for_each(|index| self.dirty.touch(index));
             return Some(start as u32);
         }
@@ -78,13 +82,14 @@ impl<T: Copy + Default> Slab<T> {
             .free
             .range(len..)
             .find(|(_, starts)| !starts.is_empty());
-        let of = larger.map(|(&of, _)| of)?;
-        self.take_free(of, len)
+        let (&larger, _) = larger?;
+        self.take_free(larger, len)
     }
 
-    fn take_free(&mut self, of: u32, len: u32) -> Option<u32> {
-        let start = self.free.get_mut(&of)?.pop()?;
-        self.give_back(start + len, (of - len) as usize);
+    /// Takes a run of `len` items from a free run of `free_len` items.
+    fn take_free(&mut self, free_len: u32, len: u32) -> Option<u32> {
+        let start = self.free.get_mut(&free_len)?.pop()?;
+        self.give_back(start + len, (free_len - len) as usize);
         Some(start)
     }
 
@@ -103,17 +108,17 @@ impl<T: Copy + Default> Slab<T> {
         self.dirty.touch(index as usize);
     }
 
-    /// The most items that there can be.
+    /// The most items.
     pub fn max(&self) -> usize {
         self.max
     }
 
-    /// From now on, changes are noted.
+    /// Begins to record changes.
     pub fn watch(&mut self) {
         self.dirty.watch(self.max);
     }
 
-    /// Which items changed.
+    /// The items that changed, each once.
     pub fn changed(&self) -> &[u32] {
         self.dirty.list()
     }

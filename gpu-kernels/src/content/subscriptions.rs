@@ -1,5 +1,5 @@
-//! Who asked for what. It keeps what all ways of matching need: the filters, their
-//! strings, and the index.
+//! The subscriptions of all subscribers, and what every matcher needs of them: the filters,
+//! their strings, and the index.
 
 use shared::content::{ContentError, Predicate, Vocabulary};
 use thiserror::Error;
@@ -10,21 +10,20 @@ use super::compile::{Condition, Taken, compile, release};
 use super::dictionary::Dictionary;
 use super::index::Index;
 
-/// Names one subscription for as long as it lasts; never reused while a matcher
-/// lives.
+/// Identifies a subscription. It is not reused after the subscription has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionId {
     slot: u32,
     generation: u32,
 }
 
-/// Why nothing was subscribed.
+/// Why a subscription is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SubscribeError {
     #[error(transparent)]
     Predicate(#[from] ContentError),
-    #[error("interface {found}, where numbers below {interfaces} were expected")]
-    Interface { found: u32, interfaces: usize },
+    #[error("subscriber {found}, where numbers below {subscribers} were expected")]
+    Subscriber { found: u32, subscribers: usize },
     #[error("{needed} filters in all, where the matcher has room for {limit}")]
     Filters { needed: usize, limit: usize },
     #[error("{needed} constraints in all, where the matcher has room for {limit}")]
@@ -33,6 +32,7 @@ pub enum SubscribeError {
     Full,
 }
 
+/// All subscriptions, and the index of their filters.
 pub struct Subscriptions {
     pub(super) limits: Limits,
     pub(super) vocabulary: Vocabulary,
@@ -44,31 +44,33 @@ pub struct Subscriptions {
     free_filters: Vec<u32>,
     filters: usize,
     constraints: usize,
-    /// Subscriptions of each interface, as far as interfaces are used.
-    per_interface: Vec<u32>,
-    /// Interfaces with a subscription.
-    interfaces: usize,
-    /// How often anything was subscribed or unsubscribed.
+    /// By subscriber: the number of its subscriptions. Grows with the largest number used.
+    per_subscriber: Vec<u32>,
+    /// The number of subscribers with a subscription.
+    subscribers: usize,
+    /// How many subscriptions were added or ended so far.
     changes: u64,
 }
 
 #[derive(Default)]
 struct Slot {
     generation: u32,
-    held: Option<Held>,
+    subscription: Option<Subscription>,
 }
 
-struct Held {
-    interface: u32,
-    /// Of the predicate as it was given.
+struct Subscription {
+    subscriber: u32,
+    /// Filters of the predicate as it was given.
     filters: usize,
+    /// Constraints of the predicate as it was given.
     constraints: usize,
     inserted: Inserted,
 }
 
+/// What a subscription added to the index and the dictionary.
 #[derive(Default)]
 struct Inserted {
-    /// Those that something can satisfy.
+    /// The numbers of its filters, without those that nothing can satisfy.
     filters: Vec<u32>,
     strings: Vec<Taken>,
 }
@@ -80,15 +82,15 @@ impl Subscriptions {
             vocabulary,
             dictionary: Dictionary::default(),
             index: Index::new(limits.filters, limits.constraints),
-            // Taken as they are used, and never moved.
+            // Reserved at once, so that they never move.
             slots: Vec::with_capacity(limits.filters),
             free_slots: vec![],
             next_filter: 0,
             free_filters: vec![],
             filters: 0,
             constraints: 0,
-            per_interface: Vec::with_capacity(limits.interfaces),
-            interfaces: 0,
+            per_subscriber: Vec::with_capacity(limits.subscribers),
+            subscribers: 0,
             changes: 0,
         }
     }
@@ -101,37 +103,37 @@ impl Subscriptions {
         &self.limits
     }
 
-    /// Filters of all subscriptions.
+    /// The number of filters of all subscriptions.
     pub fn filters(&self) -> usize {
         self.filters
     }
 
-    /// Constraints of all subscriptions.
+    /// The number of constraints of all subscriptions.
     pub fn constraints(&self) -> usize {
         self.constraints
     }
 
-    /// Differs whenever the subscriptions may differ.
+    /// A number that increases with each change of the subscriptions.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// How many interfaces have a subscription.
-    pub fn interfaces(&self) -> usize {
-        self.interfaces
+    /// The number of subscribers with a subscription.
+    pub fn subscribers(&self) -> usize {
+        self.subscribers
     }
 
-    /// From now on, the interface is told of whatever satisfies the predicate, too.
-    /// Takes time in proportion to the predicate.
+    /// Adds a subscription: from now on, the subscriber also matches what satisfies the
+    /// predicate. Takes time in proportion to the predicate.
     pub fn subscribe(
         &mut self,
-        interface: u32,
+        subscriber: u32,
         predicate: &Predicate,
     ) -> Result<SubscriptionId, SubscribeError> {
-        if interface as usize >= self.limits.interfaces {
-            return Err(SubscribeError::Interface {
-                found: interface,
-                interfaces: self.limits.interfaces,
+        if subscriber as usize >= self.limits.subscribers {
+            return Err(SubscribeError::Subscriber {
+                found: subscriber,
+                subscribers: self.limits.subscribers,
             });
         }
         predicate.check(&self.vocabulary, &self.limits.predicate)?;
@@ -146,23 +148,23 @@ impl Subscriptions {
             return Err(SubscribeError::Constraints { needed, limit });
         }
         self.changes += 1;
-        let inserted = self.insert(interface, predicate)?;
+        let inserted = self.insert(subscriber, predicate)?;
         self.filters += predicate.filters.len();
         self.constraints += constraints(predicate);
-        let used = interface as usize + 1;
-        if self.per_interface.len() < used {
-            self.per_interface.resize(used, 0);
+        let used = subscriber as usize + 1;
+        if self.per_subscriber.len() < used {
+            self.per_subscriber.resize(used, 0);
         }
-        let count = &mut self.per_interface[interface as usize];
-        self.interfaces += usize::from(*count == 0);
+        let count = &mut self.per_subscriber[subscriber as usize];
+        self.subscribers += usize::from(*count == 0);
         *count += 1;
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() as u32 - 1
         });
         let entry = &mut self.slots[slot as usize];
-        entry.held = Some(Held {
-            interface,
+        entry.subscription = Some(Subscription {
+            subscriber,
             filters: predicate.filters.len(),
             constraints: constraints(predicate),
             inserted,
@@ -171,10 +173,10 @@ impl Subscriptions {
         Ok(SubscriptionId { slot, generation })
     }
 
-    /// Puts all filters into the index, or none.
+    /// Adds all filters of a predicate to the index. On an error, adds none.
     fn insert(
         &mut self,
-        interface: u32,
+        subscriber: u32,
         predicate: &Predicate,
     ) -> Result<Inserted, SubscribeError> {
         let mut inserted = Inserted::default();
@@ -188,9 +190,9 @@ impl Subscriptions {
                 self.next_filter += 1;
                 self.next_filter - 1
             });
-            if self.index.insert(number, &conditions, interface).is_err() {
+            if self.index.insert(number, &conditions, subscriber).is_err() {
                 self.free_filters.push(number);
-                self.take_out(&inserted);
+                self.remove(&inserted);
                 return Err(SubscribeError::Full);
             }
             inserted.filters.push(number);
@@ -198,7 +200,8 @@ impl Subscriptions {
         Ok(inserted)
     }
 
-    fn take_out(&mut self, inserted: &Inserted) {
+    /// Undoes an insertion.
+    fn remove(&mut self, inserted: &Inserted) {
         for &number in &inserted.filters {
             self.index.remove(number);
             self.free_filters.push(number);
@@ -206,8 +209,8 @@ impl Subscriptions {
         release(&inserted.strings, &mut self.dictionary);
     }
 
-    /// Ends a subscription, in time proportional to it; false if it has ended
-    /// before.
+    /// Ends a subscription, in time proportional to its predicate. False if it has ended
+    /// already.
     pub fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
         let Some(slot) = self.slots.get_mut(id.slot as usize) else {
             return false;
@@ -215,38 +218,38 @@ impl Subscriptions {
         if slot.generation != id.generation {
             return false;
         }
-        let Some(held) = slot.held.take() else {
+        let Some(subscription) = slot.subscription.take() else {
             return false;
         };
         slot.generation = slot.generation.wrapping_add(1);
         self.changes += 1;
         self.free_slots.push(id.slot);
-        self.take_out(&held.inserted);
-        self.filters -= held.filters;
-        self.constraints -= held.constraints;
-        let count = &mut self.per_interface[held.interface as usize];
+        self.remove(&subscription.inserted);
+        self.filters -= subscription.filters;
+        self.constraints -= subscription.constraints;
+        let count = &mut self.per_subscriber[subscription.subscriber as usize];
         *count -= 1;
-        self.interfaces -= usize::from(*count == 0);
+        self.subscribers -= usize::from(*count == 0);
         true
     }
 
-    /// What the strings of a batch are to the constraints.
+    /// Resolves the strings of a batch to numbers that conditions compare.
     pub fn resolve(&mut self, batch: &Batch, resolved: &mut ResolvedStrings) {
         self.dictionary.resolve(batch.strings(), resolved);
     }
 
-    /// Each filter that something can satisfy: its interface and conditions, in no
-    /// order.
-    pub fn filters_held(&self) -> impl Iterator<Item = (u32, &[Condition])> {
+    /// Each filter that something can satisfy, by its subscriber and conditions, in no
+    /// particular order.
+    pub fn compiled_filters(&self) -> impl Iterator<Item = (u32, &[Condition])> {
         self.index.filters()
     }
 
-    /// Nodes in use by the index.
+    /// The number of nodes of the index.
     pub fn index_nodes(&self) -> usize {
         self.index.nodes.len()
     }
 
-    /// How many of the index's entries were written so far: what changes cost.
+    /// How many entries of the index were written so far: the work of all changes.
     pub fn index_moves(&self) -> u64 {
         self.index.moves()
     }

@@ -1,11 +1,12 @@
 use shared::NotificationKind;
 
-use super::burn::kindle;
+use super::burn::schedule_embers;
 use super::{Catalog, Emit, Invocation, World, within_distance};
-use crate::output::{Area, Notification};
+use crate::space::Area;
+use crate::tick::notification::Notification;
 
-/// Takes hit points from everyone but oneself around a point in reach, and leaves
-/// embers there. It is heard farther than it hurts.
+/// Takes hit points from all entities around a point within reach, except the acting one,
+/// and leaves embers there. The notification reaches as far as the blast's sound.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,
@@ -23,7 +24,7 @@ pub fn run(
     ) {
         return;
     }
-    kindle(catalog, center, rules.blast_ember_ticks, emit);
+    schedule_embers(catalog, center, rules.blast_ember_ticks, emit);
     if catalog.tells(NotificationKind::Blast) {
         let sound = Area::around(center, rules.blast_sound.raw(), catalog.dimensions);
         emit.notify(Notification::new(

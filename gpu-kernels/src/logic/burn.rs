@@ -2,8 +2,8 @@ use shared::{CommandKind, EntityId};
 
 use super::{Catalog, Emit, Invocation, World};
 
-/// Embers: they take hit points from everyone around a point, in as many ticks as
-/// the last word says.
+/// Embers: take hit points from all entities around a point, in as many ticks as the last
+/// word says.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,
@@ -15,7 +15,7 @@ pub fn run(
     };
     let rules = &catalog.config.rules;
     let center = catalog.point(invocation.words);
-    kindle(catalog, center, remaining.saturating_sub(1), emit);
+    schedule_embers(catalog, center, remaining.saturating_sub(1), emit);
     world.within(center, rules.blast_radius.raw(), |slot| {
         if catalog.has(world, slot, hp) {
             emit.update(slot, hp, -rules.blast_ember_damage);
@@ -23,8 +23,8 @@ pub fn run(
     });
 }
 
-/// Has embers burn around a point from the next tick on, for so many ticks.
-pub fn kindle(catalog: &Catalog, center: [i32; 3], ticks: i32, emit: &mut impl Emit) {
+/// Schedules embers around a point for this many ticks, beginning with the next one.
+pub fn schedule_embers(catalog: &Catalog, center: [i32; 3], ticks: i32, emit: &mut impl Emit) {
     if ticks <= 0 {
         return;
     }

@@ -1,6 +1,6 @@
 use super::{Catalog, Emit, Invocation, World};
 
-/// Gives hit points to one entity in reach, which may be oneself.
+/// Gives hit points to an entity within reach, which may be the acting one.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,

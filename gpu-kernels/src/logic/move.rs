@@ -1,6 +1,6 @@
 use super::{Catalog, Emit, Invocation};
 
-/// A step: each axis of the offset cut to `speed_max`.
+/// Moves by an offset, which is clamped to the maximum speed along each axis.
 pub fn run(catalog: &Catalog, invocation: &Invocation<'_>, emit: &mut impl Emit) {
     let speed = catalog.config.rules.move_speed_max.raw();
     for (axis, &step) in invocation.words.iter().enumerate() {

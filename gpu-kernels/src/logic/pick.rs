@@ -2,8 +2,8 @@ use shared::EntityRef;
 
 use super::{Catalog, Emit, Invocation, World, resolve};
 
-/// Claims an item that nobody alive owns, or puts down one's own. When several
-/// claim it in one tick, the merge rule of `owner` decides.
+/// Picks up an item that has no living owner, or puts down an item that the acting entity
+/// owns. If several entities pick an item in one tick, the merge rule of `owner` decides.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,
@@ -20,7 +20,7 @@ pub fn run(
     };
     match resolve(world, EntityRef(world.attribute(slot, owner))) {
         None => emit.update(slot, owner, invocation.entity.reference().0),
-        Some(present) if present == from => emit.update(slot, owner, EntityRef::NONE.0),
+        Some(current) if current == from => emit.update(slot, owner, EntityRef::NONE.0),
         Some(_) => {}
     }
 }

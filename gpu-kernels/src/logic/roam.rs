@@ -1,6 +1,6 @@
 use super::{Catalog, Emit, Invocation};
 
-/// A random step, at most `step` along each axis.
+/// Moves by a random step of at most `step` along each axis.
 pub fn run(catalog: &Catalog, invocation: &Invocation<'_>, emit: &mut impl Emit) {
     let mut random = catalog.random(invocation);
     let step = catalog.config.rules.roam_step.raw();

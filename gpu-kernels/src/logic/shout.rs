@@ -1,9 +1,11 @@
 use shared::NotificationKind;
 
 use super::{Catalog, Emit, Invocation, World};
-use crate::output::{Area, Notification};
+use crate::space::Area;
+use crate::tick::notification::Notification;
 
-/// An announcement to whoever hears it, as far as the first word says.
+/// Emits a notification of a number, which is the second word. The first word is the distance
+/// at which it is heard.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,

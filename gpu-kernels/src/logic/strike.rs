@@ -1,6 +1,6 @@
 use super::{Catalog, Emit, Invocation, World};
 
-/// Takes hit points from one other entity in reach.
+/// Takes hit points from another entity within reach.
 pub fn run(
     catalog: &Catalog,
     world: &impl World,

@@ -1,11 +1,11 @@
-//! The oracle: each subscription of each client, held against each thing that happened,
+//! The oracle: it compares each subscription of each client with each happening of a tick,
 //! one after the other, by the rules as they are written. It shares only the types of
 //! outputs with the engine.
 
 use std::collections::BTreeMap;
 
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::Notice;
+use gpu_kernels::listen::Notice;
 use shared::schema::AttributeType;
 use shared::{Audience, CommandKind, EntityId, WorldConfig};
 
@@ -46,34 +46,34 @@ pub fn text(predicate: &Predicate) -> String {
     }
 }
 
-/// Everybody's subscriptions.
+/// The subscriptions and entities of all clients.
 #[derive(Default)]
 pub struct Direct {
     /// By client and its own number.
     pub subscriptions: BTreeMap<(u32, u32), Predicate>,
-    /// By client.
+    /// The own entity of each client.
     pub entities: BTreeMap<u32, EntityId>,
 }
 
-/// Something that happened, with all that can be said of it.
+/// Something that happened, with all names that describe it.
 struct Happening {
     notice: Notice,
     names: BTreeMap<String, Value>,
     entity: Option<EntityId>,
-    /// Whether only the entity's own client may hear of it.
+    /// Whether only the entity's own client may get the notice.
     is_private: bool,
 }
 
 impl Direct {
-    /// What each client is told of, with the numbers of its subscriptions; clients who
-    /// are told of nothing are missing. Before the mirror has taken the tick in.
+    /// Each client's notices, with the numbers of its subscriptions; clients without notices
+    /// are missing. `mirror` is the world before the tick.
     pub fn listen(
         &self,
         config: &WorldConfig,
         output: &TickOutput,
         mirror: &Mirror,
     ) -> BTreeMap<u32, Vec<(Notice, Vec<u32>)>> {
-        let mut told: BTreeMap<u32, Vec<(Notice, Vec<u32>)>> = BTreeMap::new();
+        let mut all: BTreeMap<u32, Vec<(Notice, Vec<u32>)>> = BTreeMap::new();
         for happening in happenings(config, output, mirror) {
             for client in 0..config.limits.clients {
                 let own = self.entities.get(&client).copied();
@@ -89,13 +89,13 @@ impl Direct {
                 if ids.is_empty() {
                     continue;
                 }
-                let notices = told.entry(client).or_default();
+                let notices = all.entry(client).or_default();
                 if notices.len() < config.limits.client_notices_per_tick as usize {
                     notices.push((happening.notice, ids));
                 }
             }
         }
-        told
+        all
     }
 }
 
@@ -142,19 +142,19 @@ fn compare(value: &Value, operator: &str, constant: &Value) -> bool {
     }
 }
 
-/// In the order in which they are told.
+/// In the order of their notices.
 fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec<Happening> {
     let schema = &config.schema;
     let mut all = vec![];
     for (i, notification) in output.notifications.iter().enumerate() {
         let own = schema.notifications.iter();
         let mut own = own.filter(|n| n.kind.id() == notification.kind);
-        let told = own.next().expect("a notification of this world");
+        let declared = own.next().expect("a notification of this world");
         let entity = (notification.source != EntityId::NONE).then_some(notification.source);
         let mut names = describe(config, output, mirror, entity);
-        names.insert("event".to_owned(), Value::Text(told.name.clone()));
-        for (field, &word) in told.fields.iter().zip(notification.words()) {
-            let name = format!("{}.{}", told.name, field.name);
+        names.insert("event".to_owned(), Value::Text(declared.name.clone()));
+        for (field, &word) in declared.fields.iter().zip(notification.words()) {
+            let name = format!("{}.{}", declared.name, field.name);
             names.insert(name, value(config, field.ty, word));
         }
         all.push(Happening {

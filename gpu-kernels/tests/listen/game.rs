@@ -1,9 +1,9 @@
-//! A world, its listeners in every make, and the oracle, side by side.
+//! A world with its listeners on every matcher and the oracle, side by side.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpu_kernels::content::listen::{Listeners, Notice, SubscribeError};
+use gpu_kernels::listen::{Listeners, Notice, SubscribeError};
 use gpu_kernels::{Backend, CpuBackend, Frame, TickOutput};
 use shared::{ClientRow, EntityId, WorldConfig};
 
@@ -19,21 +19,22 @@ pub struct Game {
     pub full: u64,
 }
 
-pub type Told = BTreeMap<u32, Vec<(Notice, Vec<u32>)>>;
+/// Notices with the numbers of the subscriptions that matched, by client.
+pub type ByClient = BTreeMap<u32, Vec<(Notice, Vec<u32>)>>;
 
 impl Game {
     pub fn new(config: &WorldConfig) -> Game {
-        let makes = [
-            ("cpu with 1 thread", 1, false),
-            ("cpu with 3 threads", 3, false),
-            ("auto", 2, true),
+        let matchers = [
+            ("cpu with 1 thread", 1, None),
+            ("cpu with 3 threads", 3, None),
+            ("auto", 2, Some(0)),
         ];
         Game {
             config: config.clone(),
             backend: CpuBackend::new(config, 1, None).expect("the backend starts"),
             mirror: Mirror::new(config),
             direct: Direct::default(),
-            listeners: makes
+            listeners: matchers
                 .into_iter()
                 .map(|(label, threads, gpu)| {
                     let listeners = Listeners::new(config, threads, gpu);
@@ -54,7 +55,7 @@ impl Game {
         done.is_ok()
     }
 
-    /// Without the oracle.
+    /// As [`Game::subscribe`], without the oracle.
     pub fn subscribe_text(
         &mut self,
         client: u32,
@@ -63,7 +64,7 @@ impl Game {
     ) -> Result<(), SubscribeError> {
         let mut results = vec![];
         for (_, listeners) in &self.listeners {
-            results.push(listeners.desk().subscribe(ClientRow(client), id, text));
+            results.push(listeners.registry().subscribe(ClientRow(client), id, text));
         }
         assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
         results.remove(0)
@@ -72,7 +73,7 @@ impl Game {
     pub fn unsubscribe(&mut self, client: u32, id: u32) {
         let was_there = self.direct.subscriptions.remove(&(client, id)).is_some();
         for (label, listeners) in &self.listeners {
-            let done = listeners.desk().unsubscribe(ClientRow(client), id);
+            let done = listeners.registry().unsubscribe(ClientRow(client), id);
             assert_eq!(done.is_ok(), was_there, "{label}");
         }
     }
@@ -83,33 +84,35 @@ impl Game {
             .retain(|&(own, _), _| own != client);
         self.direct.entities.remove(&client);
         for (_, listeners) in &self.listeners {
-            listeners.desk().forget(ClientRow(client));
+            listeners.registry().forget(ClientRow(client));
         }
     }
 
-    pub fn embody(&mut self, client: u32, entity: EntityId) {
-        // An entity is one client's own.
+    pub fn set_entity(&mut self, client: u32, entity: EntityId) {
+        // An entity belongs to one client.
         self.direct.entities.retain(|_, own| *own != entity);
         self.direct.entities.insert(client, entity);
         for (_, listeners) in &self.listeners {
-            listeners.desk().embody(ClientRow(client), Some(entity));
+            listeners
+                .registry()
+                .set_entity(ClientRow(client), Some(entity));
         }
     }
 
-    /// Runs a tick; panics where listeners and oracle disagree. Gives who was told of
-    /// what.
-    pub fn tick(&mut self, frame: &Frame) -> (Arc<TickOutput>, Told) {
+    /// Runs a tick, and gives each client's notices; panics where listeners and oracle
+    /// disagree.
+    pub fn tick(&mut self, frame: &Frame) -> (Arc<TickOutput>, ByClient) {
         let output = self.backend.tick(frame).expect("the frame is accepted");
         let expected = self.direct.listen(&self.config, &output, &self.mirror);
         for (label, listeners) in &mut self.listeners {
             let notices = listeners.listen(&output, &self.mirror);
-            let found: Told = (0..self.config.limits.clients)
+            let found: ByClient = (0..self.config.limits.clients)
                 .map(|client| {
-                    let told = notices.of(ClientRow(client));
-                    let told = told.map(|told| (told.notice, told.subscriptions.to_vec()));
-                    (client, told.collect::<Vec<_>>())
+                    let own = notices.of(ClientRow(client));
+                    let own = own.map(|own| (own.notice, own.subscriptions.to_vec()));
+                    (client, own.collect::<Vec<_>>())
                 })
-                .filter(|(_, told)| !told.is_empty())
+                .filter(|(_, own)| !own.is_empty())
                 .collect();
             assert_eq!(found, expected, "{label}, tick {}", output.tick);
             let clients: Vec<u32> = notices.clients().map(|client| client.0).collect();
@@ -118,11 +121,15 @@ impl Game {
             assert_eq!(notices.total(), total as u64);
             assert_eq!(notices.lost(), [], "{label}");
             let quota = self.config.limits.client_notices_per_tick as usize;
-            let full = expected.values().filter(|told| told.len() == quota);
+            let full = expected.values().filter(|own| own.len() == quota);
             assert_eq!(notices.full(), full.count() as u64, "{label}");
             self.full = notices.full();
-            let held = self.direct.subscriptions.len();
-            assert_eq!(listeners.desk().subscriptions(), held, "{label}");
+            let subscriptions = self.direct.subscriptions.len();
+            assert_eq!(
+                listeners.registry().subscriptions(),
+                subscriptions,
+                "{label}"
+            );
         }
         self.mirror.apply(&self.config, &output);
         (output, expected)

@@ -1,8 +1,6 @@
-//! Content subscriptions in the tick: who is told of what, who never is, and what
-//! happens while subscriptions come and go.
+//! Content subscriptions in the tick: which clients get which notices, which never do, and
+//! what happens while subscriptions come and go.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod direct;
 mod game;
 mod meanwhile;
@@ -13,12 +11,12 @@ mod random;
 mod secrets;
 
 use gpu_kernels::Frame;
-use gpu_kernels::content::listen::{Listeners, Notice};
+use gpu_kernels::listen::{Listeners, Notice};
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
-use common::dice::Dice;
 use direct::Value;
-use game::{Game, Told};
+use game::{ByClient, Game};
+use testkit::dice::Dice;
 
 const UNIT: i32 = 4096;
 
@@ -28,7 +26,7 @@ const GUILD: &str = "[[kind]]\nname = \"player\"\nattributes = [\n\
     { name = \"luck\", type = \"i32\", default = 7, audience = \"hidden\" },\n]\n\
     [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\nwords = []\n";
 
-/// Two players, each some client's own; client 2 is nobody.
+/// Two players, of client 0 and client 1; client 2 has no entity.
 fn guild() -> Game {
     let mut game = Game::new(&world("subscriptions_per_client = 3", GUILD));
     let mut frame = Frame::new(Tick(0));
@@ -37,13 +35,13 @@ fn guild() -> Game {
     }
     game.tick(&frame);
     for slot in 0..2 {
-        game.embody(slot, EntityId::new(slot, 1));
+        game.set_entity(slot, EntityId::new(slot, 1));
     }
     game
 }
 
 /// Player 0 strikes player 1, whose hit points are private.
-fn strike(game: &mut Game, tick: u32) -> Told {
+fn strike(game: &mut Game, tick: u32) -> ByClient {
     let mut frame = Frame::new(Tick(tick));
     let words = [EntityId::new(1, 1).reference().0];
     frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
@@ -51,7 +49,7 @@ fn strike(game: &mut Game, tick: u32) -> Told {
 }
 
 #[test]
-fn a_client_is_told_once_with_all_of_its_subscriptions() {
+fn a_client_gets_one_notice_with_all_matching_subscriptions() {
     let mut game = guild();
     let is = |name: &str, text: &str| (name.to_owned(), "==", Value::Text(text.to_owned()));
     assert!(game.subscribe(
@@ -61,9 +59,9 @@ fn a_client_is_told_once_with_all_of_its_subscriptions() {
     ));
     assert!(game.subscribe(2, 4, vec![vec![is("kind", "player")]]));
     assert!(game.subscribe(2, 5, vec![vec![is("attribute", "y")]]));
-    let (output, told) = game.tick(&Frame::new(Tick(1)));
-    assert_eq!(told[&2].len(), output.counts.changes as usize);
-    for (notice, ids) in &told[&2] {
+    let (output, notices) = game.tick(&Frame::new(Tick(1)));
+    assert_eq!(notices[&2].len(), output.counts.changes as usize);
+    for (notice, ids) in &notices[&2] {
         match notice {
             Notice::Change {
                 column: 0, command, ..
@@ -76,7 +74,7 @@ fn a_client_is_told_once_with_all_of_its_subscriptions() {
 }
 
 #[test]
-fn who_dies_is_told_of_as_it_was_and_no_death_by_itself() {
+fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
     let wolves = "[commands]\nstrike.damage = 60\n[[kind]]\nname = \"player\"\n\
         [[kind]]\nname = \"wolf\"\nrespawn_ticks = 5\nattributes = [{ name = \"hp\", \
         type = \"i32\", min = 0, default = 50, audience = \"state\" }]\n";
@@ -99,9 +97,9 @@ fn who_dies_is_told_of_as_it_was_and_no_death_by_itself() {
     let mut frame = Frame::new(Tick(1));
     let words = [EntityId::new(1, 1).reference().0];
     frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
-    // Nobody is told that this one is gone.
+    // No notice tells that this one is gone.
     frame.push(EntityId::new(2, 1), 0, CommandKind::Despawn, &[]);
-    let (output, told) = game.tick(&frame);
+    let (output, notices) = game.tick(&frame);
     assert_eq!(output.deaths.len(), 2);
     let change = Notice::Change {
         entity: EntityId::new(1, 1),
@@ -112,16 +110,16 @@ fn who_dies_is_told_of_as_it_was_and_no_death_by_itself() {
         command: Some(CommandKind::Strike),
     };
     let ids = vec![0];
-    assert_eq!(told[&0], [(Notice::Notification(0), ids.clone())]);
+    assert_eq!(notices[&0], [(Notice::Notification(0), ids.clone())]);
     let both = [(Notice::Notification(0), ids.clone()), (change, ids)];
-    assert_eq!(told[&1], both);
-    assert_eq!(told[&2], both);
+    assert_eq!(notices[&1], both);
+    assert_eq!(notices[&2], both);
 }
 
-/// Ranges are found by the cells that they lie in: also those that end where a cell does,
-/// of one value, of none, without one end, and beyond all values.
+/// Ranges are found by their cells: also ranges that end where a cell does, of one value, of
+/// none, without one end, and beyond all values.
 #[test]
-fn who_asks_for_a_range_is_told_of_all_in_it() {
+fn a_subscription_to_a_range_matches_all_values_in_it() {
     let text = "[world]\nsize = [64, 40]\ncapacity = 300\n\
         [limits]\nsubscriptions_per_client = 4\nclients = 250\nclient_notices_per_tick = 2000\n\
         [[kind]]\nname = \"sheep\"\npopulation = 200\nattributes = [\
@@ -158,20 +156,20 @@ fn who_asks_for_a_range_is_told_of_all_in_it() {
             }
             assert!(game.subscribe(client, id, vec![filter]));
         }
-        game.embody(client, EntityId::new(client, 1));
+        game.set_entity(client, EntityId::new(client, 1));
     }
-    let mut told = 0;
+    let mut notices = 0;
     for tick in 1..12 {
         let (_, all) = game.tick(&Frame::new(Tick(tick)));
-        told += all.values().map(Vec::len).sum::<usize>();
+        notices += all.values().map(Vec::len).sum::<usize>();
     }
-    assert!(told > 100_000, "{told}");
+    assert!(notices > 100_000, "{notices}");
 }
 
 #[test]
 fn nobody_listens_in_a_world_without_subscriptions() {
     let config = world("", GUILD);
-    assert!(Listeners::new(&config, 1, false).unwrap().is_none());
+    assert!(Listeners::new(&config, 1, None).unwrap().is_none());
 }
 
 /// A world of 100 × 100 units.

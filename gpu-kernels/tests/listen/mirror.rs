@@ -1,8 +1,10 @@
+//! The world as the outputs describe it.
+
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::Before;
+use gpu_kernels::listen::Before;
 use shared::{EntityId, Slot, WorldConfig};
 
-/// The world as outputs tell of it.
+/// The newest attributes of all slots, as far as outputs have told them.
 #[derive(Clone)]
 pub struct Mirror {
     pub ids: Vec<EntityId>,

@@ -1,20 +1,21 @@
-//! Private and hidden attributes: who is told of them, and what they can be asked for.
+//! Private and hidden attributes: which notices tell of them, and which predicates may name
+//! them.
 
 use gpu_kernels::Frame;
-use gpu_kernels::content::listen::Notice;
+use gpu_kernels::listen::Notice;
 use shared::{EntityId, Tick};
 
 use crate::direct::Value;
-use crate::game::{Game, Told};
+use crate::game::{ByClient, Game};
 use crate::{GUILD, UNIT, guild, strike, world};
 
 #[test]
-fn a_private_change_reaches_its_own_client_whatever_others_ask_for() {
+fn a_private_change_reaches_only_its_own_client() {
     let mut game = guild();
     let number = |name: &str, operator, n| (name.to_owned(), operator, Value::Number(n));
     let is = |name: &str, text: &str| (name.to_owned(), "==", Value::Text(text.to_owned()));
     for client in 0..3 {
-        // By what changed, by its values, by who changed, and by nothing at all.
+        // By attribute, by command, by values and kind, and by nothing at all.
         let wide = vec![
             vec![is("attribute", "hp")],
             vec![is("command", "strike")],
@@ -29,31 +30,35 @@ fn a_private_change_reaches_its_own_client_whatever_others_ask_for() {
         assert!(game.subscribe(client, 1, vec![vec![number("hp", "<", 50.0)]]));
         assert!(game.subscribe(client, 2, vec![vec![]]));
     }
-    let told = strike(&mut game, 1);
-    let hears_of_hp = |client: u32| {
-        let mut all = told.get(&client).into_iter().flatten();
+    let notices = strike(&mut game, 1);
+    let gets_hp = |client: u32| {
+        let mut all = notices.get(&client).into_iter().flatten();
         all.any(|(notice, _)| matches!(notice, Notice::Change { column: 2, .. }))
     };
-    assert_eq!([0, 1, 2].map(hears_of_hp), [false, true, false]);
-    // Its own steps satisfy `hp < 50`, as its private hit points do: for it alone.
+    assert_eq!([0, 1, 2].map(gets_hp), [false, true, false]);
+    // Its own steps satisfy `hp < 50`, since its private hit points do; for this client only.
     for (client, expected) in [(0, false), (1, true), (2, false)] {
-        let all = &told[&client];
+        let all = &notices[&client];
         assert_eq!(all.iter().any(|(_, ids)| ids.contains(&1)), expected);
     }
 }
 
 #[test]
-fn what_was_private_to_one_client_is_not_to_the_next_in_its_row() {
+fn a_client_does_not_inherit_the_entity_of_the_client_before_it_in_its_row() {
     let mut game = guild();
     let hurt = vec![vec![("hp".to_owned(), "<", Value::Number(50.0))]];
     assert!(game.subscribe(1, 0, hurt.clone()));
     assert_eq!(strike(&mut game, 1).keys().collect::<Vec<_>>(), [&1]);
     game.forget(1);
     assert!(game.subscribe(1, 0, hurt));
-    assert_eq!(strike(&mut game, 2), Told::new());
-    game.embody(1, EntityId::new(0, 1));
-    assert_eq!(strike(&mut game, 3), Told::new(), "that one was not hurt");
-    game.embody(1, EntityId::new(1, 1));
+    assert_eq!(strike(&mut game, 2), ByClient::new());
+    game.set_entity(1, EntityId::new(0, 1));
+    assert_eq!(
+        strike(&mut game, 3),
+        ByClient::new(),
+        "that one was not hurt"
+    );
+    game.set_entity(1, EntityId::new(1, 1));
     assert_eq!(strike(&mut game, 4).len(), 1);
 }
 
@@ -76,14 +81,14 @@ fn a_hidden_attribute_has_no_name_and_no_notice() {
         frame.spawn_at(0, token, &[50 * UNIT, 50 * UNIT]);
     }
     game.tick(&frame);
-    game.embody(1, EntityId::new(1, 1));
+    game.set_entity(1, EntityId::new(1, 1));
     assert!(game.subscribe(1, 0, vec![vec![]]));
     let is_hit = vec![("command".to_owned(), "==", Value::Text("strike".to_owned()))];
     assert!(game.subscribe(1, 1, vec![is_hit]));
-    let told = strike(&mut game, 1);
-    assert!(told[&1].iter().all(|(_, ids)| ids == &[0]));
+    let notices = strike(&mut game, 1);
+    assert!(notices[&1].iter().all(|(_, ids)| ids == &[0]));
     assert!(
-        told[&1]
+        notices[&1]
             .iter()
             .all(|(notice, _)| { matches!(notice, Notice::Change { column: 0..2, .. }) })
     );

@@ -1,7 +1,7 @@
-//! What is too much: for one subscription, for one client, in one tick.
+//! Limits of one subscription, of one client and of one tick.
 
 use gpu_kernels::Frame;
-use gpu_kernels::content::listen::SubscribeError;
+use gpu_kernels::listen::SubscribeError;
 use shared::{EntityId, Tick, WorldConfig};
 
 use crate::direct::Value;
@@ -9,7 +9,7 @@ use crate::game::Game;
 use crate::{GUILD, world};
 
 #[test]
-fn what_is_too_much_is_refused_with_a_reason() {
+fn subscriptions_beyond_the_limits_are_refused_with_a_reason() {
     let config = world(
         "subscriptions_per_client = 2\npredicate_filters = 4\npredicate_bytes = 60",
         GUILD,
@@ -47,12 +47,12 @@ fn what_is_too_much_is_refused_with_a_reason() {
         game.subscribe_text(0, 9, "true"),
         Err(SubscribeError::TooMany { limit })
     );
-    // Another's limits are its own.
+    // Another client has its own limit.
     game.subscribe_text(1, 7, "true").unwrap();
 }
 
 #[test]
-fn a_client_gets_the_first_of_too_many_and_others_get_theirs() {
+fn a_client_gets_its_first_notices_and_does_not_delay_others() {
     let limits = "subscriptions_per_client = 2\nclient_notices_per_tick = 3\nclients = 3000";
     let text = format!(
         "[world]\nsize = [100, 100]\ncapacity = 700\n[limits]\n{limits}\n\
@@ -64,7 +64,7 @@ fn a_client_gets_the_first_of_too_many_and_others_get_theirs() {
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);
     game.tick(&frame);
-    // So many who want everything that matching it all for them would take long.
+    // So many clients want everything that matching it all for them would take long.
     for client in 0..1500 {
         assert!(game.subscribe(client, 0, vec![vec![]]));
     }
@@ -75,19 +75,19 @@ fn a_client_gets_the_first_of_too_many_and_others_get_theirs() {
         Value::Number(f64::from(last)),
     )]];
     assert!(game.subscribe(2999, 1, modest.clone()));
-    // Who is greedy in one subscription loses for the other.
+    // A subscription to everything uses up the limit of the client's other one.
     assert!(game.subscribe(0, 1, modest));
     for tick in 1..3 {
-        let (output, told) = game.tick(&Frame::new(Tick(tick)));
+        let (output, notices) = game.tick(&Frame::new(Tick(tick)));
         assert!(output.counts.changes > 1000);
-        assert_eq!(told.len(), 1501);
+        assert_eq!(notices.len(), 1501);
         assert_eq!(game.full, 1500);
-        assert!((1..=2).contains(&told[&2999].len()));
-        assert!(told[&0].iter().all(|(_, ids)| ids == &[0]));
+        assert!((1..=2).contains(&notices[&2999].len()));
+        assert!(notices[&0].iter().all(|(_, ids)| ids == &[0]));
     }
-    // What was left out of a tick is as any other after it.
+    // A subscription that was left out of a tick is as any other after it.
     game.forget(0);
     assert!(game.subscribe(0, 5, vec![vec![]]));
-    let told = game.tick(&Frame::new(Tick(3))).1;
-    assert!(told[&0].iter().all(|(_, ids)| ids == &[5]));
+    let notices = game.tick(&Frame::new(Tick(3))).1;
+    assert!(notices[&0].iter().all(|(_, ids)| ids == &[5]));
 }

@@ -1,18 +1,18 @@
-//! Random worlds and predicates, against a direct evaluation.
+//! Random worlds and predicates against the oracle.
 
-use gpu_kernels::content::listen::Notice;
+use gpu_kernels::listen::Notice;
 use shared::schema::AttributeType;
 use shared::{Audience, WorldConfig};
 
-use crate::common::dice::{Dice, Seed};
-use crate::common::oracle::Oracle;
-use crate::common::world::Play;
 use crate::direct::{Constraint, Predicate, Value};
 use crate::game::Game;
+use testkit::dice::{Dice, Seed};
+use testkit::oracle::Oracle;
+use testkit::world::Play;
 
 #[test]
-fn random_worlds_tell_what_a_direct_evaluation_tells() {
-    let (mut told, mut private, mut full) = (0, 0, 0);
+fn random_worlds_give_the_notices_of_a_direct_evaluation() {
+    let (mut total, mut private, mut full) = (0, 0, 0);
     for seed in 0..600 {
         let _seed = Seed(seed);
         let mut dice = Dice::new(seed);
@@ -34,7 +34,7 @@ fn random_worlds_tell_what_a_direct_evaluation_tells() {
             let (_, notices) = game.tick(&frame);
             full += game.full;
             for (_, all) in notices {
-                told += all.len();
+                total += all.len();
                 let is_private = |(notice, _): &&(Notice, _)| match notice {
                     Notice::Notification(_) => false,
                     Notice::Change { column, .. } => {
@@ -47,8 +47,8 @@ fn random_worlds_tell_what_a_direct_evaluation_tells() {
         }
     }
     assert!(
-        told > 10_000 && private > 30 && full > 1000,
-        "{told} {private} {full}"
+        total > 10_000 && private > 30 && full > 1000,
+        "{total} {private} {full}"
     );
 }
 
@@ -61,8 +61,8 @@ fn churn(dice: &mut Dice, game: &mut Game, oracle: &Oracle) {
         let predicate = predicate(dice, &game.config, oracle);
         game.subscribe(client, id, predicate);
     }
-    let held: Vec<_> = game.direct.subscriptions.keys().copied().collect();
-    for (client, id) in held {
+    let subscriptions: Vec<_> = game.direct.subscriptions.keys().copied().collect();
+    for (client, id) in subscriptions {
         if dice.once_in(6) {
             game.unsubscribe(client, id);
         }
@@ -73,7 +73,7 @@ fn churn(dice: &mut Dice, game: &mut Game, oracle: &Oracle) {
     for _ in 0..dice.below(6) {
         let alive = oracle.alive();
         if !alive.is_empty() {
-            game.embody(dice.below(clients) as u32, dice.pick(&alive));
+            game.set_entity(dice.below(clients) as u32, dice.pick(&alive));
         }
     }
 }
@@ -89,7 +89,7 @@ pub fn predicate(dice: &mut Dice, config: &WorldConfig, oracle: &Oracle) -> Pred
         .collect()
 }
 
-/// On a name that may be asked for, with a value that may be there.
+/// On a name that predicates may use, with a value that may occur.
 fn constraint(dice: &mut Dice, config: &WorldConfig, oracle: &Oracle) -> Constraint {
     let schema = &config.schema;
     let texts = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();

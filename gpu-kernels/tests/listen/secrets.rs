@@ -1,24 +1,24 @@
-//! What a client is told must not depend on what it may not know: the same tick, with
-//! everybody's secrets changed, tells it the same.
+//! A client's notices must not depend on values that it may not know: the same tick with
+//! other secrets gives the same notices.
 
-use gpu_kernels::content::listen::{Listeners, Notice};
+use gpu_kernels::listen::{Listeners, Notice};
 use gpu_kernels::{Backend, CpuBackend, TickOutput};
 use shared::schema::AttributeType;
 use shared::{Audience, ClientRow, EntityId, WorldConfig};
 
-use super::common::dice::{Dice, Seed};
-use super::common::oracle::Oracle;
-use super::common::world::Play;
 use super::direct::text;
 use super::mirror::Mirror;
 use super::random::predicate;
+use testkit::dice::{Dice, Seed};
+use testkit::oracle::Oracle;
+use testkit::world::Play;
 
-/// Told or not, by one client, of one entity.
+/// The client whose notices are compared.
 const WATCHER: ClientRow = ClientRow(0);
 
 #[test]
-fn what_a_client_is_told_does_not_depend_on_others_secrets() {
-    let (mut told, mut of_secrets, mut altered) = (0, 0, 0);
+fn notices_of_a_client_do_not_depend_on_secrets_of_others() {
+    let (mut total, mut of_secrets, mut altered) = (0, 0, 0);
     for seed in 0..300 {
         let _seed = Seed(seed);
         let mut dice = Dice::new(seed);
@@ -38,7 +38,7 @@ fn what_a_client_is_told_does_not_depend_on_others_secrets() {
         let mut oracle = Oracle::new(&config);
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut mirror = Mirror::new(&config);
-        let mut pair = [0, 1].map(|_| Listeners::new(&config, 1, false).unwrap().unwrap());
+        let mut pair = [0, 1].map(|_| Listeners::new(&config, 1, None).unwrap().unwrap());
         for tick in 0..8 {
             let alive = oracle.alive();
             let own = alive.first().copied();
@@ -49,15 +49,15 @@ fn what_a_client_is_told_does_not_depend_on_others_secrets() {
             };
             let client = dice.pick(&[0, 0, config.limits.clients - 1]);
             for listeners in &pair {
-                let desk = listeners.desk();
-                desk.embody(WATCHER, own);
-                // Others know their secrets, and listen, too.
+                let registry = listeners.registry();
+                registry.set_entity(WATCHER, own);
+                // Others listen too, and know their own secrets.
                 for (client, &entity) in (0..config.limits.clients).zip(&alive) {
-                    desk.embody(ClientRow(client), Some(entity));
-                    let _ = desk.subscribe(ClientRow(client), u32::MAX, "true");
+                    registry.set_entity(ClientRow(client), Some(entity));
+                    let _ = registry.subscribe(ClientRow(client), u32::MAX, "true");
                 }
-                // Refused alike: there are limits.
-                let _ = desk.subscribe(ClientRow(client), tick, &asked);
+                // Both refuse the same.
+                let _ = registry.subscribe(ClientRow(client), tick, &asked);
             }
             let frame = play.frame(&mut dice, &oracle);
             oracle.tick(&frame);
@@ -69,7 +69,7 @@ fn what_a_client_is_told_does_not_depend_on_others_secrets() {
             let a = all_of(a.listen(&output, &mirror));
             let b = all_of(b.listen(&other, &before));
             assert_eq!(a, b, "tick {tick}");
-            told += a.len();
+            total += a.len();
             let column = |notice: &Notice| match notice {
                 Notice::Change { column, .. } => Some(usize::from(*column)),
                 Notice::Notification(_) => None,
@@ -82,19 +82,19 @@ fn what_a_client_is_told_does_not_depend_on_others_secrets() {
         }
     }
     assert!(
-        told > 1000 && of_secrets > 5 && altered > 10_000,
-        "{told} {of_secrets} {altered}"
+        total > 1000 && of_secrets > 5 && altered > 10_000,
+        "{total} {of_secrets} {altered}"
     );
 }
 
-fn all_of(notices: &gpu_kernels::content::listen::Notices) -> Vec<(Notice, Vec<u32>)> {
-    let told = notices.of(WATCHER);
-    told.map(|told| (told.notice, told.subscriptions.to_vec()))
+fn all_of(notices: &gpu_kernels::listen::Notices) -> Vec<(Notice, Vec<u32>)> {
+    let own = notices.of(WATCHER);
+    own.map(|own| (own.notice, own.subscriptions.to_vec()))
         .collect()
 }
 
-/// The tick and what was before it, where whatever the watcher may not know is something
-/// else, changes or doesn't. Also how many values that was.
+/// The tick and the world before it with other values, and other changes, wherever the
+/// watcher may not know them; and the number of altered values.
 fn with_other_secrets(
     dice: &mut Dice,
     config: &WorldConfig,
@@ -124,9 +124,11 @@ fn with_other_secrets(
             }
         }
     }
-    let mut other = TickOutput::default();
-    other.tick = output.tick;
-    other.notifications = output.notifications.clone();
+    let mut other = TickOutput {
+        tick: output.tick,
+        notifications: output.notifications.clone(),
+        ..TickOutput::default()
+    };
     let changes = &mut other.changes;
     changes.offsets.push(0);
     for entity in alive {
@@ -140,10 +142,10 @@ fn with_other_secrets(
         columns.sort_unstable();
         let start = changes.columns.len();
         for column in columns {
-            let told = range
+            let changed = range
                 .clone()
                 .find(|&i| usize::from(output.changes.columns[i]) == column);
-            let (value, cause) = match (is_secret(slot, column), told) {
+            let (value, cause) = match (is_secret(slot, column), changed) {
                 (true, _) if dice.once_in(2) => (dice.within(-5..=120), 0),
                 (false, Some(i)) => (output.changes.values[i], output.changes.causes[i]),
                 _ => continue,

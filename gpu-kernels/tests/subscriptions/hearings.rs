@@ -1,26 +1,26 @@
-//! Who hears what is told of.
+//! Which clients hear a notification.
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
-use crate::common::agree::Parity;
-use crate::common::dice::Dice;
 use crate::table::{OWN, Table, UNIT, entity, fixed, following};
+use testkit::dice::Dice;
+use testkit::parity::Parity;
 
 const SHOUTS: &str = "[commands]\nshout.radius_max = 100\n";
 
-/// Where most happens, along each axis.
+/// The place of most events, along each axis.
 const HERE: i32 = 100 * UNIT;
 
 #[test]
-fn what_reaches_an_observer_or_a_region_is_heard_once() {
+fn a_shout_that_reaches_observers_and_regions_is_heard_once() {
     let mut table = Table::new("", &format!("observers_per_client = 2\n{SHOUTS}"));
     let there = 500 * UNIT;
     for at in [HERE, there, 900 * UNIT] {
         table.birth([at, at]);
     }
     table.watch(0, Some(Target::Point([HERE, HERE, 0])));
-    table.hold(OWN, fixed([there - 9; 2], [there + 9; 2]));
+    table.set_region(OWN, fixed([there - 9; 2], [there + 9; 2]));
     let all = |table: &mut Table| {
         for slot in 0..3 {
             table.shout(slot, 2 * UNIT, slot as i32);
@@ -28,21 +28,21 @@ fn what_reaches_an_observer_or_a_region_is_heard_once() {
         table.heard()
     };
     table.tick();
-    // One by sight only, the other by the region only.
+    // One reaches only the observer, the other only the region.
     assert_eq!(all(&mut table), [0, 1]);
-    // By two observers and two regions, and by whole and by part.
+    // Two observers and two regions, wholly and partly inside.
     table.watch(1, Some(Target::Point([HERE + UNIT, HERE, 0])));
-    table.hold(OWN, fixed([HERE; 2], [HERE + 1; 2]));
+    table.set_region(OWN, fixed([HERE; 2], [HERE + 1; 2]));
     let second = Holder::Client {
         client: ClientRow(0),
         index: 1,
     };
-    table.hold(second, fixed([HERE - 9 * UNIT; 2], [HERE + 9 * UNIT; 2]));
+    table.set_region(second, fixed([HERE - 9 * UNIT; 2], [HERE + 9 * UNIT; 2]));
     assert_eq!(all(&mut table), [0]);
 }
 
 #[test]
-fn who_only_subscribes_hears_only_there() {
+fn a_client_without_observers_hears_only_in_its_regions() {
     let mut table = Table::new("", SHOUTS);
     table.birth([HERE, HERE]);
     let shouted = |table: &mut Table| {
@@ -51,20 +51,20 @@ fn who_only_subscribes_hears_only_there() {
     };
     table.tick();
     assert_eq!(shouted(&mut table), [vec![], vec![]]);
-    table.hold(OWN, fixed([HERE; 2], [HERE + UNIT; 2]));
+    table.set_region(OWN, fixed([HERE; 2], [HERE + UNIT; 2]));
     assert_eq!(shouted(&mut table), [vec![7], vec![]]);
     let second = Holder::Client {
         client: ClientRow(1),
         index: 1,
     };
-    table.hold(second, fixed([HERE; 2], [HERE + UNIT; 2]));
+    table.set_region(second, fixed([HERE; 2], [HERE + UNIT; 2]));
     assert_eq!(shouted(&mut table), [[7], [7]]);
     table.drop_region(OWN);
     assert_eq!(shouted(&mut table), [vec![], vec![7]]);
 }
 
 #[test]
-fn what_only_touches_is_not_heard() {
+fn a_shout_that_only_touches_a_region_is_not_heard() {
     let radius = 3 * UNIT;
     // A region on each side, up to the area or one step into it.
     let mut table = Table::new("", SHOUTS);
@@ -75,12 +75,12 @@ fn what_only_touches_is_not_heard() {
             let (mut low, mut high) = ([HERE; 2], [HERE + 1; 2]);
             low[axis] = HERE + radius + 1 - step;
             high[axis] = low[axis] + UNIT;
-            table.hold(OWN, fixed(low, high));
+            table.set_region(OWN, fixed(low, high));
             table.shout(0, radius, 7);
             assert_eq!(table.heard(), heard, "above, by {step}");
             high[axis] = HERE - radius + step;
             low[axis] = high[axis] - UNIT;
-            table.hold(OWN, fixed(low, high));
+            table.set_region(OWN, fixed(low, high));
             table.shout(0, radius, 7);
             assert_eq!(table.heard(), heard, "below, by {step}");
         }
@@ -88,11 +88,11 @@ fn what_only_touches_is_not_heard() {
 }
 
 #[test]
-fn what_reaches_just_as_far_as_an_observer_perceives_is_heard() {
+fn a_shout_that_just_reaches_into_sight_is_heard() {
     let mut table = Table::new("", SHOUTS);
     let radius = 3 * UNIT;
-    // The nearest place of the area is along an axis, or a corner: the area's box and
-    // the one around what is perceived overlap by far more.
+    // The nearest point of the area is along an axis, or a corner. Boxes around the area and
+    // around the sight would overlap by far more.
     let along = HERE + 10 * UNIT + radius;
     let corner = HERE + 28_963 + radius;
     table.birth([along, HERE]);
@@ -109,7 +109,7 @@ fn what_reaches_just_as_far_as_an_observer_perceives_is_heard() {
 }
 
 #[test]
-fn who_may_hear_no_more_hears_the_first() {
+fn a_client_beyond_its_limit_hears_the_first() {
     let limits = format!("client_hearings_per_tick = 3\n{SHOUTS}");
     let mut table = Table::new("", &limits);
     table.birth([HERE, HERE]);
@@ -118,17 +118,18 @@ fn who_may_hear_no_more_hears_the_first() {
         client: ClientRow(1),
         index: 0,
     };
-    table.hold(far, fixed([HERE + 9 * UNIT; 2], [HERE + 10 * UNIT; 2]));
+    table.set_region(far, fixed([HERE + 9 * UNIT; 2], [HERE + 10 * UNIT; 2]));
     table.tick();
-    let told = |table: &mut Table| {
+    let shout_all = |table: &mut Table| {
         for (radius, number) in [(0, 9), (0, 8), (UNIT, 7), (0, 6), (9 * UNIT, 5)] {
             table.shout(0, radius, number);
         }
     };
-    told(&mut table);
-    // The last finds no room with the one, and is all that the other hears.
+    shout_all(&mut table);
+    // The last shout is beyond the first client's limit, and the only one that reaches the
+    // second client.
     assert_eq!(table.heard_by_all(), [vec![9, 8, 7], vec![5]]);
-    told(&mut table);
+    shout_all(&mut table);
     let counts = table.tick().counts;
     assert_eq!((counts.hearings, counts.hearings_dropped), (4, 2));
     assert_eq!((counts.notifications, counts.notifications_dropped), (5, 0));
@@ -144,12 +145,12 @@ fn nobody_hears_through_the_dead() {
     for at in [HERE, there, HERE + 40 * UNIT] {
         table.birth([at, at]);
     }
-    // By sight, by what the followed carries, and by a region of the client's own.
+    // By sight, by a subscription of the followed entity, and by the client's own region.
     table.watch(0, Some(Target::Entity(entity(0))));
-    table.hold(OWN, following(entity(0), 40 * UNIT));
+    table.set_region(OWN, following(entity(0), 40 * UNIT));
     table.tick();
     let region = fixed([there - 9; 2], [there + 9; 2]);
-    table.hold(Holder::Subscription(entity(0)), region);
+    table.set_region(Holder::Subscription(entity(0)), region);
     let all = |table: &mut Table| {
         for slot in 1..4 {
             table.shout(slot, UNIT, slot as i32);
@@ -157,11 +158,11 @@ fn nobody_hears_through_the_dead() {
     };
     all(&mut table);
     assert_eq!(table.heard(), [1, 2, 3]);
-    // As the world is after the tick.
+    // The world after the tick counts.
     all(&mut table);
     table.command(entity(0), CommandKind::Despawn, &[]);
     assert_eq!(table.heard(), [0; 0]);
-    // Nor through whoever is born in the same slot.
+    // Nor through the next entity in the same slot.
     table.frame.release.push(Slot(0));
     table.birth([HERE, HERE]);
     all(&mut table);
@@ -169,25 +170,25 @@ fn nobody_hears_through_the_dead() {
 }
 
 #[test]
-fn one_hears_where_one_went_what_happened_where_it_was() {
+fn observers_hear_from_their_new_position_and_shouts_stay_where_they_were() {
     let mut table = Table::new("", SHOUTS);
     table.birth([HERE, HERE]);
     table.birth([HERE + 10 * UNIT, HERE]);
     table.watch(0, Some(Target::Entity(entity(0))));
     table.tick();
-    // It goes along, but its shout stays.
+    // The shouter moves along, but its shout stays.
     table.shout(1, 0, 1);
     table.command(entity(0), CommandKind::Move, &[-1, 0]);
     table.command(entity(1), CommandKind::Move, &[-1, 0]);
     assert_eq!(table.heard(), [0; 0]);
-    // Who dies is heard still.
+    // A shouter that dies in the tick is heard.
     table.shout(1, 0, 2);
     table.command(entity(1), CommandKind::Despawn, &[]);
     assert_eq!(table.heard(), [2]);
 }
 
 #[test]
-fn worlds_without_regions_are_heard_in() {
+fn clients_hear_in_worlds_without_regions() {
     let mut table = Table::without_regions("", SHOUTS);
     table.birth([HERE, HERE]);
     table.birth([0, 0]);
@@ -196,7 +197,7 @@ fn worlds_without_regions_are_heard_in() {
     table.shout(0, 0, 0);
     table.shout(1, 9 * UNIT, 1);
     assert_eq!(table.heard_by_all(), [vec![0], vec![]]);
-    // Nobody tells of anything.
+    // Nothing happens.
     let output = table.tick();
     assert!(output.notifications.is_empty() && output.hearings.is_empty());
     table.watch(0, None);
@@ -205,7 +206,7 @@ fn worlds_without_regions_are_heard_in() {
 }
 
 #[test]
-fn where_buckets_are_seen_what_reaches_into_them_is_heard() {
+fn in_bucket_worlds_a_shout_that_reaches_into_a_seen_bucket_is_heard() {
     let world = "interest = \"buckets\"";
     let mut table = Table::without_regions(world, SHOUTS);
     // Its own bucket goes from 100 to 110, so it perceives from 90 to 120.
@@ -243,7 +244,7 @@ fn a_blast_is_heard_where_it_strikes() {
     table.watch(0, Some(Target::Entity(entity(0))));
     table.tick();
     let at = |units: i32| [HERE, HERE + units * UNIT];
-    // From 20 around 30, up to 10 around the observer; and one step farther.
+    // The sound goes 20 around 30 and so just reaches the sight of 10; then one step less.
     for (more, heard) in [(0, [HERE].as_slice()), (1, &[])] {
         let [x, y] = at(30);
         table.command(entity(0), CommandKind::Blast, &[x, y + more]);
@@ -251,7 +252,7 @@ fn a_blast_is_heard_where_it_strikes() {
     }
 }
 
-/// Many clients and many who shout, near and far.
+/// Many clients and many shouters, near and far.
 fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
     let text = format!(
         "[world]\nsize = [300.0, 300.0]\naoi = 12\ncapacity = 2000\nvisible_max = 4\n{world}\n\
@@ -267,7 +268,7 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
         if tick == 0 {
             frame.populate(&parity.oracle.config);
         }
-        // Those whose rows are larger come later, or never.
+        // Clients of higher rows come later, or never.
         for client in (0..1 + tick * 70).map(ClientRow) {
             if dice.once_in(2) {
                 let target = Target::Entity(entity(dice.below(2000) as u32));
@@ -327,9 +328,9 @@ fn a_large_crowd_in_buckets_agrees() {
     play_large("interest = \"buckets\"", 0, 100);
 }
 
-/// More than fit one group of blocks, and all that a client may ever hear.
+/// More than fit one group of blocks, and the highest possible limit of a client.
 #[test]
-fn of_a_hundred_thousand_shouts_the_first_are_heard() {
+fn the_first_of_a_hundred_thousand_shouts_are_heard() {
     let limits = format!(
         "commands_per_tick = 100000\nregion_edge_max = 900\n\
          client_hearings_per_tick = 1024\n{SHOUTS}"
@@ -342,7 +343,7 @@ fn of_a_hundred_thousand_shouts_the_first_are_heard() {
         client: ClientRow(1),
         index: 0,
     };
-    table.hold(far, fixed([HERE; 2], [9 * HERE; 2]));
+    table.set_region(far, fixed([HERE; 2], [9 * HERE; 2]));
     table.tick();
     // Every hundredth is by the other, out of the first client's sight.
     for number in 0..100_000 {

@@ -3,11 +3,11 @@
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use shared::{ClientRow, CommandKind, Tick, WorldConfig};
 
-use crate::common::agree::Parity;
-use crate::common::dice::Dice;
 use crate::table::{UNIT, entity, following};
+use testkit::dice::Dice;
+use testkit::parity::Parity;
 
-/// Boxes of many sizes and crowds beyond what clients may know.
+/// Boxes of many sizes, and more entities than clients may know.
 fn play_large(visible_max: u32, axes: usize) {
     let size = vec![300.0; axes];
     let text = format!(
@@ -79,11 +79,11 @@ fn a_large_world_with_regions_agrees() {
 }
 
 #[test]
-fn a_large_world_in_space_with_regions_agrees() {
+fn a_large_world_of_three_axes_with_regions_agrees() {
     play_large(1000, 3);
 }
 
 #[test]
-fn a_large_world_of_those_who_remember_nothing_agrees() {
+fn a_large_world_whose_clients_remember_nothing_agrees() {
     play_large(0, 2);
 }

@@ -1,8 +1,6 @@
-//! Regions in the tick: what subscriptions add to what a client sees, how
-//! publications, what they follow, and limits behave; and who hears what is told of.
+//! Regions in the tick: what subscriptions add to a client's sight, publications, regions
+//! that follow entities, limits; and which clients hear a notification.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod hearings;
 mod large;
 mod named;

@@ -1,136 +1,136 @@
-//! What happened to be thought of, and what once went wrong.
+//! Single cases of regions, and mistakes that once were made.
 
 use gpu_kernels::{Frame, Holder, Region, RegionChange, Target};
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
-use crate::common::agree::Parity;
 use crate::table::{OWN, Table, UNIT, enter, entity, fixed, following, leave, update};
+use testkit::parity::Parity;
 
 #[test]
-fn what_touches_does_not_overlap() {
+fn regions_that_only_touch_do_not_overlap() {
     let mut table = Table::new("", "entity_regions = true");
     table.birth([1000, 1000]);
     table.birth([999, 1000]);
     table.birth([2000, 1999]);
     table.birth([1999, 1999]);
-    // Published elsewhere: up to the subscription, and one step into it.
+    // Two publications elsewhere: up to the subscription, and one step into it.
     table.birth([9000, 9000]);
     table.birth([9000, 9000]);
-    table.hold(OWN, fixed([1000, 1000], [2000, 2000]));
-    assert_eq!(table.told(), [enter(0), enter(3)]);
+    table.set_region(OWN, fixed([1000, 1000], [2000, 2000]));
+    assert_eq!(table.deliveries(), [enter(0), enter(3)]);
     let low = |high| fixed([500, 500], [high, 1500]);
-    table.hold(Holder::Publication(entity(4)), low(1000));
-    table.hold(Holder::Publication(entity(5)), low(1001));
-    assert_eq!(table.told(), [enter(5)]);
+    table.set_region(Holder::Publication(entity(4)), low(1000));
+    table.set_region(Holder::Publication(entity(5)), low(1001));
+    assert_eq!(table.deliveries(), [enter(5)]);
     let high = |low| fixed([1500, low], [1501, 4000]);
-    table.hold(Holder::Publication(entity(4)), high(1999));
-    table.hold(Holder::Publication(entity(5)), high(2000));
-    assert_eq!(table.told(), [enter(4), leave(5)]);
+    table.set_region(Holder::Publication(entity(4)), high(1999));
+    table.set_region(Holder::Publication(entity(5)), high(2000));
+    assert_eq!(table.deliveries(), [enter(4), leave(5)]);
 }
 
 #[test]
-fn who_is_in_sight_and_in_a_region_enters_once_and_leaves_when_out_of_both() {
+fn an_entity_in_sight_and_in_a_region_enters_once_and_leaves_when_out_of_both() {
     let mut table = Table::new("", "entity_regions = true");
     let center = 100 * UNIT;
     table.birth([center, center]);
     table.birth([center + 5 * UNIT, center]);
     table.watch(0, Some(Target::Entity(entity(0))));
-    table.hold(
+    table.set_region(
         OWN,
         fixed([center, center - UNIT], [center + 15 * UNIT, center + UNIT]),
     );
-    assert_eq!(table.told(), [enter(0), enter(1)]);
+    assert_eq!(table.deliveries(), [enter(0), enter(1)]);
     let walk = |table: &mut Table, units: i32| {
         table.command(entity(1), CommandKind::Move, &[units * UNIT, 0]);
-        table.told()
+        table.deliveries()
     };
-    for told in [update(1), update(1), update(1), update(1)] {
-        assert_eq!(walk(&mut table, 2), [told]);
+    for delivery in [update(1), update(1), update(1), update(1)] {
+        assert_eq!(walk(&mut table, 2), [delivery]);
     }
     // At 13, out of sight and in the region; at 15, out of both.
     assert_eq!(walk(&mut table, 2), [leave(1)]);
     assert_eq!(walk(&mut table, -2), [enter(1)]);
-    // A region taken back leaves what is in sight.
+    // Dropping a region leaves only what is in sight.
     table.drop_region(OWN);
-    assert_eq!(table.told(), [leave(1)]);
+    assert_eq!(table.deliveries(), [leave(1)]);
 }
 
 #[test]
-fn a_region_that_follows_the_dead_is_nowhere() {
+fn a_region_that_follows_a_dead_entity_is_nowhere() {
     let mut table = Table::new("", "entity_regions = true");
     let center = 100 * UNIT;
     table.birth([center, center]);
     table.birth([center + UNIT, center]);
-    table.hold(OWN, following(entity(0), 2 * UNIT));
-    assert_eq!(table.told(), [enter(0), enter(1)]);
+    table.set_region(OWN, following(entity(0), 2 * UNIT));
+    assert_eq!(table.deliveries(), [enter(0), enter(1)]);
     table.command(entity(0), CommandKind::Despawn, &[]);
-    assert_eq!(table.told(), [leave(0), leave(1)]);
-    // Nor does it follow whoever is born in the same slot.
+    assert_eq!(table.deliveries(), [leave(0), leave(1)]);
+    // Nor does it follow the next entity in the same slot.
     table.frame.release.push(Slot(0));
     table.birth([center, center]);
-    assert_eq!(table.told(), []);
+    assert_eq!(table.deliveries(), []);
 }
 
 #[test]
-fn one_published_far_from_where_it_is_is_seen_there_and_here() {
+fn an_entity_is_seen_at_its_position_and_where_it_is_published() {
     let mut table = Table::new("", "entity_regions = true");
     let (here, there) = (100 * UNIT, 900 * UNIT);
     table.birth([here, here]);
     let region = |center: i32| fixed([center - 9; 2], [center + 9; 2]);
-    table.hold(OWN, region(there));
-    assert_eq!(table.told(), []);
-    table.hold(Holder::Publication(entity(0)), region(there + 10));
-    assert_eq!(table.told(), [enter(0)]);
-    table.hold(OWN, region(here));
+    table.set_region(OWN, region(there));
+    assert_eq!(table.deliveries(), []);
+    table.set_region(Holder::Publication(entity(0)), region(there + 10));
+    assert_eq!(table.deliveries(), [enter(0)]);
+    table.set_region(OWN, region(here));
     table.command(entity(0), CommandKind::Move, &[1, 0]);
-    assert_eq!(table.told(), [update(0)]);
-    table.hold(OWN, region(there));
+    assert_eq!(table.deliveries(), [update(0)]);
+    table.set_region(OWN, region(there));
     table.drop_region(Holder::Publication(entity(0)));
-    assert_eq!(table.told(), [leave(0)]);
+    assert_eq!(table.deliveries(), [leave(0)]);
 }
 
 #[test]
-fn nearness_to_the_observers_decides_whom_regions_may_add() {
+fn distance_to_the_observers_decides_which_entities_of_regions_are_seen() {
     let mut table = Table::new("visible_max = 3", "observers_per_client = 2");
     let center = 100 * UNIT;
     for units in [50, 3, 20, 30, 0] {
         table.birth([center + units * UNIT, center]);
     }
-    table.hold(
+    table.set_region(
         OWN,
         fixed([center, center - UNIT], [center + 60 * UNIT, center + UNIT]),
     );
-    // Without an observer all are alike, and the lowest slots come first.
-    assert_eq!(table.told(), [enter(0), enter(1), enter(2)]);
+    // Without an observer, the lowest slots come first.
+    assert_eq!(table.deliveries(), [enter(0), enter(1), enter(2)]);
     table.watch(1, Some(Target::Point([center, center, 0])));
-    assert_eq!(table.told(), [leave(0), enter(4)]);
-    // Who is near any observer, even one that cannot see so far.
+    assert_eq!(table.deliveries(), [leave(0), enter(4)]);
+    // Distance to any observer counts, even to one that cannot see so far.
     table.watch(0, Some(Target::Point([center + 52 * UNIT, center, 0])));
-    assert_eq!(table.told(), [enter(0), leave(2)]);
+    assert_eq!(table.deliveries(), [enter(0), leave(2)]);
 }
 
 #[test]
-fn whom_one_follows_brings_its_subscription() {
+fn a_followed_entity_brings_its_subscription() {
     let mut table = Table::new("", "entity_regions = true");
     let (here, there) = (100 * UNIT, 900 * UNIT);
     table.birth([here, here]);
     table.birth([there, there]);
-    assert_eq!(table.told(), []);
+    assert_eq!(table.deliveries(), []);
     let region = fixed([there - UNIT; 2], [there + UNIT; 2]);
-    table.hold(Holder::Subscription(entity(0)), region);
-    assert_eq!(table.told(), []);
+    table.set_region(Holder::Subscription(entity(0)), region);
+    assert_eq!(table.deliveries(), []);
     table.watch(0, Some(Target::Entity(entity(0))));
-    assert_eq!(table.told(), [enter(0), enter(1)]);
-    // One that looks at the same spot follows nobody.
+    assert_eq!(table.deliveries(), [enter(0), enter(1)]);
+    // An observer at the same spot follows nobody.
     table.watch(0, Some(Target::Point([here, here, 0])));
-    assert_eq!(table.told(), [leave(1)]);
+    assert_eq!(table.deliveries(), [leave(1)]);
     table.watch(0, Some(Target::Entity(entity(0))));
     table.drop_region(Holder::Subscription(entity(0)));
-    assert_eq!(table.told(), []);
+    assert_eq!(table.deliveries(), []);
 }
 
 #[test]
-fn newborns_carry_what_their_kind_does_and_nothing_of_who_died_before_them() {
+fn newborns_have_the_regions_of_their_kind_and_none_of_the_dead_before_them() {
     let kinds = "[[kind]]\nname = \"tower\"\npublishes = [40.0, 6.5]\n\
                  [[kind]]\nname = \"owl\"\nsubscribes = [80.0, 80.0]\n";
     let mut table = Table::new("", &format!("region_edge_max = 80\n{kinds}"));
@@ -139,42 +139,42 @@ fn newborns_carry_what_their_kind_does_and_nothing_of_who_died_before_them() {
     table.frame.spawn_at(1, 0, &[center + 60 * UNIT, center]);
     table.watch(0, Some(Target::Entity(entity(1))));
     // The owl reaches to 20, and the tower to just under that.
-    assert_eq!(table.told(), [enter(1)]);
+    assert_eq!(table.deliveries(), [enter(1)]);
     table.command(entity(0), CommandKind::Move, &[1, 0]);
-    assert_eq!(table.told(), [enter(0)]);
-    // It takes the region along.
+    assert_eq!(table.deliveries(), [enter(0)]);
+    // The region moves with the tower.
     table.command(entity(0), CommandKind::Move, &[0, UNIT]);
-    assert_eq!(table.told(), [update(0)]);
+    assert_eq!(table.deliveries(), [update(0)]);
     table.command(entity(0), CommandKind::Despawn, &[]);
-    assert_eq!(table.told(), [leave(0)]);
+    assert_eq!(table.deliveries(), [leave(0)]);
     table.frame.release.push(Slot(0));
     table.frame.spawn_at(1, 0, &[center, center]);
-    assert_eq!(table.told(), []);
+    assert_eq!(table.deliveries(), []);
     let snapshot = table.parity.oracle.snapshot();
     assert_eq!(snapshot.publications[0], None);
     assert!(snapshot.subscriptions[0].is_some());
 }
 
 #[test]
-fn who_is_forgotten_is_told_anew() {
+fn a_client_that_was_forgotten_gets_its_enters_again() {
     let mut table = Table::new("", "");
     table.birth([50, 50]);
-    table.hold(OWN, fixed([0, 0], [100, 100]));
-    assert_eq!(table.told(), [enter(0)]);
-    assert_eq!(table.told(), []);
+    table.set_region(OWN, fixed([0, 0], [100, 100]));
+    assert_eq!(table.deliveries(), [enter(0)]);
+    assert_eq!(table.deliveries(), []);
     table.frame.forget.push(ClientRow(0));
-    assert_eq!(table.told(), [enter(0)]);
+    assert_eq!(table.deliveries(), [enter(0)]);
 }
 
 #[test]
-fn what_no_world_can_hold_is_ignored_and_counted() {
+fn impossible_regions_are_ignored_and_counted() {
     let mut table = Table::new("", "entity_regions = true");
     table.birth([50, 50]);
     table.birth([60, 60]);
     table.tick();
     let good = fixed([0, 0], [100, 100]);
     let mut ignored = |holder: Holder, region: Region| {
-        table.hold(holder, region);
+        table.set_region(holder, region);
         table.tick().counts.ignored == 1
     };
     let client = |client: u32, index| Holder::Client {
@@ -198,7 +198,7 @@ fn what_no_world_can_hold_is_ignored_and_counted() {
         OWN,
         fixed([(1 << 30) - 1, -(1 << 30)], [1 << 30, 9 - (1 << 30)])
     ));
-    // Carried by one, following another.
+    // A publication of one entity that follows another.
     let other = following(entity(1), 9);
     assert!(ignored(Holder::Publication(entity(0)), other));
     assert!(!ignored(Holder::Publication(entity(1)), other));
@@ -206,18 +206,18 @@ fn what_no_world_can_hold_is_ignored_and_counted() {
 }
 
 #[test]
-fn of_a_frames_changes_the_last_of_each_holder_counts_and_too_many_are_ignored() {
+fn the_last_change_of_a_holder_counts_and_changes_beyond_the_limit_are_ignored() {
     let mut table = Table::new("", "entity_regions = true");
     table.birth([50, 50]);
     let (near, far) = (fixed([0, 0], [100, 100]), fixed([500, 500], [600, 600]));
-    table.hold(OWN, near);
-    table.hold(OWN, far);
-    assert_eq!(table.told(), []);
+    table.set_region(OWN, near);
+    table.set_region(OWN, far);
+    assert_eq!(table.deliveries(), []);
     let dead = Holder::Publication(EntityId::new(0, 3));
     for _ in 0..5 {
-        table.hold(dead, near);
-        table.hold(Holder::Publication(entity(0)), near);
-        table.hold(Holder::Publication(entity(0)), far);
+        table.set_region(dead, near);
+        table.set_region(Holder::Publication(entity(0)), near);
+        table.set_region(Holder::Publication(entity(0)), far);
     }
     let output = table.tick();
     assert_eq!(output.counts.ignored, 5);
@@ -226,15 +226,15 @@ fn of_a_frames_changes_the_last_of_each_holder_counts_and_too_many_are_ignored()
     for _ in 0..20 {
         table.drop_region(OWN);
     }
-    table.hold(OWN, far);
-    table.hold(OWN, near);
+    table.set_region(OWN, far);
+    table.set_region(OWN, near);
     let output = table.tick();
     assert_eq!(output.counts.ignored, 2);
     assert_eq!(output.deliveries[&0], [leave(0)]);
 }
 
 #[test]
-fn those_who_remember_nothing_are_told_each_change_once_in_order() {
+fn clients_that_remember_nothing_get_each_update_once_in_order() {
     let mut table = Table::new("visible_max = 0", "entity_regions = true");
     let unit = UNIT;
     // In sight and in both regions; in both regions; published in the second.
@@ -245,7 +245,7 @@ fn those_who_remember_nothing_are_told_each_change_once_in_order() {
     table.birth([900 * unit, 900 * unit]);
     table.birth([900 * unit, 900 * unit]);
     table.watch(0, Some(Target::Point([100 * unit, 100 * unit, 0])));
-    table.hold(
+    table.set_region(
         OWN,
         fixed([104 * unit, 99 * unit], [119 * unit, 101 * unit]),
     );
@@ -253,26 +253,26 @@ fn those_who_remember_nothing_are_told_each_change_once_in_order() {
         client: ClientRow(0),
         index: 1,
     };
-    table.hold(
+    table.set_region(
         second,
         fixed([104 * unit, 99 * unit], [160 * unit, 101 * unit]),
     );
     // By observer, then region; there by bucket, and within a bucket by slot.
-    assert_eq!(table.told(), [update(0), update(1), update(2)]);
+    assert_eq!(table.deliveries(), [update(0), update(1), update(2)]);
     let publish = |low: i32, edge: i32| {
         let low = [low * unit, 100 * unit];
         fixed(low, low.map(|low| low + edge))
     };
-    table.hold(Holder::Publication(entity(3)), publish(130, 20 * unit));
-    table.hold(Holder::Publication(entity(4)), publish(150, 10 * unit));
-    table.hold(Holder::Publication(entity(5)), publish(135, 10 * unit + 1));
+    table.set_region(Holder::Publication(entity(3)), publish(130, 20 * unit));
+    table.set_region(Holder::Publication(entity(4)), publish(150, 10 * unit));
+    table.set_region(Holder::Publication(entity(5)), publish(135, 10 * unit + 1));
     for slot in 0..6 {
         table.command(entity(slot), CommandKind::Move, &[0, 1]);
     }
     // Then publications by size, place and slot.
     let expected = [0, 1, 2, 4, 3, 5].map(update);
-    assert_eq!(table.told(), expected);
-    assert_eq!(table.told(), []);
+    assert_eq!(table.deliveries(), expected);
+    assert_eq!(table.deliveries(), []);
 }
 
 #[test]

@@ -3,14 +3,12 @@
 use gpu_kernels::{Holder, Region, RestoreError, Snapshot};
 use shared::{EntityId, WorldConfig};
 
-use crate::common::snapshots::{
-    Change, assert_hash_sees, assert_refused, out_of_range, wrong_size,
-};
 use crate::table::{OWN, Table, entity, fixed, following};
+use testkit::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
 
-/// A state in which one entity carries what follows it and another what is fixed,
-/// and two more regions are a client's.
-fn held_state() -> (WorldConfig, Snapshot) {
+/// A state in which one entity has regions that follow it, another has a fixed one, and
+/// clients have one of each.
+fn state_with_regions() -> (WorldConfig, Snapshot) {
     let mut table = Table::new("", "entity_regions = true");
     for place in [100, 200, 300] {
         table.birth([place, place]);
@@ -20,11 +18,11 @@ fn held_state() -> (WorldConfig, Snapshot) {
         client: shared::ClientRow(1),
         index: 1,
     };
-    table.hold(OWN, fixed([50, 60], [150, 170]));
-    table.hold(second, following(entity(2), 30));
-    table.hold(Holder::Publication(entity(0)), following(entity(0), 40));
-    table.hold(Holder::Subscription(entity(0)), following(entity(0), 40));
-    table.hold(Holder::Publication(entity(1)), fixed([7, 8], [9, 10]));
+    table.set_region(OWN, fixed([50, 60], [150, 170]));
+    table.set_region(second, following(entity(2), 30));
+    table.set_region(Holder::Publication(entity(0)), following(entity(0), 40));
+    table.set_region(Holder::Subscription(entity(0)), following(entity(0), 40));
+    table.set_region(Holder::Publication(entity(1)), fixed([7, 8], [9, 10]));
     table.tick();
     (
         table.parity.oracle.config.clone(),
@@ -47,8 +45,8 @@ fn published(snapshot: &mut Snapshot) -> &mut Region {
 }
 
 #[test]
-fn the_hash_sees_every_ingredient_of_a_region() {
-    let (config, base) = held_state();
+fn the_hash_sees_every_part_of_a_region() {
+    let (config, base) = state_with_regions();
     let changes: [Change; 17] = [
         |s| own(s).low[0] -= 1,
         |s| own(s).low[1] -= 1,
@@ -65,11 +63,11 @@ fn the_hash_sees_every_ingredient_of_a_region() {
         |s| s.publications[0] = None,
         |s| published(s).follows = None,
         |s| published(s).high[0] += 1,
-        // The same region, as a subscription of the entity's.
+        // The same region as a subscription of the same entity.
         |s| s.subscriptions[1] = s.publications[1].take(),
         |s| s.publications[2] = s.publications[1].take(),
     ];
-    // Regions count with the observers, whose sight they extend.
+    // Regions are in the observers' part of the hash.
     let changes = changes.map(|change| ("observers", change));
     assert_hash_sees(&config, &base, &changes);
 }
@@ -88,7 +86,7 @@ fn regions_that_no_tick_could_have_left_are_refused() {
             |s| own(s).low[0] = -400_000,
             out_of_range("regions", -400_000),
         ),
-        // An axis that the world lacks is evened out.
+        // An axis that the world lacks must be 0..1.
         (|s| own(s).high[2] = 2, out_of_range("regions", 50)),
         (
             |s| s.publications[5] = s.publications[1],
@@ -103,6 +101,6 @@ fn regions_that_no_tick_could_have_left_are_refused() {
             out_of_range("slots with regions", 0),
         ),
     ];
-    let (config, base) = held_state();
+    let (config, base) = state_with_regions();
     assert_refused(&config, &base, &cases);
 }

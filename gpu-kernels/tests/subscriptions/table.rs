@@ -5,8 +5,8 @@ use gpu_kernels::{
 };
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
-use crate::common::agree::Parity;
-use crate::common::oracle::OracleOutput;
+use testkit::oracle::OracleOutput;
+use testkit::parity::Parity;
 
 pub const UNIT: i32 = 4096;
 
@@ -17,11 +17,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// `[limits]` comes last, so that more of them may follow.
+    /// A world of regions; `limits` are further lines of `[limits]`, and what follows.
     pub fn new(world: &str, limits: &str) -> Table {
         Table::without_regions(world, &format!("regions_per_client = 2\n{limits}"))
     }
 
+    /// As [`Table::new`], without regions.
     pub fn without_regions(world: &str, limits: &str) -> Table {
         let text = format!(
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
@@ -34,7 +35,7 @@ impl Table {
         }
     }
 
-    /// A newborn at a place in raw units.
+    /// A birth at a place in raw units.
     pub fn birth(&mut self, place: [i32; 2]) {
         self.frame.spawn_at(0, 0, &place);
     }
@@ -50,7 +51,7 @@ impl Table {
         });
     }
 
-    pub fn hold(&mut self, holder: Holder, region: Region) {
+    pub fn set_region(&mut self, holder: Holder, region: Region) {
         self.frame.regions.push(RegionChange {
             holder,
             region: Some(region),
@@ -68,9 +69,9 @@ impl Table {
         self.frame.push(entity, 0, kind, words);
     }
 
-    /// An announcement as far around an entity as the radius says, in raw units.
+    /// A shout of an entity; the radius is in raw units.
     pub fn shout(&mut self, slot: u32, radius: i32, number: i32) {
-        // One shouts in the order of the calls.
+        // Shouts come in the order of the calls.
         let sequence = self.frame.commands.len() as u32;
         self.frame.push(
             entity(slot),
@@ -88,7 +89,7 @@ impl Table {
         heard
     }
 
-    /// The same of both clients, as told.
+    /// As [`Table::heard`] for both clients, in the order of the hearings.
     pub fn heard_by_all(&mut self) -> [Vec<i32>; 2] {
         let output = self.tick();
         [0, 1].map(|client| {
@@ -99,8 +100,8 @@ impl Table {
         })
     }
 
-    /// Runs the tick, and gives what the first client is told.
-    pub fn told(&mut self) -> Vec<Delivery> {
+    /// Runs the tick, and gives the first client's deliveries.
+    pub fn deliveries(&mut self) -> Vec<Delivery> {
         let output = self.tick();
         output.deliveries.get(&0).cloned().unwrap_or_default()
     }

@@ -1,212 +1,226 @@
+//! The result of a search on the device, and the lists that are made of it.
+//!
+//! If subscribers are few, the result is a bit for each subscriber of each notification.
+//! Otherwise it is pairs, which are sorted. For a few notifications, the host makes the
+//! lists.
+
+use std::sync::Arc;
+
+use device::gpu::sort::{Doubled, Sorter, scratch_bytes};
+use device::{Copies, Device, DriverError, Grid, HostBuffer, Lane, Plan, Pointer};
+
+use super::BatchSizes;
 use crate::content::batch::Matches;
-use crate::cuda::device::{Device, DriverError, Grid, HostBuffer, Kernel, Lane};
-use crate::cuda::layout::Pointer;
-use crate::cuda::plan::TILE_U64;
-use crate::cuda::sort::{Doubled, Sort, Sorter, passes};
 
-use super::{BatchSizes, argument, reserve};
+device::device_struct! {
+    /// The result of a search, and its lists.
+    pub struct ListBuffers(s: ListSizes) {
+        bits: Pointer<u32> = s.notifications * s.words;
+        pair_count: Pointer<u64> = 1;
+        pairs: Pointer<u64> = s.sorted_pairs();
+        pairs_spare: Pointer<u64> = s.sorted_pairs();
+        partials: Pointer<u64> = s.notifications.max(s.pairs).div_ceil(256);
+        offsets: Pointer<u32> = s.notifications + 1;
+        subscribers: Pointer<u32> = s.pairs;
+    }
+}
 
-/// What a search leaves on the device, and how it becomes lists. Where interfaces
-/// are few, a notification has a bit for each; else it leaves pairs, which are
-/// sorted. A handful of notifications is listed by the host.
+device::kernels! {
+    struct Kernels {
+        bits_count: "content_bits_count",
+        bits_list: "content_bits_list",
+        pairs_count: "content_pairs_count",
+        pairs_list: "content_pairs_list",
+    }
+}
+
+/// The largest result of a launch.
+#[derive(Clone, Copy)]
+pub struct ListSizes {
+    notifications: u64,
+    /// Words of a notification's bits; 0 if the result is pairs.
+    words: u64,
+    pairs: u64,
+}
+
+impl ListSizes {
+    pub fn new(sizes: BatchSizes, subscribers: usize, filters: usize) -> ListSizes {
+        let words = match subscribers <= SUBSCRIBERS_AS_BITS {
+            true => subscribers.div_ceil(32),
+            false => 0,
+        };
+        ListSizes {
+            notifications: sizes.notifications as u64,
+            words: words as u64,
+            // At least the pairs of one notification.
+            pairs: sizes.pairs.max(filters).max(subscribers) as u64,
+        }
+    }
+
+    /// The most pairs to sort.
+    fn sorted_pairs(&self) -> u64 {
+        match self.words {
+            0 => self.pairs,
+            _ => 0,
+        }
+    }
+
+    /// Adds the scratch of the sort to a plan, and returns where it begins.
+    pub fn add_scratch(&self, plan: &mut Plan) -> u64 {
+        let bytes = scratch_bytes::<u64>(self.sorted_pairs(), KEY_BITS);
+        plan.add_bytes("sort_scratch", bytes)
+    }
+}
+
+/// The lists of a launch's notifications.
 pub struct Lists {
-    pub words: u32,
-    pub interface_bits: u32,
-    pub pairs_max: usize,
-    pub bits: Pointer,
-    pub pair_count: Pointer,
-    keys: Doubled,
-    values: Doubled,
-    partials: Pointer,
-    offsets: Pointer,
-    interfaces: Pointer,
+    sizes: ListSizes,
+    pub buffers: ListBuffers,
+    pub subscriber_bits: u32,
     sorter: Sorter,
     kernels: Kernels,
     count_out: HostBuffer<u64>,
     pairs_out: HostBuffer<u64>,
     bits_out: HostBuffer<u32>,
     offsets_out: HostBuffer<u32>,
-    interfaces_out: HostBuffer<u32>,
-}
-
-struct Kernels {
-    bits_count: Kernel,
-    bits_list: Kernel,
-    pairs_count: Kernel,
-    pairs_list: Kernel,
+    subscribers_out: HostBuffer<u32>,
 }
 
 impl Lists {
-    /// Words of bits, and pairs, that fit a matcher.
-    fn shape(sizes: BatchSizes, interfaces: usize, filters: usize) -> (u32, usize) {
-        let words = match interfaces <= INTERFACES_AS_BITS {
-            true => interfaces.div_ceil(32) as u32,
-            false => 0,
-        };
-        // At least those of one notification.
-        (words, sizes.pairs.max(filters).max(interfaces))
-    }
-
-    pub fn places(
-        base: Pointer,
-        end: &mut u64,
-        sizes: BatchSizes,
-        interfaces: usize,
-        filters: usize,
-    ) -> [Pointer; 10] {
-        let (words, pairs) = Lists::shape(sizes, interfaces, filters);
-        let of_pairs = if words == 0 { pairs } else { 0 } as u64;
-        let tiles = of_pairs.div_ceil(TILE_U64).max(1);
-        let sort = 8 * (256 * 4 + 64 * 4 + tiles * 256 * 4);
-        let most = sizes.notifications.max(pairs) as u64;
-        [
-            sizes.notifications as u64 * u64::from(words) * 4,
-            256,
-            of_pairs * 8,
-            of_pairs * 8,
-            of_pairs * 4,
-            of_pairs * 4,
-            most.div_ceil(256) * 8,
-            (sizes.notifications as u64 + 1) * 4,
-            pairs as u64 * 4,
-            sort,
-        ]
-        .map(|bytes| reserve(base, end, bytes))
-    }
-
     pub fn new(
-        device: &Device,
-        base: Pointer,
-        end: &mut u64,
-        sizes: BatchSizes,
-        interfaces: usize,
-        filters: usize,
+        device: &Arc<Device>,
+        sizes: ListSizes,
+        subscribers: usize,
+        buffers: ListBuffers,
+        sort_scratch: Pointer<u32>,
     ) -> Result<Lists, DriverError> {
-        let (words, pairs_max) = Lists::shape(sizes, interfaces, filters);
-        let [
-            bits,
-            pair_count,
-            k1,
-            k2,
-            v1,
-            v2,
-            partials,
-            offsets,
-            found,
-            sort,
-        ] = Lists::places(base, end, sizes, interfaces, filters);
+        let words = sizes.words.max(1) as usize;
         Ok(Lists {
-            words,
-            interface_bits: usize::BITS - (interfaces.max(2) - 1).leading_zeros(),
-            pairs_max,
-            bits,
-            pair_count,
-            keys: Doubled {
-                first: k1,
-                second: k2,
-            },
-            values: Doubled {
-                first: v1,
-                second: v2,
-            },
-            partials,
-            offsets,
-            interfaces: found,
-            sorter: Sorter::load(device, sort)?,
-            kernels: Kernels {
-                bits_count: device.kernel("content_bits_count")?,
-                bits_list: device.kernel("content_bits_list")?,
-                pairs_count: device.kernel("content_pairs_count")?,
-                pairs_list: device.kernel("content_pairs_list")?,
-            },
+            sizes,
+            buffers,
+            subscriber_bits: usize::BITS - (subscribers.max(2) - 1).leading_zeros(),
+            sorter: Sorter::load(device, sort_scratch)?,
+            kernels: Kernels::load(device)?,
             count_out: HostBuffer::new(device, 1)?,
-            pairs_out: HostBuffer::new(device, PAIRS_ON_HOST)?,
-            bits_out: HostBuffer::new(device, NOTIFICATIONS_ON_HOST * words.max(1) as usize)?,
-            offsets_out: HostBuffer::new(device, sizes.notifications + 1)?,
-            interfaces_out: HostBuffer::new(device, pairs_max)?,
+            pairs_out: HostBuffer::new(device, PAIRS_ON_HOST.min(sizes.pairs as usize))?,
+            bits_out: HostBuffer::new(device, NOTIFICATIONS_ON_HOST * words)?,
+            offsets_out: HostBuffer::new(device, sizes.notifications as usize + 1)?,
+            subscribers_out: HostBuffer::new(device, sizes.pairs as usize)?,
         })
     }
 
-    /// Where a search puts its pairs. A sort with an odd number of passes begins in
-    /// the second buffer.
-    pub fn pairs(&self) -> Pointer {
-        match passes(KEY_BITS) % 2 {
-            1 => self.keys.second,
-            _ => self.keys.first,
+    /// Words of a notification's bits; 0 if the result is pairs.
+    pub fn words(&self) -> u32 {
+        self.sizes.words as u32
+    }
+
+    pub fn pairs_max(&self) -> u64 {
+        self.sizes.pairs
+    }
+
+    /// Where a search puts its pairs.
+    pub fn pairs(&self) -> Pointer<u64> {
+        self.sorted().given(KEY_BITS)
+    }
+
+    fn sorted(&self) -> Doubled<u64> {
+        Doubled {
+            first: self.buffers.pairs,
+            second: self.buffers.pairs_spare,
         }
     }
 
-    /// Makes room for the search of `n` notifications.
+    /// Clears the result before a search of `n` notifications.
     pub fn clear(&self, device: &Device, n: u32) -> Result<(), DriverError> {
-        match self.words {
-            0 => device.fill(self.pair_count, 8, 0),
-            words => device.fill(self.bits, u64::from(n) * u64::from(words) * 4, 0),
+        match self.sizes.words {
+            0 => device.fill(self.buffers.pair_count, 1, 0),
+            words => device.fill(self.buffers.bits, u64::from(n) * words, 0),
         }
     }
 
-    /// Appends the lists of `n` notifications, or nothing and false where there were
-    /// more pairs than fit.
+    /// Starts to download the result of a search of `n` notifications, as far as its size is
+    /// known before the search is done.
+    pub fn fetch<'scope>(
+        &'scope mut self,
+        copies: &'scope Copies<'scope, '_>,
+        n: usize,
+    ) -> Result<(), DriverError> {
+        let lane = Lane::Work;
+        let is_small = n <= NOTIFICATIONS_ON_HOST;
+        let pairs = self.pairs();
+        if self.sizes.words > 0 {
+            let out = &mut self.bits_out[..if is_small {
+                n * self.sizes.words as usize
+            } else {
+                0
+            }];
+            return copies.download(lane, out, self.buffers.bits);
+        }
+        copies.download(lane, &mut self.count_out, self.buffers.pair_count)?;
+        if is_small {
+            // Usually this is all of them.
+            copies.download(lane, &mut self.pairs_out, pairs)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the lists of `n` notifications, once the copies of [`Lists::fetch`] are done.
+    /// If there are more pairs than fit, appends nothing and returns false.
     pub fn collect(
         &mut self,
         device: &Device,
         n: usize,
         matches: &mut Matches,
     ) -> Result<bool, DriverError> {
-        match (self.words, n <= NOTIFICATIONS_ON_HOST) {
-            (0, true) => {
-                let out = &mut self.pairs_out;
-                device.download(Lane::Work, &mut self.count_out, self.pair_count)?;
-                // Most often that is all of them.
-                let first = match passes(KEY_BITS) % 2 {
-                    1 => self.keys.second,
-                    _ => self.keys.first,
-                };
-                let room = out.len().min(self.pairs_max);
-                device.download(Lane::Work, &mut out[..room], first)?;
-                device.synchronize(Lane::Work)?;
-                let count = self.count_out[0] as usize;
-                if count <= room {
-                    self.list_pairs(n, count, matches);
-                    return Ok(true);
-                }
-                self.collect_pairs(device, n, matches)
+        match (self.sizes.words as usize, n <= NOTIFICATIONS_ON_HOST) {
+            (0, true) if self.count_out[0] as usize <= self.pairs_out.len() => {
+                self.list_pairs(n, self.count_out[0] as usize, matches);
+                Ok(true)
             }
-            (0, false) => {
-                device.download(Lane::Work, &mut self.count_out, self.pair_count)?;
-                device.synchronize(Lane::Work)?;
-                self.collect_pairs(device, n, matches)
-            }
+            (0, _) => self.collect_pairs(device, n, matches),
             (words, true) => {
-                let out = &mut self.bits_out[..n * words as usize];
-                device.download(Lane::Work, out, self.bits)?;
-                device.synchronize(Lane::Work)?;
-                for bits in out.chunks(words as usize) {
+                for bits in self.bits_out[..n * words].chunks(words) {
                     list_bits(bits, matches);
                 }
                 Ok(true)
             }
-            (words, false) => {
-                let (mut bits, mut words, mut count) = (self.bits, words, n as u32);
-                let (mut partials, mut offsets) = (self.partials, self.offsets);
-                let (mut found, mut most) = (self.interfaces, self.pairs_max as u64);
-                let grid = blocks(n as u64);
-                let mut arguments = [
-                    argument(&mut bits),
-                    argument(&mut words),
-                    argument(&mut count),
-                    argument(&mut partials),
-                    argument(&mut offsets),
-                    argument(&mut found),
-                    argument(&mut most),
-                ];
-                device.launch(self.kernels.bits_count, grid, &mut arguments[..4])?;
-                device.launch(self.kernels.bits_list, grid, &mut arguments)?;
-                self.download_lists(device, n, matches)
-            }
+            (words, false) => self.collect_bits(device, n, words, matches),
         }
     }
 
-    /// Sorts and lists as many pairs as were counted.
+    #[allow(unsafe_code)]
+    fn collect_bits(
+        &mut self,
+        device: &Device,
+        n: usize,
+        words: usize,
+        matches: &mut Matches,
+    ) -> Result<bool, DriverError> {
+        let b = self.buffers;
+        let (bits, words, count) = (b.bits, words as u32, n as u32);
+        let counting = (bits, words, count, b.partials);
+        let most = self.sizes.pairs;
+        let listing = (
+            bits,
+            words,
+            count,
+            b.partials,
+            b.offsets,
+            b.subscribers,
+            most,
+        );
+        let grid = Grid::items(n as u64, 256);
+        // SAFETY: these are the parameters of these kernels. There is room for the bits, block
+        // sums and offsets of `n` notifications, and at most `most` subscribers are listed.
+        unsafe {
+            device.launch(self.kernels.bits_count, grid, &counting)?;
+            device.launch(self.kernels.bits_list, grid, &listing)?;
+        }
+        self.download_lists(device, n, matches)
+    }
+
+    /// Sorts and lists the pairs that the search counted.
+    #[allow(unsafe_code)]
     fn collect_pairs(
         &mut self,
         device: &Device,
@@ -214,39 +228,31 @@ impl Lists {
         matches: &mut Matches,
     ) -> Result<bool, DriverError> {
         let count = self.count_out[0];
-        if count > self.pairs_max as u64 {
+        if count > self.sizes.pairs {
             return Ok(false);
         }
-        let sort = Sort {
-            wide_keys: true,
-            keys: self.keys,
-            values: self.values,
-            n: self.pair_count,
-            n_max: count,
-            key_bits: KEY_BITS,
-        };
-        self.sorter.sort(device, &sort)?;
-        let (mut pairs, mut pair_count) = (self.keys.first, self.pair_count);
-        let (mut bits, mut notifications) = (self.interface_bits, n as u32);
-        let (mut partials, mut offsets) = (self.partials, self.offsets);
-        let mut found = self.interfaces;
-        let grid = blocks(count.max(1));
-        let mut arguments = [
-            argument(&mut pairs),
-            argument(&mut pair_count),
-            argument(&mut partials),
-        ];
-        device.launch(self.kernels.pairs_count, grid, &mut arguments)?;
-        let mut arguments = [
-            argument(&mut pairs),
-            argument(&mut pair_count),
-            argument(&mut bits),
-            argument(&mut notifications),
-            argument(&mut partials),
-            argument(&mut offsets),
-            argument(&mut found),
-        ];
-        device.launch(self.kernels.pairs_list, grid, &mut arguments)?;
+        let b = self.buffers;
+        self.sorter
+            .sort_keys(device, self.sorted(), b.pair_count, count, KEY_BITS)?;
+        let counting = (b.pairs, b.pair_count, b.partials);
+        let bits = self.subscriber_bits;
+        let (partials, offsets) = (b.partials, b.offsets);
+        let listing = (
+            b.pairs,
+            b.pair_count,
+            bits,
+            n as u32,
+            partials,
+            offsets,
+            b.subscribers,
+        );
+        let grid = Grid::items(count.max(1), 256);
+        // SAFETY: these are the parameters of these kernels. There is room for `count` pairs,
+        // and for the offsets of `n` notifications.
+        unsafe {
+            device.launch(self.kernels.pairs_count, grid, &counting)?;
+            device.launch(self.kernels.pairs_list, grid, &listing)?;
+        }
         self.download_lists(device, n, matches)
     }
 
@@ -257,19 +263,14 @@ impl Lists {
         matches: &mut Matches,
     ) -> Result<bool, DriverError> {
         let offsets = &mut self.offsets_out[..=n];
-        device.download(Lane::Work, offsets, self.offsets)?;
-        device.synchronize(Lane::Work)?;
+        device.read(offsets, self.buffers.offsets)?;
         let total = offsets[n] as usize;
-        if total > self.pairs_max {
+        if total as u64 > self.sizes.pairs {
             return Ok(false);
         }
-        let interfaces = &mut self.interfaces_out[..total];
-        device.download(Lane::Work, interfaces, self.interfaces)?;
-        device.synchronize(Lane::Work)?;
-        let before = matches.interfaces.len() as u32;
-        let ends = offsets[1..].iter().map(|end| before + end);
-        matches.offsets.extend(ends);
-        matches.interfaces.extend_from_slice(interfaces);
+        let subscribers = &mut self.subscribers_out[..total];
+        device.read(subscribers, self.buffers.subscribers)?;
+        matches.append_lists(&offsets[1..], subscribers);
         Ok(true)
     }
 
@@ -278,45 +279,32 @@ impl Lists {
         pairs.sort_unstable();
         let mut rest = &pairs[..];
         for notification in 0..n as u64 {
-            let end = rest.partition_point(|pair| pair >> self.interface_bits <= notification);
-            let start = matches.interfaces.len();
-            for pair in &rest[..end] {
-                let interface = (pair & ((1 << self.interface_bits) - 1)) as u32;
-                if matches.interfaces[start..].last() != Some(&interface) {
-                    matches.interfaces.push(interface);
-                }
-            }
-            matches.finish(start);
+            let end = rest.partition_point(|pair| pair >> self.subscriber_bits <= notification);
+            let own = rest[..end].chunk_by(|a, b| a == b);
+            let number = |pair: u64| (pair & ((1 << self.subscriber_bits) - 1)) as u32;
+            matches.push_list(own.map(|same| number(same[0])));
             rest = &rest[end..];
         }
     }
 }
 
-/// Appends the list of one notification.
+/// Appends the list of one notification, from its bits.
 pub fn list_bits(bits: &[u32], matches: &mut Matches) {
-    let start = matches.interfaces.len();
-    for (word, &bits) in bits.iter().enumerate() {
+    matches.push_list(bits.iter().zip(0..).flat_map(|(&bits, word)| {
         let mut rest = bits;
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            matches.interfaces.push(word as u32 * 32 + bit);
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
             rest &= rest - 1;
-        }
-    }
-    matches.finish(start);
+            Some(word * 32 + bit)
+        })
+    }));
 }
 
-fn blocks(items: u64) -> Grid {
-    Grid {
-        blocks: items.div_ceil(256) as u32,
-        threads: 256,
-        shared_bytes: 0,
-    }
-}
-
-/// With more, a notification's bits outweigh its matches.
-const INTERFACES_AS_BITS: usize = 1_024;
+/// With more subscribers, a notification's bits take more memory than its matches.
+const SUBSCRIBERS_AS_BITS: usize = 1_024;
+/// The host makes the lists of at most this many notifications.
 const NOTIFICATIONS_ON_HOST: usize = 64;
+/// The host makes the lists of at most this many pairs.
 const PAIRS_ON_HOST: usize = 4_096;
-/// Of a pair: 20 bits of notification, and 28 of interface at most.
+/// Bits of a pair: 20 of the notification, and at most 28 of the subscriber.
 const KEY_BITS: u32 = 48;

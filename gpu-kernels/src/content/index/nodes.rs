@@ -1,3 +1,5 @@
+//! The nodes of the tree: a hash table with open addressing.
+
 use shared::mix::mix;
 
 use crate::content::slab::Dirty;
@@ -6,45 +8,55 @@ use crate::content::slab::Dirty;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Node {
-    /// A hash of the sequence; 0 for a free place. Where two sequences have the
-    /// same, they share a node, which costs time but no match: filters are always
-    /// compared in full.
+    /// A hash of the sequence; 0 for a free place. Two sequences of the same hash share a
+    /// node. This costs time but no match is wrong, since filters are compared in full.
     pub key: u64,
-    /// See [`token_bit`](super::token_bit): where a bit is 0, no child has it.
+    /// The bits of its children's tokens ([`token_bit`](super::token_bit)).
     pub child_bits: u64,
-    /// The bucket.
+    /// Where its bucket begins.
     pub start: u32,
+    /// Entries in the bucket.
     pub len: u32,
+    /// Room of the bucket, in entries.
     pub capacity: u32,
+    /// The number of children.
     pub children: u32,
 }
 
-const _: () = assert!(size_of::<Node>() == 32);
+device::plain!(Node {
+    key: u64,
+    child_bits: u64,
+    start: u32,
+    len: u32,
+    capacity: u32,
+    children: u32,
+});
 
-/// The key of a node's child; the root's own key is 0.
+/// The key of a node's child. The key of the root is 0.
 #[inline]
 pub fn child_key(parent: u64, token: u64) -> u64 {
     mix(parent, token).max(1)
 }
 
-/// Never 0. Places are taken from a key's low bits, so this is of the high ones.
+/// The tag of a key: never 0, and from its high bits, since places come from the low ones.
 #[inline]
 fn tag(key: u64) -> u8 {
     (key >> 56) as u8 | 0x80
 }
 
-/// Nodes by key: open addressing with linear probing. Its size is set at the
-/// start; once it is three quarters full, filters stay where they are.
+/// Nodes by key, with linear probing. The size of the table is fixed: once it is three
+/// quarters full, no nodes are added.
 pub struct NodeTable {
     nodes: Vec<Node>,
-    /// A few bits of each node's key, 0 for a free place. Most look-ups fail, and end
-    /// here: this fits a cache where the nodes don't.
+    /// The tag of each node's key, 0 for a free place. Most look-ups fail, and need only the
+    /// tags, which fit a cache even if the nodes don't.
     tags: Vec<u8>,
     len: usize,
     dirty: Dirty,
 }
 
 impl NodeTable {
+    /// A table for this many filters.
     pub fn new(filters: usize) -> NodeTable {
         let places = (filters * 2).next_power_of_two().max(64);
         NodeTable {
@@ -55,6 +67,7 @@ impl NodeTable {
         }
     }
 
+    /// The place of the node with a key.
     pub fn find(&self, key: u64) -> Option<u32> {
         let mask = self.nodes.len() - 1;
         let mut at = self.find_tag(key, key as usize & mask)?;
@@ -64,7 +77,7 @@ impl NodeTable {
         Some(at as u32)
     }
 
-    /// Where the node may be, as far as tags tell.
+    /// Whether there may be a node with a key, by its tag.
     #[inline]
     pub fn may_have(&self, key: u64) -> bool {
         self.find_tag(key, key as usize & (self.nodes.len() - 1))
@@ -84,7 +97,8 @@ impl NodeTable {
         }
     }
 
-    /// The node's place, and whether it is new; None if there is no room.
+    /// The place of the node with a key, and whether it was added just now; `None` if there
+    /// is no room.
     pub fn find_or_add(&mut self, key: u64) -> Option<(u32, bool)> {
         let mask = self.nodes.len() - 1;
         let mut at = key as usize & mask;
@@ -106,15 +120,15 @@ impl NodeTable {
         Some((at as u32, true))
     }
 
-    /// Frees a place, and closes the gap: no marks of the dead are left behind, so
-    /// searches stay short however much comes and goes.
+    /// Frees a place, and moves nodes to close the gap. There are no tombstones, so searches
+    /// stay short after any number of removals.
     pub fn remove(&mut self, at: u32) {
         let mask = self.nodes.len() - 1;
         let mut gap = at as usize;
         let mut next = (gap + 1) & mask;
         while self.nodes[next].key != 0 {
             let home = self.nodes[next].key as usize & mask;
-            // It may move back if the gap is on the way from its home.
+            // The node may move if the gap is between its home and its place.
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(gap) & mask {
                 self.set(gap as u32, self.nodes[next]);
                 gap = next;
@@ -143,7 +157,7 @@ impl NodeTable {
         &self.nodes
     }
 
-    /// Which places changed.
+    /// The places that changed, each once.
     pub fn changed(&self) -> &[u32] {
         self.dirty.list()
     }
@@ -153,11 +167,12 @@ impl NodeTable {
     }
 
     #[allow(clippy::len_without_is_empty)]
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Those in use.
+    /// Bytes of the nodes in use.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<Node>()
     }

@@ -1,61 +1,17 @@
+//! The sets of names that filters have.
+
 use std::collections::HashMap;
 
-use crate::content::compile::{Condition, name_token};
+use super::tokens::{NO_NAMES, NameSet, SET_NAMES_MAX};
 use crate::content::slab::Dirty;
 
-/// The distinct names of a filter, ascending. Filters of few names are kept by them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(C)]
-pub struct NameSet {
-    names: [u16; SET_NAMES_MAX],
-    len: u32,
-}
-
-const _: () = assert!(size_of::<NameSet>() == 16);
-
-impl NameSet {
-    /// None where there are no names, or more than are kept by their set.
-    pub fn of(conditions: &[Condition]) -> Option<NameSet> {
-        let mut set = NameSet::default();
-        for condition in conditions {
-            let len = set.len as usize;
-            let Err(at) = set.names[..len].binary_search(&condition.name) else {
-                continue;
-            };
-            if len == SET_NAMES_MAX {
-                return None;
-            }
-            set.names.copy_within(at..len, at + 1);
-            set.names[at] = condition.name;
-            set.len += 1;
-        }
-        (set.len > 0).then_some(set)
-    }
-
-    pub fn names(&self) -> &[u16] {
-        &self.names[..self.len as usize]
-    }
-
-    /// Any order of names gives the same token.
-    pub fn token(&self) -> u64 {
-        let tokens = self.names().iter().map(|&name| name_token(name.into()));
-        tokens.fold(NO_NAMES, |set, token| set ^ token)
-    }
-
-    pub fn words(&self) -> [u64; 2] {
-        let [a, b, c, d, e, f] = self.names.map(u64::from);
-        let low = a | b << 16 | c << 32 | d << 48;
-        [low, e | f << 16 | u64::from(self.len) << 32]
-    }
-}
-
-/// Every set of names that a filter has, once.
+/// Every set of names that any filter has, once.
 pub struct Sets {
     rows: Vec<NameSet>,
-    /// Where each stands, and how many filters have it: in many maps, since one that grows
-    /// moves all that it holds.
+    /// The row of each set, and how many filters have it. In many maps, since a map that
+    /// grows moves all its entries at once.
     places: Vec<HashMap<NameSet, (u32, u32)>>,
-    /// How many there are of each size.
+    /// The number of sets of each size.
     sizes: [u32; SET_NAMES_MAX + 1],
     dirty: Dirty,
 }
@@ -72,7 +28,7 @@ impl Default for Sets {
 }
 
 impl Sets {
-    /// One filter more.
+    /// Counts a filter with this set.
     pub fn add(&mut self, set: NameSet) {
         let next = self.rows.len() as u32;
         let place = self.places[part(&set)].entry(set).or_insert((next, 0));
@@ -84,7 +40,7 @@ impl Sets {
         }
     }
 
-    /// One filter less.
+    /// Uncounts a filter with this set.
     pub fn remove(&mut self, set: NameSet) {
         let Some(place) = self.places[part(&set)].get_mut(&set) else {
             return;
@@ -96,7 +52,7 @@ impl Sets {
         let at = place.0;
         self.places[part(&set)].remove(&set);
         self.sizes[set.len as usize] -= 1;
-        // The last one takes its place.
+        // The last row takes its place.
         self.rows.swap_remove(at as usize);
         if let Some(moved) = self.rows.get(at as usize) {
             if let Some(place) = self.places[part(moved)].get_mut(moved) {
@@ -110,7 +66,7 @@ impl Sets {
         &self.rows
     }
 
-    /// A bit for each size that some set has.
+    /// A bit for each size that any set has.
     pub fn size_bits(&self) -> u32 {
         let bits = self.sizes.iter().enumerate();
         bits.fold(0, |bits, (size, &count)| {
@@ -118,8 +74,7 @@ impl Sets {
         })
     }
 
-    /// Whether it costs less to look for every subset of so many names than to look
-    /// at every set.
+    /// Whether `names` names have fewer subsets of the sizes of sets than there are sets.
     pub fn are_subsets_fewer(&self, names: usize) -> bool {
         let mut subsets = 0;
         let mut of_size = 1;
@@ -131,7 +86,7 @@ impl Sets {
         subsets <= self.rows.len()
     }
 
-    /// Which rows changed.
+    /// The rows that changed, each once.
     pub fn changed(&self) -> &[u32] {
         self.dirty.list()
     }
@@ -145,13 +100,13 @@ impl Sets {
     }
 }
 
-/// Calls `visit` with the token of each subset whose size has a bit in `sizes`.
-/// `names` are the tokens of names.
+/// Calls `visit` with the token of each subset of some names whose size has a bit in
+/// `sizes`. `names` has the tokens of the names.
 pub fn subsets(names: &[u64], sizes: u32, visit: &mut impl FnMut(u64)) {
     add_names(names, sizes >> 1, NO_NAMES, visit);
 }
 
-/// `sizes`: from the next larger size on.
+/// Adds each of `names` to a set. Bit 0 of `sizes` is for the set with one name more.
 fn add_names(names: &[u64], sizes: u32, set: u64, visit: &mut impl FnMut(u64)) {
     if sizes == 0 || names.len() <= sizes.trailing_zeros() as usize {
         return;
@@ -167,23 +122,21 @@ fn add_names(names: &[u64], sizes: u32, set: u64, visit: &mut impl FnMut(u64)) {
     }
 }
 
-/// Which map a set is in.
+/// The map that a set is in.
 fn part(set: &NameSet) -> usize {
     let names = set.names().iter();
     names.fold(0, |part, &name| part * 31 + usize::from(name)) % PARTS
 }
 
 const PARTS: usize = 256;
-pub const SET_NAMES_MAX: usize = 6;
-/// Apart from any name's own token.
-const NO_NAMES: u64 = 0x7365_7473;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::compile::Condition;
 
     #[test]
-    fn subsets_are_those_of_the_sizes_asked_for() {
+    fn subsets_have_the_wanted_sizes() {
         for n in 0..7u32 {
             for sizes in 0..1 << (SET_NAMES_MAX + 1) {
                 let names: Vec<u64> = (0..n).map(|i| 1 << (40 + i)).collect();
@@ -199,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_there_as_long_as_a_filter_has_it() {
+    fn a_set_is_listed_while_a_filter_has_it() {
         let set = |names: &[u16]| {
             let conditions = names.iter().map(|&name| Condition {
                 name,

@@ -1,0 +1,9 @@
+//! A CPU's threads, and the radix sort that runs on them.
+
+mod disjoint;
+mod radix;
+mod workers;
+
+pub use disjoint::DisjointWriter;
+pub use radix::{Digits, RadixSorter};
+pub use workers::{ThreadError, Workers, grow, ranges, take};

@@ -1,0 +1,119 @@
+use std::ops::Range;
+
+use super::disjoint::DisjointWriter;
+use super::workers::{Workers, grow, ranges};
+use crate::tuning::CPU_DIGIT_BITS;
+
+/// A stable sort by some bits of each item: a counting sort per digit, least
+/// significant first (thesis 3.2). A key and its value are one item, so that a scatter
+/// keeps as few cache lines open as there are digits.
+pub struct RadixSorter<T> {
+    items: Vec<T>,
+    /// Per part and digit: how many, then where the next one goes.
+    counts: Vec<u32>,
+}
+
+/// What can be sorted by its bits.
+pub trait Digits: Copy + Default + Send + Sync {
+    /// `bits` bits from `shift` on.
+    fn digit(self, shift: u32, bits: u32) -> usize;
+}
+
+/// A key and its value.
+impl Digits for (u32, u32) {
+    fn digit(self, shift: u32, bits: u32) -> usize {
+        (self.0 >> shift) as usize & ((1 << bits) - 1)
+    }
+}
+
+/// A key and its value.
+impl Digits for (u64, u32) {
+    fn digit(self, shift: u32, bits: u32) -> usize {
+        (self.0 >> shift) as usize & ((1 << bits) - 1)
+    }
+}
+
+impl<T: Digits> RadixSorter<T> {
+    /// Room for sorting `capacity` items.
+    pub fn new(capacity: usize) -> RadixSorter<T> {
+        RadixSorter {
+            items: Vec::with_capacity(capacity),
+            counts: vec![],
+        }
+    }
+
+    /// Sorts the first `n` items by these of their bits. The buffer may be exchanged
+    /// for the sorter's own.
+    pub fn sort(&mut self, workers: &Workers, items: &mut Vec<T>, n: usize, by: Range<u32>) {
+        grow(&mut self.items, items.len());
+        // A digit's counters should stay fewer than the items they count.
+        let digit_max = (usize::BITS - n.leading_zeros()).clamp(4, CPU_DIGIT_BITS);
+        let bits = by.end - by.start;
+        let passes = bits.div_ceil(digit_max);
+        for pass in 0..passes {
+            let reach = |pass| by.start + bits * pass / passes;
+            let (from, to) = (reach(pass), reach(pass + 1));
+            self.pass(workers, &items[..n], from, to - from);
+            std::mem::swap(items, &mut self.items);
+        }
+    }
+
+    fn pass(&mut self, workers: &Workers, items: &[T], shift: u32, bits: u32) {
+        let digits = 1 << bits;
+        let parts = workers.parts(items.len());
+        grow(&mut self.counts, parts * digits);
+        let counts = &mut self.counts[..parts * digits];
+        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
+        workers.run(tasks.collect(), |(range, counts)| {
+            counts.fill(0);
+            for item in &items[range] {
+                counts[item.digit(shift, bits)] += 1;
+            }
+        });
+        let mut next = 0;
+        for digit in 0..digits {
+            for part in 0..parts {
+                let count = &mut counts[part * digits + digit];
+                next += std::mem::replace(count, next);
+            }
+        }
+        let sorted = DisjointWriter::new(&mut self.items[..]);
+        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
+        workers.run(tasks.collect(), |(range, cursors)| {
+            for &item in &items[range] {
+                let cursor = &mut cursors[item.digit(shift, bits)];
+                let place = *cursor as usize;
+                *cursor += 1;
+                // SAFETY: the scan gave each (digit, part) its own interval, as
+                // long as its count, and the cursor walks it once.
+                #[allow(unsafe_code)]
+                unsafe {
+                    sorted.write(place, item);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sorting_is_stable_for_any_number_of_threads(
+            keys in prop::collection::vec(0u32..5000, 0..60_000),
+            threads in 1usize..5,
+        ) {
+            let n = keys.len();
+            let mut pairs: Vec<(u32, u32)> = keys.into_iter().zip(0..).collect();
+            let mut expected = pairs.clone();
+            expected.sort_by_key(|&(key, _)| key);
+            let workers = Workers::new(threads).unwrap();
+            RadixSorter::new(n).sort(&workers, &mut pairs, n, 0..13);
+            prop_assert_eq!(pairs, expected);
+        }
+    }
+}

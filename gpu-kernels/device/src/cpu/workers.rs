@@ -1,0 +1,94 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::tuning::{CPU_GRAIN, CPU_PARTS_PER_THREAD};
+
+/// The threads that a backend or an engine works on.
+///
+/// Work is split into parts by its size alone, and a single part runs on the
+/// calling thread: waking threads costs more than a small stage does.
+pub struct Workers {
+    pool: Option<Arc<rayon::ThreadPool>>,
+    threads: usize,
+}
+
+/// Why worker threads could not start.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("cannot start worker threads: {0}")]
+pub struct ThreadError(String);
+
+impl Workers {
+    /// `threads` is at least one; one works on the caller's own thread.
+    pub fn new(threads: usize) -> Result<Workers, ThreadError> {
+        let threads = threads.max(1);
+        let pool = match threads {
+            1 => None,
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .thread_name(|i| format!("tick-{i}"))
+                    .build()
+                    .map_err(|error| ThreadError(error.to_string()))?;
+                Some(Arc::new(pool))
+            }
+        };
+        Ok(Workers { pool, threads })
+    }
+
+    /// How many parts this many items are worth.
+    pub fn parts(&self, items: usize) -> usize {
+        self.parts_of(items, CPU_GRAIN)
+    }
+
+    /// How many parts items are worth when `grain` of them outweigh a wake-up.
+    pub fn parts_of(&self, items: usize, grain: usize) -> usize {
+        match self.threads {
+            1 => 1,
+            threads => (items / grain).clamp(1, threads * CPU_PARTS_PER_THREAD),
+        }
+    }
+
+    /// The most parts that [`Workers::parts`] gives with this many threads.
+    pub fn parts_max(threads: usize) -> usize {
+        threads.max(1) * CPU_PARTS_PER_THREAD
+    }
+
+    /// The threads to run a whole tick of so many items on, if several are worth it.
+    /// Stages that begin on one of these threads start without a switch.
+    pub fn pool_for(&self, items: usize) -> Option<Arc<rayon::ThreadPool>> {
+        self.pool.clone().filter(|_| self.parts(items) > 1)
+    }
+
+    /// Does each task, side by side where there are several.
+    pub fn run<T: Send>(&self, mut tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        match &self.pool {
+            Some(pool) if tasks.len() > 1 => {
+                pool.install(|| tasks.into_par_iter().with_max_len(1).for_each(work));
+            }
+            _ => tasks.drain(..).for_each(work),
+        }
+    }
+}
+
+/// Cuts `0..items` into `parts` even ranges.
+pub fn ranges(items: usize, parts: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
+    (0..parts).map(move |part| items * part / parts..items * (part + 1) / parts)
+}
+
+/// Takes the first `n` elements off a slice.
+pub fn take<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
+    let (head, tail) = std::mem::take(rest).split_at_mut(n);
+    *rest = tail;
+    head
+}
+
+/// Makes a buffer at least `n` long. It never shrinks, so a buffer that has seen
+/// its largest tick isn't cleared again.
+pub fn grow<T: Copy + Default>(buffer: &mut Vec<T>, n: usize) {
+    if buffer.len() < n {
+        buffer.resize(n, T::default());
+    }
+}

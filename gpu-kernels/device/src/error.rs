@@ -1,0 +1,26 @@
+//! Why there is no device to use, and what failed on one.
+
+use thiserror::Error;
+
+/// A call of the CUDA driver that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{call}: {code}")]
+pub struct DriverError {
+    pub call: &'static str,
+    pub code: String,
+}
+
+/// Why there is no device to use.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoDevice {
+    #[error("no CUDA driver: libcuda.so.1 cannot be loaded")]
+    NoDriver,
+    #[error("the CUDA driver finds no GPU")]
+    NoGpu,
+    #[error("there is no GPU {ordinal}; expected 0 to {last}")]
+    NoSuchGpu { ordinal: u32, last: u32 },
+    #[error("the GPU cannot run the kernels: {0}")]
+    Kernels(String),
+    #[error("the CUDA driver fails: {0}")]
+    Driver(#[from] DriverError),
+}

@@ -1,0 +1,25 @@
+//! A GPU behind the CUDA driver: the only code that calls it.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `driver` | loading the driver; a context for each GPU |
+//! | `device` | one GPU with its streams, modules and its allocation |
+//! | `memory` | page-locked memory, and downloads into it |
+//! | `copies` | copies between borrowed host memory and the device |
+//! | `launch` | kernels, their arguments, and launching them |
+//! | [`sort`] | the radix sort of `kernels/lib/sort.cu` |
+//! | [`primitives`] | sort and scan by themselves, for measuring them |
+#![allow(unsafe_code)]
+
+mod copies;
+mod device;
+mod driver;
+mod launch;
+mod memory;
+pub mod primitives;
+pub mod sort;
+
+pub use copies::Copies;
+pub use device::{Device, Event, GpuInfo, Lane, Layout, Module, info};
+pub use launch::{Grid, Kernel, Operands};
+pub use memory::{Download, HostBuffer, Pinned};

@@ -1,0 +1,33 @@
+//! What a backend runs on: a CPU's threads, or a GPU behind the CUDA driver.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`cpu`] | worker threads, a stable radix sort, and the CPU's one use of unsafe code |
+//! | [`layout`] | structures that host and kernels share, declared once |
+//! | [`plan`] | named buffers of one device allocation |
+//! | [`host_vec`] | vectors that a device may copy from and to where they are |
+//! | [`plain`] | which types may cross to a device |
+//! | [`error`] | why there is no device, or what failed |
+//! | `gpu` | the driver: memory, copies, launches, and the sort (Linux on x86-64) |
+//! | [`tuning`] | the numbers that were chosen by measuring |
+#![deny(unsafe_code)]
+
+pub mod cpu;
+pub mod error;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod gpu;
+pub mod host_vec;
+pub mod layout;
+pub mod plain;
+pub mod plan;
+pub mod tuning;
+
+pub use error::{DriverError, NoDevice};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use gpu::{
+    Copies, Device, Download, Event, GpuInfo, Grid, HostBuffer, Kernel, Lane, Module, Operands,
+};
+pub use host_vec::HostVec;
+pub use layout::{ConstPointer, Field, Int2, Pointer, UInt2};
+pub use plain::Plain;
+pub use plan::{Buffer, Plan};

@@ -1,0 +1,8 @@
+//! Region matching: every engine and every approach against all pairs.
+
+mod engines;
+mod field;
+mod hostile;
+mod named;
+mod oracle;
+mod random;

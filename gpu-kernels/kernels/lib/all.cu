@@ -1,0 +1,4 @@
+// The library: kernels that the tick and the engines share, in one module.
+#include "lib/scan.cu"
+#include "lib/sort.cu"
+#include "lib/sources_hash.cuh"

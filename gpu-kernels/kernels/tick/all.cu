@@ -1,0 +1,23 @@
+// The tick's kernels and those of content matching, in one module.
+#include "tick/due.cu"
+#include "tick/hash.cu"
+#include "tick/hearings.cu"
+#include "tick/index.cu"
+#include "tick/interest_changed.cu"
+#include "tick/interest_deliver.cu"
+#include "tick/interest_see.cu"
+#include "tick/lifecycle.cu"
+#include "tick/logic.cu"
+#include "tick/merge.cu"
+#include "tick/notifications.cu"
+#include "tick/regions.cu"
+
+#include "content/compare.cu"
+#include "content/lists.cu"
+#include "content/match.cu"
+
+#include "lib/sources_hash.cuh"
+
+// What the host compares with its own declarations.
+extern "C" __device__ const u64 tick_layout_hash = TICK_LAYOUT_HASH;
+extern "C" __device__ const u64 content_layout_hash = CONTENT_LAYOUT_HASH;

@@ -1,0 +1,91 @@
+// The entities that a client can see, each once, and how near they are: those that
+// its observers perceive, and those that its subscriptions add.
+#pragma once
+#include "tick/observers.cuh"
+
+// Whether one of a client's first subscriptions brings an entity.
+__device__ inline bool is_subscribed(const World& w, const Regions& h, u32 client, u32 subscriptions, u32 slot,
+                                     const Point& p) {
+    Box publication, box;
+    bool is_published = find_publication(w, h, slot, publication);
+    for (u32 i = 0; i < subscriptions; i++)
+        if (find_subscription(w, h, client, i, box) && (box.contains(p) || (is_published && box.overlaps(publication))))
+            return true;
+    return false;
+}
+// Whether an observer, or an earlier subscription, shows it too.
+__device__ __noinline__ bool is_repeated(const World& w, const Regions& h, u32 client, u32 index, u32 slot,
+                                         const Point& p) {
+    return is_repeated(w, client, w.observers_per_client, p) || is_subscribed(w, h, client, index, slot, p);
+}
+
+// The rank of an entity that a subscription adds is its distance to the nearest
+// observer, however far; without an observer, the largest rank there is.
+__device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client, u32 slot) {
+    Point p = position(w, slot);
+    u64 best = rank_of(w, client, slot, p);
+    if (best == 0 || !is_subscribed(w, h, client, subscriptions_max(w, h), slot, p)) return best;
+    Place place;
+    for (u32 i = 0; i < w.observers_per_client; i++)
+        if (find_place(w, client, i, place)) best = min(best, (u64)squared_distance(p, place.center) + 1);
+    return best;
+}
+
+// Whom only a client's subscriptions bring.
+template <class Visit>
+__device__ void each_subscribed(const World& w, const Regions& h, u32 client, Visit visit) {
+    u32 n = subscriptions_max(w, h);
+    for (u32 s = 0; s < n; s++) {
+        Box box;
+        if (!find_subscription(w, h, client, s, box)) continue;
+        each_in_box(w, box, [&](bool is_one, u32 slot, const Point& p) {
+            visit(is_one && !is_repeated(w, h, client, s, slot, p), slot, 0u);
+        });
+        if (!h.of_entities) continue;
+        each_overlapping(w, h, h.published, box, [&](bool is_one, u32 slot) {
+            Point p = {{0, 0, 0}};
+            if (is_one) p = position(w, slot);
+            // Else it was found by its position.
+            visit(is_one && !box.contains(p) && !is_repeated(w, h, client, s, slot, p), slot, 0u);
+        });
+    }
+}
+
+// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
+// time; `slot` and `i` are the lane's, and count only where `candidate` is set. With
+// regions, `i` is no place of the index.
+template <bool REGIONS, class Visit>
+__device__ void each_candidate(const World& w, const Regions* h, u32 client, Visit visit) {
+    for (u32 o = 0; o < w.observers_per_client; o++) {
+        Place place;
+        if ((w.exact || o > 0) && !find_place(w, client, o, place)) continue;
+        Range own = {0, 0};
+        if (lane() < w.rows_max) own = w.ranges[((u64)client * w.observers_per_client + o) * w.rows_max + lane()];
+        for (u32 r = 0; r < w.rows_max; r++) {
+            u32 start = __shfl_sync(~0u, own.start, r), end = __shfl_sync(~0u, own.end, r);
+            for (u32 base = start; base < end; base += 32) {
+                u32 i = base + lane();
+                bool candidate = i < end;
+                u32 slot = candidate ? w.index_slots[i] : w.capacity;
+                if (candidate && (w.exact || o > 0)) {
+                    Point p = indexed_position(w, i);
+                    if (w.exact && !is_within(p, place.center, place.radius)) candidate = false;
+                    else if (o > 0 && is_repeated(w, client, o, p)) candidate = false;
+                }
+                visit(candidate, slot, i);
+            }
+        }
+    }
+    if constexpr (REGIONS) each_subscribed(w, *h, client, visit);
+}
+template <bool REGIONS>
+__device__ inline u64 rank_in(const World& w, const Regions* h, u32 client, u32 slot, u32 i) {
+    if constexpr (REGIONS) return rank_of(w, *h, client, slot);
+    else return rank_of(w, client, slot, indexed_position(w, i));
+}
+
+// Whether everybody changed and each client sees whole buckets: then the ranges
+// alone say how many deliveries there are.
+__device__ inline bool is_by_ranges(const World& w, const Tick& t) {
+    return w.visible_max == 0 && !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->entities;
+}

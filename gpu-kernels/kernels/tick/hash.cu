@@ -1,0 +1,41 @@
+// The state hash, from the whole state: `state.rs` defines it. A sum, so the
+// order doesn't matter.
+#include "tick/world.cuh"
+
+KERNEL hash_slots(World w, Tick t) {
+    u64 slots = 0;
+    for (u32 slot = thread_index(); slot < w.capacity; slot += thread_count()) {
+        u32 state = w.states[slot], generation = w.generations[slot];
+        if (generation == 0 && state == FREE) continue;
+        slots += mix(2ull << 56 | slot, (u64)generation | (u64)state << 32 | (u64)w.slot_kinds[slot] << 40);
+    }
+    add_part(t, PART_SLOTS, slots);
+    for (u32 column = 0; column < w.columns; column++) {
+        u64 sum = 0;
+        for (u32 slot = thread_index(); slot < w.capacity; slot += thread_count())
+            if (w.states[slot] == LIVE) sum += mix(3ull << 56 | slot, (u32)w.rows[(u64)slot * w.columns + column]);
+        add_part(t, PART_COLUMNS + column, sum);
+    }
+}
+
+KERNEL hash_clients(World w, Tick t) {
+    u64 observers = 0, known = 0;
+    u32 n = w.clients * w.observers_per_client;
+    for (u32 i = thread_index(); i < n; i += thread_count()) {
+        Observer o = w.observers[i];
+        if (o.tag == 0) continue;
+        u64 client = i / w.observers_per_client, index = i % w.observers_per_client;
+        u64 place = mix(4ull << 56 | client << 8 | index, (u32)o.radius);
+        if (o.tag == 1) observers += mix(place, entity_bits((u32)o.a, (u32)o.b));
+        else observers += mix(mix(place, (u64)(u32)o.a << 32 | (u32)o.b), 1ull << 63 | (u32)o.c);
+    }
+    add_part(t, PART_OBSERVERS, observers);
+    // A warp for each client.
+    for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
+        u32 count = w.visible_max ? w.known_counts[client] : 0;
+        for (u32 i = lane(); i < count; i += 32)
+            known += mix(5ull << 56 | client, w.known[(u64)client * w.visible_max + i]);
+        if (lane() == 0 && w.behind[client]) known += mix(6ull << 56, client);
+    }
+    add_part(t, PART_KNOWN, known);
+}

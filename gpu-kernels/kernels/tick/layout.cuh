@@ -1,0 +1,573 @@
+// What the tick's kernels are given.
+// Written from the declarations in Rust: `cargo test layout` says how to renew it.
+#pragma once
+#include "lib/types.cuh"
+constexpr u32 CHUNKS_MAX = 8;
+constexpr u32 LEVELS_MAX = 20;
+constexpr u32 TIMED_WORDS_MAX = 5;
+constexpr u32 TIMED_COLUMNS = 11;
+constexpr u32 BY_THE_SERVER = 4294967295;
+enum SlotState : u32 {
+    FREE = 0,
+    LIVE = 1,
+    RESTING = 2,
+};
+enum MergeRule : u32 {
+    SUM = 0,
+    MIN = 1,
+    MAX = 2,
+    FIRST = 3,
+    LAST = 4,
+};
+enum DeliveryKind : u32 {
+    UPDATE = 0,
+    ENTER = 1,
+    LEAVE = 2,
+};
+enum CommandKind : u32 {
+    SPAWN = 0,
+    DESPAWN = 1,
+    MOVE = 2,
+    STRIKE = 3,
+    HEAL = 4,
+    BLAST = 5,
+    PICK = 6,
+    ROAM = 7,
+    BURN = 8,
+    SHOUT = 9,
+    COMMAND_KINDS = 10,
+};
+enum NotificationKind : u32 {
+    NOTIFY_BLAST = 0,
+    NOTIFY_FALL = 1,
+    NOTIFY_PICK = 2,
+    NOTIFY_SHOUT = 3,
+};
+enum Part : u32 {
+    PART_SLOTS = 1,
+    PART_OBSERVERS = 2,
+    PART_KNOWN = 3,
+    PART_TIMED = 4,
+    PART_COLUMNS = 5,
+};
+enum RegionHolder : u32 {
+    CLIENT_REGION = 0,
+    PUBLICATION = 1,
+    SUBSCRIPTION = 2,
+};
+enum Scan : u32 {
+    SCAN_DUE = 0,
+    SCAN_UPDATES = 1,
+    SCAN_INTERVALS = 2,
+    SCAN_CHANGES = 3,
+    SCAN_FREE = 4,
+    SCAN_BIRTHS = 5,
+    SCAN_DEATHS = 6,
+    SCAN_LIVE = 7,
+    SCAN_DELIVERIES = 8,
+    SCAN_ORDER = 9,
+    SCAN_TIMED = 10,
+    SCAN_AFTERS = 11,
+    SCAN_RESPAWNS = 12,
+    SCAN_PUBLISHED = 13,
+    SCAN_AREAS = 14,
+    SCAN_HEARINGS = 15,
+    SCAN_NOTIFICATIONS = 16,
+    SCAN_PICKS = 17,
+};
+
+// A command of a frame.
+struct alignas(4) Command {
+    u32 slot;
+    u32 generation;
+    u32 sequence;
+    u32 word_start;
+    u16 kind;
+    u16 word_count;
+};
+static_assert(sizeof(Command) == 20, "as in Rust");
+static_assert(offsetof(Command, slot) == 0 && offsetof(Command, generation) == 4 && offsetof(Command, sequence) == 8, "as in Rust");
+static_assert(offsetof(Command, word_start) == 12 && offsetof(Command, kind) == 16 && offsetof(Command, word_count) == 18, "as in Rust");
+
+// A command for a later tick.
+struct alignas(4) After {
+    u32 ticks;
+    Command command;
+};
+static_assert(sizeof(After) == 24, "as in Rust");
+static_assert(offsetof(After, ticks) == 0 && offsetof(After, command) == 4, "as in Rust");
+
+// Timed commands: how many wait, how many there ever were, and the sum of their
+// elements of the state hash.
+struct alignas(8) TimedState {
+    u64 len;
+    u64 next_sequence;
+    u64 hash;
+};
+static_assert(sizeof(TimedState) == 24, "as in Rust");
+static_assert(offsetof(TimedState, len) == 0 && offsetof(TimedState, next_sequence) == 8 && offsetof(TimedState, hash) == 16, "as in Rust");
+
+// An observer: tag 0 none, 1 an entity (a: slot, b: generation), 2 a point (a, b, c).
+struct alignas(4) Observer {
+    u32 tag;
+    i32 radius;
+    i32 a;
+    i32 b;
+    i32 c;
+};
+static_assert(sizeof(Observer) == 20, "as in Rust");
+static_assert(offsetof(Observer, tag) == 0 && offsetof(Observer, radius) == 4 && offsetof(Observer, a) == 8, "as in Rust");
+static_assert(offsetof(Observer, b) == 12 && offsetof(Observer, c) == 16, "as in Rust");
+
+// Sets the observer at a place of the table.
+struct alignas(4) ObserverSet {
+    u32 place;
+    Observer observer;
+};
+static_assert(sizeof(ObserverSet) == 24, "as in Rust");
+static_assert(offsetof(ObserverSet, place) == 0 && offsetof(ObserverSet, observer) == 4, "as in Rust");
+
+// A command that the entities of a kind give themselves.
+struct alignas(4) Rule {
+    u32 kind;
+    u32 ticks;
+    u32 command;
+    u32 word_start;
+    u32 word_count;
+};
+static_assert(sizeof(Rule) == 20, "as in Rust");
+static_assert(offsetof(Rule, kind) == 0 && offsetof(Rule, ticks) == 4 && offsetof(Rule, command) == 8, "as in Rust");
+static_assert(offsetof(Rule, word_start) == 12 && offsetof(Rule, word_count) == 16, "as in Rust");
+
+// A birth that was asked for; generation 0: there was no slot.
+struct alignas(4) Birth {
+    u32 token;
+    u32 kind;
+    u32 slot;
+    u32 generation;
+};
+static_assert(sizeof(Birth) == 16, "as in Rust");
+static_assert(offsetof(Birth, token) == 0 && offsetof(Birth, kind) == 4 && offsetof(Birth, slot) == 8, "as in Rust");
+static_assert(offsetof(Birth, generation) == 12, "as in Rust");
+
+// Something that happened; `word_count` of its words are there.
+struct alignas(4) Notification {
+    u32 slot;
+    u32 generation;
+    u16 kind;
+    u8 word_count;
+    u8 has_area;
+    i32 low[3];
+    i32 high[3];
+    i32 words[4];
+};
+static_assert(sizeof(Notification) == 52, "as in Rust");
+static_assert(offsetof(Notification, slot) == 0 && offsetof(Notification, generation) == 4 && offsetof(Notification, kind) == 8, "as in Rust");
+static_assert(offsetof(Notification, word_count) == 10 && offsetof(Notification, has_area) == 11 && offsetof(Notification, low) == 12, "as in Rust");
+static_assert(offsetof(Notification, high) == 24 && offsetof(Notification, words) == 36, "as in Rust");
+
+// Counted on the device during one tick, from zero.
+struct alignas(8) Counters {
+    // Commands that fell due or that rules gave; `timed_due` of them waited.
+    u64 due;
+    u64 timed_due;
+    // Commands that are run or refused: at most `limits.commands_per_tick`.
+    u64 commands;
+    // Updates asked for, with those beyond the room.
+    u64 updates_total;
+    // Intervals of updates of one attribute.
+    u64 intervals;
+    // Entities with a change.
+    u64 changed_entities;
+    u64 free_slots;
+    u64 births_asked;
+    // Living entities that changed in a way that clients may see.
+    u64 changed_live;
+    u64 deliveries_total;
+    // Clients whose deliveries fit.
+    u64 served;
+    // Entries of the frame that named what isn't there.
+    u64 ignored_entries;
+    // Where each chunk of clients' deliveries begin.
+    u64 chunk_starts[8];
+    // Commands that commands and the fallen schedule.
+    u64 afters;
+    u64 respawns;
+    u64 timed_unscheduled;
+    // Entities that carry a publication.
+    u64 published;
+    // Notifications that can be heard.
+    u64 areas;
+    // Notifications by commands, by items with a new owner, by the fallen.
+    u64 notified;
+    u64 picked;
+    u64 falls;
+    u64 fallen;
+    // The parts of the state hash.
+    u64 hash[69];
+    // Commands that were run: births, deaths and commands of rules too.
+    u64 applied;
+    // Commands of entities that are dead.
+    u64 stale;
+    // Commands that this world doesn't have, or with too few or too many words.
+    u64 malformed;
+    // Updates before merging.
+    u64 updates;
+    // Merged changes: (entity, attribute) pairs with a new value.
+    u64 changes;
+    // Entities that were born.
+    u64 births;
+    // Entities that died.
+    u64 deaths;
+    // Deliveries to clients: enter, update and leave.
+    u64 deliveries;
+    // Clients whose deliveries were put off, for want of room in the tick.
+    u64 clients_behind;
+    // Entities alive after the tick.
+    u64 entities;
+    // Timed commands pending after the tick.
+    u64 timed;
+    // Hearings: (client, notification) pairs.
+    u64 hearings;
+    // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
+    u64 hearings_dropped;
+};
+static_assert(sizeof(Counters) == 888, "as in Rust");
+static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
+static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
+static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
+static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, served) == 80 && offsetof(Counters, ignored_entries) == 88, "as in Rust");
+static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, respawns) == 168, "as in Rust");
+static_assert(offsetof(Counters, timed_unscheduled) == 176 && offsetof(Counters, published) == 184 && offsetof(Counters, areas) == 192, "as in Rust");
+static_assert(offsetof(Counters, notified) == 200 && offsetof(Counters, picked) == 208 && offsetof(Counters, falls) == 216, "as in Rust");
+static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, hash) == 232 && offsetof(Counters, applied) == 784, "as in Rust");
+static_assert(offsetof(Counters, stale) == 792 && offsetof(Counters, malformed) == 800 && offsetof(Counters, updates) == 808, "as in Rust");
+static_assert(offsetof(Counters, changes) == 816 && offsetof(Counters, births) == 824 && offsetof(Counters, deaths) == 832, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 840 && offsetof(Counters, clients_behind) == 848 && offsetof(Counters, entities) == 856, "as in Rust");
+static_assert(offsetof(Counters, timed) == 864 && offsetof(Counters, hearings) == 872 && offsetof(Counters, hearings_dropped) == 880, "as in Rust");
+
+// A region: tag 0 none, 1 fixed, 2 follows an entity.
+struct alignas(4) Region {
+    u32 tag;
+    u32 slot;
+    u32 generation;
+    i32 low[3];
+    i32 high[3];
+};
+static_assert(sizeof(Region) == 36, "as in Rust");
+static_assert(offsetof(Region, tag) == 0 && offsetof(Region, slot) == 4 && offsetof(Region, generation) == 8, "as in Rust");
+static_assert(offsetof(Region, low) == 12 && offsetof(Region, high) == 24, "as in Rust");
+
+// A change of a region. `repeats` more of its holder's went before it in the frame.
+struct alignas(4) RegionSet {
+    u32 holder;
+    u32 place;
+    u32 generation;
+    u32 repeats;
+    Region region;
+};
+static_assert(sizeof(RegionSet) == 52, "as in Rust");
+static_assert(offsetof(RegionSet, holder) == 0 && offsetof(RegionSet, place) == 4 && offsetof(RegionSet, generation) == 8, "as in Rust");
+static_assert(offsetof(RegionSet, repeats) == 12 && offsetof(RegionSet, region) == 16, "as in Rust");
+
+// Cells for boxes of about one size.
+struct alignas(8) Level {
+    u64 base;
+    u32 edge;
+    u32 cells[3];
+};
+static_assert(sizeof(Level) == 24, "as in Rust");
+static_assert(offsetof(Level, base) == 0 && offsetof(Level, edge) == 8 && offsetof(Level, cells) == 12, "as in Rust");
+
+// Boxes by level and cell.
+struct alignas(8) BoxIndex {
+    u64 *keys;
+    u64 *keys_spare;
+    u32 *numbers;
+    u32 *numbers_spare;
+    // Six edges an entry, sorted.
+    i32 *boxes;
+    // By level: its first entry; and how many entries there are.
+    u32 *starts;
+    // As they are before the sort.
+    u64 *given_keys;
+    u32 *given_numbers;
+};
+static_assert(sizeof(BoxIndex) == 64, "as in Rust");
+static_assert(offsetof(BoxIndex, keys) == 0 && offsetof(BoxIndex, keys_spare) == 8 && offsetof(BoxIndex, numbers) == 16, "as in Rust");
+static_assert(offsetof(BoxIndex, numbers_spare) == 24 && offsetof(BoxIndex, boxes) == 32 && offsetof(BoxIndex, starts) == 40, "as in Rust");
+static_assert(offsetof(BoxIndex, given_keys) == 48 && offsetof(BoxIndex, given_numbers) == 56, "as in Rust");
+
+// Regions, and how the world's boxes are sorted; all 0 in worlds that have none.
+struct alignas(8) Regions {
+    u32 per_client;
+    // 1 where entities may carry regions, else 0.
+    u32 of_entities;
+    u32 levels;
+    // Notifications that one client may hear; as many as a sort of them needs.
+    u32 hearings_max;
+    u32 hearing_places;
+    u32 padding;
+    // By kind: six edges, those of the publication first; or 0.
+    const i32 *newborn;
+    Region *clients;
+    // By slot.
+    Region *publications;
+    Region *subscriptions;
+    BoxIndex published;
+    BoxIndex areas;
+    // By client: numbers of notifications, `hearings_max` each.
+    u32 *heard;
+    u32 *heard_counts;
+    Level level[20];
+};
+static_assert(sizeof(Regions) == 680, "as in Rust");
+static_assert(offsetof(Regions, per_client) == 0 && offsetof(Regions, of_entities) == 4 && offsetof(Regions, levels) == 8, "as in Rust");
+static_assert(offsetof(Regions, hearings_max) == 12 && offsetof(Regions, hearing_places) == 16 && offsetof(Regions, padding) == 20, "as in Rust");
+static_assert(offsetof(Regions, newborn) == 24 && offsetof(Regions, clients) == 32 && offsetof(Regions, publications) == 40, "as in Rust");
+static_assert(offsetof(Regions, subscriptions) == 48 && offsetof(Regions, published) == 56 && offsetof(Regions, areas) == 120, "as in Rust");
+static_assert(offsetof(Regions, heard) == 184 && offsetof(Regions, heard_counts) == 192 && offsetof(Regions, level) == 200, "as in Rust");
+
+// The world's configuration, tables, state and scratch.
+struct alignas(8) World {
+    u64 seed;
+    // On each axis.
+    u64 buckets[3];
+    u64 updates_max;
+    u64 deliveries_max;
+    u32 capacity;
+    u32 columns;
+    u32 dimensions;
+    u32 kinds;
+    u32 clients;
+    u32 observers_per_client;
+    u32 visible_max;
+    u32 exact;
+    u32 commands_max;
+    u32 rules;
+    // Places in which what a client sees is sorted: a power of two.
+    u32 view_places;
+    // Bits of an update's key.
+    u32 key_bits;
+    i32 aoi;
+    // The columns of these attributes, or -1.
+    i32 hp;
+    i32 owner;
+    i32 move_speed_max;
+    i32 size[4];
+    i32 strike_reach;
+    i32 strike_damage;
+    i32 heal_reach;
+    i32 heal_amount;
+    i32 blast_reach;
+    i32 blast_radius;
+    i32 blast_damage;
+    i32 pick_reach;
+    i32 roam_step;
+    i32 ember_ticks;
+    i32 ember_damage;
+    u32 timed_max;
+    // 1 where any kind respawns, else 0.
+    u32 respawns;
+    // Words of all rules.
+    u32 rule_words;
+    i32 blast_sound;
+    i32 shout_radius_max;
+    u32 notifications_max;
+    // A bit for each kind of notification that the world has.
+    u32 tells;
+    // By command: how many words it has; -1: not in this world.
+    i32 word_counts[10];
+    // Rows of buckets that an observer can touch: 3 or 9.
+    u32 rows_max;
+    u32 scan_groups;
+    u32 directory_len;
+    // Buckets of an entry of the directory, as a power of two.
+    u32 directory_shift;
+    // Tables: by kind and column.
+    const int2 *bounds;
+    const i32 *defaults;
+    // By kind: the columns that it has, as bits.
+    const u64 *kind_columns;
+    // By column.
+    const u32 *merge_rules;
+    // By column: 1 where clients may know it.
+    const u32 *visible_columns;
+    const Rule *rule_table;
+    // By kind; 0: never.
+    const u32 *respawn_ticks;
+    // State: by slot and column.
+    i32 *rows;
+    u32 *states;
+    u32 *generations;
+    u32 *slot_kinds;
+    Observer *observers;
+    // By client: the slots that it knows, ascending.
+    u32 *known;
+    u32 *known_counts;
+    // By client: whether its deliveries were put off.
+    u8 *behind;
+    // The commands that wait, column by column, `timed_max` each.
+    u32 *timed;
+    TimedState *timed_state;
+    // The index of the state's positions, by bucket.
+    u64 *index_keys;
+    u64 *index_keys_spare;
+    u32 *index_slots;
+    u32 *index_slots_spare;
+    // By axis, then place.
+    i32 *index_positions;
+    u64 *index_len;
+    // Where the keys reach n << directory_shift.
+    u32 *directory;
+    // Scratch: what clients see in this tick; it is what they know in the next.
+    u32 *visible;
+    u32 *visible_counts;
+    // By slot: the stamp of the tick that changed it last.
+    u32 *changed;
+    // The frame's commands, and those due.
+    Command *commands;
+    // By command: what becomes of it.
+    u32 *verdicts;
+    u32 *update_counts;
+    u64 *partials;
+    // Where updates are stored, and what is sorted.
+    u32 *keys;
+    u32 *values;
+    u32 *update_keys;
+    u32 *update_keys_spare;
+    u32 *update_values;
+    u32 *update_values_spare;
+    // By interval of updates of one attribute.
+    u32 *interval_keys;
+    u32 *interval_starts;
+    i64 *interval_values;
+    u32 *interval_changed;
+    // The index before it is sorted.
+    u64 *bucket_keys;
+    u32 *bucket_slots;
+    u32 *free_list;
+    // By slot: the stamp of the tick in which it died last.
+    u32 *died;
+    u64 *client_counts;
+    // By observer and row of buckets: where they stand in the index.
+    Range *ranges;
+    // By place in the index: how many changed before it.
+    u32 *changed_before;
+    // As `timed`, in the next tick.
+    u32 *timed_next;
+    // By command: how many commands it puts off.
+    u32 *after_counts;
+    u64 *after_partials;
+    // By slot: the kind of who falls, or NOBODY.
+    u32 *fallen;
+    // Words of rules, then those of timed commands.
+    i32 *due_words;
+    // By command: how many notifications it has.
+    u32 *notification_counts;
+    u64 *notification_partials;
+    // By slot and column: ~stamp, then the first command that updated it; null
+    // where causes are not kept.
+    u64 *first_updates;
+};
+static_assert(sizeof(World) == 704, "as in Rust");
+static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
+static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, capacity) == 48 && offsetof(World, columns) == 52, "as in Rust");
+static_assert(offsetof(World, dimensions) == 56 && offsetof(World, kinds) == 60 && offsetof(World, clients) == 64, "as in Rust");
+static_assert(offsetof(World, observers_per_client) == 68 && offsetof(World, visible_max) == 72 && offsetof(World, exact) == 76, "as in Rust");
+static_assert(offsetof(World, commands_max) == 80 && offsetof(World, rules) == 84 && offsetof(World, view_places) == 88, "as in Rust");
+static_assert(offsetof(World, key_bits) == 92 && offsetof(World, aoi) == 96 && offsetof(World, hp) == 100, "as in Rust");
+static_assert(offsetof(World, owner) == 104 && offsetof(World, move_speed_max) == 108 && offsetof(World, size) == 112, "as in Rust");
+static_assert(offsetof(World, strike_reach) == 128 && offsetof(World, strike_damage) == 132 && offsetof(World, heal_reach) == 136, "as in Rust");
+static_assert(offsetof(World, heal_amount) == 140 && offsetof(World, blast_reach) == 144 && offsetof(World, blast_radius) == 148, "as in Rust");
+static_assert(offsetof(World, blast_damage) == 152 && offsetof(World, pick_reach) == 156 && offsetof(World, roam_step) == 160, "as in Rust");
+static_assert(offsetof(World, ember_ticks) == 164 && offsetof(World, ember_damage) == 168 && offsetof(World, timed_max) == 172, "as in Rust");
+static_assert(offsetof(World, respawns) == 176 && offsetof(World, rule_words) == 180 && offsetof(World, blast_sound) == 184, "as in Rust");
+static_assert(offsetof(World, shout_radius_max) == 188 && offsetof(World, notifications_max) == 192 && offsetof(World, tells) == 196, "as in Rust");
+static_assert(offsetof(World, word_counts) == 200 && offsetof(World, rows_max) == 240 && offsetof(World, scan_groups) == 244, "as in Rust");
+static_assert(offsetof(World, directory_len) == 248 && offsetof(World, directory_shift) == 252 && offsetof(World, bounds) == 256, "as in Rust");
+static_assert(offsetof(World, defaults) == 264 && offsetof(World, kind_columns) == 272 && offsetof(World, merge_rules) == 280, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 288 && offsetof(World, rule_table) == 296 && offsetof(World, respawn_ticks) == 304, "as in Rust");
+static_assert(offsetof(World, rows) == 312 && offsetof(World, states) == 320 && offsetof(World, generations) == 328, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 336 && offsetof(World, observers) == 344 && offsetof(World, known) == 352, "as in Rust");
+static_assert(offsetof(World, known_counts) == 360 && offsetof(World, behind) == 368 && offsetof(World, timed) == 376, "as in Rust");
+static_assert(offsetof(World, timed_state) == 384 && offsetof(World, index_keys) == 392 && offsetof(World, index_keys_spare) == 400, "as in Rust");
+static_assert(offsetof(World, index_slots) == 408 && offsetof(World, index_slots_spare) == 416 && offsetof(World, index_positions) == 424, "as in Rust");
+static_assert(offsetof(World, index_len) == 432 && offsetof(World, directory) == 440 && offsetof(World, visible) == 448, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 456 && offsetof(World, changed) == 464 && offsetof(World, commands) == 472, "as in Rust");
+static_assert(offsetof(World, verdicts) == 480 && offsetof(World, update_counts) == 488 && offsetof(World, partials) == 496, "as in Rust");
+static_assert(offsetof(World, keys) == 504 && offsetof(World, values) == 512 && offsetof(World, update_keys) == 520, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 528 && offsetof(World, update_values) == 536 && offsetof(World, update_values_spare) == 544, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 552 && offsetof(World, interval_starts) == 560 && offsetof(World, interval_values) == 568, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 576 && offsetof(World, bucket_keys) == 584 && offsetof(World, bucket_slots) == 592, "as in Rust");
+static_assert(offsetof(World, free_list) == 600 && offsetof(World, died) == 608 && offsetof(World, client_counts) == 616, "as in Rust");
+static_assert(offsetof(World, ranges) == 624 && offsetof(World, changed_before) == 632 && offsetof(World, timed_next) == 640, "as in Rust");
+static_assert(offsetof(World, after_counts) == 648 && offsetof(World, after_partials) == 656 && offsetof(World, fallen) == 664, "as in Rust");
+static_assert(offsetof(World, due_words) == 672 && offsetof(World, notification_counts) == 680 && offsetof(World, notification_partials) == 688, "as in Rust");
+static_assert(offsetof(World, first_updates) == 696, "as in Rust");
+
+// One tick's own.
+struct alignas(8) Tick {
+    u32 number;
+    u32 stamp;
+    u32 frame_commands;
+    u32 clients_used;
+    u32 observer_sets;
+    u32 forgets;
+    u32 releases;
+    // How many clients make a chunk.
+    u32 chunk_clients;
+    // The clients that a launch serves.
+    u32 client_first;
+    u32 client_end;
+    // Timed commands of the frame: those that can have room, and all.
+    u32 afters;
+    u32 afters_asked;
+    u32 region_sets;
+    u32 padding;
+    // The frame.
+    Command *frame;
+    i32 *words;
+    ObserverSet *sets;
+    u32 *forget;
+    u32 *release;
+    After *after;
+    RegionSet *region_set;
+    Counters *counters;
+    // By scan and group of blocks; behind the counters, and cleared with them.
+    u64 *scan_sums;
+    // What the tick gives back.
+    Birth *births;
+    i32 *birth_rows;
+    // Slot and generation.
+    uint2 *deaths;
+    Notification *notifications;
+    u32 *change_slots;
+    u32 *change_offsets;
+    u16 *change_columns;
+    i32 *change_values;
+    u16 *change_causes;
+    u32 *delivery_offsets;
+    u32 *deliveries;
+    u32 *bucket_order;
+    Range *bucket_ranges;
+    // By client, into `hearings`: numbers of notifications.
+    u32 *hearing_offsets;
+    u32 *hearings;
+};
+static_assert(sizeof(Tick) == 248, "as in Rust");
+static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
+static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
+static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
+static_assert(offsetof(Tick, client_end) == 36 && offsetof(Tick, afters) == 40 && offsetof(Tick, afters_asked) == 44, "as in Rust");
+static_assert(offsetof(Tick, region_sets) == 48 && offsetof(Tick, padding) == 52 && offsetof(Tick, frame) == 56, "as in Rust");
+static_assert(offsetof(Tick, words) == 64 && offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80, "as in Rust");
+static_assert(offsetof(Tick, release) == 88 && offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104, "as in Rust");
+static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 120 && offsetof(Tick, births) == 128, "as in Rust");
+static_assert(offsetof(Tick, birth_rows) == 136 && offsetof(Tick, deaths) == 144 && offsetof(Tick, notifications) == 152, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 160 && offsetof(Tick, change_offsets) == 168 && offsetof(Tick, change_columns) == 176, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 184 && offsetof(Tick, change_causes) == 192 && offsetof(Tick, delivery_offsets) == 200, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 208 && offsetof(Tick, bucket_order) == 216 && offsetof(Tick, bucket_ranges) == 224, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 232 && offsetof(Tick, hearings) == 240, "as in Rust");
+
+constexpr u64 TICK_LAYOUT_HASH = 0xf6b465077c192e60ull;

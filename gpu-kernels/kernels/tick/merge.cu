@@ -1,0 +1,136 @@
+// One change of each (entity, attribute)'s updates (thesis 3.4): separation
+// marks on the sorted updates, a scan, a fold of each interval by its rule, then
+// what changed as a CSR by entity.
+#include "tick/world.cuh"
+
+__device__ inline bool is_head(const World& w, u64 i) { return i == 0 || w.keys[i - 1] != w.keys[i]; }
+
+KERNEL merge_mark(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->updates) return;
+    u64 i = thread_index();
+    bool head = i < t.counters->updates && is_head(w, i);
+    add_once(&t.counters->intervals, put_partial(w, t, SCAN_INTERVALS, head));
+}
+
+KERNEL merge_intervals(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->updates) return;
+    u64 i = thread_index();
+    bool head = i < t.counters->updates && is_head(w, i);
+    u64 interval = offset_of(w, t, SCAN_INTERVALS, head);
+    if (i >= t.counters->updates) return;
+    if (head) {
+        u32 key = w.keys[i];
+        w.interval_keys[interval] = key;
+        w.interval_starts[interval] = (u32)i;
+        u32 rule = w.merge_rules[key % w.columns];
+        w.interval_values[interval] = rule == MIN ? 0x7fffffffffffffffll : rule == MAX ? -0x7fffffffffffffffll : 0;
+    }
+}
+
+__device__ inline void fold_into(const World& w, u32 rule, u32 interval, i64 value) {
+    switch (rule) {
+    case SUM: atomicAdd((u64*)&w.interval_values[interval], (u64)value); break;
+    case MIN: atomicMin(&w.interval_values[interval], value); break;
+    case MAX: atomicMax(&w.interval_values[interval], value); break;
+    }
+}
+__device__ inline i64 fold_two(u32 rule, i64 a, i64 b) { return rule == SUM ? a + b : rule == MIN ? min(a, b) : max(a, b); }
+
+// A warp for each FOLD_ITEMS updates. Integer sums, minima and maxima don't
+// depend on the order, so intervals that reach beyond a warp's share are joined
+// by atomics: one for each warp and interval, so a hot one is folded by all.
+constexpr u32 FOLD_ITEMS = 256;
+KERNEL merge_fold(World w, Tick t) {
+    u64 n = t.counters->updates;
+    u32 intervals = (u32)t.counters->intervals;
+    u64 first = (u64)(thread_index() >> 5) * FOLD_ITEMS;
+    if (first >= n) return;
+    u64 end = min(n, first + FOLD_ITEMS);
+    // The interval that the share begins in.
+    u32 interval = lower_bound(w.interval_starts, intervals, (u32)first + 1) - 1;
+    while (interval < intervals && w.interval_starts[interval] < end) {
+        // 32 intervals at a time: short ones a thread each.
+        u32 own = interval + lane();
+        bool exists = own < intervals && w.interval_starts[own] < end;
+        u64 from = 0, to = 0;
+        u32 rule = SUM;
+        if (exists) {
+            u64 stop = own + 1 < intervals ? w.interval_starts[own + 1] : n;
+            rule = w.merge_rules[w.interval_keys[own] % w.columns];
+            from = max(first, (u64)w.interval_starts[own]);
+            to = min(end, stop);
+            if (rule == FIRST && from == w.interval_starts[own]) w.interval_values[own] = (i32)w.values[from];
+            if (rule == LAST && to == stop) w.interval_values[own] = (i32)w.values[to - 1];
+        }
+        bool folds = exists && rule <= MAX;
+        bool is_long = folds && to - from > 16;
+        if (folds && !is_long) {
+            i64 value = (i32)w.values[from];
+            for (u64 i = from + 1; i < to; i++) value = fold_two(rule, value, (i32)w.values[i]);
+            fold_into(w, rule, own, value);
+        }
+        // Long ones by the whole warp, one after the other.
+        for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
+            int owner = __ffs(longs) - 1;
+            u64 begin = __shfl_sync(~0u, from, owner), stop = __shfl_sync(~0u, to, owner);
+            u32 common = __shfl_sync(~0u, rule, owner);
+            i64 value = common == SUM ? 0 : (i32)w.values[begin];
+            for (u64 i = begin + lane(); i < stop; i += 32) value = fold_two(common, value, (i32)w.values[i]);
+            for (int d = 16; d; d >>= 1) value = fold_two(common, value, __shfl_down_sync(~0u, value, d));
+            if (lane() == 0) fold_into(w, common, interval + owner, value);
+        }
+        interval += 32;
+    }
+}
+
+KERNEL merge_apply(World w, Tick t) {
+    u32 i = thread_index();
+    if (i >= t.counters->intervals) return;
+    u32 key = w.interval_keys[i], slot = key / w.columns, column = key % w.columns;
+    i32 before = w.rows[key];
+    i64 folded = w.interval_values[i] + (w.merge_rules[column] == SUM ? before : 0);
+    int2 bounds = w.bounds[w.slot_kinds[slot] * w.columns + column];
+    i32 after = (i32)min(max(folded, (i64)bounds.x), (i64)bounds.y);
+    w.interval_changed[i] = after != before;
+    w.interval_values[i] = after;
+    if (after == before) return;
+    w.rows[key] = after;
+    if (w.visible_columns[column]) w.changed[slot] = t.stamp;
+}
+
+// The first change of its entity.
+__device__ inline bool leads(const World& w, u32 i) {
+    u32 slot = w.interval_keys[i] / w.columns;
+    for (u32 j = i; j-- > 0 && w.interval_keys[j] / w.columns == slot;)
+        if (w.interval_changed[j]) return false;
+    return true;
+}
+__device__ inline u64 change_weight(const World& w, const Tick& t, u32 i) {
+    if (i >= t.counters->intervals || !w.interval_changed[i]) return 0;
+    return 1ull << 32 | (u64)leads(w, i);
+}
+
+KERNEL merge_count(World w, Tick t) {
+    if ((u64)blockIdx.x * BLOCK >= t.counters->intervals) return;
+    u64 sum = put_partial(w, t, SCAN_CHANGES, change_weight(w, t, thread_index()));
+    add_once(&t.counters->changes, sum >> 32);
+    add_once(&t.counters->changed_entities, (u32)sum);
+}
+
+KERNEL merge_store(World w, Tick t) {
+    u32 i = thread_index();
+    if (i == 0) t.change_offsets[t.counters->changed_entities] = (u32)t.counters->changes;
+    if ((u64)blockIdx.x * BLOCK >= t.counters->intervals) return;
+    u64 weight = change_weight(w, t, i);
+    u64 place = offset_of(w, t, SCAN_CHANGES, weight);
+    if (!weight) return;
+    u32 change = (u32)(place >> 32), entity = (u32)place;
+    u32 key = w.interval_keys[i];
+    t.change_columns[change] = (u16)(key % w.columns);
+    t.change_values[change] = (i32)w.interval_values[i];
+    if (w.first_updates) t.change_causes[change] = (u16)w.verdicts[(u32)w.first_updates[key]];
+    if (weight & 1) {
+        t.change_slots[entity] = key / w.columns;
+        t.change_offsets[entity] = change;
+    }
+}

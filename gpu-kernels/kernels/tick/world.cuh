@@ -1,0 +1,105 @@
+// The world as all of the tick's kernels see it: its structures are `layout.cuh`'s,
+// and come from `src/tick/cuda/layout.rs`. `World` is passed by value, so it lies in
+// constant memory.
+#pragma once
+#include "lib/mix.cuh"
+#include "lib/scan.cuh"
+#include "lib/search.cuh"
+#include "lib/warp.cuh"
+#include "tick/layout.cuh"
+
+// What becomes of a command: its kind, or one of these.
+enum Verdict : u32 { MALFORMED = 0x100, STALE = 0x101 };
+
+__device__ inline u64 entity_bits(u32 slot, u32 generation) { return (u64)generation << 32 | slot; }
+
+// Scans that overlap have partial sums of their own.
+__device__ inline u64* partials_of(const World& w, Scan scan) {
+    return scan == SCAN_AFTERS ? w.after_partials : scan == SCAN_NOTIFICATIONS ? w.notification_partials : w.partials;
+}
+// Every thread gets the block's sum.
+__device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 value) {
+    return scan_put(partials_of(w, scan), t.scan_sums + scan * w.scan_groups, value);
+}
+__device__ inline u64 offset_of(const World& w, const Tick& t, Scan scan, u64 value) {
+    return scan_offset(partials_of(w, scan), t.scan_sums + scan * w.scan_groups, value);
+}
+
+// Adds a block's values to a part of the state hash. All its threads must call it.
+__device__ inline void add_part(Tick& t, u32 part, u64 value) {
+    u64 sum = block_sum(value);
+    if (threadIdx.x == 0 && sum) atomicAdd(&t.counters->hash[part], sum);
+}
+
+// Words with the highest bit set are not the frame's.
+constexpr u32 DUE_WORDS = 0x80000000u;
+__device__ inline const i32* words_of(const World& w, const Tick& t, const Command& c) {
+    return c.word_start & DUE_WORDS ? w.due_words + (c.word_start & ~DUE_WORDS) : t.words + c.word_start;
+}
+
+struct Point {
+    i32 p[3];
+};
+
+// The live entity that a reference means, or capacity.
+__device__ inline u32 resolve(const World& w, i32 reference) {
+    u32 slot = (u32)reference & 0xffffffu;
+    bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
+    return meant ? slot : w.capacity;
+}
+
+__device__ inline i64 squared_distance(const Point& a, const Point& b) {
+    i64 x = (i64)a.p[0] - b.p[0], y = (i64)a.p[1] - b.p[1], z = (i64)a.p[2] - b.p[2];
+    return x * x + y * y + z * z;
+}
+__device__ inline bool is_within(const Point& a, const Point& b, i32 distance) {
+    return squared_distance(a, b) <= (i64)distance * distance;
+}
+__device__ inline Point position(const World& w, u32 slot) {
+    Point p = {{0, 0, 0}};
+    for (u32 axis = 0; axis < w.dimensions; axis++) p.p[axis] = w.rows[(u64)slot * w.columns + axis];
+    return p;
+}
+__device__ inline Point indexed_position(const World& w, u32 i) {
+    Point p = {{w.index_positions[i], w.index_positions[w.capacity + i], 0}};
+    if (w.dimensions == 3) p.p[2] = w.index_positions[2 * w.capacity + i];
+    return p;
+}
+
+// A block of buckets, both ends included.
+struct Block {
+    u32 low[3], high[3];
+};
+__device__ inline u32 bucket_of(const World& w, int axis, i64 position) {
+    i64 inside = min(max(position, (i64)0), (i64)w.size[axis] - 1);
+    return (u32)inside / (u32)w.aoi;
+}
+__device__ inline Block block_around(const World& w, const Point& center, i32 reach) {
+    Block block;
+    for (int axis = 0; axis < 3; axis++) {
+        block.low[axis] = bucket_of(w, axis, (i64)center.p[axis] - reach);
+        block.high[axis] = bucket_of(w, axis, (i64)center.p[axis] + reach);
+    }
+    return block;
+}
+__device__ inline Block block_of_neighbours(const World& w, const Point& center) {
+    Block block;
+    for (int axis = 0; axis < 3; axis++) {
+        u32 own = bucket_of(w, axis, center.p[axis]);
+        block.low[axis] = own ? own - 1 : 0;
+        block.high[axis] = min(own + 1, (u32)w.buckets[axis] - 1);
+    }
+    return block;
+}
+// Where the index reaches a bucket: the directory says it to within a few.
+__device__ inline u32 bucket_start(const World& w, u64 key) {
+    u32 entry = (u32)(key >> w.directory_shift);
+    u32 start = w.directory[entry];
+    if (w.directory_shift == 0) return start;
+    u32 end = w.directory[entry + 1];
+    return start + lower_bound(w.index_keys + start, end - start, key);
+}
+__device__ inline Range row_range(const World& w, const Block& b, u32 y, u32 z) {
+    u64 row = ((u64)z * w.buckets[1] + y) * w.buckets[0];
+    return {bucket_start(w, row + b.low[0]), bucket_start(w, row + b.high[0] + 1)};
+}

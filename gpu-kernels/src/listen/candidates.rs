@@ -1,0 +1,186 @@
+//! The changes and notifications that a subscription may want, as a batch.
+
+use shared::content::WorldNames;
+use shared::{ClientRow, CommandKind, EntityId, NotificationKind, Schema};
+
+use super::Before;
+use super::clients::Clients;
+use super::notices::Notice;
+use super::wanted::Wanted;
+use super::writer::{Change, Subject, Writer};
+use crate::content::Batch;
+use crate::tick::output::TickOutput;
+
+/// What the next batch matches.
+pub struct Candidates {
+    pub wanted: Wanted,
+    pub list: Vec<Candidate>,
+    /// The list as named values, in the same order.
+    pub batch: Batch,
+    writer: Writer,
+    /// By notification kind: its place in the schema.
+    places: Vec<Option<usize>>,
+    /// The entity that the writer describes, and its client. [`EntityId::NONE`] if it
+    /// describes none; `None` before the first candidate of a tick.
+    subject: Option<(EntityId, Option<ClientRow>)>,
+    /// The subject's attributes after the tick.
+    row: Vec<i32>,
+}
+
+/// A change or notification that may become a notice.
+pub struct Candidate {
+    pub notice: Notice,
+    /// The only client that may get it, if it is private.
+    pub only: Option<ClientRow>,
+    /// Its place among the notices, once a client gets it.
+    pub place: Option<u32>,
+}
+
+impl Candidates {
+    pub fn new(schema: &Schema, names: &WorldNames) -> Candidates {
+        let kinds = NotificationKind::ALL.into_iter();
+        let place = |kind| schema.notifications.iter().position(|n| n.kind == kind);
+        Candidates {
+            wanted: Wanted::new(schema, names),
+            list: vec![],
+            batch: Batch::new(),
+            writer: Writer::new(schema, names),
+            places: kinds.map(place).collect(),
+            subject: None,
+            row: vec![],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Begins a tick.
+    pub fn begin(&mut self) {
+        self.clear();
+        self.subject = None;
+    }
+
+    /// Removes all candidates.
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.batch.clear_notifications();
+    }
+
+    /// Adds the tick's i-th notification, if a subscription may want it.
+    pub fn add_notification(
+        &mut self,
+        clients: &Clients,
+        output: &TickOutput,
+        before: &impl Before,
+        i: usize,
+    ) {
+        let notification = &output.notifications[i];
+        let place = self.places.get(usize::from(notification.kind));
+        let Some(place) = place.copied().flatten() else {
+            return;
+        };
+        if !self.wanted.notification(place) {
+            return;
+        }
+        let source = notification.source;
+        let is_known = source != EntityId::NONE && before.id(source.slot) == source;
+        let client = match is_known {
+            true => self.set_subject(clients, output, before, source),
+            false => self.unset_subject(),
+        };
+        let words = notification.words();
+        self.writer
+            .notification(&self.wanted, &mut self.batch, place, words, client);
+        self.list.push(Candidate {
+            notice: Notice::Notification(i as u32),
+            only: None,
+            place: None,
+        });
+    }
+
+    /// Adds a change of a wanted column, if a client may get it. `(row, i)`: the i-th
+    /// change of the changed entity at `row`.
+    pub fn add_change(
+        &mut self,
+        clients: &Clients,
+        output: &TickOutput,
+        before: &impl Before,
+        (row, i): (usize, usize),
+    ) {
+        let changes = &output.changes;
+        let slot = shared::Slot(changes.slots[row]);
+        let at = changes.offsets[row] as usize + i;
+        let column = changes.columns[at];
+        let entity = before.id(slot);
+        let own = clients.client_of(entity);
+        let is_private = self.writer.is_private(usize::from(column));
+        // A private change can reach only the entity's client, if that has subscriptions.
+        if is_private && own.is_none_or(|own| !clients.has_subscriptions(own)) {
+            return;
+        }
+        let client = self.set_subject(clients, output, before, entity);
+        let change = Change {
+            column: usize::from(column),
+            old: before.row(slot)[usize::from(column)],
+            new: changes.values[at],
+            command: changes.causes.get(at).copied(),
+        };
+        self.writer
+            .change(&self.wanted, &mut self.batch, &change, client);
+        self.list.push(Candidate {
+            notice: Notice::Change {
+                entity,
+                kind: before.kind(slot),
+                column,
+                old: change.old,
+                new: change.new,
+                command: change.command.and_then(CommandKind::from_id),
+            },
+            only: own.filter(|_| is_private),
+            place: None,
+        });
+    }
+
+    /// Makes an entity the subject of the candidates that follow. Returns the client whose
+    /// own entity it is.
+    fn set_subject(
+        &mut self,
+        clients: &Clients,
+        output: &TickOutput,
+        before: &impl Before,
+        entity: EntityId,
+    ) -> Option<ClientRow> {
+        if let Some((_, client)) = self.subject.filter(|&(subject, _)| subject == entity) {
+            return client;
+        }
+        let client = clients.client_of(entity);
+        self.row.clear();
+        self.row.extend_from_slice(before.row(entity.slot));
+        let changes = &output.changes;
+        if let Ok(i) = changes.slots.binary_search(&entity.slot.0) {
+            let range = changes.offsets[i] as usize..changes.offsets[i + 1] as usize;
+            let values = &changes.values[range.clone()];
+            for (&column, &value) in changes.columns[range].iter().zip(values) {
+                self.row[usize::from(column)] = value;
+            }
+        }
+        let subject = Subject {
+            entity,
+            kind: before.kind(entity.slot),
+            row: &self.row,
+            client,
+        };
+        self.writer
+            .set_subject(&self.wanted, &mut self.batch, Some(&subject));
+        self.subject = Some((entity, client));
+        client
+    }
+
+    /// The candidates that follow have no known subject, so no client either.
+    fn unset_subject(&mut self) -> Option<ClientRow> {
+        self.writer.set_subject(&self.wanted, &mut self.batch, None);
+        self.subject = Some((EntityId::NONE, None));
+        None
+    }
+}

@@ -1,0 +1,125 @@
+//! Subscriptions as ticks know them: an entry for each, by its number at the registry,
+//! and its place in the matcher.
+
+use shared::ClientRow;
+use shared::content::{Predicate, WorldNames};
+
+use super::registry::RegistryLimits;
+use crate::content::{Limits, SubscriptionId, Subscriptions};
+
+/// The entries of all clients.
+///
+/// An entry is either in the matcher, or suspended for the rest of a tick since its client
+/// is at its limit.
+pub struct Entries {
+    /// By number. A matcher knows an entry as the subscriber of this number.
+    rows: Vec<Option<Entry>>,
+    subscriptions: Subscriptions,
+    /// Numbers of suspended entries.
+    suspended: Vec<u32>,
+}
+
+/// One subscription.
+pub struct Entry {
+    pub client: ClientRow,
+    /// The client's own number of the subscription.
+    pub id: u32,
+    pub predicate: Predicate,
+    /// `None` while it is not in the matcher.
+    subscription: Option<SubscriptionId>,
+}
+
+impl Entry {
+    /// An entry that is not in the matcher yet.
+    pub fn new(client: ClientRow, id: u32, predicate: Predicate) -> Entry {
+        Entry {
+            client,
+            id,
+            predicate,
+            subscription: None,
+        }
+    }
+}
+
+impl Entries {
+    pub fn new(names: &WorldNames, limits: &RegistryLimits) -> Entries {
+        let mut predicate = limits.predicate;
+        // The registry may add one for the client's own entity, and one for a cell.
+        predicate.constraints_per_filter += 2;
+        let limits = Limits {
+            predicate,
+            subscribers: limits.subscriptions,
+            filters: limits.filters,
+            constraints: limits.constraints,
+        };
+        Entries {
+            // Reserved at once, so that it never moves.
+            rows: Vec::with_capacity(limits.subscribers),
+            subscriptions: Subscriptions::new(names.vocabulary.clone(), limits),
+            suspended: vec![],
+        }
+    }
+
+    /// What the matcher is given.
+    pub fn subscriptions(&mut self) -> &mut Subscriptions {
+        &mut self.subscriptions
+    }
+
+    /// How many entries are in the matcher.
+    pub fn in_matcher(&self) -> usize {
+        self.subscriptions.subscribers()
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Entry> {
+        self.rows[number as usize].as_ref()
+    }
+
+    /// Adds an entry under a free number.
+    pub fn add(&mut self, number: u32, entry: Entry) {
+        let place = number as usize;
+        if self.rows.len() <= place {
+            self.rows.resize_with(place + 1, || None);
+        }
+        self.rows[place] = Some(entry);
+    }
+
+    /// Puts an entry into the matcher. The error is the entry's client and id, if there
+    /// is no room for it.
+    pub fn insert(&mut self, number: u32) -> Result<(), (ClientRow, u32)> {
+        let Some(entry) = &mut self.rows[number as usize] else {
+            return Ok(());
+        };
+        // The registry has checked everything but the matcher's memory.
+        let subscription = self.subscriptions.subscribe(number, &entry.predicate);
+        entry.subscription = Some(subscription.map_err(|_| (entry.client, entry.id))?);
+        Ok(())
+    }
+
+    /// Removes an entry, also from the matcher. `None` if there is no entry.
+    pub fn remove(&mut self, number: u32) -> Option<Entry> {
+        let entry = self.rows.get_mut(number as usize)?.take()?;
+        if let Some(subscription) = entry.subscription {
+            self.subscriptions.unsubscribe(subscription);
+        }
+        Some(entry)
+    }
+
+    /// Takes the entries of some clients out of the matcher.
+    pub fn suspend(&mut self, is_suspended: impl Fn(ClientRow) -> bool) {
+        for (number, entry) in (0..).zip(&mut self.rows) {
+            let entry = entry.as_mut().filter(|entry| is_suspended(entry.client));
+            if let Some(subscription) = entry.and_then(|entry| entry.subscription.take()) {
+                self.subscriptions.unsubscribe(subscription);
+                self.suspended.push(number);
+            }
+        }
+    }
+
+    /// The numbers of all suspended entries, ascending: the order in which they go back
+    /// into the matcher. The list of suspended entries is empty after this.
+    pub fn take_suspended(&mut self) -> Vec<u32> {
+        let mut numbers = std::mem::take(&mut self.suspended);
+        numbers.sort_unstable();
+        numbers
+    }
+}

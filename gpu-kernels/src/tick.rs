@@ -1,0 +1,27 @@
+//! The tick: a world's state, what a tick is given, and what it gives back.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`backend`] | what every backend offers |
+//! | [`error`] | why a backend did not start, run a tick or restore a snapshot |
+//! | [`frame`] | what a tick is given |
+//! | [`output`] | what a tick gives back |
+//! | [`counts`] | what happened, in numbers: declared once for device, host and metrics |
+//! | [`notification`] | something that happened |
+//! | [`state`] | snapshots and the state hash |
+//! | [`timed`] | commands that wait for their tick |
+//! | [`cpu`] | the backend for CPUs, one file a stage |
+//! | `cuda` | the backend for NVIDIA GPUs, one file a stage |
+
+pub mod backend;
+pub mod counts;
+pub mod cpu;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod cuda;
+
+pub mod error;
+pub mod frame;
+pub mod notification;
+pub mod output;
+pub mod state;
+pub mod timed;

@@ -1,0 +1,202 @@
+//! What happens in a tick, in numbers, declared once: from one declaration follow the
+//! counters on the device, the counts in the output, and the metrics that operators see.
+
+use serde::{Deserialize, Serialize};
+use shared::schema::ATTRIBUTES_MAX;
+
+use crate::tick::state::part;
+
+/// A count that operators see.
+#[derive(Clone, Copy)]
+pub struct Metric {
+    pub name: &'static str,
+    /// A label with its value, where several counts have one name.
+    pub label: Option<(&'static str, &'static str)>,
+    pub kind: MetricKind,
+    pub help: &'static str,
+    pub value: fn(&Counts) -> u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// Added up over all ticks.
+    Counter,
+    /// As it was in the last tick.
+    Gauge,
+}
+
+/// What the host knows of a frame, and of the limits, before a device counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameTotals {
+    /// All of the frame's commands, those beyond the limit included.
+    pub commands: u64,
+    pub ignored: u64,
+    /// Timed commands in a world that has no room for any.
+    pub timed_dropped: u64,
+    pub notifications_max: u64,
+}
+
+/// Kernels alone count and use `device`; `both` goes from the device to the output as it
+/// is; `host` follows from the others. The text before a name is its help.
+macro_rules! counts {
+    (
+        device { $( $(#[doc = $device_doc:literal])* $device:ident : $type:ty; )* }
+        both { $( #[doc = $both_doc:literal] $both:ident
+            $(=> $both_kind:ident $both_name:literal $($both_label:literal = $both_value:literal)?)? ; )* }
+        host($counters:ident, $frame:ident) { $( #[doc = $host_doc:literal] $host:ident
+            $(=> $host_kind:ident $host_name:literal $($host_label:literal = $host_value:literal)?)? ; $expression:expr; )* }
+    ) => {
+        device::device_struct! {
+            /// Counted on the device during one tick, from zero.
+            pub struct Counters {
+                $( $(#[doc = $device_doc])* $device: $type; )*
+                $( #[doc = $both_doc] $both: u64; )*
+            }
+        }
+
+        /// What happened in a tick, in numbers.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Counts {
+            $( #[doc = $both_doc] pub $both: u64, )*
+            $( #[doc = $host_doc] pub $host: u64, )*
+        }
+
+        impl Counts {
+            /// The counts that operators see.
+            pub const METRICS: &[Metric] = &[
+                $( $( Metric {
+                    name: $both_name,
+                    label: counts!(@label $($both_label = $both_value)?),
+                    kind: MetricKind::$both_kind,
+                    help: $both_doc.trim_ascii(),
+                    value: |counts| counts.$both,
+                }, )? )*
+                $( $( Metric {
+                    name: $host_name,
+                    label: counts!(@label $($host_label = $host_value)?),
+                    kind: MetricKind::$host_kind,
+                    help: $host_doc.trim_ascii(),
+                    value: |counts| counts.$host,
+                }, )? )*
+            ];
+
+            /// What a device counted of a frame.
+            pub fn of($counters: &Counters, $frame: &FrameTotals) -> Counts {
+                Counts {
+                    $( $both: $counters.$both, )*
+                    $( $host: $expression, )*
+                }
+            }
+        }
+    };
+    (@label) => { None };
+    (@label $label:literal = $value:literal) => { Some(($label, $value)) };
+}
+
+counts! {
+    device {
+        /// Commands that fell due or that rules gave; `timed_due` of them waited.
+        due: u64;
+        timed_due: u64;
+        /// Commands that are run or refused: at most `limits.commands_per_tick`.
+        commands: u64;
+        /// Updates asked for, with those beyond the room.
+        updates_total: u64;
+        /// Intervals of updates of one attribute.
+        intervals: u64;
+        /// Entities with a change.
+        changed_entities: u64;
+        free_slots: u64;
+        births_asked: u64;
+        /// Living entities that changed in a way that clients may see.
+        changed_live: u64;
+        deliveries_total: u64;
+        /// Clients whose deliveries fit.
+        served: u64;
+        /// Entries of the frame that named what isn't there.
+        ignored_entries: u64;
+        /// Where each chunk of clients' deliveries begin.
+        chunk_starts: [u64; CHUNKS_MAX];
+        /// Commands that commands and the fallen schedule.
+        afters: u64;
+        respawns: u64;
+        timed_unscheduled: u64;
+        /// Entities that carry a publication.
+        published: u64;
+        /// Notifications that can be heard.
+        areas: u64;
+        /// Notifications by commands, by items with a new owner, by the fallen.
+        notified: u64;
+        picked: u64;
+        falls: u64;
+        fallen: u64;
+        /// The parts of the state hash.
+        hash: [u64; part::COLUMNS + ATTRIBUTES_MAX];
+    }
+    both {
+        /// Commands that were run: births, deaths and commands of rules too.
+        applied => Counter "commands_total" "fate" = "applied";
+        /// Commands of entities that are dead.
+        stale => Counter "commands_total" "fate" = "stale";
+        /// Commands that this world doesn't have, or with too few or too many words.
+        malformed => Counter "commands_total" "fate" = "malformed";
+        /// Updates before merging.
+        updates => Counter "updates_total";
+        /// Merged changes: (entity, attribute) pairs with a new value.
+        changes => Counter "changes_total";
+        /// Entities that were born.
+        births;
+        /// Entities that died.
+        deaths;
+        /// Deliveries to clients: enter, update and leave.
+        deliveries => Counter "deliveries_total";
+        /// Clients whose deliveries were put off, for want of room in the tick.
+        clients_behind => Gauge "clients_behind";
+        /// Entities alive after the tick.
+        entities => Gauge "entities";
+        /// Timed commands pending after the tick.
+        timed => Gauge "timed_commands";
+        /// Hearings: (client, notification) pairs.
+        hearings => Counter "hearings_total";
+        /// Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
+        hearings_dropped => Counter "hearings_dropped_total";
+    }
+    host(counters, frame) {
+        /// Commands of the frame, timed ones that fell due, and those of world rules.
+        commands; frame.commands + counters.due;
+        /// Commands beyond `limits.commands_per_tick`.
+        commands_dropped => Counter "commands_total" "fate" = "dropped";
+            frame.commands + counters.due - counters.commands;
+        /// Updates beyond `limits.updates_per_tick`: the last commands lose theirs.
+        updates_dropped => Counter "updates_dropped_total";
+            counters.updates_total - counters.updates;
+        /// Births for which there was no free slot.
+        births_refused => Counter "births_refused_total";
+            counters.births_asked - counters.births;
+        /// Deliveries beyond `limits.deliveries_per_tick`: the last clients get none in this tick, and all as soon as there is room.
+        deliveries_dropped => Counter "deliveries_dropped_total";
+            counters.deliveries_total - counters.deliveries;
+        /// Entries of the frame that named what doesn't exist.
+        ignored; frame.ignored + counters.ignored_entries;
+        /// Timed commands beyond `limits.timed_commands`: the last scheduled.
+        timed_dropped => Counter "timed_commands_dropped_total";
+            frame.timed_dropped + counters.timed_unscheduled;
+        /// Notifications.
+        notifications => Counter "notifications_total";
+            counters.notifications_total().min(frame.notifications_max);
+        /// Notifications beyond `limits.notifications_per_tick`: the last.
+        notifications_dropped => Counter "notifications_dropped_total";
+            counters.notifications_total().saturating_sub(frame.notifications_max);
+    }
+}
+
+impl Counters {
+    /// All notifications, with those that find no room.
+    pub fn notifications_total(&self) -> u64 {
+        self.notified + self.picked + self.falls
+    }
+}
+
+/// Clients are served in at most so many chunks, each downloaded while the next is
+/// served.
+pub const CHUNKS_MAX: usize = 8;

@@ -1,0 +1,242 @@
+//! The backend for CPUs: rows that fit cache lines, counting sorts, and as many
+//! threads as a stage's work is worth.
+//!
+//! State is stored by row (`rows[slot × columns + column]`), so an update's sort
+//! key is also its address, and an entity's attributes share a cache line.
+
+mod boxes;
+mod causes;
+mod due;
+mod index;
+mod interest;
+mod lifecycle;
+mod logic;
+mod merge;
+mod plan;
+mod reciprocal;
+mod regions;
+mod slots;
+mod tick;
+mod timed;
+
+use std::sync::Arc;
+
+use device::cpu::{RadixSorter, Workers};
+use shared::{ClientRow, Slot, Tick, WorldConfig};
+
+use crate::logic::Catalog;
+use crate::tick::backend::{Backend, Ticket};
+use crate::tick::error::{RestoreError, StartError, TickError};
+use crate::tick::frame::{Frame, Observer};
+use crate::tick::output::TickOutput;
+use crate::tick::state::{self, SlotState, Snapshot, StateHash, part};
+use boxes::Boxes;
+use due::Due;
+use index::Index;
+use interest::Interest;
+use logic::Updates;
+use merge::Merge;
+pub use plan::memory_plan;
+use regions::Regions;
+use slots::Slots;
+use timed::Timed;
+
+/// A world on the CPU.
+pub struct CpuBackend {
+    config: WorldConfig,
+    catalog: Catalog,
+    workers: Workers,
+    state: State,
+    /// The entities by bucket, as they are between ticks.
+    index: Index,
+    /// Where entities are published beside their positions.
+    published: Boxes,
+    due: Due,
+    updates: Updates,
+    merge: Merge,
+    interest: Interest,
+    outputs: [Arc<TickOutput>; 2],
+    in_flight: Vec<Tick>,
+}
+
+/// What the next tick depends on.
+struct State {
+    tick: Tick,
+    columns: usize,
+    slots: Slots,
+    rows: Vec<i32>,
+    observers: Vec<Option<Observer>>,
+    regions: Regions,
+    timed: Timed,
+    /// Kept up to date by every stage that changes something.
+    hash: StateHash,
+}
+
+impl CpuBackend {
+    /// An empty world. `threads` is how many it may use, at least one;
+    /// `memory_available` in bytes, where it is known, is what its buffers must
+    /// fit into.
+    pub fn new(
+        config: &WorldConfig,
+        threads: usize,
+        memory_available: Option<u64>,
+    ) -> Result<CpuBackend, StartError> {
+        let needed = memory_plan(config).iter().map(|(_, bytes)| bytes).sum();
+        if let Some(available) = memory_available.filter(|&available| available < needed) {
+            return Err(StartError::OutOfMemory { needed, available });
+        }
+        let columns = config.schema.attributes.len();
+        let capacity = config.schema.world.capacity as usize;
+        let observers =
+            config.limits.clients as usize * config.limits.observers_per_client as usize;
+        let mut hash = StateHash::zero(columns);
+        hash.parts[part::TICK] = state::tick(Tick(0));
+        let mut backend = CpuBackend {
+            catalog: Catalog::new(config),
+            workers: Workers::new(threads)?,
+            state: State {
+                tick: Tick(0),
+                columns,
+                slots: Slots::new(capacity),
+                rows: vec![0; capacity * columns],
+                observers: vec![None; observers],
+                regions: Regions::new(config),
+                timed: Timed::new(config),
+                hash,
+            },
+            index: Index::new(config),
+            published: Boxes::new(config),
+            due: Due::new(config),
+            updates: Updates::new(config),
+            merge: Merge::new(config),
+            interest: Interest::new(config, threads),
+            outputs: Default::default(),
+            in_flight: Vec::with_capacity(2),
+            config: config.clone(),
+        };
+        backend.index.build(&backend.workers, &backend.state);
+        Ok(backend)
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
+        let tick = self.state.tick;
+        if self.in_flight.len() == 2 {
+            return Err(TickError::TooManyInFlight);
+        }
+        frame.check(tick)?;
+        let output = &mut self.outputs[tick.0 as usize % 2];
+        // Whoever still holds the buffer of two ticks ago keeps it.
+        if Arc::get_mut(output).is_none() {
+            *output = Arc::default();
+        }
+        let mut buffer = std::mem::take(output);
+        if let Some(buffer) = Arc::get_mut(&mut buffer) {
+            let items = frame.commands.len().max(self.state.slots.live());
+            match self.workers.pool_for(items) {
+                Some(pool) => pool.install(|| self.run(frame, buffer)),
+                None => self.run(frame, buffer),
+            }
+        }
+        self.outputs[tick.0 as usize % 2] = buffer;
+        self.in_flight.push(tick);
+        Ok(Ticket(tick))
+    }
+
+    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
+        let Some(i) = self.in_flight.iter().position(|&t| t == ticket.0) else {
+            return Err(TickError::NotInFlight(ticket.0));
+        };
+        self.in_flight.remove(i);
+        Ok(self.outputs[ticket.0.0 as usize % 2].clone())
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot, TickError> {
+        let slots = &self.state.slots;
+        Ok(Snapshot {
+            tick: self.state.tick,
+            states: slots.states().to_vec(),
+            generations: slots.generations().to_vec(),
+            kinds: slots.kinds().to_vec(),
+            rows: self.state.rows.clone(),
+            observers: self.state.observers.clone(),
+            regions: self.state.regions.clients().to_vec(),
+            publications: self.state.regions.publications().to_vec(),
+            subscriptions: self.state.regions.subscriptions().to_vec(),
+            known: (0..self.config.limits.clients)
+                .map(|client| self.interest.known(ClientRow(client)).to_vec())
+                .collect(),
+            behind: self.interest.behind(),
+            timed: self.state.timed.pending(),
+            next_sequence: self.state.timed.next_sequence(),
+        })
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
+        if !self.in_flight.is_empty() {
+            return Err(RestoreError::InFlight);
+        }
+        snapshot.check(&self.config)?;
+        let columns = self.state.columns;
+        self.state.tick = snapshot.tick;
+        self.state.slots.restore(snapshot);
+        self.state.rows.copy_from_slice(&snapshot.rows);
+        self.state.observers.copy_from_slice(&snapshot.observers);
+        self.state.regions.restore(snapshot);
+        self.interest.restore(snapshot);
+        self.state.timed.restore(snapshot);
+        let per_client = self.config.limits.observers_per_client as usize;
+        self.state.hash = StateHash::of(snapshot, columns, per_client);
+        self.index.build(&self.workers, &self.state);
+        Ok(())
+    }
+
+    fn state_hash(&mut self) -> Result<StateHash, TickError> {
+        let per_client = self.config.limits.observers_per_client as usize;
+        Ok(StateHash::of(
+            &self.snapshot()?,
+            self.state.columns,
+            per_client,
+        ))
+    }
+}
+
+impl State {
+    fn add(&mut self, part: usize, element: u64) {
+        self.hash.parts[part] = self.hash.parts[part].wrapping_add(element);
+    }
+
+    fn subtract(&mut self, part: usize, element: u64) {
+        self.hash.parts[part] = self.hash.parts[part].wrapping_sub(element);
+    }
+
+    fn row(&self, slot: Slot) -> &[i32] {
+        &self.rows[slot.index() * self.columns..][..self.columns]
+    }
+
+    /// A live entity's position; axes that the world lacks are 0.
+    fn position(&self, slot: Slot, dimensions: usize) -> [i32; 3] {
+        let mut position = [0; 3];
+        position[..dimensions].copy_from_slice(&self.row(slot)[..dimensions]);
+        position
+    }
+
+    /// Changes a slot through `change`, keeping the hash in step.
+    fn change_slot(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
+        let i = slot.index();
+        let before = state::slot(
+            i,
+            self.slots.states()[i],
+            self.slots.kinds()[i],
+            self.slots.generations()[i],
+        );
+        self.subtract(part::SLOTS, before);
+        self.slots.set(slot, state, kind, generation);
+        self.add(part::SLOTS, state::slot(i, state, kind, generation));
+    }
+}

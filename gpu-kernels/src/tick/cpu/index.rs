@@ -1,0 +1,301 @@
+use std::ops::Range;
+
+use shared::schema::bits_for;
+use shared::{Slot, WorldConfig};
+
+use super::reciprocal::Reciprocal;
+use super::{RadixSorter, State};
+use crate::logic::within_distance;
+use crate::space::Aabb;
+use device::cpu::{Workers, grow, ranges, take};
+
+/// The entities, sorted by the bucket they are in (thesis 3.5).
+///
+/// Buckets are numbered row by row, so the neighbours of one are a few contiguous
+/// ranges of the sorted entities. Nothing is allocated per bucket: a directory
+/// about as long as the world has entities says where runs of bucket numbers
+/// begin, and a binary search finds the number within its run.
+pub struct Index {
+    dimensions: usize,
+    /// The edge of a bucket.
+    aoi: i32,
+    edge: Reciprocal,
+    size: [i32; 3],
+    /// Buckets per axis.
+    buckets: [u64; 3],
+    key_bits: u32,
+    sorter: RadixSorter<(u64, u32)>,
+    len: usize,
+    /// (bucket, slot).
+    pairs: Vec<(u64, u32)>,
+    slots: Vec<u32>,
+    /// Positions in the same order.
+    positions: [Vec<i32>; 3],
+    /// `directory[key >> shift]`: the first entity with at least that run's keys.
+    directory: Vec<u32>,
+    shift: u32,
+}
+
+/// A block of buckets, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    low: [u64; 3],
+    high: [u64; 3],
+}
+
+impl Block {
+    /// How many rows of buckets it has.
+    fn rows(&self) -> u64 {
+        (self.high[1] - self.low[1] + 1) * (self.high[2] - self.low[2] + 1)
+    }
+
+    /// Whether a position is in one of the block's buckets.
+    pub fn contains(&self, index: &Index, position: [i32; 3]) -> bool {
+        let bucket = index.bucket_at(position);
+        (0..3).all(|axis| (self.low[axis]..=self.high[axis]).contains(&bucket[axis]))
+    }
+}
+
+impl Index {
+    pub fn new(config: &WorldConfig) -> Index {
+        let edge = config.schema.world.aoi.raw();
+        let size = config.size_raw();
+        let buckets = size.map(|s| (i64::from(s) - 1) as u64 / edge as u64 + 1);
+        let total = buckets.iter().product::<u64>();
+        let runs_max = u64::from(config.schema.world.capacity).max(32_768) * 2;
+        let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
+        Index {
+            dimensions: config.dimensions(),
+            aoi: edge,
+            edge: Reciprocal::of(edge as u32),
+            size,
+            buckets,
+            key_bits: bits_for(total - 1),
+            sorter: RadixSorter::new(0),
+            len: 0,
+            pairs: vec![],
+            slots: vec![],
+            positions: Default::default(),
+            directory: vec![0; (total >> shift) as usize + 2],
+            shift,
+        }
+    }
+
+    /// The entities by bucket, then by slot.
+    pub fn slots(&self) -> &[u32] {
+        &self.slots[..self.len]
+    }
+
+    /// One axis of the positions, in the order of [`Index::slots`].
+    pub fn positions(&self, axis: usize) -> &[i32] {
+        &self.positions[axis][..self.len]
+    }
+
+    /// Sorts the live entities.
+    pub fn build(&mut self, workers: &Workers, state: &State) {
+        self.len = state.slots.live();
+        grow(&mut self.pairs, self.len);
+        self.collect(workers, state);
+        let n = self.len;
+        self.sorter
+            .sort(workers, &mut self.pairs, n, 0..self.key_bits);
+        self.gather(workers, state);
+        self.fill_directory(workers);
+    }
+
+    fn collect(&mut self, workers: &Workers, state: &State) {
+        let used = state.slots.used();
+        let parts = workers.parts(used);
+        let live = |range: Range<usize>| range.filter(|&slot| state.slots.is_live(slot));
+        let mut counts = vec![0; parts];
+        let tasks = ranges(used, parts).zip(&mut counts);
+        workers.run(tasks.collect(), |(range, count)| {
+            *count = live(range).count()
+        });
+        let (edge, buckets) = (self.edge, self.buckets);
+        let dimensions = self.dimensions;
+        let mut pairs = &mut self.pairs[..self.len];
+        let tasks = ranges(used, parts)
+            .zip(&counts)
+            .map(|(range, &count)| (range, take(&mut pairs, count)));
+        workers.run(tasks.collect(), |(range, pairs)| {
+            for (i, slot) in live(range).enumerate() {
+                let row = &state.rows[slot * state.columns..];
+                let mut key = 0;
+                for axis in (0..dimensions).rev() {
+                    key = key * buckets[axis] + u64::from(edge.divide(row[axis] as u32));
+                }
+                pairs[i] = (key, slot as u32);
+            }
+        });
+    }
+
+    fn gather(&mut self, workers: &Workers, state: &State) {
+        let pairs = &self.pairs[..self.len];
+        let dimensions = self.dimensions;
+        grow(&mut self.slots, self.len);
+        for positions in &mut self.positions[..dimensions] {
+            grow(positions, self.len);
+        }
+        let parts = workers.parts(self.len);
+        let mut slots = &mut self.slots[..];
+        let mut rest = self.positions.each_mut().map(|axis| &mut axis[..]);
+        let tasks = ranges(self.len, parts).map(|range| {
+            let len = range.len();
+            let mut out: [&mut [i32]; 3] = Default::default();
+            for (out, rest) in out.iter_mut().zip(&mut rest[..dimensions]) {
+                *out = take(rest, len);
+            }
+            (range, take(&mut slots, len), out)
+        });
+        workers.run(tasks.collect(), |(range, slots, mut out)| {
+            for (i, &(_, slot)) in pairs[range].iter().enumerate() {
+                slots[i] = slot;
+                let row = &state.rows[slot as usize * state.columns..][..dimensions];
+                for (out, &position) in out.iter_mut().zip(row) {
+                    out[i] = position;
+                }
+            }
+        });
+    }
+
+    fn fill_directory(&mut self, workers: &Workers) {
+        let pairs = &self.pairs[..self.len];
+        let parts = workers.parts(self.len);
+        let run = |i: usize| (pairs[i].0 >> self.shift) as usize;
+        // A part fills the runs after the part before it, up to its own last.
+        let mut rest = &mut self.directory[..];
+        let mut filled = 0;
+        let tasks = ranges(self.len, parts).map(|range| {
+            let first = filled;
+            if !range.is_empty() {
+                filled = run(range.end - 1) + 1;
+            }
+            let entries = take(&mut rest, filled - first);
+            (range, first, entries)
+        });
+        workers.run(tasks.collect(), |(range, first, entries)| {
+            let mut next = 0;
+            for i in range {
+                while first + next <= run(i) {
+                    entries[next] = i as u32;
+                    next += 1;
+                }
+            }
+        });
+        rest.fill(self.len as u32);
+    }
+
+    /// The bucket of a point, by axis; of the nearest one inside the world.
+    #[inline]
+    fn bucket_at(&self, point: [i32; 3]) -> [u64; 3] {
+        let mut bucket = [0; 3];
+        for axis in 0..self.dimensions {
+            let inside = point[axis].clamp(0, self.size[axis] - 1);
+            bucket[axis] = u64::from(self.edge.divide(inside as u32));
+        }
+        bucket
+    }
+
+    /// The buckets that a box of half the given width around a point touches.
+    pub fn block_around(&self, center: [i32; 3], reach: i32) -> Block {
+        Block {
+            low: self.bucket_at(center.map(|p| p.saturating_sub(reach))),
+            high: self.bucket_at(center.map(|p| p.saturating_add(reach))),
+        }
+    }
+
+    /// The box of a block's buckets; those at the world's faces reach beyond them.
+    pub fn box_of_block(&self, block: &Block) -> Aabb<3> {
+        let edge = i64::from(self.aoi);
+        let corner = |bucket: u64| (bucket as i64 * edge).min(i64::from(i32::MAX)) as i32;
+        Aabb {
+            low: block.low.map(corner),
+            high: block.high.map(|bucket| corner(bucket + 1)),
+        }
+    }
+
+    /// A point's bucket and its neighbours; at the world's edge there are fewer.
+    #[inline]
+    pub fn block_of_neighbours(&self, center: [i32; 3]) -> Block {
+        let own = self.bucket_at(center);
+        Block {
+            low: own.map(|b| b.saturating_sub(1)),
+            high: [0, 1, 2].map(|axis| (own[axis] + 1).min(self.buckets[axis] - 1)),
+        }
+    }
+
+    /// Where the entities of a block stand: calls `visit` with a range for each
+    /// row of buckets.
+    #[inline]
+    pub fn each_range(&self, block: Block, mut visit: impl FnMut(Range<usize>)) {
+        let Block { low, high } = block;
+        for z in low[2]..high[2] + 1 {
+            for y in low[1]..high[1] + 1 {
+                let row = (z * self.buckets[1] + y) * self.buckets[0];
+                visit(self.lower_bound(row + low[0])..self.lower_bound(row + high[0] + 1));
+            }
+        }
+    }
+
+    /// The first entity whose bucket is at least this one.
+    #[inline]
+    fn lower_bound(&self, key: u64) -> usize {
+        let run = (key >> self.shift) as usize;
+        let start = self.directory[run] as usize;
+        if self.shift == 0 {
+            return start;
+        }
+        let end = self.directory[run + 1] as usize;
+        start + self.pairs[start..end].partition_point(|&(k, _)| k < key)
+    }
+
+    /// Calls `visit` for each entity within `radius` of a point, in index order.
+    pub fn within(&self, center: [i32; 3], radius: i32, mut visit: impl FnMut(Slot)) {
+        let mut look_at = |range: Range<usize>| {
+            for i in range {
+                if within_distance(self.position(i), center, radius) {
+                    visit(Slot(self.slots[i]));
+                }
+            }
+        };
+        let block = self.block_around(center, radius);
+        // A radius of many buckets can touch more rows of them than there are
+        // entities; to look at everyone is less then, and gives the same order.
+        if block.rows() > self.len as u64 {
+            look_at(0..self.len);
+        } else {
+            self.each_range(block, look_at);
+        }
+    }
+
+    /// Calls `visit` for the place of each entity whose position is in a box, in
+    /// index order.
+    pub fn in_box(&self, aabb: &Aabb<3>, mut visit: impl FnMut(usize)) {
+        let mut look_at = |range: Range<usize>| {
+            for i in range {
+                if aabb.contains(self.position(i)) {
+                    visit(i);
+                }
+            }
+        };
+        let block = Block {
+            low: self.bucket_at(aabb.low),
+            high: self.bucket_at(aabb.high.map(|high| high - 1)),
+        };
+        if block.rows() > self.len as u64 {
+            look_at(0..self.len);
+        } else {
+            self.each_range(block, look_at);
+        }
+    }
+
+    /// The position of the i-th entity in index order.
+    pub fn position(&self, i: usize) -> [i32; 3] {
+        let mut position = [0; 3];
+        for (axis, p) in position.iter_mut().take(self.dimensions).enumerate() {
+            *p = self.positions[axis][i];
+        }
+        position
+    }
+}

@@ -1,0 +1,390 @@
+//! Stage: deliveries: enters, updates and leaves for each client (thesis 3.5).
+
+mod changed;
+mod gather;
+mod heard;
+mod neighbours;
+mod subscribed;
+mod views;
+
+use std::ops::Range;
+
+use device::cpu::{Workers, grow, ranges, take};
+use shared::{ClientRow, InterestMode, Slot, WorldConfig};
+
+use super::logic::{exclusive_scan, partition_point};
+use super::{Boxes, Index, Merge, State};
+use crate::tick::counts::Counts;
+use crate::tick::frame::{Observer, Target};
+use crate::tick::output::{Deliveries, Delivery, TickOutput};
+use crate::tick::state::{self, Snapshot, part};
+use gather::{Candidates, Place};
+use heard::Heard;
+use neighbours::Runs;
+use views::Views;
+
+/// What clients know, and the machinery that finds what they see.
+pub struct Interest {
+    clients: usize,
+    observers_per_client: usize,
+    /// Whether clients may subscribe to regions, or entities may carry some.
+    with_regions: bool,
+    /// The most entities a client knows; 0 where nothing is remembered.
+    visible_max: usize,
+    mode: InterestMode,
+    dimensions: usize,
+    aoi: i32,
+    deliveries_max: u64,
+    /// Client rows from this on were never used.
+    used: usize,
+    /// Per client `visible_max` places; the first few hold the slots it knows, ascending.
+    known: Views,
+    /// What it sees in this tick.
+    visible: Views,
+    behind: Vec<bool>,
+    /// Per client: how many deliveries, then where they begin.
+    offsets: Vec<u64>,
+    /// Per client, in ticks that tell whole neighbourhoods.
+    runs: Vec<Runs>,
+    /// One for each part of the work.
+    scratch: Vec<Candidates>,
+    /// The most notifications that a client hears in a tick.
+    hearings_max: usize,
+    /// Those of the tick's notifications.
+    areas: Boxes,
+    /// One for each part of the work.
+    heard: Vec<Heard>,
+}
+
+/// The stage's inputs.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    state: &'a State,
+    index: &'a Index,
+    /// Where entities are published beside their positions.
+    published: &'a Boxes,
+    merge: &'a Merge,
+}
+
+impl Interest {
+    pub fn new(config: &WorldConfig, threads: usize) -> Interest {
+        let clients = config.limits.clients as usize;
+        let visible_max = config.schema.world.visible_max as usize;
+        Interest {
+            clients,
+            observers_per_client: config.limits.observers_per_client as usize,
+            with_regions: config.limits.regions_per_client > 0 || config.limits.entity_regions,
+            visible_max,
+            mode: config.interest,
+            dimensions: config.dimensions(),
+            aoi: config.schema.world.aoi.raw(),
+            deliveries_max: config.limits.deliveries_per_tick,
+            used: 0,
+            known: Views::new(clients, visible_max),
+            visible: Views::new(clients, visible_max),
+            behind: vec![false; clients],
+            offsets: vec![],
+            runs: vec![],
+            scratch: (0..Workers::parts_max(threads))
+                .map(|_| Candidates::new(visible_max))
+                .collect(),
+            hearings_max: config.limits.client_hearings_per_tick as usize,
+            areas: Boxes::new(config),
+            heard: vec![],
+        }
+    }
+
+    /// What a client knows, ascending by slot.
+    pub fn known(&self, client: ClientRow) -> &[u32] {
+        self.known.of(client.index())
+    }
+
+    /// The clients that are owed deliveries, ascending.
+    pub fn behind(&self) -> Vec<u32> {
+        let owed = |&client: &u32| self.behind[client as usize];
+        (0..self.clients as u32).filter(owed).collect()
+    }
+
+    pub fn use_client(&mut self, client: ClientRow) {
+        self.used = self.used.max(client.index() + 1);
+    }
+
+    /// Empties what a client knows. False where there is no such client.
+    pub fn forget(&mut self, client: ClientRow, state: &mut State) -> bool {
+        if client.index() >= self.clients {
+            return false;
+        }
+        for &slot in self.known.of(client.index()) {
+            state.subtract(part::KNOWN, state::known(client, Slot(slot)));
+        }
+        self.known.counts[client.index()] = 0;
+        self.set_behind(client.index(), false, state);
+        true
+    }
+
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        for (client, slots) in snapshot.known.iter().enumerate() {
+            self.known.set(client, slots);
+        }
+        self.behind.fill(false);
+        for &client in &snapshot.behind {
+            self.behind[client as usize] = true;
+        }
+        self.used = self.clients;
+    }
+
+    /// Finds the tick's deliveries: count, scan, enumerate.
+    pub fn deliver(
+        &mut self,
+        workers: &Workers,
+        state: &mut State,
+        index: &Index,
+        published: &Boxes,
+        merge: &Merge,
+        out: &mut TickOutput,
+    ) {
+        let (out, counts) = (&mut out.deliveries, &mut out.counts);
+        let input = Input {
+            state,
+            index,
+            published,
+            merge,
+        };
+        grow(&mut self.offsets, self.used);
+        if self.visible_max == 0 {
+            self.count_changed(workers, input);
+        } else {
+            self.see(workers, input);
+        }
+        let total = exclusive_scan(&mut self.offsets[..self.used]);
+        let served = self.publish_offsets(total, out, counts);
+        if self.visible_max == 0 {
+            self.enumerate_changed(workers, input, served, out);
+        } else {
+            let hash = self.compare(workers, input, served, out);
+            state.add(part::KNOWN, hash);
+            self.settle(served, total, state);
+        }
+    }
+
+    /// Cuts the scanned counts where the deliveries are full: a client gets all
+    /// of its deliveries or none. Returns how many clients are served.
+    fn publish_offsets(&self, total: u64, out: &mut Deliveries, counts: &mut Counts) -> usize {
+        let offsets = &self.offsets[..self.used];
+        let end = |i: usize| offsets.get(i + 1).copied().unwrap_or(total);
+        let served = partition_point(self.used, |i| end(i) <= self.deliveries_max);
+        let kept = offsets.get(served).copied().unwrap_or(total);
+        out.offsets.clear();
+        out.offsets
+            .extend(offsets[..served].iter().map(|&o| o as u32));
+        out.offsets.resize(self.used + 1, kept as u32);
+        // It never shrinks: what stands behind is of earlier ticks.
+        if out.entries.len() < kept as usize {
+            out.entries.resize(kept as usize, Delivery::default());
+        }
+        counts.deliveries = kept;
+        counts.deliveries_dropped = total - kept;
+        counts.clients_behind = (served..self.used).filter(|&i| end(i) > offsets[i]).count() as u64;
+        served
+    }
+
+    fn parts(&self, workers: &Workers, clients: usize) -> usize {
+        workers
+            .parts_of(clients, CLIENTS_GRAIN)
+            .min(self.scratch.len())
+    }
+
+    /// Finds what every client sees, and counts its deliveries.
+    fn see(&mut self, workers: &Workers, input: Input<'_>) {
+        let parts = self.parts(workers, self.used);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut visible = std::mem::take(&mut self.visible);
+        let mut offsets = std::mem::take(&mut self.offsets);
+        let shared = &*self;
+        let mut slots = &mut visible.slots[..];
+        let mut sizes = &mut visible.counts[..];
+        let mut rest = &mut offsets[..];
+        let tasks = ranges(self.used, parts)
+            .zip(&mut scratch)
+            .map(|(range, scratch)| {
+                let n = range.len();
+                let slots = take(&mut slots, n * shared.visible_max);
+                (
+                    range,
+                    scratch,
+                    slots,
+                    take(&mut sizes, n),
+                    take(&mut rest, n),
+                )
+            });
+        workers.run(
+            tasks.collect(),
+            |(range, scratch, slots, sizes, offsets)| {
+                let views = slots.chunks_exact_mut(shared.visible_max);
+                for (i, (client, view)) in range.zip(views).enumerate() {
+                    let n = shared.see_one(client, input, scratch, view);
+                    sizes[i] = n as u32;
+                    let mut count = 0;
+                    let known = shared.known.of(client);
+                    shared.difference(client, input, known, &view[..n], |_| count += 1);
+                    offsets[i] = count;
+                }
+            },
+        );
+        self.scratch = scratch;
+        self.visible = visible;
+        self.offsets = offsets;
+    }
+
+    /// Writes the slots that one client sees, ascending, and says how many.
+    fn see_one(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        scratch: &mut Candidates,
+        view: &mut [u32],
+    ) -> usize {
+        scratch.clear();
+        for place in self.places(client, input.state) {
+            scratch.gather(input.index, self.mode, &place, self.dimensions);
+        }
+        if self.with_regions {
+            self.gather_subscribed(client, input, scratch);
+        }
+        scratch.nearest_into(view)
+    }
+
+    /// Where a client's observers are.
+    fn places<'a>(&'a self, client: usize, state: &'a State) -> impl Iterator<Item = Place> + 'a {
+        let observers = self.observers(client, state);
+        observers.iter().flatten().filter_map(move |observer| {
+            let Observer { target, radius } = *observer;
+            let (center, followed) = match target {
+                Target::Point(point) => (point, None),
+                Target::Entity(entity) if state.slots.has(entity) => (
+                    state.position(entity.slot, self.dimensions),
+                    Some(entity.slot.0),
+                ),
+                Target::Entity(_) => return None,
+            };
+            Some(Place {
+                center,
+                radius: radius.min(self.aoi),
+                followed,
+            })
+        })
+    }
+
+    fn observers<'a>(&self, client: usize, state: &'a State) -> &'a [Option<Observer>] {
+        let first = client * self.observers_per_client;
+        &state.observers[first..first + self.observers_per_client]
+    }
+
+    /// Walks what a client knew and what it sees, and names each delivery,
+    /// ascending by slot.
+    fn difference(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        known: &[u32],
+        visible: &[u32],
+        mut deliver: impl FnMut(Delivery),
+    ) {
+        let behind = self.behind[client];
+        let (mut k, mut v) = (0, 0);
+        while k < known.len() || v < visible.len() {
+            let old = known.get(k).copied().unwrap_or(u32::MAX);
+            let new = visible.get(v).copied().unwrap_or(u32::MAX);
+            if old < new {
+                deliver(Delivery::new(Delivery::LEAVE, old));
+            } else if new < old {
+                deliver(Delivery::new(Delivery::ENTER, new));
+            } else if behind || input.merge.has_changed(old) {
+                deliver(Delivery::new(Delivery::UPDATE, old));
+            }
+            k += usize::from(old <= new);
+            v += usize::from(new <= old);
+        }
+    }
+
+    /// Writes the deliveries of the clients that are served, and returns what
+    /// their enters and leaves add to the hash.
+    fn compare(
+        &self,
+        workers: &Workers,
+        input: Input<'_>,
+        served: usize,
+        out: &mut Deliveries,
+    ) -> u64 {
+        let parts = self.parts(workers, served);
+        let mut hashes = vec![0u64; parts];
+        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        let tasks = tasks.into_iter().zip(&mut hashes);
+        workers.run(tasks.collect(), |((range, entries), hash)| {
+            let mut next = 0;
+            for client in range {
+                let (known, visible) = (self.known.of(client), self.visible.of(client));
+                self.difference(client, input, known, visible, |delivery| {
+                    entries[next] = delivery;
+                    next += 1;
+                    let element = state::known(ClientRow(client as u32), delivery.slot());
+                    match delivery.kind() {
+                        Delivery::ENTER => *hash = hash.wrapping_add(element),
+                        Delivery::LEAVE => *hash = hash.wrapping_sub(element),
+                        _ => {}
+                    }
+                });
+            }
+        });
+        hashes.into_iter().fold(0, u64::wrapping_add)
+    }
+
+    /// What served clients see is now what they know; the others are behind,
+    /// unless they were owed nothing.
+    fn settle(&mut self, served: usize, total: u64, state: &mut State) {
+        std::mem::swap(&mut self.known, &mut self.visible);
+        for client in 0..self.used {
+            let end = self
+                .offsets
+                .get(client + 1)
+                .filter(|_| client + 1 < self.used);
+            let owed = end.copied().unwrap_or(total) > self.offsets[client];
+            if client >= served {
+                self.known.set(client, self.visible.of(client));
+            }
+            self.set_behind(client, client >= served && owed, state);
+        }
+    }
+
+    fn set_behind(&mut self, client: usize, behind: bool, state: &mut State) {
+        if self.behind[client] == behind {
+            return;
+        }
+        self.behind[client] = behind;
+        let element = state::behind(ClientRow(client as u32));
+        if behind {
+            state.add(part::KNOWN, element);
+        } else {
+            state.subtract(part::KNOWN, element);
+        }
+    }
+}
+
+/// Cuts the served clients, and with them their deliveries, into parts.
+fn client_parts<'a>(
+    served: usize,
+    parts: usize,
+    offsets: &[u32],
+    entries: &'a mut [Delivery],
+) -> Vec<(Range<usize>, &'a mut [Delivery])> {
+    let mut rest = entries;
+    ranges(served, parts)
+        .map(|range| {
+            let n = offsets[range.end] - offsets[range.start];
+            (range, take(&mut rest, n as usize))
+        })
+        .collect()
+}
+
+/// Clients below which a second thread isn't worth its wake-up.
+const CLIENTS_GRAIN: usize = 256;

@@ -1,0 +1,122 @@
+//! Deliveries where clients remember nothing: the changed entities in range.
+
+use std::ops::Range;
+
+use device::cpu::{Workers, ranges, take};
+use shared::InterestMode;
+
+use super::{CLIENTS_GRAIN, Input, Interest, client_parts};
+use crate::tick::output::{Deliveries, Delivery};
+
+impl Interest {
+    /// Counts each client's changed entities in range.
+    pub(super) fn count_changed(&mut self, workers: &Workers, input: Input<'_>) {
+        if self.tells_whole_neighbourhoods(input) {
+            return self.count_neighbours(workers, input);
+        }
+        let mut offsets = std::mem::take(&mut self.offsets);
+        let shared = &*self;
+        let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
+        let mut rest = &mut offsets[..];
+        let tasks = ranges(self.used, parts).map(|range| {
+            let n = range.len();
+            (range, take(&mut rest, n))
+        });
+        workers.run(tasks.collect(), |(range, offsets)| {
+            for (client, offset) in range.zip(offsets) {
+                let mut count = 0;
+                shared.changed(client, input, |_, run| count += run.len() as u64);
+                *offset = count;
+            }
+        });
+        self.offsets = offsets;
+    }
+
+    pub(super) fn enumerate_changed(
+        &self,
+        workers: &Workers,
+        input: Input<'_>,
+        served: usize,
+        out: &mut Deliveries,
+    ) {
+        if self.tells_whole_neighbourhoods(input) {
+            return self.copy_neighbours(workers, served, input, out);
+        }
+        let parts = workers.parts_of(served, CLIENTS_GRAIN);
+        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        workers.run(tasks, |(range, entries)| {
+            let mut next = 0;
+            for client in range {
+                self.changed(client, input, |slots, run| {
+                    let end = next + run.len();
+                    copy_run(entries, next, slots, run);
+                    next = end;
+                });
+            }
+        });
+    }
+
+    /// Hands over the changed entities that a client sees, each once, as runs of
+    /// lists of slots: what its observers perceive by observer, then bucket, then
+    /// slot, then what its subscriptions bring.
+    fn changed(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        mut visit: impl FnMut(&[u32], Range<usize>),
+    ) {
+        let Input {
+            state,
+            index,
+            merge,
+            ..
+        } = input;
+        let slots = index.slots();
+        for (i, place) in self.places(client, state).enumerate() {
+            let block = place.block(index, self.mode);
+            if i == 0 && self.mode == InterestMode::Buckets && merge.all_changed(state) {
+                index.each_range(block, |run| visit(slots, run));
+                continue;
+            }
+            index.each_range(block, |range| {
+                for at in range {
+                    let fresh = merge.has_changed(slots[at])
+                        && place.perceives(index, self.mode, at)
+                        && !self
+                            .places(client, state)
+                            .take(i)
+                            .any(|earlier| earlier.perceives(index, self.mode, at));
+                    if fresh {
+                        visit(slots, at..at + 1);
+                    }
+                }
+            });
+        }
+        if self.with_regions {
+            self.changed_subscribed(client, input, |slot| visit(&[slot], 0..1));
+        }
+    }
+}
+
+/// Writes the updates of one run of slots from `next` on. Runs are short, so they
+/// are copied by whole chunks: what is written behind the end, the next run
+/// overwrites, and the last one has no room for it.
+#[inline]
+pub(super) fn copy_run(entries: &mut [Delivery], next: usize, slots: &[u32], run: Range<usize>) {
+    const CHUNK: usize = 8;
+    let (entries, slots) = (&mut entries[next..], &slots[run.start..]);
+    let mut at = 0;
+    while at < run.len() {
+        let room = (
+            entries[at..].first_chunk_mut::<CHUNK>(),
+            slots[at..].first_chunk::<CHUNK>(),
+        );
+        if let (Some(entries), Some(slots)) = room {
+            *entries = slots.map(|slot| Delivery::new(Delivery::UPDATE, slot));
+            at += CHUNK;
+        } else {
+            entries[at] = Delivery::new(Delivery::UPDATE, slots[at]);
+            at += 1;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+use shared::InterestMode;
+
+use crate::logic::squared_distance;
+use crate::tick::cpu::index::{Block, Index};
+
+/// Where an observer stands.
+pub struct Place {
+    pub center: [i32; 3],
+    pub radius: i32,
+    /// The entity it follows, which it always perceives.
+    pub followed: Option<u32>,
+}
+
+impl Place {
+    /// The buckets that hold all it can perceive.
+    #[inline(always)]
+    pub fn block(&self, index: &Index, mode: InterestMode) -> Block {
+        match mode {
+            InterestMode::Exact => index.block_around(self.center, self.radius),
+            InterestMode::Buckets => index.block_of_neighbours(self.center),
+        }
+    }
+
+    /// Whether a position is within its radius.
+    pub fn reaches(&self, position: [i32; 3]) -> bool {
+        let radius = i64::from(self.radius);
+        squared_distance(position, self.center) <= radius * radius
+    }
+
+    /// Whether it perceives the entity at this place of the index.
+    pub fn perceives(&self, index: &Index, mode: InterestMode, at: usize) -> bool {
+        let position = index.position(at);
+        match mode {
+            InterestMode::Exact => self.reaches(position),
+            InterestMode::Buckets => self.block(index, mode).contains(index, position),
+        }
+    }
+}
+
+/// What one client may see, with room for a bounded number whatever the crowd.
+pub struct Candidates {
+    max: usize,
+    /// (rank, slot) of one observer's entities: see [`rank`].
+    found: Vec<(u64, u32)>,
+    /// The nearest of all observers so far.
+    all: Vec<(u64, u32)>,
+    /// Where the client's observers are.
+    centers: Vec<[i32; 3]>,
+    /// Ranks above it can't be among the nearest of `found`.
+    limit: u64,
+}
+
+impl Candidates {
+    /// Room for finding the nearest `max`.
+    pub fn new(max: usize) -> Candidates {
+        Candidates {
+            max,
+            found: Vec::with_capacity(2 * max + 1),
+            all: Vec::with_capacity(4 * max + 1),
+            centers: vec![],
+            limit: 0,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.centers.clear();
+    }
+
+    /// Adds the entities that an observer perceives: the nearest, by rank and slot.
+    pub fn gather(&mut self, index: &Index, mode: InterestMode, place: &Place, dimensions: usize) {
+        self.found.clear();
+        self.centers.push(place.center);
+        match (mode, dimensions) {
+            (InterestMode::Exact, 2) => self.collect::<2, true>(index, mode, place),
+            (InterestMode::Exact, _) => self.collect::<3, true>(index, mode, place),
+            (InterestMode::Buckets, 2) => self.collect::<2, false>(index, mode, place),
+            (InterestMode::Buckets, _) => self.collect::<3, false>(index, mode, place),
+        }
+        self.end();
+    }
+
+    /// Nothing is found yet of what follows.
+    pub fn begin(&mut self) {
+        self.found.clear();
+        self.limit = u64::MAX;
+    }
+
+    /// Adds one who is published where the client subscribes, once between `begin`
+    /// and `end`. All observers that see on their own must have been gathered.
+    pub fn add_subscribed(&mut self, slot: u32, position: [i32; 3]) {
+        let distances = self
+            .centers
+            .iter()
+            .map(|&center| squared_distance(position, center));
+        // Where nobody observes, all are as far as can be.
+        let rank = distances
+            .min()
+            .map_or(u64::MAX, |distance| rank(distance, false));
+        if rank > self.limit {
+            return;
+        }
+        self.found.push((rank, slot));
+        if self.found.len() > 2 * self.max {
+            keep_nearest(&mut self.found, self.max);
+            let farthest = self.found.iter().map(|&(rank, _)| rank).max();
+            self.limit = farthest.unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Adds what was found: the nearest, by rank and slot.
+    pub fn end(&mut self) {
+        keep_nearest(&mut self.found, self.max);
+        if self.all.is_empty() {
+            std::mem::swap(&mut self.all, &mut self.found);
+            return;
+        }
+        // An entity among the client's nearest is among the nearest of the
+        // observer it is nearest to, or of each subscription that brings it, so
+        // nothing is lost by cutting each first.
+        self.all.append(&mut self.found);
+        self.all.sort_unstable_by_key(|&(rank, slot)| (slot, rank));
+        self.all.dedup_by_key(|&mut (_, slot)| slot);
+        keep_nearest(&mut self.all, self.max);
+    }
+
+    fn collect<const AXES: usize, const EXACT: bool>(
+        &mut self,
+        index: &Index,
+        mode: InterestMode,
+        place: &Place,
+    ) {
+        let radius = i64::from(place.radius) * i64::from(place.radius);
+        // Only ranks up to this one can still be among the nearest.
+        let mut limit = if EXACT { radius } else { i64::MAX };
+        index.each_range(place.block(index, mode), |range| {
+            let slots = &index.slots()[range.clone()];
+            let axes: [&[i32]; AXES] =
+                std::array::from_fn(|axis| &index.positions(axis)[range.clone()]);
+            for (i, &slot) in slots.iter().enumerate() {
+                let mut distance = 0;
+                for (axis, center) in axes.iter().zip(place.center) {
+                    let along = i64::from(axis[i]) - i64::from(center);
+                    distance += along * along;
+                }
+                if distance > limit {
+                    continue;
+                }
+                let followed = place.followed == Some(slot);
+                self.found.push((rank(distance, followed), slot));
+                if self.found.len() > 2 * self.max {
+                    keep_nearest(&mut self.found, self.max);
+                    let farthest = self.found.iter().map(|&(rank, _)| rank).max();
+                    limit = limit.min(farthest.unwrap_or(0) as i64 - 1);
+                }
+            }
+        });
+    }
+
+    /// Writes the nearest slots, ascending by slot, and says how many.
+    pub fn nearest_into(&mut self, view: &mut [u32]) -> usize {
+        for (place, &(_, slot)) in view.iter_mut().zip(&self.all) {
+            *place = slot;
+        }
+        view[..self.all.len()].sort_unstable();
+        self.all.len()
+    }
+}
+
+/// Orders a client's candidates: an entity that an observer follows comes before all
+/// others, even those on the same spot.
+fn rank(squared_distance: i64, followed: bool) -> u64 {
+    if followed {
+        0
+    } else {
+        squared_distance as u64 + 1
+    }
+}
+
+fn keep_nearest(candidates: &mut Vec<(u64, u32)>, max: usize) {
+    if candidates.len() > max {
+        candidates.select_nth_unstable(max);
+        candidates.truncate(max);
+    }
+}

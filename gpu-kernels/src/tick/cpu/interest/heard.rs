@@ -1,0 +1,146 @@
+//! Who hears what: the notifications whose areas reach into what a client's
+//! observers perceive, or overlap where it subscribes.
+
+use shared::InterestMode;
+
+use super::gather::Place;
+use super::{CLIENTS_GRAIN, Interest};
+use crate::logic::squared_distance;
+use crate::space::Aabb;
+use crate::tick::cpu::{Index, State};
+use crate::tick::notification::Notification;
+use crate::tick::output::TickOutput;
+use device::cpu::{Workers, ranges, take};
+
+/// What one part of the clients hears.
+#[derive(Default)]
+pub struct Heard {
+    /// One client's, with repetitions.
+    found: Vec<u32>,
+    /// Client after client.
+    all: Vec<u32>,
+    dropped: u64,
+}
+
+impl Interest {
+    /// Finds who hears which of the tick's notifications. A client hears as many as
+    /// it may; the last of them are dropped.
+    pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
+        let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
+        out.offsets.clear();
+        out.numbers.clear();
+        if notifications.is_empty() {
+            return;
+        }
+        let areas = notifications.iter().zip(0..);
+        let areas = areas.filter_map(|(notification, number)| Some((number, area(notification)?)));
+        self.areas.build(workers, areas);
+        let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
+        if self.heard.len() < parts {
+            self.heard.resize_with(parts, Heard::default);
+        }
+        let mut heard = std::mem::take(&mut self.heard);
+        out.offsets.resize(self.used + 1, 0);
+        let shared = &*self;
+        let mut rest = &mut out.offsets[1..];
+        let tasks = ranges(self.used, parts)
+            .zip(&mut heard)
+            .map(|(range, heard)| {
+                let n = range.len();
+                (range, heard, take(&mut rest, n))
+            });
+        workers.run(tasks.collect(), |(range, heard, counts)| {
+            heard.all.clear();
+            heard.dropped = 0;
+            for (client, count) in range.zip(counts) {
+                *count = shared.hear_one(client, state, index, notifications, heard);
+            }
+        });
+        for heard in &heard[..parts] {
+            out.numbers.extend_from_slice(&heard.all);
+            counts.hearings_dropped += heard.dropped;
+        }
+        let mut end = 0;
+        for offset in &mut out.offsets {
+            end += *offset;
+            *offset = end;
+        }
+        counts.hearings = out.numbers.len() as u64;
+        self.heard = heard;
+    }
+
+    /// Appends what one client hears, and says how much.
+    fn hear_one(
+        &self,
+        client: usize,
+        state: &State,
+        index: &Index,
+        notifications: &[Notification],
+        heard: &mut Heard,
+    ) -> u32 {
+        let found = &mut heard.found;
+        found.clear();
+        // So that it holds each at most twice, however many bring it.
+        let unite = |found: &mut Vec<u32>| {
+            if found.len() > notifications.len() {
+                found.sort_unstable();
+                found.dedup();
+            }
+        };
+        for place in self.places(client, state) {
+            self.areas
+                .each_overlapping(&self.box_of(&place, index), |number| {
+                    let area = area(&notifications[number as usize]);
+                    if self.mode == InterestMode::Buckets
+                        || area.is_some_and(|area| place.touches(&area))
+                    {
+                        found.push(number);
+                    }
+                });
+            unite(found);
+        }
+        if self.with_regions {
+            for aabb in self.subscriptions(client, state) {
+                self.areas
+                    .each_overlapping(&aabb, |number| found.push(number));
+                unite(found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let kept = found.len().min(self.hearings_max);
+        heard.dropped += (found.len() - kept) as u64;
+        heard.all.extend_from_slice(&found[..kept]);
+        kept as u32
+    }
+
+    /// The box around what an observer perceives.
+    fn box_of(&self, place: &Place, index: &Index) -> Aabb<3> {
+        match self.mode {
+            InterestMode::Exact => Aabb {
+                low: place.center.map(|p| p - place.radius),
+                high: place.center.map(|p| p + place.radius + 1),
+            },
+            InterestMode::Buckets => index.box_of_block(&place.block(index, self.mode)),
+        }
+    }
+}
+
+impl Place {
+    /// Whether any point of a box is within its radius.
+    fn touches(&self, aabb: &Aabb<3>) -> bool {
+        let nearest = std::array::from_fn(|axis| {
+            self.center[axis].clamp(aabb.low[axis], aabb.high[axis] - 1)
+        });
+        let radius = i64::from(self.radius);
+        squared_distance(nearest, self.center) <= radius * radius
+    }
+}
+
+fn area(notification: &Notification) -> Option<Aabb<3>> {
+    let area = notification.area()?;
+    Some(Aabb {
+        low: area.low,
+        high: area.high,
+    })
+}

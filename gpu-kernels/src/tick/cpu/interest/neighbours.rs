@@ -1,0 +1,77 @@
+//! The thesis's own case (3.5), a short cut: in a flat world everybody changed, and
+//! each client perceives its bucket and those around it. What is counted are then
+//! a few whole runs of the index, and they needn't be found again to be copied.
+
+use shared::InterestMode;
+
+use super::changed::copy_run;
+use super::{CLIENTS_GRAIN, Input, Interest, client_parts};
+use crate::tick::output::Deliveries;
+use device::cpu::{Workers, grow, ranges, take};
+
+/// A client's deliveries: a run of the index for each row of buckets, as (start,
+/// end). At the world's edge the last one is empty.
+pub type Runs = [(u32, u32); 3];
+
+impl Interest {
+    pub(super) fn tells_whole_neighbourhoods(&self, input: Input<'_>) -> bool {
+        self.mode == InterestMode::Buckets
+            && self.dimensions == 2
+            && self.observers_per_client == 1
+            && input.merge.all_changed(input.state)
+    }
+
+    pub(super) fn count_neighbours(&mut self, workers: &Workers, input: Input<'_>) {
+        grow(&mut self.runs, self.used);
+        let mut offsets = std::mem::take(&mut self.offsets);
+        let mut runs = std::mem::take(&mut self.runs);
+        let shared = &*self;
+        let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
+        let (mut rest, mut rest_runs) = (&mut offsets[..], &mut runs[..]);
+        let tasks = ranges(self.used, parts).map(|range| {
+            let n = range.len();
+            (range, take(&mut rest, n), take(&mut rest_runs, n))
+        });
+        workers.run(tasks.collect(), |(range, offsets, runs)| {
+            for ((client, offset), runs) in range.zip(offsets).zip(runs) {
+                *runs = shared.runs(client, input);
+                *offset = runs.iter().map(|run| u64::from(run.1 - run.0)).sum();
+            }
+        });
+        self.offsets = offsets;
+        self.runs = runs;
+    }
+
+    fn runs(&self, client: usize, input: Input<'_>) -> Runs {
+        let mut runs = Runs::default();
+        if let Some(place) = self.places(client, input.state).next() {
+            let mut rows = runs.iter_mut();
+            let block = input.index.block_of_neighbours(place.center);
+            input.index.each_range(block, |range| {
+                if let Some(run) = rows.next() {
+                    *run = (range.start as u32, range.end as u32);
+                }
+            });
+        }
+        runs
+    }
+
+    pub(super) fn copy_neighbours(
+        &self,
+        workers: &Workers,
+        served: usize,
+        input: Input<'_>,
+        out: &mut Deliveries,
+    ) {
+        let parts = workers.parts_of(served, CLIENTS_GRAIN);
+        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        let slots = input.index.slots();
+        workers.run(tasks, |(range, entries)| {
+            let mut next = 0;
+            for &(start, end) in self.runs[range].iter().flatten() {
+                copy_run(entries, next, slots, start as usize..end as usize);
+                next += (end - start) as usize;
+            }
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! What a client's subscriptions add to what its observers perceive.
+
+use super::gather::{Candidates, Place};
+use super::{Input, Interest};
+use crate::space::Aabb;
+use crate::tick::cpu::State;
+use crate::tick::frame::Target;
+
+impl Interest {
+    /// Where a client subscribes: its own regions by index, then those of the living
+    /// entities that its observers follow, by observer.
+    pub(super) fn subscriptions<'a>(
+        &'a self,
+        client: usize,
+        state: &'a State,
+    ) -> impl Iterator<Item = Aabb<3>> + Clone + 'a {
+        let own = state.regions.of_client(client);
+        let observers = self.observers(client, state).iter().flatten();
+        let carried = observers.filter_map(move |observer| match observer.target {
+            Target::Entity(entity) if state.slots.has(entity) => {
+                state.regions.subscription(entity.slot.0)
+            }
+            _ => None,
+        });
+        own.chain(carried)
+            .filter_map(move |region| state.box_of(region, self.dimensions))
+    }
+
+    /// Adds those who are published where a client subscribes. They rank by their
+    /// distance from the nearest observer, however far; where there is none, all
+    /// alike.
+    pub(super) fn gather_subscribed(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        scratch: &mut Candidates,
+    ) {
+        for aabb in self.subscriptions(client, input.state) {
+            scratch.begin();
+            input.index.in_box(&aabb, |at| {
+                scratch.add_subscribed(input.index.slots()[at], input.index.position(at));
+            });
+            input.published.each_overlapping(&aabb, |slot| {
+                let position = input.state.position(shared::Slot(slot), self.dimensions);
+                // Else it was found by its position.
+                if !aabb.contains(position) {
+                    scratch.add_subscribed(slot, position);
+                }
+            });
+            scratch.end();
+        }
+    }
+
+    /// Where nothing is remembered: hands over the changed entities that only a
+    /// client's subscriptions bring, each once.
+    pub(super) fn changed_subscribed(
+        &self,
+        client: usize,
+        input: Input<'_>,
+        mut visit: impl FnMut(u32),
+    ) {
+        let (state, index) = (input.state, input.index);
+        let subscriptions = self.subscriptions(client, state);
+        for (i, aabb) in subscriptions.clone().enumerate() {
+            let is_fresh = |slot: u32, position: [i32; 3]| {
+                let perceived = |place: Place| place.reaches(position);
+                let publication = state.publication(slot, self.dimensions);
+                let mut earlier = subscriptions.clone().take(i);
+                input.merge.has_changed(slot)
+                    && !self.places(client, state).any(perceived)
+                    && !earlier.any(|earlier| {
+                        earlier.contains(position)
+                            || publication.is_some_and(|box_| box_.overlaps(&earlier))
+                    })
+            };
+            index.in_box(&aabb, |at| {
+                let slot = index.slots()[at];
+                if is_fresh(slot, index.position(at)) {
+                    visit(slot);
+                }
+            });
+            input.published.each_overlapping(&aabb, |slot| {
+                let position = state.position(shared::Slot(slot), self.dimensions);
+                if !aabb.contains(position) && is_fresh(slot, position) {
+                    visit(slot);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use shared::mix::Random;
+use shared::{CommandKind, EntityId, NotificationKind, Slot};
+
+use super::{Due, Merge, State, Updates};
+use crate::logic::Catalog;
+use crate::tick::counts::Counts;
+use crate::tick::frame::Command;
+use crate::tick::output::{Birth, TickOutput};
+use crate::tick::state::{SlotState, attribute, part};
+use crate::tick::timed::{TimedCommand, due_after};
+
+/// Answers the tick's births and deaths, in command order. The n-th birth gets
+/// the n-th lowest free slot; who dies leaves a resting one. Then the fallen of
+/// kinds that respawn die too, and their successors are scheduled; who was
+/// despawned in this very tick has none.
+pub fn run(
+    state: &mut State,
+    catalog: &Catalog,
+    due: &Due,
+    updates: &Updates,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
+    for (i, command) in due.commands.iter().enumerate() {
+        // Who is born in this tick can't die in it: such a command is stale.
+        match updates.ran(i) {
+            Some(CommandKind::Spawn) => birth(state, catalog, due, command, merge, output),
+            Some(CommandKind::Despawn) => death(state, command.entity, merge, output),
+            _ => {}
+        }
+    }
+    if catalog.has_respawns() {
+        respawn(state, catalog, merge, output);
+    }
+    output.deaths.sort_unstable_by_key(|entity| entity.slot);
+    output.counts.deaths = output.deaths.len() as u64;
+    output.counts.entities = state.slots.live() as u64;
+    output.counts.timed = state.timed.len() as u64;
+}
+
+/// Only who changed can have fallen: nobody outlives the tick of its fall.
+fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
+    for i in 0..output.changes.slots.len() {
+        let slot = Slot(output.changes.slots[i]);
+        let kind = state.slots.kinds()[slot.index()];
+        if !state.slots.is_live(slot.index()) || !catalog.has_fallen(kind, state.row(slot)) {
+            continue;
+        }
+        let generation = state.slots.generations()[slot.index()];
+        let entity = EntityId { slot, generation };
+        if catalog.tells(NotificationKind::Fall) {
+            let notification = catalog.fell(entity, kind, state.row(slot));
+            output.notify(notification, catalog.notifications_max());
+        }
+        death(state, entity, merge, output);
+        if let Some(ticks) = catalog.respawn_ticks(kind) {
+            let birth = TimedCommand::respawn(due_after(state.tick, ticks), kind);
+            state.schedule(birth, &mut output.counts);
+        }
+    }
+}
+
+fn birth(
+    state: &mut State,
+    catalog: &Catalog,
+    due: &Due,
+    command: &Command,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
+    let words = &due.words[command.word_start as usize..][..usize::from(command.word_count)];
+    let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
+    let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
+        refuse(&mut output.counts);
+        return;
+    };
+    let slot = state.slots.lowest_free();
+    let entity = slot.map(|slot| {
+        let generation = state.slots.generations()[slot.index()].wrapping_add(1);
+        EntityId { slot, generation }
+    });
+    output.births.push(Birth {
+        token,
+        kind,
+        entity,
+    });
+    let Some(entity) = entity else {
+        output.counts.births_refused += 1;
+        return;
+    };
+    output.counts.births += 1;
+    let row = &mut state.rows[entity.slot.index() * state.columns..][..state.columns];
+    row.copy_from_slice(catalog.default_row(kind));
+    let mut random = Random::new(catalog.seed(), state.tick, entity);
+    for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
+        row[axis] = match place.get(axis) {
+            Some(&position) => position.clamp(0, size - 1),
+            None => random.below(size as u32) as i32,
+        };
+    }
+    output.birth_rows.extend_from_slice(row);
+    state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
+    hash_row(state, entity.slot, u64::wrapping_add);
+    state.bear_regions(entity, kind);
+    merge.mark_birth(entity.slot);
+}
+
+/// A birth of a kind that doesn't exist was no command after all.
+fn refuse(counts: &mut Counts) {
+    counts.applied -= 1;
+    counts.malformed += 1;
+}
+
+fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut TickOutput) {
+    // Dead by an earlier command of this tick.
+    if !state.slots.has(entity) {
+        return;
+    }
+    merge.mark_death(entity.slot);
+    hash_row(state, entity.slot, u64::wrapping_sub);
+    state.bury_regions(entity);
+    state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
+    state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);
+    output.deaths.push(entity);
+}
+
+fn hash_row(state: &mut State, slot: Slot, combine: impl Fn(u64, u64) -> u64) {
+    for column in 0..state.columns {
+        let value = state.rows[slot.index() * state.columns + column];
+        let sum = &mut state.hash.parts[part::COLUMNS + column];
+        *sum = combine(*sum, attribute(slot.0, value));
+    }
+}

@@ -1,0 +1,62 @@
+use shared::WorldConfig;
+
+use crate::tick::notification::Notification;
+
+/// The buffers that a world needs on this backend, with their bytes when full.
+pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
+    let world = &config.schema.world;
+    let limits = &config.limits;
+    let slots = u64::from(world.capacity);
+    let columns = config.schema.attributes.len() as u64;
+    let clients = u64::from(limits.clients);
+    let updates = u64::from(limits.updates_per_tick);
+    let commands = u64::from(limits.commands_per_tick);
+    let carriers = slots * u64::from(limits.entity_regions);
+    // One of each command before the limit cuts them, and two ticks'.
+    let notifications = match u64::from(limits.notifications_per_tick) {
+        0 => 0,
+        kept => commands + 2 * kept,
+    };
+    let areas = u64::from(limits.notifications_per_tick);
+    let hearings = match areas {
+        0 => 0,
+        _ => clients * u64::from(limits.client_hearings_per_tick),
+    };
+    let causes = u64::from(limits.subscriptions_per_client > 0);
+    let observer = size_of::<Option<crate::Observer>>() as u64;
+    vec![
+        // A command, its link, its place among the free, and a tick's list.
+        (
+            "timed commands",
+            u64::from(limits.timed_commands) * (size_of::<crate::TimedCommand>() as u64 + 8 + 24),
+        ),
+        ("state rows", slots * columns * 4),
+        ("slots", slots * 12),
+        (
+            "observers",
+            clients * u64::from(limits.observers_per_client) * observer,
+        ),
+        (
+            "regions",
+            (clients * u64::from(limits.regions_per_client) + carriers * 2)
+                * size_of::<Option<crate::Region>>() as u64,
+        ),
+        // A pair and its copy while they are sorted; a box as given, and sorted.
+        ("index of publications", carriers * (2 * 16 + 2 * 28)),
+        ("index of areas", areas * (2 * 16 + 2 * 28)),
+        ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
+        ("commands", commands * (20 + 8 + 4)),
+        ("updates and their sort", updates * 16),
+        ("merged changes", updates * (8 + 2 * (6 + 2 * causes))),
+        ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
+        ("clients' offsets and runs", clients * (8 + 4 + 24)),
+        ("deliveries", limits.deliveries_per_tick * 2 * 4),
+        ("first updates", slots * columns * 8 * causes),
+        (
+            "notifications",
+            notifications * size_of::<Notification>() as u64,
+        ),
+        // A part's, and two ticks'.
+        ("hearings", hearings * 3 * 4),
+    ]
+}

@@ -1,0 +1,115 @@
+use shared::{EntityId, Slot};
+
+use crate::tick::state::{SlotState, Snapshot};
+
+/// Who lives where.
+pub struct Slots {
+    states: Vec<SlotState>,
+    generations: Vec<u32>,
+    kinds: Vec<u16>,
+    /// A bit for each free slot.
+    free: Vec<u64>,
+    /// No slot below this word of `free` is free.
+    free_hint: usize,
+    /// No slot from this on was ever filled.
+    used: usize,
+    live: usize,
+}
+
+impl Slots {
+    pub fn new(capacity: usize) -> Slots {
+        let mut slots = Slots {
+            states: vec![SlotState::Free; capacity],
+            generations: vec![0; capacity],
+            kinds: vec![0; capacity],
+            free: vec![0; capacity.div_ceil(64)],
+            free_hint: 0,
+            used: 0,
+            live: 0,
+        };
+        slots.rebuild();
+        slots
+    }
+
+    pub fn states(&self) -> &[SlotState] {
+        &self.states
+    }
+
+    pub fn generations(&self) -> &[u32] {
+        &self.generations
+    }
+
+    pub fn kinds(&self) -> &[u16] {
+        &self.kinds
+    }
+
+    /// Slots from this on were never filled.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    pub fn is_live(&self, slot: usize) -> bool {
+        self.states[slot] == SlotState::Live
+    }
+
+    /// Whether this very entity is alive.
+    pub fn has(&self, entity: EntityId) -> bool {
+        let slot = entity.slot.index();
+        self.states.get(slot) == Some(&SlotState::Live)
+            && self.generations[slot] == entity.generation
+    }
+
+    /// The lowest free slot.
+    pub fn lowest_free(&mut self) -> Option<Slot> {
+        while *self.free.get(self.free_hint)? == 0 {
+            self.free_hint += 1;
+        }
+        let bit = self.free[self.free_hint].trailing_zeros();
+        Some(Slot(self.free_hint as u32 * 64 + bit))
+    }
+
+    pub fn set(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
+        let i = slot.index();
+        self.live -= usize::from(self.is_live(i));
+        self.live += usize::from(state == SlotState::Live);
+        self.states[i] = state;
+        self.kinds[i] = kind;
+        self.generations[i] = generation;
+        if state == SlotState::Free {
+            self.free[i / 64] |= 1 << (i % 64);
+            self.free_hint = self.free_hint.min(i / 64);
+        } else {
+            self.free[i / 64] &= !(1 << (i % 64));
+            self.used = self.used.max(i + 1);
+        }
+    }
+
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        self.states.copy_from_slice(&snapshot.states);
+        self.generations.copy_from_slice(&snapshot.generations);
+        self.kinds.copy_from_slice(&snapshot.kinds);
+        self.rebuild();
+    }
+
+    /// Derives everything else from states and generations.
+    fn rebuild(&mut self) {
+        self.free.fill(0);
+        self.free_hint = 0;
+        self.used = 0;
+        self.live = 0;
+        for (slot, &state) in self.states.iter().enumerate() {
+            match state {
+                SlotState::Free => self.free[slot / 64] |= 1 << (slot % 64),
+                SlotState::Live => self.live += 1,
+                SlotState::Resting => {}
+            }
+            if state != SlotState::Free || self.generations[slot] > 0 {
+                self.used = slot + 1;
+            }
+        }
+    }
+}

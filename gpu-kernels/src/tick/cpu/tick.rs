@@ -1,0 +1,180 @@
+//! The tick: this list is it.
+
+use std::time::Instant;
+
+use shared::Slot;
+
+use super::{CpuBackend, Updates, lifecycle};
+use crate::tick::counts::Counts;
+use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
+use crate::tick::notification::Notification;
+use crate::tick::output::{Stage, StageTimes, TickOutput};
+use crate::tick::state::{self, SlotState, part};
+
+impl CpuBackend {
+    pub(super) fn run(&mut self, frame: &Frame, out: &mut TickOutput) {
+        out.reset(self.state.tick);
+        let mut clock = StageClock::start();
+        self.take_in(frame, &mut out.counts);
+        out.stages.set(Stage::Upload, clock.lap());
+
+        self.due.gather(frame, &mut self.state, &mut out.counts);
+        out.stages.set(Stage::Due, clock.lap());
+
+        self.updates.emit(
+            &self.workers,
+            &self.catalog,
+            &mut self.state,
+            &self.index,
+            &self.due,
+            out,
+        );
+        out.stages.set(Stage::Logic, clock.lap());
+
+        self.merge.merge(
+            &self.workers,
+            &mut self.state,
+            &mut self.updates,
+            &mut out.changes,
+            &mut out.counts,
+        );
+        Updates::notify_of_picks(&self.catalog, &self.state, &self.index, out);
+        out.stages.set(Stage::Merge, clock.lap());
+
+        lifecycle::run(
+            &mut self.state,
+            &self.catalog,
+            &self.due,
+            &self.updates,
+            &mut self.merge,
+            out,
+        );
+        out.stages.set(Stage::Lifecycle, clock.lap());
+
+        self.index.build(&self.workers, &self.state);
+        let dimensions = self.config.dimensions();
+        let published = self.state.publications(dimensions);
+        self.published.build(&self.workers, published);
+        out.stages.set(Stage::Index, clock.lap());
+
+        self.interest.deliver(
+            &self.workers,
+            &mut self.state,
+            &self.index,
+            &self.published,
+            &self.merge,
+            out,
+        );
+        self.interest
+            .hear(&self.workers, &self.state, &self.index, out);
+        out.stages.set(Stage::Interest, clock.lap());
+
+        self.state.tick = self.state.tick.next();
+        self.state.hash.parts[part::TICK] = state::tick(self.state.tick);
+        out.hash.parts.clone_from(&self.state.hash.parts);
+    }
+
+    /// Applies what the frame says of observers, clients and slots.
+    fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
+        for change in &frame.observers {
+            counts.ignored += u64::from(!self.set_observer(change));
+        }
+        let most = region_changes_max(&self.config).min(frame.regions.len());
+        counts.ignored += (frame.regions.len() - most) as u64;
+        for change in &frame.regions[..most] {
+            counts.ignored += u64::from(!self.set_region(change));
+        }
+        for &client in &frame.forget {
+            counts.ignored += u64::from(!self.interest.forget(client, &mut self.state));
+        }
+        for &slot in &frame.release {
+            counts.ignored += u64::from(!self.release(slot));
+        }
+    }
+
+    fn set_observer(&mut self, change: &ObserverChange) -> bool {
+        let limits = &self.config.limits;
+        if change.client.0 >= limits.clients || change.index >= limits.observers_per_client {
+            return false;
+        }
+        let place =
+            change.client.index() * limits.observers_per_client as usize + change.index as usize;
+        let observer = change.observer.map(|mut observer| {
+            observer.radius = observer.radius.clamp(0, self.config.schema.world.aoi.raw());
+            if let Target::Point(point) = &mut observer.target {
+                for (axis, size) in point.iter_mut().zip(self.config.size_raw()) {
+                    *axis = (*axis).clamp(0, size - 1);
+                }
+            }
+            observer
+        });
+        let before = std::mem::replace(&mut self.state.observers[place], observer);
+        let element = |o| state::observer(change.client, change.index, o);
+        self.state.subtract(part::OBSERVERS, element(&before));
+        self.state.add(part::OBSERVERS, element(&observer));
+        self.interest.use_client(change.client);
+        true
+    }
+
+    fn set_region(&mut self, change: &RegionChange) -> bool {
+        let Some(change) = change.check(&self.config) else {
+            return false;
+        };
+        if !self.state.has_holder(change.holder) {
+            return false;
+        }
+        if let Holder::Client { client, .. } = change.holder {
+            self.interest.use_client(client);
+        }
+        self.state.set_region(change.holder, change.region);
+        true
+    }
+
+    fn release(&mut self, slot: Slot) -> bool {
+        let i = slot.index();
+        if self.state.slots.states().get(i) != Some(&SlotState::Resting) {
+            return false;
+        }
+        let generation = self.state.slots.generations()[i];
+        self.state.change_slot(slot, SlotState::Free, 0, generation);
+        true
+    }
+}
+
+impl TickOutput {
+    fn reset(&mut self, tick: shared::Tick) {
+        self.tick = tick;
+        self.births.clear();
+        self.birth_rows.clear();
+        self.deaths.clear();
+        self.notifications.clear();
+        self.counts = Counts::default();
+        self.stages = StageTimes::default();
+    }
+
+    /// Takes a notification in, if there is room.
+    pub(super) fn notify(&mut self, notification: Notification, notifications_max: usize) {
+        if self.notifications.len() == notifications_max {
+            self.counts.notifications_dropped += 1;
+            return;
+        }
+        self.notifications.push(notification);
+        self.counts.notifications += 1;
+    }
+}
+
+/// Says how long stages took; nothing in the world depends on it.
+struct StageClock(Instant);
+
+impl StageClock {
+    fn start() -> StageClock {
+        StageClock(Instant::now())
+    }
+
+    fn lap(&mut self) -> std::time::Duration {
+        let now = Instant::now();
+        let lap = now - self.0;
+        self.0 = now;
+        lap
+    }
+}

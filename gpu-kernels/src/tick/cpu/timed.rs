@@ -1,0 +1,133 @@
+use std::collections::HashMap;
+
+use shared::{Tick, WorldConfig};
+
+use super::State;
+use crate::tick::counts::Counts;
+use crate::tick::state::{Snapshot, part};
+use crate::tick::timed::{TimedCommand, next_sequence_element};
+
+/// The commands that wait for their tick: a list for each tick in which some fall
+/// due, in the order in which they were scheduled. So a tick costs what falls due
+/// in it, however many wait.
+pub struct Timed {
+    room: usize,
+    /// The lists' places; those of no list are in `free`.
+    commands: Vec<TimedCommand>,
+    /// By place: the next one in its list.
+    next: Vec<u32>,
+    free: Vec<u32>,
+    by_due: HashMap<Tick, List>,
+    next_sequence: u64,
+}
+
+/// The first and the last place.
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl Timed {
+    pub fn new(config: &WorldConfig) -> Timed {
+        Timed {
+            room: config.limits.timed_commands as usize,
+            commands: vec![],
+            next: vec![],
+            free: vec![],
+            by_due: HashMap::new(),
+            next_sequence: 0,
+        }
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.commands.len() - self.free.len()
+    }
+
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// All that wait, by sequence.
+    pub fn pending(&self) -> Vec<TimedCommand> {
+        let lists = self.by_due.values().flat_map(|&list| self.walk(list));
+        let mut pending: Vec<_> = lists.map(|place| self.commands[place as usize]).collect();
+        pending.sort_unstable_by_key(|command| command.sequence);
+        pending
+    }
+
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        self.commands.clear();
+        self.next.clear();
+        self.free.clear();
+        self.by_due.clear();
+        for &command in &snapshot.timed {
+            self.insert(command);
+        }
+        self.next_sequence = snapshot.next_sequence;
+    }
+
+    fn walk(&self, list: List) -> impl Iterator<Item = u32> + '_ {
+        let next = move |&place: &u32| (place != list.last).then(|| self.next[place as usize]);
+        std::iter::successors(Some(list.first), next)
+    }
+
+    fn insert(&mut self, command: TimedCommand) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.commands.push(command);
+            self.next.push(0);
+            self.commands.len() as u32 - 1
+        });
+        self.commands[place as usize] = command;
+        let list = self.by_due.entry(command.due).or_insert(List {
+            first: place,
+            last: place,
+        });
+        self.next[list.last as usize] = place;
+        list.last = place;
+    }
+
+    /// Takes out what is due in a tick.
+    fn take_due(&mut self, tick: Tick, mut each: impl FnMut(&TimedCommand)) {
+        let Some(list) = self.by_due.remove(&tick) else {
+            return;
+        };
+        let mut place = list.first;
+        loop {
+            each(&self.commands[place as usize]);
+            self.free.push(place);
+            if place == list.last {
+                return;
+            }
+            place = self.next[place as usize];
+        }
+    }
+}
+
+impl State {
+    /// Takes out the commands that are due in this tick, by sequence.
+    pub fn take_due(&mut self, mut each: impl FnMut(&TimedCommand)) {
+        let mut elements = 0u64;
+        self.timed.take_due(self.tick, |command| {
+            elements = elements.wrapping_add(command.element());
+            each(command);
+        });
+        self.subtract(part::TIMED, elements);
+    }
+
+    /// Has a command wait for its tick, if there is room.
+    pub fn schedule(&mut self, mut command: TimedCommand, counts: &mut Counts) {
+        if self.timed.len() == self.timed.room {
+            counts.timed_dropped += 1;
+            return;
+        }
+        let sequence = self.timed.next_sequence;
+        command.sequence = sequence;
+        self.timed.next_sequence += 1;
+        self.timed.insert(command);
+        self.subtract(part::TIMED, next_sequence_element(sequence));
+        self.add(part::TIMED, next_sequence_element(sequence + 1));
+        self.add(part::TIMED, command.element());
+    }
+}

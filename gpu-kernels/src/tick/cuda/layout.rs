@@ -1,0 +1,425 @@
+//! What the tick's kernels are given, declared once: `kernels/tick/layout.cuh` is
+//! written from here.
+
+mod header;
+
+use device::{ConstPointer, Int2, Pointer, UInt2};
+use shared::{CommandKind, EntityId};
+
+use super::sizes::Sizes;
+use crate::tick::counts::Counters;
+use crate::tick::frame::{After, Command};
+use crate::tick::notification::Notification;
+use crate::tick::timed::TIMED_WORDS_MAX;
+pub use header::{hash, header};
+
+device::device_struct! {
+    /// The world's configuration, tables, state and scratch.
+    pub struct World(s: Sizes) {
+        seed: u64;
+        /// On each axis.
+        buckets: [u64; 3];
+        updates_max: u64;
+        deliveries_max: u64;
+        capacity: u32;
+        columns: u32;
+        dimensions: u32;
+        kinds: u32;
+        clients: u32;
+        observers_per_client: u32;
+        visible_max: u32;
+        exact: u32;
+        commands_max: u32;
+        rules: u32;
+        /// Places in which what a client sees is sorted: a power of two.
+        view_places: u32;
+        /// Bits of an update's key.
+        key_bits: u32;
+        aoi: i32;
+        /// The columns of these attributes, or -1.
+        hp: i32;
+        owner: i32;
+        move_speed_max: i32;
+        size: [i32; 4];
+        strike_reach: i32;
+        strike_damage: i32;
+        heal_reach: i32;
+        heal_amount: i32;
+        blast_reach: i32;
+        blast_radius: i32;
+        blast_damage: i32;
+        pick_reach: i32;
+        roam_step: i32;
+        ember_ticks: i32;
+        ember_damage: i32;
+        timed_max: u32;
+        /// 1 where any kind respawns, else 0.
+        respawns: u32;
+        /// Words of all rules.
+        rule_words: u32;
+        blast_sound: i32;
+        shout_radius_max: i32;
+        notifications_max: u32;
+        /// A bit for each kind of notification that the world has.
+        tells: u32;
+        /// By command: how many words it has; -1: not in this world.
+        word_counts: [i32; CommandKind::ALL.len()];
+        /// Rows of buckets that an observer can touch: 3 or 9.
+        rows_max: u32;
+        scan_groups: u32;
+        directory_len: u32;
+        /// Buckets of an entry of the directory, as a power of two.
+        directory_shift: u32;
+
+        /// Tables: by kind and column.
+        bounds: ConstPointer<Int2> = s.kinds * s.columns;
+        defaults: ConstPointer<i32> = s.kinds * s.columns;
+        /// By kind: the columns that it has, as bits.
+        kind_columns: ConstPointer<u64> = s.kinds;
+        /// By column.
+        merge_rules: ConstPointer<u32> = s.columns;
+        /// By column: 1 where clients may know it.
+        visible_columns: ConstPointer<u32> = s.columns;
+        rule_table: ConstPointer<Rule> = s.rules;
+        /// By kind; 0: never.
+        respawn_ticks: ConstPointer<u32> = s.kinds;
+
+        /// State: by slot and column.
+        rows: Pointer<i32> = s.capacity * s.columns, zeroed;
+        states: Pointer<u32> = s.capacity, zeroed;
+        generations: Pointer<u32> = s.capacity, zeroed;
+        slot_kinds: Pointer<u32> = s.capacity, zeroed;
+        observers: Pointer<Observer> = s.observers, zeroed;
+        /// By client: the slots that it knows, ascending.
+        known: Pointer<u32> = s.clients * s.visible_max;
+        known_counts: Pointer<u32> = s.clients, zeroed;
+        /// By client: whether its deliveries were put off.
+        behind: Pointer<u8> = s.clients, zeroed;
+        /// The commands that wait, column by column, `timed_max` each.
+        timed: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
+        timed_state: Pointer<TimedState> = 1, zeroed;
+
+        /// The index of the state's positions, by bucket.
+        index_keys: Pointer<u64> = s.capacity;
+        index_keys_spare: Pointer<u64> = s.capacity;
+        index_slots: Pointer<u32> = s.capacity;
+        index_slots_spare: Pointer<u32> = s.capacity;
+        /// By axis, then place.
+        index_positions: Pointer<i32> = 3 * s.capacity;
+        index_len: Pointer<u64> = 1, zeroed;
+        /// Where the keys reach n << directory_shift.
+        directory: Pointer<u32> = s.directory.len, zeroed;
+
+        /// Scratch: what clients see in this tick; it is what they know in the next.
+        visible: Pointer<u32> = s.clients * s.visible_max;
+        visible_counts: Pointer<u32> = s.clients;
+        /// By slot: the stamp of the tick that changed it last.
+        changed: Pointer<u32> = s.capacity, zeroed;
+        /// The frame's commands, and those due.
+        commands: Pointer<Command> = s.commands;
+        /// By command: what becomes of it.
+        verdicts: Pointer<u32> = s.commands;
+        update_counts: Pointer<u32> = s.commands;
+        partials: Pointer<u64> = s.scan_blocks();
+        /// Where updates are stored, and what is sorted.
+        keys: Pointer<u32>;
+        values: Pointer<u32>;
+        update_keys: Pointer<u32> = s.updates;
+        update_keys_spare: Pointer<u32> = s.updates;
+        update_values: Pointer<u32> = s.updates;
+        update_values_spare: Pointer<u32> = s.updates;
+        /// By interval of updates of one attribute.
+        interval_keys: Pointer<u32> = s.updates;
+        interval_starts: Pointer<u32> = s.updates;
+        interval_values: Pointer<i64> = s.updates;
+        interval_changed: Pointer<u32> = s.updates;
+        /// The index before it is sorted.
+        bucket_keys: Pointer<u64>;
+        bucket_slots: Pointer<u32>;
+        free_list: Pointer<u32> = s.capacity;
+        /// By slot: the stamp of the tick in which it died last.
+        died: Pointer<u32> = s.capacity, zeroed;
+        client_counts: Pointer<u64> = s.clients;
+        /// By observer and row of buckets: where they stand in the index.
+        ranges: Pointer<Range> = s.observers * s.rows;
+        /// By place in the index: how many changed before it.
+        changed_before: Pointer<u32> = (s.capacity + 1) * s.by_buckets;
+        /// As `timed`, in the next tick.
+        timed_next: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
+        /// By command: how many commands it puts off.
+        after_counts: Pointer<u32> = s.commands * u64::from(s.timed > 0);
+        after_partials: Pointer<u64> = s.command_blocks() * u64::from(s.timed > 0);
+        /// By slot: the kind of who falls, or NOBODY.
+        fallen: Pointer<u32> = s.capacity * s.respawns;
+        /// Words of rules, then those of timed commands.
+        due_words: Pointer<i32> = s.rule_words + s.commands.min(s.timed) * TIMED_WORDS_MAX as u64;
+        /// By command: how many notifications it has.
+        notification_counts: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
+        notification_partials: Pointer<u64> = s.command_blocks() * u64::from(s.notifications > 0);
+        /// By slot and column: ~stamp, then the first command that updated it; null
+        /// where causes are not kept.
+        first_updates: Pointer<u64> = s.capacity * s.columns * s.causes, ones;
+    }
+}
+
+device::device_struct! {
+    /// One tick's own.
+    pub struct Tick(s: Sizes) {
+        number: u32;
+        stamp: u32;
+        frame_commands: u32;
+        clients_used: u32;
+        observer_sets: u32;
+        forgets: u32;
+        releases: u32;
+        /// How many clients make a chunk.
+        chunk_clients: u32;
+        /// The clients that a launch serves.
+        client_first: u32;
+        client_end: u32;
+        /// Timed commands of the frame: those that can have room, and all.
+        afters: u32;
+        afters_asked: u32;
+        region_sets: u32;
+        padding: u32;
+
+        /// The frame.
+        frame: Pointer<Command> = s.commands;
+        words: Pointer<i32> = s.words;
+        sets: Pointer<ObserverSet> = s.observers;
+        forget: Pointer<u32> = s.clients;
+        release: Pointer<u32> = s.capacity;
+        after: Pointer<After> = s.timed;
+        region_set: Pointer<RegionSet> = s.region_changes();
+
+        counters: Pointer<Counters> = 1;
+        /// By scan and group of blocks; behind the counters, and cleared with them.
+        scan_sums: Pointer<u64> = SCANS.len() as u64 * s.scan_groups();
+        /// What the tick gives back.
+        births: Pointer<Birth> = s.births;
+        birth_rows: Pointer<i32> = s.capacity * s.columns;
+        /// Slot and generation.
+        deaths: Pointer<UInt2> = s.capacity;
+        notifications: Pointer<Notification> = s.notifications;
+        change_slots: Pointer<u32> = s.changes;
+        change_offsets: Pointer<u32> = s.changes + 1;
+        change_columns: Pointer<u16> = s.changes;
+        change_values: Pointer<i32> = s.changes;
+        change_causes: Pointer<u16> = s.changes * s.causes;
+        delivery_offsets: Pointer<u32> = s.clients;
+        deliveries: Pointer<u32> = s.deliveries;
+        bucket_order: Pointer<u32> = s.capacity * s.by_buckets;
+        bucket_ranges: Pointer<Range> = s.clients * s.rows * s.by_buckets;
+        /// By client, into `hearings`: numbers of notifications.
+        hearing_offsets: Pointer<u32> = s.clients * u64::from(s.notifications > 0);
+        hearings: Pointer<u32> = s.hearings;
+    }
+}
+
+device::device_struct! {
+    /// Regions, and how the world's boxes are sorted; all 0 in worlds that have none.
+    pub struct Regions(s: Sizes) {
+        per_client: u32;
+        /// 1 where entities may carry regions, else 0.
+        of_entities: u32;
+        levels: u32;
+        /// Notifications that one client may hear; as many as a sort of them needs.
+        hearings_max: u32;
+        hearing_places: u32;
+        padding: u32;
+        /// By kind: six edges, those of the publication first; or 0.
+        newborn: ConstPointer<i32> = 6 * s.kinds * u64::from(s.carriers > 0);
+        clients: Pointer<Region> = s.client_regions, zeroed;
+        /// By slot.
+        publications: Pointer<Region> = s.carriers, zeroed;
+        subscriptions: Pointer<Region> = s.carriers, zeroed;
+        published: BoxIndex;
+        areas: BoxIndex;
+        /// By client: numbers of notifications, `hearings_max` each.
+        heard: Pointer<u32> = s.hearings;
+        heard_counts: Pointer<u32> = s.clients * u64::from(s.notifications > 0);
+        level: [Level; LEVELS_MAX];
+    }
+}
+
+device::device_struct! {
+    /// Boxes by level and cell.
+    pub struct BoxIndex(n: u64) {
+        keys: Pointer<u64> = *n;
+        keys_spare: Pointer<u64> = *n;
+        numbers: Pointer<u32> = *n;
+        numbers_spare: Pointer<u32> = *n;
+        /// Six edges an entry, sorted.
+        boxes: Pointer<i32> = 6 * *n;
+        /// By level: its first entry; and how many entries there are.
+        starts: Pointer<u32> = (LEVELS_MAX as u64 + 1) * u64::from(*n > 0);
+        /// As they are before the sort.
+        given_keys: Pointer<u64>;
+        given_numbers: Pointer<u32>;
+    }
+}
+
+device::device_struct! {
+    /// Cells for boxes of about one size.
+    pub struct Level {
+        base: u64;
+        edge: u32;
+        cells: [u32; 3];
+    }
+}
+
+device::device_struct! {
+    /// A region: tag 0 none, 1 fixed, 2 follows an entity.
+    pub struct Region {
+        tag: u32;
+        slot: u32;
+        generation: u32;
+        low: [i32; 3];
+        high: [i32; 3];
+    }
+}
+
+device::device_struct! {
+    /// A change of a region. `repeats` more of its holder's went before it in the frame.
+    pub struct RegionSet {
+        holder: u32;
+        place: u32;
+        generation: u32;
+        repeats: u32;
+        region: Region;
+    }
+}
+
+device::device_struct! {
+    /// An observer: tag 0 none, 1 an entity (a: slot, b: generation), 2 a point (a, b, c).
+    pub struct Observer {
+        tag: u32;
+        radius: i32;
+        a: i32;
+        b: i32;
+        c: i32;
+    }
+}
+
+device::device_struct! {
+    /// Sets the observer at a place of the table.
+    pub struct ObserverSet {
+        place: u32;
+        observer: Observer;
+    }
+}
+
+device::device_struct! {
+    /// A command that the entities of a kind give themselves.
+    pub struct Rule {
+        kind: u32;
+        ticks: u32;
+        command: u32;
+        word_start: u32;
+        word_count: u32;
+    }
+}
+
+device::device_struct! {
+    /// A birth that was asked for; generation 0: there was no slot.
+    pub struct Birth {
+        token: u32;
+        kind: u32;
+        slot: u32;
+        generation: u32;
+    }
+}
+
+device::device_struct! {
+    /// Timed commands: how many wait, how many there ever were, and the sum of their
+    /// elements of the state hash.
+    pub struct TimedState {
+        len: u64;
+        next_sequence: u64;
+        hash: u64;
+    }
+}
+
+/// From `start` to just before `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Range {
+    pub start: u32,
+    pub end: u32,
+}
+
+device::plain!(Range {
+    start: u32,
+    end: u32
+});
+
+/// `Range` is one of the kernels' own types.
+impl device::Field for Range {
+    fn declare(name: &str) -> String {
+        format!("Range {name}")
+    }
+}
+
+device::plain!(Command {
+    entity: EntityId,
+    sequence: u32,
+    word_start: u32,
+    kind: u16,
+    word_count: u16,
+});
+
+device::describe_struct! {
+    /// A command of a frame.
+    Command {
+        slot: u32 = entity.slot;
+        generation: u32 = entity.generation;
+        sequence: u32 = sequence;
+        word_start: u32 = word_start;
+        kind: u16 = kind;
+        word_count: u16 = word_count;
+    }
+}
+
+device::plain!(After {
+    ticks: u32,
+    command: Command
+});
+
+device::describe_struct! {
+    /// A command for a later tick.
+    After {
+        ticks: u32 = ticks;
+        command: Command = command;
+    }
+}
+
+/// Scans of a tick, each with sums of its own.
+pub const SCANS: [&str; 18] = [
+    "due",
+    "updates",
+    "intervals",
+    "changes",
+    "free",
+    "births",
+    "deaths",
+    "live",
+    "deliveries",
+    "order",
+    "timed",
+    "afters",
+    "respawns",
+    "published",
+    "areas",
+    "hearings",
+    "notifications",
+    "picks",
+];
+
+/// Numbers of a timed command, each in a column of its own.
+pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
+/// Levels of a world's boxes, at most: buckets are one unit wide at least, and a
+/// world less than 2^18.
+pub const LEVELS_MAX: usize = 20;
+/// In place of respawn ticks: those of this kind fall, and are born again by the
+/// server's command.
+pub const BY_THE_SERVER: u32 = u32::MAX;

@@ -1,0 +1,133 @@
+//! The header of the tick's kernels.
+
+use device::layout::Header;
+use shared::schema::MergeRule;
+use shared::{CommandKind, NotificationKind};
+
+use super::{
+    BY_THE_SERVER, Birth, BoxIndex, LEVELS_MAX, Level, Observer, ObserverSet, Region, RegionSet,
+    Regions, Rule, SCANS, TIMED_COLUMNS, Tick, TimedState, World,
+};
+use crate::tick::counts::{CHUNKS_MAX, Counters};
+use crate::tick::frame::{After, Command};
+use crate::tick::notification::Notification;
+use crate::tick::output::Delivery;
+use crate::tick::state::{SlotState, part};
+use crate::tick::timed::TIMED_WORDS_MAX;
+
+/// The text of `kernels/tick/layout.cuh`.
+pub fn header() -> String {
+    let header = Header::new("What the tick's kernels are given.")
+        .constant("CHUNKS_MAX", CHUNKS_MAX as u32)
+        .constant("LEVELS_MAX", LEVELS_MAX as u32)
+        .constant("TIMED_WORDS_MAX", TIMED_WORDS_MAX as u32)
+        .constant("TIMED_COLUMNS", TIMED_COLUMNS as u32)
+        .constant("BY_THE_SERVER", BY_THE_SERVER);
+    structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
+}
+
+/// The hash that the kernels must carry.
+pub fn hash() -> u64 {
+    Header::hash(&header())
+}
+
+fn enumerations(header: Header) -> Header {
+    let commands = CommandKind::ALL.map(|kind| (kind.name(), u32::from(kind.id())));
+    let count = ("command_kinds", CommandKind::ALL.len() as u32);
+    let notifications = NotificationKind::ALL.map(|kind| (kind.name(), u32::from(kind.id())));
+    header
+        .enumeration(
+            "SlotState",
+            named(
+                "",
+                [
+                    ("free", SlotState::Free as u32),
+                    ("live", SlotState::Live as u32),
+                    ("resting", SlotState::Resting as u32),
+                ],
+            ),
+        )
+        .enumeration(
+            "MergeRule",
+            named(
+                "",
+                [
+                    ("sum", MergeRule::Sum as u32),
+                    ("min", MergeRule::Min as u32),
+                    ("max", MergeRule::Max as u32),
+                    ("first", MergeRule::First as u32),
+                    ("last", MergeRule::Last as u32),
+                ],
+            ),
+        )
+        .enumeration(
+            "DeliveryKind",
+            named(
+                "",
+                [
+                    ("update", Delivery::UPDATE),
+                    ("enter", Delivery::ENTER),
+                    ("leave", Delivery::LEAVE),
+                ],
+            ),
+        )
+        .enumeration(
+            "CommandKind",
+            named("", commands.into_iter().chain([count])),
+        )
+        .enumeration("NotificationKind", named("NOTIFY_", notifications))
+        .enumeration(
+            "Part",
+            named(
+                "PART_",
+                [
+                    ("slots", part::SLOTS as u32),
+                    ("observers", part::OBSERVERS as u32),
+                    ("known", part::KNOWN as u32),
+                    ("timed", part::TIMED as u32),
+                    ("columns", part::COLUMNS as u32),
+                ],
+            ),
+        )
+        .enumeration(
+            "RegionHolder",
+            named(
+                "",
+                ["client_region", "publication", "subscription"]
+                    .into_iter()
+                    .zip(0..),
+            ),
+        )
+        .enumeration("Scan", named("SCAN_", SCANS.into_iter().zip(0..)))
+}
+
+/// Each after those that it has as fields.
+fn structures(header: Header) -> Header {
+    header
+        .structure::<Command>()
+        .structure::<After>()
+        .structure::<TimedState>()
+        .structure::<Observer>()
+        .structure::<ObserverSet>()
+        .structure::<Rule>()
+        .structure::<Birth>()
+        .structure::<Notification>()
+        .structure::<Counters>()
+        .structure::<Region>()
+        .structure::<RegionSet>()
+        .structure::<Level>()
+        .structure::<BoxIndex>()
+        .structure::<Regions>()
+        .structure::<World>()
+        .structure::<Tick>()
+}
+
+/// Names as C++ writes constants.
+fn named(
+    prefix: &'static str,
+    values: impl IntoIterator<Item = (&'static str, u32)>,
+) -> impl Iterator<Item = (String, u32)> {
+    let upper =
+        move |(name, value): (&str, u32)| (format!("{prefix}{}", name.to_uppercase()), value);
+    values.into_iter().map(upper)
+}

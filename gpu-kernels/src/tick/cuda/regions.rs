@@ -1,0 +1,132 @@
+//! Regions that clients and entities hold, on the device: `kernels/tick/regions.cu`.
+
+use std::collections::HashMap;
+
+use shared::config::KindRegions;
+use shared::{EntityId, WorldConfig};
+
+use super::layout::{self, RegionSet};
+use crate::tick::frame::{Frame, Holder, Region, region_changes_max};
+
+device::kernels! {
+    pub struct RegionsKernels {
+        take_in: "regions_take_in",
+        bear: "regions_bear",
+        count: "regions_count",
+        collect: "regions_collect",
+        gather: "regions_gather",
+    }
+}
+
+/// Whether a world has regions at all.
+pub fn has_regions(config: &WorldConfig) -> bool {
+    config.limits.regions_per_client > 0 || config.limits.entity_regions
+}
+
+/// By kind, the edges of the regions that newborns carry: six numbers, 0 for none.
+pub fn newborn_edges(config: &WorldConfig) -> Vec<i32> {
+    let edges = |regions: &KindRegions| {
+        [regions.publishes, regions.subscribes].map(Option::unwrap_or_default)
+    };
+    let kinds = config.kind_regions.iter();
+    kinds.flat_map(edges).flatten().collect()
+}
+
+/// A frame's changes of regions on their way to the device. The device applies them
+/// side by side, so of several of one holder only the last one goes there.
+#[derive(Default)]
+pub struct RegionStaging {
+    pub sets: Vec<RegionSet>,
+    places: HashMap<Holder, usize>,
+}
+
+/// What a frame's changes of regions came to.
+#[derive(Default)]
+pub struct RegionCounts {
+    pub ignored: u64,
+    /// One more than the highest client row named, or 0.
+    pub clients: u32,
+}
+
+impl RegionStaging {
+    pub fn take(&mut self, frame: &Frame, config: &WorldConfig) -> RegionCounts {
+        let mut counts = RegionCounts::default();
+        self.sets.clear();
+        self.places.clear();
+        let most = region_changes_max(config).min(frame.regions.len());
+        counts.ignored += (frame.regions.len() - most) as u64;
+        for change in frame.regions[..most].iter().rev() {
+            let Some(change) = change.check(config) else {
+                counts.ignored += 1;
+                continue;
+            };
+            if let Some(entity) = change.holder.entity()
+                && entity.slot.0 >= config.schema.world.capacity
+            {
+                counts.ignored += 1;
+                continue;
+            }
+            if let Holder::Client { client, .. } = change.holder {
+                counts.clients = counts.clients.max(client.0 + 1);
+            }
+            match self.places.get(&change.holder) {
+                // Whether its holder lives is known on the device alone.
+                Some(&last) => self.sets[last].repeats += 1,
+                None => {
+                    self.places.insert(change.holder, self.sets.len());
+                    self.sets
+                        .push(region_set(change.holder, &change.region, config));
+                }
+            }
+        }
+        counts
+    }
+}
+
+fn region_set(holder: Holder, region: &Option<Region>, config: &WorldConfig) -> RegionSet {
+    let per_client = config.limits.regions_per_client;
+    let (number, place, generation) = match holder {
+        Holder::Client { client, index } => (0, client.0 * per_client + index, 0),
+        Holder::Publication(entity) => (1, entity.slot.0, entity.generation),
+        Holder::Subscription(entity) => (2, entity.slot.0, entity.generation),
+    };
+    RegionSet {
+        holder: number,
+        place,
+        generation,
+        repeats: 0,
+        region: device_region(region),
+    }
+}
+
+/// A region as the device keeps it.
+pub fn device_region(region: &Option<Region>) -> layout::Region {
+    let Some(Region { low, high, follows }) = *region else {
+        return layout::Region::default();
+    };
+    let (tag, slot, generation) = match follows {
+        None => (1, 0, 0),
+        Some(entity) => (2, entity.slot.0, entity.generation),
+    };
+    layout::Region {
+        tag,
+        slot,
+        generation,
+        low,
+        high,
+    }
+}
+
+/// The region that the device keeps so.
+pub fn host_region(region: &layout::Region) -> Option<Region> {
+    let follows = match region.tag {
+        0 => return None,
+        1 => None,
+        _ => Some(EntityId::new(region.slot, region.generation)),
+    };
+    Some(Region {
+        low: region.low,
+        high: region.high,
+        follows,
+    })
+}

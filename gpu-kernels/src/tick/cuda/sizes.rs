@@ -1,0 +1,159 @@
+//! The numbers that all device memory follows from.
+
+use shared::WorldConfig;
+use shared::schema::bits_for;
+
+use super::OutputForm;
+use crate::space::levels::Levels;
+use crate::tick::timed::TIMED_WORDS_MAX;
+
+/// What a world's buffers are sized by.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    pub capacity: u64,
+    pub columns: u64,
+    pub kinds: u64,
+    pub clients: u64,
+    pub observers: u64,
+    pub visible_max: u64,
+    pub commands: u64,
+    /// Commands that may wait for their tick.
+    pub timed: u64,
+    /// 0: the world has none.
+    pub notifications: u64,
+    /// 1 where the causes of changes are kept, else 0.
+    pub causes: u64,
+    pub words: u64,
+    pub updates: u64,
+    /// 0 in the ranges form.
+    pub deliveries: u64,
+    /// 1 in the ranges form, else 0.
+    pub by_buckets: u64,
+    /// 1 where any kind respawns, else 0.
+    pub respawns: u64,
+    /// What all clients together may hear in a tick.
+    pub hearings: u64,
+    /// Regions that clients may hold.
+    pub client_regions: u64,
+    /// Slots whose entities may carry regions: all or none.
+    pub carriers: u64,
+    /// Bits of the key by which boxes are sorted.
+    pub box_key_bits: u32,
+    pub rules: u64,
+    pub rule_words: u64,
+    /// Updates after merging.
+    pub changes: u64,
+    pub births: u64,
+    /// Rows of buckets that an observer can touch.
+    pub rows: u64,
+    pub buckets: u64,
+    pub directory: Directory,
+}
+
+/// How finely the index's directory divides the buckets.
+#[derive(Clone, Copy, Debug)]
+pub struct Directory {
+    /// Buckets for each entry, as a power of two.
+    pub shift: u32,
+    pub len: u64,
+}
+
+impl Directory {
+    /// An entry for each bucket, or for as few buckets together as make no more
+    /// entries than there can be entities.
+    fn new(buckets: u64, capacity: u64) -> Directory {
+        let entries = capacity.max(1024);
+        let shift = (0..).find(|shift| buckets >> shift <= entries).unwrap_or(0);
+        // The end of the last bucket is looked up too, and the entry after it.
+        let len = ((buckets - 1) >> shift) + 3;
+        Directory { shift, len }
+    }
+}
+
+impl Sizes {
+    pub fn new(config: &WorldConfig, form: OutputForm) -> Sizes {
+        let by_buckets = u64::from(form == OutputForm::Ranges);
+        let limits = &config.limits;
+        let capacity = u64::from(config.schema.world.capacity);
+        let columns = config.schema.attributes.len() as u64;
+        let commands = u64::from(limits.commands_per_tick);
+        let timed = u64::from(limits.timed_commands);
+        let updates = u64::from(limits.updates_per_tick);
+        let buckets = buckets(config).into_iter().product();
+        Sizes {
+            capacity,
+            columns,
+            kinds: config.schema.kinds.len() as u64,
+            clients: u64::from(limits.clients),
+            observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
+            visible_max: u64::from(config.schema.world.visible_max),
+            commands,
+            timed,
+            causes: u64::from(limits.subscriptions_per_client > 0),
+            notifications: u64::from(limits.notifications_per_tick),
+            words: (commands + timed) * TIMED_WORDS_MAX as u64,
+            updates,
+            deliveries: limits.deliveries_per_tick * (1 - by_buckets),
+            by_buckets,
+            respawns: u64::from(config.respawn_ticks.iter().any(|&ticks| ticks > 0)),
+            hearings: match limits.notifications_per_tick {
+                0 => 0,
+                _ => u64::from(limits.clients) * u64::from(limits.client_hearings_per_tick),
+            },
+            client_regions: u64::from(limits.clients) * u64::from(limits.regions_per_client),
+            carriers: capacity * u64::from(limits.entity_regions),
+            box_key_bits: bits_for(Levels::new(config).keys() - 1),
+            rules: config.every.len() as u64,
+            rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
+            changes: updates.min(capacity * columns),
+            births: commands,
+            rows: 3u64.pow(config.dimensions() as u32 - 1),
+            buckets,
+            directory: Directory::new(buckets, capacity),
+        }
+    }
+
+    /// Blocks of the largest scan.
+    pub fn scan_blocks(&self) -> u64 {
+        self.scanned() / BLOCK + 1
+    }
+
+    /// Blocks of a scan over commands.
+    pub fn command_blocks(&self) -> u64 {
+        self.commands / BLOCK + 1
+    }
+
+    /// Groups of blocks of the largest scan.
+    pub fn scan_groups(&self) -> u64 {
+        self.scanned() / BLOCK / SCAN_GROUP + 1
+    }
+
+    /// The most changes of regions in a frame.
+    pub fn region_changes(&self) -> u64 {
+        self.client_regions + 2 * self.carriers
+    }
+
+    /// The most items of any scan.
+    fn scanned(&self) -> u64 {
+        let slots = self.capacity * self.rules.max(1);
+        slots
+            .max(self.updates)
+            .max(self.commands)
+            .max(self.clients)
+            .max(self.timed)
+            .max(self.notifications)
+    }
+}
+
+/// Buckets on each axis.
+pub fn buckets(config: &WorldConfig) -> [u64; 3] {
+    let aoi = i64::from(config.schema.world.aoi.raw());
+    config
+        .size_raw()
+        .map(|size| ((i64::from(size) - 1) / aoi) as u64 + 1)
+}
+
+/// Items of a scan's block: `BLOCK` of the kernels.
+const BLOCK: u64 = 256;
+/// Blocks whose sums have a sum of their own: `SCAN_GROUP` of the kernels.
+const SCAN_GROUP: u64 = 256;

@@ -1,0 +1,150 @@
+//! The state between host and device, for snapshots.
+
+use device::{DriverError, Plain, Pointer};
+use shared::EntityId;
+
+use super::CudaBackend;
+use super::layout;
+use super::regions::{device_region, host_region};
+use super::timed;
+use crate::tick::frame::{Observer, Region, Target};
+use crate::tick::state::{SlotState, Snapshot};
+
+impl CudaBackend {
+    /// Downloads a part of the state.
+    pub(super) fn fetch<T: Plain + Default>(
+        &self,
+        from: Pointer<T>,
+        n: u64,
+    ) -> Result<Vec<T>, DriverError> {
+        let mut values = vec![T::default(); n as usize];
+        self.device.read(&mut values, from)?;
+        Ok(values)
+    }
+
+    pub(super) fn fetch_snapshot(&self) -> Result<Snapshot, DriverError> {
+        self.device.enter()?;
+        let (s, w, r) = (&self.sizes, &self.world, &self.regions);
+        let states: Vec<u32> = self.fetch(w.states, s.capacity)?;
+        let kinds: Vec<u32> = self.fetch(w.slot_kinds, s.capacity)?;
+        let observers = self.fetch(w.observers, s.observers)?;
+        let counts: Vec<u32> = self.fetch(w.known_counts, s.clients)?;
+        let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
+        let behind: Vec<u8> = self.fetch(w.behind, s.clients)?;
+        let (timed, next_sequence) = timed::fetch(self)?;
+        let regions = self.fetch(r.clients, s.client_regions)?;
+        let publications = self.fetch(r.publications, s.carriers)?;
+        let subscriptions = self.fetch(r.subscriptions, s.carriers)?;
+        let stride = s.visible_max as usize;
+        Ok(Snapshot {
+            tick: self.tick,
+            generations: self.fetch(w.generations, s.capacity)?,
+            kinds: kinds.iter().map(|&kind| kind as u16).collect(),
+            rows: self.fetch(w.rows, s.capacity * s.columns)?,
+            observers: observers.iter().map(host_observer).collect(),
+            regions: regions.iter().map(host_region).collect(),
+            publications: of_living(&publications, &states),
+            subscriptions: of_living(&subscriptions, &states),
+            known: counts
+                .iter()
+                .enumerate()
+                .map(|(client, &n)| known[client * stride..][..n as usize].to_vec())
+                .collect(),
+            behind: (0..s.clients as u32)
+                .filter(|&client| behind[client as usize] != 0)
+                .collect(),
+            timed,
+            next_sequence,
+            states: states.into_iter().map(slot_state).collect(),
+        })
+    }
+
+    pub(super) fn put_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), DriverError> {
+        self.device.enter()?;
+        let (w, r) = (self.world, self.regions);
+        let stride = self.sizes.visible_max as usize;
+        let states: Vec<u32> = snapshot.states.iter().map(|&state| state as u32).collect();
+        let kinds: Vec<u32> = snapshot.kinds.iter().map(|&kind| u32::from(kind)).collect();
+        let observers: Vec<layout::Observer> =
+            snapshot.observers.iter().map(device_observer).collect();
+        let counts: Vec<u32> = snapshot.known.iter().map(|k| k.len() as u32).collect();
+        let mut known = vec![0; snapshot.known.len() * stride];
+        for (client, slots) in snapshot.known.iter().enumerate() {
+            known[client * stride..][..slots.len()].copy_from_slice(slots);
+        }
+        let mut behind = vec![0u8; snapshot.known.len()];
+        for &client in &snapshot.behind {
+            behind[client as usize] = 1;
+        }
+        let device = &self.device;
+        device.write(w.states, &states)?;
+        device.write(w.generations, &snapshot.generations)?;
+        device.write(w.slot_kinds, &kinds)?;
+        device.write(w.rows, &snapshot.rows)?;
+        device.write(w.observers, &observers)?;
+        device.write(w.known_counts, &counts)?;
+        device.write(w.known, &known)?;
+        device.write(w.behind, &behind)?;
+        timed::put(self, snapshot)?;
+        for (to, regions) in [
+            (r.clients, &snapshot.regions),
+            (r.publications, &snapshot.publications),
+            (r.subscriptions, &snapshot.subscriptions),
+        ] {
+            let regions: Vec<layout::Region> = regions.iter().map(device_region).collect();
+            device.write(to, &regions)?;
+        }
+        self.tick = snapshot.tick;
+        self.clients_used = self.config.limits.clients;
+        self.rebuild_index()
+    }
+}
+
+/// What entities carry. What the dead carried is still there, and doesn't count.
+fn of_living(regions: &[layout::Region], states: &[u32]) -> Vec<Option<Region>> {
+    let each = regions.iter().zip(states);
+    each.map(|(region, &state)| host_region(region).filter(|_| state == SlotState::Live as u32))
+        .collect()
+}
+
+fn slot_state(state: u32) -> SlotState {
+    match state {
+        0 => SlotState::Free,
+        1 => SlotState::Live,
+        _ => SlotState::Resting,
+    }
+}
+
+/// An observer as the device keeps it.
+pub fn device_observer(observer: &Option<Observer>) -> layout::Observer {
+    let Some(Observer { target, radius }) = *observer else {
+        return layout::Observer::default();
+    };
+    let (tag, [a, b, c]) = match target {
+        Target::Entity(entity) => (1, [entity.slot.0 as i32, entity.generation as i32, 0]),
+        Target::Point(point) => (2, point),
+    };
+    layout::Observer {
+        tag,
+        radius,
+        a,
+        b,
+        c,
+    }
+}
+
+fn host_observer(observer: &layout::Observer) -> Option<Observer> {
+    let layout::Observer {
+        tag,
+        radius,
+        a,
+        b,
+        c,
+    } = *observer;
+    let target = match tag {
+        0 => return None,
+        1 => Target::Entity(EntityId::new(a as u32, b as u32)),
+        _ => Target::Point([a, b, c]),
+    };
+    Some(Observer { target, radius })
+}

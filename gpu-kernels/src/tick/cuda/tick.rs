@@ -1,0 +1,148 @@
+//! The tick on the device: this list of stages is it.
+
+use std::mem::swap;
+
+use device::{Device, DriverError, Lane};
+
+use super::download::Chunks;
+use super::launcher::Launcher;
+use super::layout::{Tick, World};
+use super::upload::{FrameCounts, Refusal, Staging};
+use super::{CudaBackend, OutputForm};
+use crate::tick::counts::Counters;
+use crate::tick::frame::Frame;
+use crate::tick::output::Stage;
+
+impl CudaBackend {
+    /// Starts the next tick; `stage` says how far it came. The frame is the caller's
+    /// again when this returns, whatever became of the tick.
+    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), Refusal> {
+        self.device.enter()?;
+        let parity = self.tick.0 as usize % 2;
+        let device = self.device.clone();
+        let mut staging = std::mem::take(&mut self.staging[parity]);
+        let staged = staging.get_or_insert_with(|| Box::new(Staging::new(&self.sizes)));
+        let started = device.copies(|copies| {
+            let mut tick = self.begin_tick(parity);
+            let marks = &self.flights[parity].upload;
+            let counts = staged.upload(frame, &self.config, copies, marks, &mut tick)?;
+            self.note_clients(&mut tick, &counts);
+            Ok(self.launch(tick, &counts, stage)?)
+        });
+        self.staging[parity] = staging;
+        started
+    }
+
+    fn begin_tick(&mut self, parity: usize) -> Tick {
+        self.stamp += 1;
+        self.flights[parity].prepare(&self.sizes);
+        Tick {
+            number: self.tick.0,
+            stamp: self.stamp,
+            ..self.buffers.tick(self.base, parity)
+        }
+    }
+
+    fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts) {
+        self.clients_used = self.clients_used.max(counts.clients);
+        let flight = &mut self.flights[tick.number as usize % 2];
+        flight.totals = counts.totals;
+        flight.clients_used = self.clients_used;
+        flight.chunks = Chunks::of(self.clients_used);
+        tick.clients_used = self.clients_used;
+        tick.chunk_clients = flight.chunks.clients;
+    }
+
+    fn launch(
+        &mut self,
+        tick: Tick,
+        counts: &FrameCounts,
+        stage: &mut Stage,
+    ) -> Result<(), DriverError> {
+        let device = &self.device;
+        let flight = &mut self.flights[tick.number as usize % 2];
+        clear_counters(device, &tick)?;
+        device.follow(Lane::Work, &flight.upload[1])?;
+        device.record(Lane::Work, &flight.marks[0])?;
+        let mut run = Launcher {
+            device,
+            kernels: &self.kernels,
+            sorter: &self.sorter,
+            sizes: &self.sizes,
+            world: self.world,
+            regions: self.regions,
+            tick,
+        };
+        let mut begin = |next: Stage| {
+            device.record(Lane::Work, &flight.marks[*stage as usize + 1])?;
+            *stage = next;
+            Ok::<(), DriverError>(())
+        };
+        run.take_in()?;
+        begin(Stage::Due)?;
+        run.due()?;
+        begin(Stage::Logic)?;
+        run.logic(counts)?;
+        begin(Stage::Merge)?;
+        run.merge(counts)?;
+        begin(Stage::Lifecycle)?;
+        run.lifecycle(counts)?;
+        flight.after_lifecycle.start(Lane::Work, tick.counters)?;
+        begin(Stage::Index)?;
+        run.index()?;
+        begin(Stage::Interest)?;
+        run.count_deliveries(self.form)?;
+        run.hearings()?;
+        flight.after_counting.start(Lane::Work, tick.counters)?;
+        let chunks = match self.form {
+            OutputForm::Pairs => flight.chunks,
+            OutputForm::Ranges => Chunks::of(0),
+        };
+        for (range, served) in chunks.ranges().zip(&flight.served) {
+            run.store_deliveries(range)?;
+            device.record(Lane::Work, served)?;
+        }
+        begin(Stage::Download)?;
+        end_tick(&mut run.world);
+        run.hash()?;
+        flight.counters.start(Lane::Work, tick.counters)?;
+        device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
+        self.world = run.world;
+        Ok(())
+    }
+
+    /// The index of a restored state.
+    pub(super) fn rebuild_index(&mut self) -> Result<(), DriverError> {
+        let tick = self.begin_tick(0);
+        clear_counters(&self.device, &tick)?;
+        let run = Launcher {
+            device: &self.device,
+            kernels: &self.kernels,
+            sorter: &self.sorter,
+            sizes: &self.sizes,
+            world: self.world,
+            regions: self.regions,
+            tick,
+        };
+        run.index()?;
+        self.device.synchronize(Lane::Work)
+    }
+}
+
+/// What was seen is what is known from here on, and what goes on waiting was copied,
+/// with what was added.
+fn end_tick(world: &mut World) {
+    if world.visible_max > 0 {
+        swap(&mut world.known, &mut world.visible);
+        swap(&mut world.known_counts, &mut world.visible_counts);
+    }
+    swap(&mut world.timed, &mut world.timed_next);
+}
+
+/// Clears the counters and the sums of scans, which lie behind them.
+fn clear_counters(device: &Device, tick: &Tick) -> Result<(), DriverError> {
+    let end = tick.births.0;
+    let bytes = end - tick.counters.0;
+    debug_assert!(bytes >= size_of::<Counters>() as u64);
+    device.fill(tick.counters.cast::<u8>(), bytes, 0)
+}

@@ -1,0 +1,70 @@
+//! Timed commands between a snapshot and the device's columns.
+
+use device::DriverError;
+use shared::{EntityId, Tick};
+
+use super::CudaBackend;
+use super::layout::{TIMED_COLUMNS, TimedState};
+use crate::tick::state::Snapshot;
+use crate::tick::timed::TimedCommand;
+
+/// The commands that wait, and the number of the next one.
+pub fn fetch(backend: &CudaBackend) -> Result<(Vec<TimedCommand>, u64), DriverError> {
+    let world = &backend.world;
+    let state: TimedState = backend.fetch(world.timed_state, 1)?[0];
+    let mut columns = vec![];
+    for column in 0..TIMED_COLUMNS as u64 {
+        let from = world.timed.at(column * backend.sizes.timed);
+        columns.push(backend.fetch(from, state.len)?);
+    }
+    let command = |i| timed_command(std::array::from_fn(|column| columns[column][i]));
+    let commands = (0..state.len as usize).map(command).collect();
+    Ok((commands, state.next_sequence))
+}
+
+pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError> {
+    let world = &backend.world;
+    let commands: Vec<_> = snapshot.timed.iter().map(timed_columns).collect();
+    for column in 0..TIMED_COLUMNS {
+        let values: Vec<u32> = commands.iter().map(|command| command[column]).collect();
+        let to = world.timed.at(column as u64 * backend.sizes.timed);
+        backend.device.write(to, &values)?;
+    }
+    let elements = snapshot.timed.iter().map(TimedCommand::element);
+    let state = TimedState {
+        len: snapshot.timed.len() as u64,
+        next_sequence: snapshot.next_sequence,
+        hash: elements.fold(0, u64::wrapping_add),
+    };
+    backend.device.write(world.timed_state, &[state])
+}
+
+/// A timed command, by column.
+fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
+    let mut columns = [0; TIMED_COLUMNS];
+    columns[..6].copy_from_slice(&[
+        timed.due.0,
+        timed.sequence as u32,
+        (timed.sequence >> 32) as u32,
+        timed.entity.slot.0,
+        timed.entity.generation,
+        u32::from(timed.kind) | u32::from(timed.word_count) << 16,
+    ]);
+    for (column, &word) in columns[6..].iter_mut().zip(&timed.words) {
+        *column = word as u32;
+    }
+    columns
+}
+
+/// The command of these columns.
+fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
+    let [due, low, high, slot, generation, kind, words @ ..] = columns;
+    TimedCommand {
+        due: Tick(due),
+        sequence: u64::from(high) << 32 | u64::from(low),
+        entity: EntityId::new(slot, generation),
+        kind: kind as u16,
+        word_count: (kind >> 16) as u16,
+        words: words.map(|word| word as i32),
+    }
+}

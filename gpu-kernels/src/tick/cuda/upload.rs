@@ -1,0 +1,325 @@
+//! Stage: a frame on its way to the device. It is checked, made free of repetitions, and
+//! copied from where it is if its memory is page-locked, else by way of memory that is.
+
+use device::tuning::LOCKED_BYTES_MIN;
+use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
+use rayon::prelude::*;
+use shared::{CommandKind, WorldConfig};
+
+use super::layout::{ObserverSet, Tick};
+use super::regions::RegionStaging;
+use super::sizes::Sizes;
+use super::snapshot::device_observer;
+use crate::logic;
+use crate::tick::counts::FrameTotals;
+use crate::tick::error::TickError;
+use crate::tick::frame::{After, Command, Frame, Observer, Survey, Target};
+use crate::tick::timed::TIMED_WORDS_MAX;
+
+/// Why a frame was not run.
+pub enum Refusal {
+    /// The state is as it was.
+    Frame(TickError),
+    Device(DriverError),
+}
+
+impl From<DriverError> for Refusal {
+    fn from(error: DriverError) -> Refusal {
+        Refusal::Device(error)
+    }
+}
+
+/// One of the two frames that may be on their way.
+pub struct Staging {
+    commands: HostVec<Command>,
+    words: HostVec<i32>,
+    after: Vec<After>,
+    clients: ClientStaging,
+    regions: RegionStaging,
+}
+
+/// What a frame says of observers, clients and slots, each named once.
+struct ClientStaging {
+    sets: Vec<ObserverSet>,
+    forget: Vec<u32>,
+    release: Vec<u32>,
+    /// By (client, index), client, slot: the last frame that named it.
+    seen_places: Vec<u32>,
+    seen_clients: Vec<u32>,
+    seen_slots: Vec<u32>,
+    frames: u32,
+}
+
+/// What the host knows of a frame before the device has run it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameCounts {
+    pub totals: FrameTotals,
+    /// At least as many commands as there will be, those due included.
+    pub commands_max: u64,
+    /// At least as many updates as there will be.
+    pub updates_max: u64,
+    pub births: bool,
+    pub deaths: bool,
+    /// One more than the highest client row named, or 0.
+    pub clients: u32,
+}
+
+impl Staging {
+    pub fn new(sizes: &Sizes) -> Staging {
+        Staging {
+            commands: HostVec::locked(sizes.commands as usize),
+            words: HostVec::locked(sizes.words as usize),
+            after: vec![],
+            clients: ClientStaging {
+                sets: vec![],
+                forget: vec![],
+                release: vec![],
+                seen_places: vec![0; sizes.observers as usize],
+                seen_clients: vec![0; sizes.clients as usize],
+                seen_slots: vec![0; sizes.capacity as usize],
+                frames: 0,
+            },
+            regions: RegionStaging::default(),
+        }
+    }
+
+    /// Takes in a frame, starts its upload, and returns what is known of it. `tick` has the
+    /// buffers that the frame goes to, and gets the length of each part.
+    pub fn upload<'scope>(
+        &'scope mut self,
+        frame: &'scope Frame,
+        config: &WorldConfig,
+        copies: &'scope Copies<'scope, '_>,
+        marks: &[Event; 2],
+        tick: &mut Tick,
+    ) -> Result<FrameCounts, Refusal> {
+        let Staging {
+            commands,
+            words,
+            after,
+            clients,
+            regions,
+        } = self;
+        let device = copies.device();
+        device.record(Lane::Uploads, &marks[0])?;
+        let kept = frame
+            .commands
+            .len()
+            .min(config.limits.commands_per_tick as usize);
+        let mut unsent = None;
+        if frame.words.len() <= words.capacity() {
+            // On its way while it is looked at: nothing on the device reads it
+            // before it is found to be good.
+            send(copies, tick.frame, frame.commands.memory(), kept, commands)?;
+            send(copies, tick.words, &frame.words, frame.words.len(), words)?;
+        } else {
+            unsent = Some((commands, words));
+        }
+        let survey = frame.commands.survey();
+        frame
+            .check_words(&survey)
+            .and_then(|()| frame.check_after())
+            .map_err(Refusal::Frame)?;
+        // What is beyond the room was dropped, whatever else becomes of the tick.
+        let room = frame.after.len().min(config.limits.timed_commands as usize);
+        after.clear();
+        after.extend_from_slice(&frame.after[..room]);
+        if let Some((commands, words)) = unsent {
+            compact(frame, kept, commands, words, after);
+            copies.upload(Lane::Uploads, tick.frame, commands)?;
+            copies.upload(Lane::Uploads, tick.words, words)?;
+        }
+        let mut counts = FrameCounts::expect(frame, &survey, kept, config);
+        clients.take(frame, config, &mut counts);
+        let region_counts = regions.take(frame, config);
+        counts.totals.ignored += region_counts.ignored;
+        counts.clients = counts.clients.max(region_counts.clients);
+        tick.frame_commands = kept as u32;
+        tick.observer_sets = clients.sets.len() as u32;
+        tick.forgets = clients.forget.len() as u32;
+        tick.releases = clients.release.len() as u32;
+        tick.afters = after.len() as u32;
+        tick.afters_asked = frame.after.len() as u32;
+        tick.region_sets = regions.sets.len() as u32;
+        copies.upload(Lane::Uploads, tick.sets, &clients.sets)?;
+        copies.upload(Lane::Uploads, tick.forget, &clients.forget)?;
+        copies.upload(Lane::Uploads, tick.release, &clients.release)?;
+        copies.upload(Lane::Uploads, tick.after, after)?;
+        copies.upload(Lane::Uploads, tick.region_set, &regions.sets)?;
+        device.record(Lane::Uploads, &marks[1])?;
+        Ok(counts)
+    }
+}
+
+impl ClientStaging {
+    /// The last of several changes of one thing counts. The device applies changes side
+    /// by side, so only that one goes there.
+    fn take(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
+        self.frames += 1;
+        self.take_observers(frame, config, counts);
+        let ignored = &mut counts.totals.ignored;
+        self.forget.clear();
+        for client in &frame.forget {
+            match self.seen_clients.get_mut(client.index()) {
+                None => *ignored += 1,
+                Some(seen) if *seen == self.frames => {}
+                Some(seen) => {
+                    *seen = self.frames;
+                    self.forget.push(client.0);
+                }
+            }
+        }
+        self.release.clear();
+        for slot in &frame.release {
+            match self.seen_slots.get_mut(slot.index()) {
+                None => *ignored += 1,
+                // Free by the first, so the second finds nothing to release.
+                Some(seen) if *seen == self.frames => *ignored += 1,
+                Some(seen) => {
+                    *seen = self.frames;
+                    self.release.push(slot.0);
+                }
+            }
+        }
+    }
+
+    fn take_observers(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
+        let limits = &config.limits;
+        self.sets.clear();
+        for change in frame.observers.iter().rev() {
+            if change.client.0 >= limits.clients || change.index >= limits.observers_per_client {
+                counts.totals.ignored += 1;
+                continue;
+            }
+            counts.clients = counts.clients.max(change.client.0 + 1);
+            let place = change.client.0 * limits.observers_per_client + change.index;
+            let seen = &mut self.seen_places[place as usize];
+            if std::mem::replace(seen, self.frames) == self.frames {
+                continue;
+            }
+            let observer = change.observer.map(|observer| inside(observer, config));
+            self.sets.push(ObserverSet {
+                place,
+                observer: device_observer(&observer),
+            });
+        }
+    }
+}
+
+/// The observer, cut to what the world allows.
+fn inside(mut observer: Observer, config: &WorldConfig) -> Observer {
+    observer.radius = observer.radius.clamp(0, config.schema.world.aoi.raw());
+    if let Target::Point(point) = &mut observer.target {
+        for (axis, size) in point.iter_mut().zip(config.size_raw()) {
+            *axis = (*axis).clamp(0, size - 1);
+        }
+    }
+    observer
+}
+
+/// A frame with words that no command uses: only the others go along, and of a command
+/// with too many, which is malformed, only as many as show that.
+fn compact(
+    frame: &Frame,
+    kept: usize,
+    commands: &mut HostVec<Command>,
+    words: &mut HostVec<i32>,
+    afters: &mut [After],
+) {
+    commands.clear();
+    words.clear();
+    for command in &frame.commands[..kept] {
+        let own = frame.words_of(command);
+        commands.push(Command {
+            word_start: words.len() as u32,
+            ..*command
+        });
+        words.extend_from_slice(&own[..own.len().min(TIMED_WORDS_MAX)]);
+    }
+    for after in afters {
+        let own = frame.words_of(&after.command);
+        after.command.word_start = words.len() as u32;
+        words.extend_from_slice(own);
+    }
+}
+
+impl FrameCounts {
+    /// What a frame's commands, and the world's rules, can come to.
+    fn expect(frame: &Frame, survey: &Survey, kept: usize, config: &WorldConfig) -> FrameCounts {
+        let limits = &config.limits;
+        let each = |kind: u16| {
+            let kind = CommandKind::from_id(kind);
+            kind.map_or(0, |kind| logic::updates_max(kind, config))
+        };
+        let mut counts = FrameCounts {
+            totals: FrameTotals {
+                commands: frame.commands.len() as u64,
+                timed_dropped: match limits.timed_commands {
+                    0 => frame.after.len() as u64,
+                    _ => 0,
+                },
+                notifications_max: u64::from(limits.notifications_per_tick),
+                ignored: 0,
+            },
+            commands_max: kept as u64,
+            births: survey.kinds[usize::from(CommandKind::Spawn.id())] > 0,
+            deaths: survey.kinds[usize::from(CommandKind::Despawn.id())] > 0,
+            ..FrameCounts::default()
+        };
+        for (kind, &n) in survey.kinds.iter().enumerate() {
+            let updates = n.saturating_mul(each(kind as u16));
+            counts.updates_max = counts.updates_max.saturating_add(updates);
+        }
+        for rule in &config.every {
+            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
+            let updates = turns.saturating_mul(each(rule.command.id()));
+            counts.commands_max += turns;
+            counts.updates_max = counts.updates_max.saturating_add(updates);
+            counts.deaths |= rule.command == CommandKind::Despawn;
+        }
+        if limits.timed_commands > 0 {
+            // They may be of any kind, and the host doesn't know how many.
+            counts.commands_max += u64::from(limits.timed_commands);
+            counts.updates_max = u64::MAX;
+            counts.births = true;
+            counts.deaths = true;
+        }
+        counts.deaths |= config.respawn_ticks.iter().any(|&ticks| ticks > 0);
+        counts.commands_max = counts.commands_max.min(u64::from(limits.commands_per_tick));
+        counts.updates_max = counts.updates_max.min(u64::from(limits.updates_per_tick));
+        counts
+    }
+}
+
+/// Starts the upload of the first `n` items: from where they are, or by way of
+/// `staging`.
+fn send<'scope, T: Plain>(
+    copies: &'scope Copies<'scope, '_>,
+    to: Pointer<T>,
+    items: &'scope HostVec<T>,
+    n: usize,
+    staging: &'scope mut HostVec<T>,
+) -> Result<(), DriverError> {
+    if items.is_sendable(n, LOCKED_BYTES_MIN) {
+        return copies.upload(Lane::Uploads, to, &items[..n]);
+    }
+    copy_to(staging, &items[..n]);
+    copies.upload(Lane::Uploads, to, staging)
+}
+
+/// Copies by as many threads as are worth it.
+fn copy_to<T: Plain>(to: &mut HostVec<T>, from: &[T]) {
+    if from.len() < 4 * GRAIN {
+        to.clear();
+        to.extend_from_slice(from);
+        return;
+    }
+    to.truncate(from.len());
+    to.resize(from.len(), from[0]);
+    to.par_chunks_mut(GRAIN)
+        .zip(from.par_chunks(GRAIN))
+        .for_each(|(to, from)| to.copy_from_slice(from));
+}
+
+/// Items that take a thread some 20 µs.
+const GRAIN: usize = 16 * 1024;

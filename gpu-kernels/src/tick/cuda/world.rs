@@ -1,0 +1,291 @@
+//! A world on the device: its configuration as numbers, its buffers, and its tables.
+
+use device::gpu::sort::Doubled;
+use device::plan::Group;
+use device::{Device, DriverError, Int2, Plan};
+use shared::schema::bits_for;
+use shared::{Audience, CommandKind, InterestMode, NotificationKind, WorldConfig};
+
+use super::layout::{BY_THE_SERVER, BoxIndex, LEVELS_MAX, Level, Regions, Rule, Tick, World};
+use super::regions::{has_regions, newborn_edges};
+use super::sizes::{Sizes, buckets};
+use crate::logic::Catalog;
+use crate::space::levels::Levels;
+
+/// Where everything of a world lies in the device's allocation.
+pub struct Buffers {
+    pub plan: Plan,
+    world: Group,
+    regions: Group,
+    indexes: [Group; 2],
+    /// For each of the two ticks that may be in flight.
+    ticks: [Group; 2],
+    sort_scratch: u64,
+}
+
+impl Buffers {
+    pub fn new(sizes: &Sizes) -> Buffers {
+        let mut plan = Plan::default();
+        Buffers {
+            world: plan.add(World::buffers(sizes)),
+            regions: plan.add(Regions::buffers(sizes)),
+            indexes: [sizes.carriers, sizes.notifications].map(|n| plan.add(BoxIndex::buffers(&n))),
+            ticks: [0, 1].map(|_| plan.add(Tick::buffers(sizes))),
+            sort_scratch: plan.add_bytes("sort_scratch", super::sort_scratch(sizes)),
+            plan,
+        }
+    }
+
+    pub fn sort_scratch(&self, base: u64) -> u64 {
+        base + self.sort_scratch
+    }
+
+    /// The buffers of the ticks whose number is even, or odd.
+    pub fn tick(&self, base: u64, parity: usize) -> Tick {
+        let mut tick = Tick::default();
+        tick.place(self.plan.places(base, &self.ticks[parity]));
+        tick
+    }
+
+    /// What kernels are given of a world, before its first tick.
+    pub fn world(&self, config: &WorldConfig, sizes: &Sizes, base: u64) -> World {
+        let mut world = numbers(config, sizes);
+        world.place(self.plan.places(base, &self.world));
+        let index_bits = bits_for(sizes.buckets - 1);
+        world.bucket_keys = index_keys(&world).given(index_bits);
+        world.bucket_slots = index_slots(&world).given(index_bits);
+        if sizes.causes == 0 {
+            world.first_updates = device::Pointer::NULL;
+        }
+        world
+    }
+
+    /// What kernels are given of a world's boxes; all 0 in a world without any.
+    pub fn regions(&self, config: &WorldConfig, sizes: &Sizes, base: u64) -> Regions {
+        if !has_regions(config) && sizes.notifications == 0 {
+            return Regions::default();
+        }
+        let levels = Levels::new(config);
+        let mut level = [Level::default(); LEVELS_MAX];
+        for (to, from) in level.iter_mut().zip(levels.all()) {
+            *to = Level {
+                base: from.base,
+                edge: from.edge as u32,
+                cells: from.cells.map(|cells| cells as u32),
+            };
+        }
+        let index = |group: &Group| {
+            let mut index = BoxIndex::default();
+            index.place(self.plan.places(base, group));
+            index.given_keys = box_keys(&index).given(sizes.box_key_bits);
+            index.given_numbers = box_numbers(&index).given(sizes.box_key_bits);
+            index
+        };
+        let hearings = config.limits.client_hearings_per_tick;
+        let mut regions = Regions {
+            per_client: config.limits.regions_per_client,
+            of_entities: u32::from(config.limits.entity_regions),
+            levels: levels.all().len() as u32,
+            hearings_max: hearings,
+            hearing_places: hearings.max(64).next_power_of_two(),
+            published: index(&self.indexes[0]),
+            areas: index(&self.indexes[1]),
+            level,
+            ..Regions::default()
+        };
+        regions.place(self.plan.places(base, &self.regions));
+        regions
+    }
+}
+
+/// What is sorted, with as much room again.
+pub fn index_keys(world: &World) -> Doubled<u64> {
+    Doubled {
+        first: world.index_keys,
+        second: world.index_keys_spare,
+    }
+}
+
+pub fn index_slots(world: &World) -> Doubled<u32> {
+    Doubled {
+        first: world.index_slots,
+        second: world.index_slots_spare,
+    }
+}
+
+pub fn update_keys(world: &World) -> Doubled<u32> {
+    Doubled {
+        first: world.update_keys,
+        second: world.update_keys_spare,
+    }
+}
+
+pub fn update_values(world: &World) -> Doubled<u32> {
+    Doubled {
+        first: world.update_values,
+        second: world.update_values_spare,
+    }
+}
+
+pub fn box_keys(index: &BoxIndex) -> Doubled<u64> {
+    Doubled {
+        first: index.keys,
+        second: index.keys_spare,
+    }
+}
+
+pub fn box_numbers(index: &BoxIndex) -> Doubled<u32> {
+    Doubled {
+        first: index.numbers,
+        second: index.numbers_spare,
+    }
+}
+
+fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
+    let schema = &config.schema;
+    let limits = &config.limits;
+    let size = config.size_raw();
+    let world = World {
+        seed: config.seed,
+        buckets: buckets(config),
+        updates_max: sizes.updates,
+        deliveries_max: sizes.deliveries,
+        capacity: schema.world.capacity,
+        columns: sizes.columns as u32,
+        dimensions: config.dimensions() as u32,
+        kinds: sizes.kinds as u32,
+        clients: limits.clients,
+        observers_per_client: limits.observers_per_client,
+        visible_max: schema.world.visible_max,
+        exact: u32::from(config.interest == InterestMode::Exact),
+        commands_max: limits.commands_per_tick,
+        rules: config.every.len() as u32,
+        view_places: schema.world.visible_max.max(64).next_power_of_two(),
+        key_bits: bits_for(sizes.capacity * sizes.columns - 1),
+        aoi: schema.world.aoi.raw(),
+        size: [size[0], size[1], size[2], 0],
+        timed_max: limits.timed_commands,
+        respawns: sizes.respawns as u32,
+        rule_words: sizes.rule_words as u32,
+        notifications_max: limits.notifications_per_tick,
+        rows_max: sizes.rows as u32,
+        scan_groups: sizes.scan_groups() as u32,
+        directory_len: sizes.directory.len as u32,
+        directory_shift: sizes.directory.shift,
+        ..World::default()
+    };
+    logic_numbers(config, world)
+}
+
+/// The numbers of the built-in commands.
+fn logic_numbers(config: &WorldConfig, world: World) -> World {
+    let rules = &config.rules;
+    let catalog = Catalog::new(config);
+    let column = |column: Option<usize>| column.map_or(-1, |column| column as i32);
+    World {
+        hp: column(catalog.hp()),
+        owner: column(catalog.owner()),
+        move_speed_max: rules.move_speed_max.raw(),
+        strike_reach: rules.strike_reach.raw(),
+        strike_damage: rules.strike_damage,
+        heal_reach: rules.heal_reach.raw(),
+        heal_amount: rules.heal_amount,
+        blast_reach: rules.blast_reach.raw(),
+        blast_radius: rules.blast_radius.raw(),
+        blast_damage: rules.blast_damage,
+        pick_reach: rules.pick_reach.raw(),
+        roam_step: rules.roam_step.raw(),
+        ember_ticks: rules.blast_ember_ticks,
+        ember_damage: rules.blast_ember_damage,
+        blast_sound: rules.blast_sound.raw(),
+        shout_radius_max: rules.shout_radius_max.raw(),
+        tells: NotificationKind::ALL.into_iter().fold(0, |bits, kind| {
+            bits | u32::from(catalog.tells(kind)) << kind.id()
+        }),
+        word_counts: CommandKind::ALL.map(|kind| {
+            let command = config.schema.command(kind);
+            command.map_or(-1, |command| command.words.len() as i32)
+        }),
+        ..world
+    }
+}
+
+/// Fills the buffers as their declarations say, and uploads the world's tables.
+pub fn prepare(
+    device: &Device,
+    buffers: &Buffers,
+    base: u64,
+    config: &WorldConfig,
+    world: &World,
+    regions: &Regions,
+) -> Result<(), DriverError> {
+    for (buffer, start) in buffers.plan.buffers() {
+        // Poison in debug builds, so that a read before a write shows.
+        let poison = cfg!(debug_assertions).then_some(0xa5);
+        if let Some(byte) = buffer.fill.or(poison) {
+            let at = device::Pointer::<u8>::new(base + start);
+            device.fill(at, buffer.bytes, byte)?;
+        }
+    }
+    let schema = &config.schema;
+    let kinds = || 0..schema.kinds.len();
+    let bounds: Vec<Int2> = kinds()
+        .flat_map(|kind| schema.bounds(kind))
+        .map(|(x, y)| Int2 { x, y })
+        .collect();
+    let defaults: Vec<i32> = kinds().flat_map(|kind| schema.default_row(kind)).collect();
+    let columns: Vec<u64> = schema
+        .kinds
+        .iter()
+        .map(|kind| {
+            kind.attributes
+                .iter()
+                .fold(0, |bits, a| bits | 1 << a.column)
+        })
+        .collect();
+    let attributes = schema.attributes.iter();
+    let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
+    let visible: Vec<u32> = attributes
+        .map(|a| u32::from(a.audience != Audience::Hidden))
+        .collect();
+    let (rules, words) = rules(config);
+    device.write(world.bounds.writable(), &bounds)?;
+    device.write(world.defaults.writable(), &defaults)?;
+    device.write(world.kind_columns.writable(), &columns)?;
+    device.write(world.merge_rules.writable(), &merge)?;
+    device.write(world.visible_columns.writable(), &visible)?;
+    device.write(world.rule_table.writable(), &rules)?;
+    device.write(world.respawn_ticks.writable(), &respawn_ticks(config))?;
+    device.write(world.due_words, &words)?;
+    match config.limits.entity_regions {
+        true => device.write(regions.newborn.writable(), &newborn_edges(config)),
+        false => Ok(()),
+    }
+}
+
+fn respawn_ticks(config: &WorldConfig) -> Vec<u32> {
+    let mut ticks = config.respawn_ticks.clone();
+    let players = &mut ticks[usize::from(config.player_kind)];
+    if *players > 0 {
+        *players = BY_THE_SERVER;
+    }
+    ticks
+}
+
+/// The rules, and the words of all of them.
+fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
+    let mut words = vec![];
+    let rule = |every: &shared::Every| {
+        let word_start = words.len() as u32;
+        words.extend_from_slice(&every.words);
+        Rule {
+            kind: u32::from(every.kind),
+            ticks: every.ticks,
+            command: u32::from(every.command.id()),
+            word_start,
+            word_count: every.words.len() as u32,
+        }
+    };
+    let rules = config.every.iter().map(rule).collect();
+    (rules, words)
+}

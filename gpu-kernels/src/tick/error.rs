@@ -1,0 +1,77 @@
+//! Why a backend did not start, run a tick or restore a snapshot.
+
+use device::NoDevice;
+use device::cpu::ThreadError;
+use shared::Tick;
+use shared::config::DELAY_TICKS_MAX;
+use thiserror::Error;
+
+use crate::tick::timed::TIMED_WORDS_MAX;
+
+/// Why a backend could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error("the world needs {needed} bytes of memory where {available} are available")]
+    OutOfMemory { needed: u64, available: u64 },
+    #[error(transparent)]
+    Threads(#[from] ThreadError),
+    #[error("clients can't subscribe in this world: {0}")]
+    Subscriptions(String),
+    #[error("the {0} backend needs {1}")]
+    Unsupported(&'static str, &'static str),
+    #[error(transparent)]
+    NoDevice(#[from] NoDevice),
+}
+
+/// Why a tick could not be run. The state is as it was before, unless the device
+/// failed: then the backend runs no further tick.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TickError {
+    #[error("the frame is for tick {found}, where tick {expected} is next")]
+    WrongTick { expected: Tick, found: Tick },
+    #[error("two ticks are in flight already: collect one first")]
+    TooManyInFlight,
+    #[error("tick {0} was not submitted, or was collected before")]
+    NotInFlight(Tick),
+    #[error("command {index} names words {start}..{end} of {words}")]
+    WordsOutOfRange {
+        index: usize,
+        start: usize,
+        end: usize,
+        words: usize,
+    },
+    #[error("timed command {index} is to run {ticks} ticks later; expected 1 to {DELAY_TICKS_MAX}")]
+    DelayOutOfRange { index: usize, ticks: u32 },
+    #[error(
+        "timed command {index} names words {start}..{end} of {words}; \
+         expected at most {TIMED_WORDS_MAX} of them"
+    )]
+    TimedWordsOutOfRange {
+        index: usize,
+        start: usize,
+        end: usize,
+        words: usize,
+    },
+    #[error("the device fails in the {stage} stage: {message}")]
+    Device {
+        stage: &'static str,
+        message: String,
+    },
+}
+
+/// Why a snapshot was refused. The state is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    #[error("the snapshot has {found} {what}, where this world has {expected}")]
+    WrongSize {
+        what: &'static str,
+        expected: usize,
+        found: usize,
+    },
+    #[error("the snapshot's {what} holds {found}, which is out of range")]
+    OutOfRange { what: &'static str, found: i64 },
+    #[error("a tick is in flight")]
+    InFlight,
+    #[error("the device fails: {0}")]
+    Device(String),
+}

@@ -1,0 +1,258 @@
+//! What a tick is given.
+
+mod commands;
+mod regions;
+
+use crate::tick::error::TickError;
+use crate::tick::timed::TIMED_WORDS_MAX;
+pub use commands::Commands;
+pub(crate) use commands::Survey;
+use device::HostVec;
+pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
+use serde::{Deserialize, Serialize};
+use shared::config::DELAY_TICKS_MAX;
+use shared::mix::order_key;
+use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
+
+/// Everything that reaches the world from outside in one tick. With the world's
+/// configuration, the frames so far determine its state to the bit.
+///
+/// What names a row, slot or observer that doesn't exist is ignored and counted
+/// ([`Counts::ignored`](crate::Counts::ignored)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    pub tick: Tick,
+    /// In the order that the merge rules `first` and `last` go by.
+    pub commands: Commands,
+    /// The commands' words, typed by their schema.
+    pub words: HostVec<i32>,
+    /// Commands to be run in later ticks.
+    pub after: Vec<After>,
+    /// Applied in order, before anything else.
+    pub observers: Vec<ObserverChange>,
+    /// Applied in order, after the observers; at most [`region_changes_max`].
+    pub regions: Vec<RegionChange>,
+    /// Clients that know nothing from this tick on: they are gone, or start afresh.
+    pub forget: Vec<ClientRow>,
+    /// Slots of the dead that may be filled again. The caller sees to it that
+    /// nobody takes a successor for the one who died: every client was told of
+    /// the death, or is gone.
+    pub release: Vec<Slot>,
+}
+
+/// One request of an entity, or of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Command {
+    /// Who acts; [`EntityId::NONE`] for a birth.
+    pub entity: EntityId,
+    /// Orders an entity's commands among themselves.
+    pub sequence: u32,
+    /// Where its words begin in [`Frame::words`].
+    pub word_start: u32,
+    /// A [`CommandKind`] by number.
+    pub kind: u16,
+    pub word_count: u16,
+}
+
+const _: () = assert!(size_of::<Command>() == 20);
+
+/// A command for a later tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct After {
+    /// How many ticks later: 1 to [`DELAY_TICKS_MAX`].
+    pub ticks: u32,
+    /// With at most [`TIMED_WORDS_MAX`] words, among [`Frame::words`].
+    pub command: Command,
+}
+
+const _: () = assert!(size_of::<After>() == 24);
+
+/// Sets or clears one of a client's observers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObserverChange {
+    pub client: ClientRow,
+    /// Below `limits.observers_per_client`.
+    pub index: u32,
+    pub observer: Option<Observer>,
+}
+
+/// A place from which a client perceives the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observer {
+    pub target: Target,
+    /// In raw units; at most the world's AOI radius, to which it is cut.
+    pub radius: i32,
+}
+
+/// Where an observer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// Wherever this entity is; nowhere once it is dead.
+    Entity(EntityId),
+    /// A fixed point in raw units, cut to the world.
+    Point([i32; 3]),
+}
+
+impl Frame {
+    /// An empty frame.
+    pub fn new(tick: Tick) -> Frame {
+        Frame {
+            tick,
+            ..Frame::default()
+        }
+    }
+
+    /// Empties the frame for another tick, keeping its memory.
+    pub fn reset(&mut self, tick: Tick) {
+        self.tick = tick;
+        self.commands.clear();
+        self.words.clear();
+        self.after.clear();
+        self.observers.clear();
+        self.regions.clear();
+        self.forget.clear();
+        self.release.clear();
+    }
+
+    /// Appends a command.
+    pub fn push(&mut self, entity: EntityId, sequence: u32, kind: CommandKind, words: &[i32]) {
+        let command = self.command(entity, sequence, kind, words);
+        self.commands.push(command);
+    }
+
+    /// Appends a command that is run `ticks` later.
+    pub fn push_after(
+        &mut self,
+        ticks: u32,
+        entity: EntityId,
+        sequence: u32,
+        kind: CommandKind,
+        words: &[i32],
+    ) {
+        let command = self.command(entity, sequence, kind, words);
+        self.after.push(After { ticks, command });
+    }
+
+    fn command(
+        &mut self,
+        entity: EntityId,
+        sequence: u32,
+        kind: CommandKind,
+        words: &[i32],
+    ) -> Command {
+        let word_start = self.words.len() as u32;
+        self.words.extend_from_slice(words);
+        Command {
+            entity,
+            sequence,
+            word_start,
+            kind: kind.id(),
+            word_count: words.len() as u16,
+        }
+    }
+
+    /// Asks for a birth somewhere in the world. The output's birth carries the
+    /// same `token`.
+    pub fn spawn(&mut self, kind: u16, token: u32) {
+        let words = [i32::from(kind), token as i32];
+        self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+    }
+
+    /// Asks for a birth at a position in raw units, one value an axis.
+    pub fn spawn_at(&mut self, kind: u16, token: u32, position: &[i32]) {
+        let mut words = vec![i32::from(kind), token as i32];
+        words.extend_from_slice(position);
+        self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+    }
+
+    /// Asks for the initial populations of a world, under [`POPULATION_TOKEN`].
+    pub fn populate(&mut self, config: &WorldConfig) {
+        for (kind, &count) in config.populations.iter().enumerate() {
+            for _ in 0..count {
+                self.spawn(kind as u16, POPULATION_TOKEN);
+            }
+        }
+    }
+
+    /// Puts the commands into the order of (mix(seed, tick, entity), sequence):
+    /// the same whatever path they came by, and favouring nobody.
+    pub fn order(&mut self, seed: u64) {
+        self.commands.order(seed, self.tick);
+        let tick = self.tick;
+        self.after.sort_by_cached_key(|a| {
+            let command = &a.command;
+            (order_key(seed, tick, command.entity), command.sequence)
+        });
+    }
+
+    /// Whether a backend whose next tick is `expected` can run this frame.
+    pub fn check(&self, expected: Tick) -> Result<(), TickError> {
+        self.check_tick(expected)?;
+        self.check_words(&self.commands.survey())?;
+        self.check_after()
+    }
+
+    pub(crate) fn check_tick(&self, expected: Tick) -> Result<(), TickError> {
+        match self.tick == expected {
+            true => Ok(()),
+            false => Err(TickError::WrongTick {
+                expected,
+                found: self.tick,
+            }),
+        }
+    }
+
+    /// Whether every command's words are there.
+    pub(crate) fn check_words(&self, survey: &Survey) -> Result<(), TickError> {
+        let words = self.words.len();
+        if survey.words <= words {
+            return Ok(());
+        }
+        for (index, command) in self.commands.iter().enumerate() {
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
+            if end > words {
+                return Err(TickError::WordsOutOfRange {
+                    index,
+                    start,
+                    end,
+                    words,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every command for a later tick can be put off that long, and has its
+    /// words.
+    pub(crate) fn check_after(&self) -> Result<(), TickError> {
+        let words = self.words.len();
+        for (index, &After { ticks, command }) in self.after.iter().enumerate() {
+            if !(1..=DELAY_TICKS_MAX).contains(&ticks) {
+                return Err(TickError::DelayOutOfRange { index, ticks });
+            }
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
+            if end > words || end - start > TIMED_WORDS_MAX {
+                return Err(TickError::TimedWordsOutOfRange {
+                    index,
+                    start,
+                    end,
+                    words,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A command's words.
+    pub fn words_of(&self, command: &Command) -> &[i32] {
+        let start = command.word_start as usize;
+        &self.words[start..start + usize::from(command.word_count)]
+    }
+}
+
+/// The token of births that no client waits for.
+pub const POPULATION_TOKEN: u32 = u32::MAX;

@@ -1,0 +1,182 @@
+use std::ops::{Deref, DerefMut};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shared::mix::order_key;
+use shared::{CommandKind, Tick};
+
+use super::Command;
+use device::HostVec;
+
+/// A frame's commands, and what is to be known of them all: kept while they are
+/// pushed, since looking at them again takes longer than to run them.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    items: HostVec<Command>,
+    /// `None`: they were changed in other ways.
+    survey: Option<Survey>,
+}
+
+/// What commands come to together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// How many there are of each kind.
+    pub kinds: [u64; CommandKind::ALL.len()],
+    /// Where the last of their words ends.
+    pub words: usize,
+}
+
+impl Commands {
+    pub fn push(&mut self, command: Command) {
+        if let Some(survey) = &mut self.survey {
+            survey.add(&command);
+        }
+        self.items.push(command);
+    }
+
+    /// Removes all and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.survey = Some(Survey::default());
+    }
+
+    /// By (mix(seed, tick, entity), sequence).
+    pub(super) fn order(&mut self, seed: u64, tick: Tick) {
+        self.items
+            .sort_by_cached_key(|c| (order_key(seed, tick, c.entity), c.sequence));
+    }
+
+    pub(crate) fn survey(&self) -> Survey {
+        self.survey.unwrap_or_else(|| Survey::of(&self.items))
+    }
+
+    /// The memory that they are in.
+    pub(crate) fn memory(&self) -> &HostVec<Command> {
+        &self.items
+    }
+}
+
+impl Survey {
+    fn of(commands: &[Command]) -> Survey {
+        let chunks = commands.par_chunks(GRAIN).map(|commands| {
+            let mut survey = Survey::default();
+            commands.iter().for_each(|command| survey.add(command));
+            survey
+        });
+        chunks.reduce(Survey::default, |a, b| Survey {
+            kinds: std::array::from_fn(|i| a.kinds[i] + b.kinds[i]),
+            words: a.words.max(b.words),
+        })
+    }
+
+    fn add(&mut self, command: &Command) {
+        if let Some(n) = self.kinds.get_mut(usize::from(command.kind)) {
+            *n += 1;
+        }
+        let end = command.word_start as usize + usize::from(command.word_count);
+        self.words = self.words.max(end);
+    }
+}
+
+impl Default for Commands {
+    fn default() -> Commands {
+        Commands {
+            items: HostVec::new(),
+            survey: Some(Survey::default()),
+        }
+    }
+}
+
+impl From<Vec<Command>> for Commands {
+    fn from(items: Vec<Command>) -> Commands {
+        Commands {
+            items: items.into(),
+            survey: None,
+        }
+    }
+}
+
+impl PartialEq for Commands {
+    fn eq(&self, other: &Commands) -> bool {
+        self.items == other.items
+    }
+}
+
+impl Eq for Commands {}
+
+impl Deref for Commands {
+    type Target = [Command];
+
+    fn deref(&self) -> &[Command] {
+        &self.items
+    }
+}
+
+impl DerefMut for Commands {
+    fn deref_mut(&mut self) -> &mut [Command] {
+        self.survey = None;
+        &mut self.items
+    }
+}
+
+impl<'a> IntoIterator for &'a Commands {
+    type Item = &'a Command;
+    type IntoIter = std::slice::Iter<'a, Command>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl Serialize for Commands {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.items.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Commands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Commands, D::Error> {
+        Vec::deserialize(deserializer).map(Commands::from)
+    }
+}
+
+/// Commands that take a thread some 20 µs.
+const GRAIN: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use shared::EntityId;
+
+    use super::*;
+
+    fn command(kind: u16, word_start: u32, word_count: u16) -> Command {
+        Command {
+            entity: EntityId::NONE,
+            sequence: 0,
+            word_start,
+            kind,
+            word_count,
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_what_a_second_look_finds() {
+        let mut commands = Commands::default();
+        for i in 0..50_000 {
+            commands.push(command((i % 11) as u16, i % 977, (i % 5) as u16));
+        }
+        let kept = commands.survey();
+        assert_eq!(kept, Survey::of(&commands));
+        assert_eq!(kept.words, 976 + 4);
+        commands.order(1, Tick(2));
+        assert_eq!(commands.survey(), kept);
+        commands[7] = command(3, 5000, 9);
+        assert_eq!(commands.survey().words, 5009);
+        assert_eq!(
+            Commands::from(commands.to_vec()).survey(),
+            commands.survey()
+        );
+        commands.clear();
+        assert_eq!(commands.survey(), Survey::default());
+    }
+}

@@ -1,0 +1,83 @@
+//! Something that happened in a tick.
+
+use serde::{Deserialize, Serialize};
+use shared::notification::NOTIFICATION_WORDS_MAX;
+use shared::{EntityId, NotificationKind};
+
+use crate::space::Area;
+
+/// Something that happened in a tick, to be heard or subscribed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Notification {
+    /// Whom it is about; [`EntityId::NONE`]: nobody. It may have died in the tick.
+    pub source: EntityId,
+    /// A [`NotificationKind`] by number.
+    pub kind: u16,
+    word_count: u8,
+    has_area: u8,
+    low: [i32; 3],
+    high: [i32; 3],
+    words: [i32; NOTIFICATION_WORDS_MAX],
+}
+
+const _: () = assert!(size_of::<Notification>() == 52);
+
+device::plain!(Notification {
+    source: EntityId,
+    kind: u16,
+    word_count: u8,
+    has_area: u8,
+    low: [i32; 3],
+    high: [i32; 3],
+    words: [i32; NOTIFICATION_WORDS_MAX],
+});
+
+device::describe_struct! {
+    /// Something that happened; `word_count` of its words are there.
+    Notification {
+        slot: u32 = source.slot;
+        generation: u32 = source.generation;
+        kind: u16 = kind;
+        word_count: u8 = word_count;
+        has_area: u8 = has_area;
+        low: [i32; 3] = low;
+        high: [i32; 3] = high;
+        words: [i32; NOTIFICATION_WORDS_MAX] = words;
+    }
+}
+
+impl Notification {
+    /// `words` are at most [`NOTIFICATION_WORDS_MAX`].
+    pub fn new(
+        kind: NotificationKind,
+        source: EntityId,
+        area: Option<Area>,
+        words: &[i32],
+    ) -> Notification {
+        let mut all = [0; NOTIFICATION_WORDS_MAX];
+        all[..words.len()].copy_from_slice(words);
+        Notification {
+            source,
+            kind: kind.id(),
+            word_count: words.len() as u8,
+            has_area: u8::from(area.is_some()),
+            low: area.unwrap_or_default().low,
+            high: area.unwrap_or_default().high,
+            words: all,
+        }
+    }
+
+    /// Where it can be heard; `None`: nowhere, it can only be subscribed to.
+    pub fn area(&self) -> Option<Area> {
+        (self.has_area != 0).then_some(Area {
+            low: self.low,
+            high: self.high,
+        })
+    }
+
+    /// Its fields, as the schema lists them.
+    pub fn words(&self) -> &[i32] {
+        &self.words[..usize::from(self.word_count)]
+    }
+}

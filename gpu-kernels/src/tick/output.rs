@@ -1,0 +1,252 @@
+//! What a tick gives back.
+
+use std::time::Duration;
+
+use device::HostVec;
+use serde::{Deserialize, Serialize};
+use shared::{ClientRow, EntityId, Slot, Tick};
+
+use crate::tick::counts::Counts;
+use crate::tick::notification::Notification;
+use crate::tick::state::StateHash;
+
+/// The result of one tick.
+#[derive(Debug, Default)]
+pub struct TickOutput {
+    pub tick: Tick,
+    /// Every request for a birth, in command order.
+    pub births: Vec<Birth>,
+    /// The newborns' attributes: one row of all columns for each birth that
+    /// happened, in the order of `births`.
+    pub birth_rows: Vec<i32>,
+    /// Who died, ascending by slot. Their slots rest until released.
+    pub deaths: Vec<EntityId>,
+    pub changes: Changes,
+    /// What happened: notifications of commands in their order, then of items that have a
+    /// new owner and of the fallen, each by slot.
+    pub notifications: Vec<Notification>,
+    pub deliveries: Deliveries,
+    /// Who hears which of the notifications.
+    pub hearings: Hearings,
+    /// In place of `deliveries`, where the backend was started to tell them by
+    /// buckets.
+    pub bucket_ranges: Option<BucketRanges>,
+    pub counts: Counts,
+    pub stages: StageTimes,
+    /// The state after this tick.
+    pub hash: StateHash,
+}
+
+/// The answer to one request for a birth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Birth {
+    /// As in the request.
+    pub token: u32,
+    pub kind: u16,
+    /// `None` where the world had no free slot.
+    pub entity: Option<EntityId>,
+}
+
+/// The merged, conflict-free changes: a CSR by entity. An update that left the
+/// value as it was is not a change.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Who changed, ascending.
+    pub slots: HostVec<u32>,
+    /// Where each entity's changes begin in `columns` and `values`; one more at the end.
+    pub offsets: HostVec<u32>,
+    pub columns: HostVec<u16>,
+    pub values: HostVec<i32>,
+    /// By change: the number of the [`CommandKind`](shared::CommandKind) of the first
+    /// command that updated it, in command order. Empty in worlds without content
+    /// subscriptions.
+    pub causes: HostVec<u16>,
+}
+
+impl Changes {
+    /// Each changed entity with its changes as (columns, new values), ascending by slot.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &[u16], &[i32])> {
+        self.slots
+            .iter()
+            .zip(self.offsets.windows(2))
+            .map(|(&slot, range)| {
+                let range = range[0] as usize..range[1] as usize;
+                (
+                    Slot(slot),
+                    &self.columns[range.clone()],
+                    &self.values[range],
+                )
+            })
+    }
+}
+
+/// One message about an entity for one client, in 32 bits: the kind in the upper two,
+/// the slot below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Delivery(pub u32);
+
+device::plain!(Delivery { 0: u32 });
+
+impl Delivery {
+    /// The client knows the entity, which has changed.
+    pub const UPDATE: u32 = 0;
+    /// The client does not know the entity yet.
+    pub const ENTER: u32 = 1;
+    /// The client must forget the entity.
+    pub const LEAVE: u32 = 2;
+
+    pub const fn new(kind: u32, slot: u32) -> Delivery {
+        Delivery(kind << 30 | slot)
+    }
+
+    pub const fn kind(self) -> u32 {
+        self.0 >> 30
+    }
+
+    pub const fn slot(self) -> Slot {
+        Slot(self.0 & 0x3fff_ffff)
+    }
+}
+
+/// Deliveries as a CSR by client.
+///
+/// Where clients remember (`visible_max` above 0), each client's deliveries
+/// ascend by slot. Where they don't, they go by observer, then bucket, then slot.
+/// What only subscriptions bring follows: by subscription, the client's own first;
+/// there those whose positions are in it by bucket and slot, then those who are
+/// published in it otherwise, by size and place (`levels.rs`) and slot.
+#[derive(Debug, Default)]
+pub struct Deliveries {
+    /// Where each client's deliveries begin; one more at the end. Client rows
+    /// that were never used may be missing.
+    pub(crate) offsets: HostVec<u32>,
+    /// At least `offsets.last()` long: what stands behind is of earlier ticks.
+    pub(crate) entries: HostVec<Delivery>,
+}
+
+impl Deliveries {
+    /// One client's deliveries.
+    pub fn of(&self, client: ClientRow) -> &[Delivery] {
+        match self.offsets.get(client.index()..client.index() + 2) {
+            Some(range) => &self.entries[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// The number of client rows in use.
+    pub fn clients(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// All deliveries, client after client.
+    pub fn all(&self) -> &[Delivery] {
+        &self.entries[..self.offsets.last().map_or(0, |&end| end as usize)]
+    }
+}
+
+/// Which notifications a client hears, as a CSR by client: those whose area reaches
+/// into what its observers perceive, or overlaps where it subscribes (after the tick).
+/// Each is named once, by its place in [`TickOutput::notifications`], ascending.
+#[derive(Debug, Default)]
+pub struct Hearings {
+    /// Where each client's begin; one more at the end. Empty where nothing can be
+    /// heard; client rows that were never used may be missing.
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Hearings {
+    /// What one client hears: places in [`TickOutput::notifications`].
+    pub fn of(&self, client: ClientRow) -> &[u32] {
+        match self.offsets.get(client.index()..client.index() + 2) {
+            Some(range) => &self.numbers[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+}
+
+/// Deliveries in the ranges form: who changed, in the order of the buckets, and the
+/// parts of it that are each client's. So the pairs never exist: a client's few
+/// rows of buckets take less room than its deliveries.
+#[derive(Debug, Default)]
+pub struct BucketRanges {
+    /// The slots of those who changed, bucket after bucket, row by row.
+    pub order: HostVec<u32>,
+    /// By client and row of buckets: where they begin and end in `order`.
+    pub(crate) ranges: HostVec<[u32; 2]>,
+    pub(crate) rows: usize,
+}
+
+impl BucketRanges {
+    /// The slots whose changes a client gets, a row of buckets at a time.
+    pub fn of(&self, client: ClientRow) -> impl Iterator<Item = &[u32]> {
+        let rows = self.ranges.chunks_exact(self.rows).nth(client.index());
+        rows.into_iter()
+            .flatten()
+            .map(|&[start, end]| &self.order[start as usize..end as usize])
+    }
+
+    /// The number of client rows in use.
+    pub fn clients(&self) -> usize {
+        self.ranges.len() / self.rows.max(1)
+    }
+}
+
+/// The stages of a tick, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Stage {
+    Upload,
+    Due,
+    Logic,
+    Merge,
+    Lifecycle,
+    Index,
+    Interest,
+    Download,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 8] = [
+        Stage::Upload,
+        Stage::Due,
+        Stage::Logic,
+        Stage::Merge,
+        Stage::Lifecycle,
+        Stage::Index,
+        Stage::Interest,
+        Stage::Download,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Upload => "upload",
+            Stage::Due => "due",
+            Stage::Logic => "logic",
+            Stage::Merge => "merge",
+            Stage::Lifecycle => "lifecycle",
+            Stage::Index => "index",
+            Stage::Interest => "interest",
+            Stage::Download => "download",
+        }
+    }
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes([Duration; Stage::ALL.len()]);
+
+impl StageTimes {
+    pub fn of(&self, stage: Stage) -> Duration {
+        self.0[stage as usize]
+    }
+
+    pub fn set(&mut self, stage: Stage, time: Duration) {
+        self.0[stage as usize] = time;
+    }
+
+    pub fn total(&self) -> Duration {
+        self.0.iter().sum()
+    }
+}

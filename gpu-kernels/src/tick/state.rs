@@ -1,0 +1,231 @@
+//! Snapshots, and the hash of all that the next tick depends on.
+//!
+//! The hash is a sum: each element of the state is mixed with its place, and the
+//! mixes of a part are added, wrapping. So it can be computed in any order, by
+//! any number of threads, and kept up to date by subtracting what was and adding
+//! what is.
+
+mod check;
+
+use serde::{Deserialize, Serialize};
+use shared::mix::mix;
+use shared::{ClientRow, EntityId, Schema, Slot, Tick};
+
+use crate::tick::frame::{Holder, Observer, Region, Target};
+use crate::tick::timed::{TimedCommand, next_sequence_element};
+
+/// What a slot is to the lifecycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum SlotState {
+    #[default]
+    Free = 0,
+    Live = 1,
+    /// Its entity died, and clients may not know yet.
+    Resting = 2,
+}
+
+/// A world's state between two ticks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The tick that comes next.
+    pub tick: Tick,
+    /// Per slot.
+    pub states: Vec<SlotState>,
+    /// Per slot: how often it has been filled.
+    pub generations: Vec<u32>,
+    /// Per slot; 0 unless live.
+    pub kinds: Vec<u16>,
+    /// Per slot, then per column; 0 unless live.
+    pub rows: Vec<i32>,
+    /// Per client, then per observer.
+    pub observers: Vec<Option<Observer>>,
+    /// Per client, then per region that it may subscribe to.
+    pub regions: Vec<Option<Region>>,
+    /// Per slot: where its entity is published, beside its position; without a place
+    /// for each slot in worlds whose entities carry no regions.
+    pub publications: Vec<Option<Region>>,
+    /// As `publications`: the region that clients who follow the entity subscribe to.
+    pub subscriptions: Vec<Option<Region>>,
+    /// Per client: the slots it knows, ascending.
+    pub known: Vec<Vec<u32>>,
+    /// Clients that were owed deliveries and got none, ascending.
+    pub behind: Vec<u32>,
+    /// The commands that wait for their tick, by sequence.
+    pub timed: Vec<TimedCommand>,
+    /// How many commands were put off since the world began.
+    pub next_sequence: u64,
+}
+
+/// The state hash, by part: see [`StateHash::part_names`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateHash {
+    pub parts: Vec<u64>,
+}
+
+impl StateHash {
+    /// All zero, with a part for each column.
+    pub fn zero(columns: usize) -> StateHash {
+        StateHash {
+            parts: vec![0; part::COLUMNS + columns],
+        }
+    }
+
+    /// The parts in one number.
+    pub fn combined(&self) -> u64 {
+        self.parts.iter().fold(0, |hash, &part| mix(hash, part))
+    }
+
+    /// What each part covers.
+    pub fn part_names(schema: &Schema) -> Vec<String> {
+        let fixed = ["tick", "slots", "observers", "known", "timed"];
+        let columns = schema
+            .attributes
+            .iter()
+            .map(|a| format!("attribute {}", a.name));
+        fixed
+            .iter()
+            .map(|&name| name.to_owned())
+            .chain(columns)
+            .collect()
+    }
+
+    /// The hash of a snapshot, as defined: one element at a time.
+    pub fn of(snapshot: &Snapshot, columns: usize, observers_per_client: usize) -> StateHash {
+        let mut hash = StateHash::zero(columns);
+        hash.parts[part::TICK] = tick(snapshot.tick);
+        for slot in 0..snapshot.states.len() {
+            let (state, kind) = (snapshot.states[slot], snapshot.kinds[slot]);
+            let generation = snapshot.generations[slot];
+            hash.add(part::SLOTS, self::slot(slot, state, kind, generation));
+            if state == SlotState::Live {
+                let row = &snapshot.rows[slot * columns..(slot + 1) * columns];
+                for (column, &value) in row.iter().enumerate() {
+                    hash.add(part::COLUMNS + column, attribute(slot as u32, value));
+                }
+            }
+        }
+        for (i, observer) in snapshot.observers.iter().enumerate() {
+            let (client, index) = (i / observers_per_client, i % observers_per_client);
+            let row = ClientRow(client as u32);
+            hash.add(part::OBSERVERS, self::observer(row, index as u32, observer));
+        }
+        hash.add_regions(snapshot);
+        for (client, slots) in snapshot.known.iter().enumerate() {
+            for &slot in slots {
+                hash.add(part::KNOWN, known(ClientRow(client as u32), Slot(slot)));
+            }
+        }
+        for &client in &snapshot.behind {
+            hash.add(part::KNOWN, behind(ClientRow(client)));
+        }
+        for command in &snapshot.timed {
+            hash.add(part::TIMED, command.element());
+        }
+        hash.add(part::TIMED, next_sequence_element(snapshot.next_sequence));
+        hash
+    }
+
+    /// They are of the observers' part: worlds without regions keep the hashes that
+    /// they always had.
+    fn add_regions(&mut self, snapshot: &Snapshot) {
+        // Where a client can have none, there is none either.
+        let per_client = snapshot.regions.len() / snapshot.known.len().max(1);
+        for (i, held) in snapshot.regions.iter().enumerate() {
+            let holder = Holder::Client {
+                client: ClientRow((i / per_client) as u32),
+                index: (i % per_client) as u32,
+            };
+            self.add(part::OBSERVERS, region(holder, held));
+        }
+        let generation = |slot: usize| snapshot.generations[slot];
+        for (slot, held) in snapshot.publications.iter().enumerate() {
+            let holder = EntityId::new(slot as u32, generation(slot));
+            self.add(part::OBSERVERS, region(Holder::Publication(holder), held));
+        }
+        for (slot, held) in snapshot.subscriptions.iter().enumerate() {
+            let holder = EntityId::new(slot as u32, generation(slot));
+            self.add(part::OBSERVERS, region(Holder::Subscription(holder), held));
+        }
+    }
+
+    fn add(&mut self, part: usize, element: u64) {
+        self.parts[part] = self.parts[part].wrapping_add(element);
+    }
+}
+
+/// Where the parts stand in [`StateHash::parts`].
+pub mod part {
+    pub const TICK: usize = 0;
+    pub const SLOTS: usize = 1;
+    pub const OBSERVERS: usize = 2;
+    pub const KNOWN: usize = 3;
+    pub const TIMED: usize = 4;
+    /// The first column's; the others follow.
+    pub const COLUMNS: usize = 5;
+}
+
+/// The element of the tick that comes next.
+pub fn tick(next: Tick) -> u64 {
+    mix(1, u64::from(next.0))
+}
+
+/// The element of a slot; nothing for one that was never filled.
+pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
+    if generation == 0 && state == SlotState::Free {
+        return 0;
+    }
+    let word = u64::from(generation) | (state as u64) << 32 | u64::from(kind) << 40;
+    mix(2 << 56 | slot as u64, word)
+}
+
+/// The element of a live entity's attribute, within its column's part.
+pub fn attribute(slot: u32, value: i32) -> u64 {
+    mix(3 << 56 | u64::from(slot), u64::from(value as u32))
+}
+
+/// The element of an observer; nothing for one that isn't set.
+pub fn observer(client: ClientRow, index: u32, observer: &Option<Observer>) -> u64 {
+    let Some(observer) = observer else { return 0 };
+    let place = mix(
+        4 << 56 | u64::from(client.0) << 8 | u64::from(index),
+        u64::from(observer.radius as u32),
+    );
+    match observer.target {
+        Target::Entity(entity) => mix(place, entity.to_bits()),
+        Target::Point([x, y, z]) => {
+            let xy = u64::from(x as u32) << 32 | u64::from(y as u32);
+            mix(mix(place, xy), 1 << 63 | u64::from(z as u32))
+        }
+    }
+}
+
+/// The element of a region; nothing for one that isn't set.
+pub fn region(holder: Holder, region: &Option<Region>) -> u64 {
+    let Some(Region { low, high, follows }) = region else {
+        return 0;
+    };
+    let place = match holder {
+        Holder::Client { client, index } => 9 << 56 | u64::from(client.0) << 8 | u64::from(index),
+        Holder::Publication(entity) => 10 << 56 | u64::from(entity.slot.0),
+        Holder::Subscription(entity) => 11 << 56 | u64::from(entity.slot.0),
+    };
+    let follows = match follows {
+        None => mix(place, 0),
+        Some(entity) => mix(place | 1 << 48, entity.to_bits()),
+    };
+    (0..3).fold(follows, |element, axis| {
+        let range = u64::from(low[axis] as u32) << 32 | u64::from(high[axis] as u32);
+        mix(element, range)
+    })
+}
+
+/// The element of one entity that one client knows.
+pub fn known(client: ClientRow, slot: Slot) -> u64 {
+    mix(5 << 56 | u64::from(client.0), u64::from(slot.0))
+}
+
+/// The element of a client that was owed deliveries and got none.
+pub fn behind(client: ClientRow) -> u64 {
+    mix(6 << 56, u64::from(client.0))
+}

@@ -1,0 +1,184 @@
+use shared::config::DELAY_TICKS_MAX;
+use shared::{EntityId, WorldConfig};
+
+use super::{SlotState, Snapshot};
+use crate::logic::Catalog;
+use crate::tick::error::RestoreError;
+use crate::tick::frame::{Observer, Target};
+
+impl Snapshot {
+    /// Whether a world of this configuration can go on from here: everything has
+    /// its size, and every value is one that a tick could have left behind.
+    pub fn check(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        self.check_sizes(config)?;
+        self.check_slots(config)?;
+        for observer in self.observers.iter().flatten() {
+            check_observer(observer, config)?;
+        }
+        self.check_regions(config)?;
+        self.check_fallen(config)?;
+        self.check_clients(config)?;
+        self.check_timed(config)
+    }
+
+    fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let capacity = config.schema.world.capacity as usize;
+        let clients = config.limits.clients as usize;
+        let values = capacity * config.schema.attributes.len();
+        let observers = clients * config.limits.observers_per_client as usize;
+        let regions = clients * config.limits.regions_per_client as usize;
+        let carriers = capacity * usize::from(config.limits.entity_regions);
+        let sizes = [
+            ("slot states", capacity, self.states.len()),
+            ("generations", capacity, self.generations.len()),
+            ("kinds", capacity, self.kinds.len()),
+            ("values", values, self.rows.len()),
+            ("observers", observers, self.observers.len()),
+            ("regions", regions, self.regions.len()),
+            ("publications", carriers, self.publications.len()),
+            ("subscriptions", carriers, self.subscriptions.len()),
+            ("clients", clients, self.known.len()),
+        ];
+        for (what, expected, found) in sizes {
+            if expected != found {
+                return Err(RestoreError::WrongSize {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_slots(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let schema = &config.schema;
+        let bounds: Vec<_> = (0..schema.kinds.len()).map(|k| schema.bounds(k)).collect();
+        let empty = vec![(0, 0); schema.attributes.len()];
+        for (slot, row) in self.rows.chunks_exact(empty.len()).enumerate() {
+            let kind = self.kinds[slot];
+            let bounds = match self.states[slot] {
+                SlotState::Live => bounds.get(usize::from(kind)),
+                SlotState::Free | SlotState::Resting => (kind == 0).then_some(&empty),
+            };
+            let Some(bounds) = bounds else {
+                return out_of_range("kinds", kind);
+            };
+            for (&value, &(min, max)) in row.iter().zip(bounds) {
+                if value < min || value > max {
+                    return out_of_range("values", value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Regions are as the world keeps them, and entities carry only what follows
+    /// nobody else, and only while they live.
+    fn check_regions(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let all = self.regions.iter().chain(&self.publications);
+        for region in all.chain(&self.subscriptions).flatten() {
+            if region.check(config) != Ok(*region) {
+                let [low, ..] = region.low;
+                return out_of_range("regions", low);
+            }
+        }
+        for carried in [&self.publications, &self.subscriptions] {
+            for (slot, region) in carried.iter().enumerate() {
+                let Some(region) = region else { continue };
+                let own = EntityId::new(slot as u32, self.generations[slot]);
+                let lives = self.states[slot] == SlotState::Live;
+                if !lives || region.follows.is_some_and(|followed| followed != own) {
+                    return out_of_range("slots with regions", slot as i64);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody of a kind that respawns outlives the tick that took the last of its
+    /// hit points.
+    fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let catalog = Catalog::new(config);
+        let columns = config.schema.attributes.len();
+        for (slot, row) in self.rows.chunks_exact(columns).enumerate() {
+            if self.states[slot] == SlotState::Live && catalog.has_fallen(self.kinds[slot], row) {
+                return out_of_range("slots of the fallen", slot as i64);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_timed(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let room = config.limits.timed_commands;
+        if self.timed.len() > room as usize {
+            return out_of_range("number of timed commands", self.timed.len() as i64);
+        }
+        if !self.timed.is_sorted_by(|a, b| a.sequence < b.sequence) {
+            return out_of_range("timed commands' order", self.timed.len() as i64);
+        }
+        let last = self.timed.last().map(|last| last.sequence);
+        // Where there is room for none, none was ever scheduled.
+        let is_next = last.is_none_or(|last| last < self.next_sequence);
+        if !is_next || room == 0 && self.next_sequence > 0 {
+            return out_of_range("next sequence number", self.next_sequence as i64);
+        }
+        for command in &self.timed {
+            if command.due.0.wrapping_sub(self.tick.0) >= DELAY_TICKS_MAX {
+                return out_of_range("ticks in which commands are due", command.due.0);
+            }
+            match command.words.get(usize::from(command.word_count)..) {
+                None => return out_of_range("timed commands' word counts", command.word_count),
+                Some(beyond) => {
+                    if let Some(&word) = beyond.iter().find(|&&word| word != 0) {
+                        return out_of_range("timed commands' unused words", word);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_clients(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let world = &config.schema.world;
+        for known in &self.known {
+            if known.len() > world.visible_max as usize {
+                return out_of_range("number of known entities", known.len() as i64);
+            }
+            if !known.is_sorted_by(|a, b| a < b) {
+                return out_of_range("known entities' order", known.len() as i64);
+            }
+            if let Some(&slot) = known.last().filter(|&&slot| slot >= world.capacity) {
+                return out_of_range("known entities", slot);
+            }
+        }
+        if !self.behind.is_sorted_by(|a, b| a < b) {
+            return out_of_range("order of clients behind", self.behind.len() as i64);
+        }
+        if let Some(&client) = self.behind.last().filter(|&&c| c >= config.limits.clients) {
+            return out_of_range("clients behind", client);
+        }
+        Ok(())
+    }
+}
+
+fn check_observer(observer: &Observer, config: &WorldConfig) -> Result<(), RestoreError> {
+    if !(0..=config.schema.world.aoi.raw()).contains(&observer.radius) {
+        return out_of_range("observers' radii", observer.radius);
+    }
+    if let Target::Point(point) = observer.target {
+        for (position, size) in point.into_iter().zip(config.size_raw()) {
+            if !(0..size).contains(&position) {
+                return out_of_range("observers' points", position);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn out_of_range(what: &'static str, found: impl Into<i64>) -> Result<(), RestoreError> {
+    Err(RestoreError::OutOfRange {
+        what,
+        found: found.into(),
+    })
+}

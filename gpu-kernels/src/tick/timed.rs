@@ -1,0 +1,86 @@
+//! Commands that were put off: they join the commands of the tick in which they
+//! fall due, those of one tick in the order in which they were scheduled.
+//!
+//! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by
+//! commands ([`Emit::after`](crate::logic::Emit::after)) and by the fallen of
+//! kinds that respawn, in this order within a tick. What finds no room below
+//! `limits.timed_commands` is dropped, the last first, and counted.
+
+use serde::{Deserialize, Serialize};
+use shared::mix::mix;
+use shared::{CommandKind, EntityId, Tick};
+
+/// The most words that a timed command has: a birth with a place.
+pub const TIMED_WORDS_MAX: usize = 5;
+
+/// A command that waits for its tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedCommand {
+    /// The tick that runs it.
+    pub due: Tick,
+    /// How many were scheduled before it since the world began.
+    pub sequence: u64,
+    pub entity: EntityId,
+    /// A [`CommandKind`] by number.
+    pub kind: u16,
+    pub word_count: u16,
+    /// 0 from `word_count` on.
+    pub words: [i32; TIMED_WORDS_MAX],
+}
+
+impl TimedCommand {
+    /// A command for a later tick, yet without its sequence number. `words` are
+    /// at most [`TIMED_WORDS_MAX`].
+    pub fn new(due: Tick, entity: EntityId, kind: u16, words: &[i32]) -> TimedCommand {
+        let mut all = [0; TIMED_WORDS_MAX];
+        all[..words.len()].copy_from_slice(words);
+        TimedCommand {
+            due,
+            sequence: 0,
+            entity,
+            kind,
+            word_count: words.len() as u16,
+            words: all,
+        }
+    }
+
+    /// The birth of one of a kind at a random place.
+    pub fn respawn(due: Tick, kind: u16) -> TimedCommand {
+        let words = [i32::from(kind), crate::tick::frame::POPULATION_TOKEN as i32];
+        TimedCommand::new(due, EntityId::NONE, CommandKind::Spawn.id(), &words)
+    }
+
+    /// The words that it has.
+    pub fn words(&self) -> &[i32] {
+        &self.words[..usize::from(self.word_count)]
+    }
+
+    /// Its element of the state hash.
+    pub fn element(&self) -> u64 {
+        let [a, b, c, d, e] = self.words.map(|word| u64::from(word as u32));
+        let kind = u64::from(self.kind) | u64::from(self.word_count) << 16;
+        let mut element = mix(7 << 56 | u64::from(self.due.0), self.sequence);
+        for part in [
+            self.entity.to_bits(),
+            kind | a << 32,
+            b | c << 32,
+            d | e << 32,
+        ] {
+            element = mix(element, part);
+        }
+        element
+    }
+}
+
+/// The element of how many were scheduled so far; nothing for none.
+pub fn next_sequence_element(next_sequence: u64) -> u64 {
+    match next_sequence {
+        0 => 0,
+        next => mix(8 << 56, next),
+    }
+}
+
+/// The tick that comes `ticks` after another, beyond the last number from 0 on.
+pub fn due_after(tick: Tick, ticks: u32) -> Tick {
+    Tick(tick.0.wrapping_add(ticks))
+}

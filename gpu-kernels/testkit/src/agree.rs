@@ -1,0 +1,264 @@
+//! Comparing a backend's output with the oracle's, or with another backend's.
+
+use std::fmt::{self, Debug, Display};
+
+use gpu_kernels::{Birth, Counts, Delivery, Notification, Snapshot, StateHash, TickOutput};
+use shared::{ClientRow, EntityId, Tick, WorldConfig};
+
+use crate::oracle::OracleOutput;
+
+/// The first part of two results that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The part by name, such as `deliveries of client 3`.
+    pub part: String,
+    /// The part's content, or the first entry of it that differs.
+    pub expected: String,
+    /// As `expected`, in the other result.
+    pub found: String,
+}
+
+impl Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Difference {
+            part,
+            expected,
+            found,
+        } = self;
+        write!(f, "{part}: expected {expected}, found {found}")
+    }
+}
+
+impl std::error::Error for Difference {}
+
+/// Compares everything in a backend's output with the oracle's.
+pub fn compare_with_oracle(
+    config: &WorldConfig,
+    expected: &OracleOutput,
+    output: &TickOutput,
+) -> Result<(), Difference> {
+    let changes: Vec<Change> = expected.changes.iter().map(|(&k, &v)| (k, v)).collect();
+    let causes: Vec<u16> = expected.causes.values().copied().collect();
+    Parts {
+        tick: output.tick,
+        counts: &expected.counts,
+        births: &expected.births,
+        birth_rows: &expected.birth_rows,
+        deaths: &expected.deaths,
+        changes,
+        causes: &causes,
+        notifications: &expected.notifications,
+        deliveries: (0..config.limits.clients)
+            .map(|client| expected.deliveries.get(&client).map_or(&[][..], |all| all))
+            .collect(),
+        hearings: (0..config.limits.clients)
+            .map(|client| expected.hearings.get(&client).map_or(&[][..], |all| all))
+            .collect(),
+        hash: &expected.hash,
+    }
+    .compare(&Parts::of(output, config.limits.clients))?;
+    // Deliveries of clients that do not exist would only show here.
+    equal(
+        "number of all deliveries",
+        &expected.counts.deliveries,
+        &(output.deliveries.all().len() as u64),
+    )
+}
+
+/// Compares everything in two outputs but the time that the stages took.
+pub fn compare(expected: &TickOutput, found: &TickOutput) -> Result<(), Difference> {
+    let clients = expected
+        .deliveries
+        .clients()
+        .max(found.deliveries.clients()) as u32;
+    Parts::of(expected, clients).compare(&Parts::of(found, clients))
+}
+
+/// Compares the hash that a backend kept over the ticks with the one of its whole state.
+pub fn compare_hashes(kept: &StateHash, computed: &StateHash) -> Result<(), Difference> {
+    let part = "parts of the hash of the whole state";
+    same_list(part, &kept.parts, &computed.parts, debug)
+}
+
+/// Compares two snapshots.
+pub fn compare_snapshots(expected: &Snapshot, found: &Snapshot) -> Result<(), Difference> {
+    let (a, b) = (expected, found);
+    equal("tick of the snapshot", &a.tick, &b.tick)?;
+    same_list("slot states", &a.states, &b.states, debug)?;
+    same_list("generations", &a.generations, &b.generations, debug)?;
+    same_list("kinds", &a.kinds, &b.kinds, debug)?;
+    same_list("rows", &a.rows, &b.rows, debug)?;
+    same_list("observers", &a.observers, &b.observers, debug)?;
+    same_list("regions", &a.regions, &b.regions, debug)?;
+    same_list("publications", &a.publications, &b.publications, debug)?;
+    same_list("subscriptions", &a.subscriptions, &b.subscriptions, debug)?;
+    same_list("known entities", &a.known, &b.known, debug)?;
+    same_list("clients behind", &a.behind, &b.behind, debug)?;
+    same_list("timed commands", &a.timed, &b.timed, debug)?;
+    equal("next sequence number", &a.next_sequence, &b.next_sequence)
+}
+
+/// As [`compare_with_oracle`]; panics with the place and the difference.
+pub fn assert_agrees(
+    config: &WorldConfig,
+    expected: &OracleOutput,
+    output: &TickOutput,
+    place: &str,
+) {
+    if let Err(difference) = compare_with_oracle(config, expected, output) {
+        panic!("{place}: {difference}");
+    }
+}
+
+/// As [`compare`]; panics with the place and the difference.
+pub fn assert_same(expected: &TickOutput, found: &TickOutput, place: &str) {
+    if let Err(difference) = compare(expected, found) {
+        panic!("{place}: {difference}");
+    }
+}
+
+/// Compares two values whose `Debug` form names their fields, and names the first field
+/// that differs.
+fn equal<T: PartialEq + Debug>(part: &str, expected: &T, found: &T) -> Result<(), Difference> {
+    if expected == found {
+        return Ok(());
+    }
+    let (expected, found) = (format!("{expected:#?}"), format!("{found:#?}"));
+    let pairs = expected.lines().zip(found.lines());
+    let (a, b) = pairs
+        .clone()
+        .find(|(a, b)| a != b)
+        .unwrap_or((&expected, &found));
+    let tidy = |line: &str| line.trim().trim_end_matches(',').to_owned();
+    Err(Difference {
+        part: part.to_owned(),
+        expected: tidy(a),
+        found: tidy(b),
+    })
+}
+
+/// ((slot, column), new value).
+type Change = ((u32, u16), i32);
+
+/// All that is compared.
+struct Parts<'a> {
+    tick: Tick,
+    counts: &'a Counts,
+    births: &'a [Birth],
+    birth_rows: &'a [i32],
+    deaths: &'a [EntityId],
+    changes: Vec<Change>,
+    causes: &'a [u16],
+    notifications: &'a [Notification],
+    /// By client.
+    deliveries: Vec<&'a [Delivery]>,
+    /// By client.
+    hearings: Vec<&'a [u32]>,
+    hash: &'a StateHash,
+}
+
+impl<'a> Parts<'a> {
+    /// Of an output, with the deliveries and hearings of so many clients.
+    fn of(output: &'a TickOutput, clients: u32) -> Parts<'a> {
+        let rows = (0..clients).map(ClientRow);
+        Parts {
+            tick: output.tick,
+            counts: &output.counts,
+            births: &output.births,
+            birth_rows: &output.birth_rows,
+            deaths: &output.deaths,
+            changes: flat_changes(output),
+            causes: &output.changes.causes,
+            notifications: &output.notifications,
+            deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
+            hearings: rows.map(|row| output.hearings.of(row)).collect(),
+            hash: &output.hash,
+        }
+    }
+
+    fn compare(&self, found: &Parts) -> Result<(), Difference> {
+        equal("tick", &self.tick, &found.tick)?;
+        equal("counts", self.counts, found.counts)?;
+        same_list("births", self.births, found.births, debug)?;
+        same_list("birth rows", self.birth_rows, found.birth_rows, debug)?;
+        same_list("deaths", self.deaths, found.deaths, debug)?;
+        same_list("changes", &self.changes, &found.changes, describe_change)?;
+        same_list("causes", self.causes, found.causes, debug)?;
+        same_list(
+            "notifications",
+            self.notifications,
+            found.notifications,
+            debug,
+        )?;
+        for (client, (a, b)) in self.deliveries.iter().zip(&found.deliveries).enumerate() {
+            same_list(
+                &format!("deliveries of client {client}"),
+                a,
+                b,
+                describe_delivery,
+            )?;
+        }
+        for (client, (a, b)) in self.hearings.iter().zip(&found.hearings).enumerate() {
+            same_list(&format!("hearings of client {client}"), a, b, debug)?;
+        }
+        same_list(
+            "parts of the state hash",
+            &self.hash.parts,
+            &found.hash.parts,
+            debug,
+        )
+    }
+}
+
+/// Compares two lists, and names the first entry that differs.
+fn same_list<T: PartialEq>(
+    part: &str,
+    expected: &[T],
+    found: &[T],
+    describe: impl Fn(&T) -> String,
+) -> Result<(), Difference> {
+    if expected == found {
+        return Ok(());
+    }
+    let longest = expected.len().max(found.len());
+    let place = (0..longest)
+        .find(|&i| expected.get(i) != found.get(i))
+        .unwrap_or(0);
+    let entry = |list: &[T]| match list.get(place) {
+        Some(entry) => describe(entry),
+        None => format!("no more than {}", list.len()),
+    };
+    Err(Difference {
+        part: format!("{part}, entry {place}"),
+        expected: entry(expected),
+        found: entry(found),
+    })
+}
+
+fn debug<T: Debug>(entry: &T) -> String {
+    format!("{entry:?}")
+}
+
+fn describe_change(((slot, column), value): &Change) -> String {
+    format!("slot {slot}, column {column}, new value {value}")
+}
+
+fn describe_delivery(delivery: &Delivery) -> String {
+    let kind = match delivery.kind() {
+        Delivery::UPDATE => "update",
+        Delivery::ENTER => "enter",
+        Delivery::LEAVE => "leave",
+        _ => "unknown kind",
+    };
+    format!("{kind} of slot {}", delivery.slot().0)
+}
+
+fn flat_changes(output: &TickOutput) -> Vec<Change> {
+    let mut flat = vec![];
+    for (slot, columns, values) in output.changes.iter() {
+        for (&column, &value) in columns.iter().zip(values) {
+            flat.push(((slot.0, column), value));
+        }
+    }
+    flat
+}

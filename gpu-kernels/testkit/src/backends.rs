@@ -1,0 +1,101 @@
+//! Every implementation of the tick on this machine.
+
+use std::sync::Arc;
+
+use gpu_kernels::{Backend, CpuBackend, StartError};
+use shared::WorldConfig;
+
+/// A way to start a backend.
+#[derive(Clone)]
+pub struct Starter {
+    /// The backend's name in messages, such as `cpu with 2 threads`.
+    pub label: String,
+    start: Arc<Start>,
+}
+
+type Start = dyn Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError>;
+
+impl Starter {
+    /// A backend that `start` makes for a world.
+    pub fn new(
+        label: impl Into<String>,
+        start: impl Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + 'static,
+    ) -> Starter {
+        Starter {
+            label: label.into(),
+            start: Arc::new(start),
+        }
+    }
+
+    /// An empty world of this configuration.
+    pub fn try_start(&self, config: &WorldConfig) -> Result<Box<dyn Backend>, StartError> {
+        (self.start)(config)
+    }
+
+    /// As [`Starter::try_start`]; panics where the backend does not start.
+    pub fn start(&self, config: &WorldConfig) -> Box<dyn Backend> {
+        self.try_start(config)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.label))
+    }
+}
+
+/// The CPU's backend with several numbers of threads, and the GPU's if there is one.
+pub fn starters() -> Vec<Starter> {
+    let cpus = [1, 2, 3, 8].into_iter().map(cpu);
+    cpus.chain(cuda()).collect()
+}
+
+/// A world of this configuration on every backend, with the backend's label.
+pub fn backends(config: &WorldConfig) -> Vec<(String, Box<dyn Backend>)> {
+    starters()
+        .into_iter()
+        .map(|starter| {
+            let backend = starter.start(config);
+            (starter.label, backend)
+        })
+        .collect()
+}
+
+/// The name of the first GPU that can run the kernels; `None`, and a line on the standard
+/// output, without one.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub fn gpu() -> Option<String> {
+    match device::gpu::info(0) {
+        Ok(gpu) => Some(gpu.name),
+        Err(reason) => {
+            println!("skipped: no GPU ({reason})");
+            None
+        }
+    }
+}
+
+/// `None`, and a line on the standard output: this platform has no GPU backend.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub fn gpu() -> Option<String> {
+    println!("skipped: no GPU on this platform");
+    None
+}
+
+fn cpu(threads: usize) -> Starter {
+    Starter::new(format!("cpu with {threads} threads"), move |config| {
+        Ok(Box::new(CpuBackend::new(config, threads, None)?))
+    })
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn cuda() -> Option<Starter> {
+    use gpu_kernels::CudaBackend;
+    use gpu_kernels::tick::cuda::CudaOptions;
+
+    let gpu = gpu()?;
+    Some(Starter::new(format!("cuda on {gpu}"), |config| {
+        let options = CudaOptions::default();
+        Ok(Box::new(CudaBackend::new(config, &options)?))
+    }))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn cuda() -> Option<Starter> {
+    gpu();
+    None
+}

@@ -1,0 +1,386 @@
+//! The oracle: the tick once more, slow and obvious. It loops over all entities and
+//! clients, and keeps nothing between ticks but the state itself. It shares only
+//! definitions with the engine: the random generator and the state hash.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `commands` | which commands run, and the updates that each wants |
+//! | `timed` | commands that wait for their tick; the fallen, and their respawns |
+//! | `regions` | what clients subscribe to, and what entities publish and subscribe to |
+//! | `interest` | what each client sees: deliveries |
+//! | `notifications` | what happens besides changes |
+//! | `hearings` | which notifications reach which client |
+
+mod commands;
+mod hearings;
+mod interest;
+mod notifications;
+mod regions;
+mod timed;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpu_kernels::{
+    Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, SlotState, Snapshot,
+    StateHash, Target, TimedCommand,
+};
+use shared::mix::Random;
+use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
+
+use commands::Command;
+pub use regions::Regions;
+
+/// A world, and how it must go on.
+#[derive(Clone)]
+pub struct Oracle {
+    /// The world's rules and limits.
+    pub config: WorldConfig,
+    /// The tick that comes next.
+    pub tick: Tick,
+    /// All slots, free ones too.
+    pub slots: Vec<OracleSlot>,
+    /// By client and index.
+    pub observers: BTreeMap<(u32, u32), Observer>,
+    /// All regions of clients and entities.
+    pub regions: Regions,
+    /// By client: the slots it knows.
+    pub known: BTreeMap<u32, BTreeSet<u32>>,
+    /// Clients whose deliveries found no room in the last tick.
+    pub behind: BTreeSet<u32>,
+    /// In the order in which they were scheduled.
+    pub timed: Vec<TimedCommand>,
+    /// The number of commands that were ever scheduled.
+    pub next_sequence: u64,
+}
+
+/// A slot with its entity.
+#[derive(Clone)]
+pub struct OracleSlot {
+    /// Whether an entity lives in it.
+    pub state: SlotState,
+    /// How often it has been filled.
+    pub generation: u32,
+    /// The entity's kind; 0 without one.
+    pub kind: u16,
+    /// All columns; 0 without an entity.
+    pub row: Vec<i32>,
+}
+
+/// What a tick must give back.
+#[derive(Default)]
+pub struct OracleOutput {
+    /// In command order.
+    pub births: Vec<Birth>,
+    /// All columns of each newborn, one after the other.
+    pub birth_rows: Vec<i32>,
+    /// By slot.
+    pub deaths: Vec<EntityId>,
+    /// New values by slot and column.
+    pub changes: BTreeMap<(u32, u16), i32>,
+    /// By slot and column of each change: the kind of the first command that wanted it;
+    /// empty where clients cannot subscribe.
+    pub causes: BTreeMap<(u32, u16), u16>,
+    /// By commands, by items with a new owner, by the fallen.
+    pub notifications: Vec<Notification>,
+    /// By client; clients without deliveries are missing.
+    pub deliveries: BTreeMap<u32, Vec<Delivery>>,
+    /// By client: places in `notifications`; clients that hear nothing are missing.
+    pub hearings: BTreeMap<u32, Vec<u32>>,
+    /// What happened, in numbers.
+    pub counts: Counts,
+    /// The state after the tick.
+    pub hash: StateHash,
+}
+
+impl Oracle {
+    /// An empty world.
+    pub fn new(config: &WorldConfig) -> Oracle {
+        let slot = OracleSlot {
+            state: SlotState::Free,
+            generation: 0,
+            kind: 0,
+            row: vec![0; config.schema.attributes.len()],
+        };
+        Oracle {
+            config: config.clone(),
+            tick: Tick(0),
+            slots: vec![slot; config.schema.world.capacity as usize],
+            observers: BTreeMap::new(),
+            regions: Regions::default(),
+            known: BTreeMap::new(),
+            behind: BTreeSet::new(),
+            timed: vec![],
+            next_sequence: 0,
+        }
+    }
+
+    /// Runs one tick, which must be the next.
+    pub fn tick(&mut self, frame: &Frame) -> OracleOutput {
+        assert_eq!(frame.tick, self.tick);
+        let mut out = OracleOutput::default();
+        self.apply_frame(frame, &mut out.counts);
+        let commands = self.commands(frame, &mut out.counts);
+        self.schedule_from_frame(frame, &mut out.counts);
+        let commands = self.runnable(commands, &mut out.counts);
+        self.notify_of_commands(&commands, &mut out);
+        let (updates, later) = self.updates(&commands, &mut out);
+        for command in later {
+            self.schedule(command, &mut out.counts);
+        }
+        let mut changed = self.merge(updates, &mut out);
+        let (changes, subscribed) = (
+            &out.changes,
+            self.config.limits.subscriptions_per_client > 0,
+        );
+        out.causes
+            .retain(|key, _| subscribed && changes.contains_key(key));
+        self.notify_of_picks(&mut out);
+        self.births_and_deaths(&commands, &mut changed, &mut out);
+        self.cut_notifications(&mut out);
+        self.deliver(&changed, &mut out);
+        self.hear(&mut out);
+        self.tick = Tick(self.tick.0.wrapping_add(1));
+        out.hash = self.hash();
+        out
+    }
+
+    /// The hash of the present state.
+    pub fn hash(&self) -> StateHash {
+        let columns = self.config.schema.attributes.len();
+        let per_client = self.config.limits.observers_per_client as usize;
+        StateHash::of(&self.snapshot(), columns, per_client)
+    }
+
+    /// The present state as backends write it.
+    pub fn snapshot(&self) -> Snapshot {
+        let limits = &self.config.limits;
+        let mut observers = vec![];
+        let mut known = vec![];
+        for client in 0..limits.clients {
+            for index in 0..limits.observers_per_client {
+                observers.push(self.observers.get(&(client, index)).copied());
+            }
+            known.push(self.known_by(client).into_iter().collect());
+        }
+        let [regions, publications, subscriptions] = self.region_lists();
+        Snapshot {
+            tick: self.tick,
+            states: self.slots.iter().map(|s| s.state).collect(),
+            generations: self.slots.iter().map(|s| s.generation).collect(),
+            kinds: self.slots.iter().map(|s| s.kind).collect(),
+            rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
+            observers,
+            regions,
+            publications,
+            subscriptions,
+            known,
+            behind: self.behind.iter().copied().collect(),
+            timed: self.timed.clone(),
+            next_sequence: self.next_sequence,
+        }
+    }
+
+    /// All living entities, ascending by slot.
+    pub fn alive(&self) -> Vec<EntityId> {
+        (0..self.slots.len() as u32)
+            .map(|slot| EntityId::new(slot, self.slots[slot as usize].generation))
+            .filter(|&entity| self.is_alive(entity))
+            .collect()
+    }
+
+    /// Whether this very entity lives.
+    pub fn is_alive(&self, entity: EntityId) -> bool {
+        match self.slots.get(entity.slot.index()) {
+            Some(slot) => slot.state == SlotState::Live && slot.generation == entity.generation,
+            None => false,
+        }
+    }
+
+    /// Where the entity in a slot is, in raw units; 0 along an axis that the world lacks.
+    pub fn position(&self, slot: u32) -> [i32; 3] {
+        let row = &self.slots[slot as usize].row;
+        match self.config.schema.world.size.len() {
+            2 => [row[0], row[1], 0],
+            _ => [row[0], row[1], row[2]],
+        }
+    }
+
+    /// The world's size in raw units; 1 where there is no such axis.
+    fn size(&self, axis: usize) -> i32 {
+        let sizes = &self.config.schema.world.size;
+        sizes.get(axis).map_or(1, |size| size.raw())
+    }
+
+    fn known_by(&self, client: u32) -> BTreeSet<u32> {
+        self.known.get(&client).cloned().unwrap_or_default()
+    }
+
+    /// The frame's observers, regions, clients to forget and slots to release.
+    fn apply_frame(&mut self, frame: &Frame, counts: &mut Counts) {
+        for change in &frame.observers {
+            self.set_observer(change, counts);
+        }
+        self.set_regions(frame, counts);
+        for client in &frame.forget {
+            if client.0 >= self.config.limits.clients {
+                counts.ignored += 1;
+            }
+            self.known.remove(&client.0);
+            self.behind.remove(&client.0);
+        }
+        for slot in &frame.release {
+            match self.slots.get_mut(slot.index()) {
+                Some(slot) if slot.state == SlotState::Resting => slot.state = SlotState::Free,
+                _ => counts.ignored += 1,
+            }
+        }
+    }
+
+    fn set_observer(&mut self, change: &ObserverChange, counts: &mut Counts) {
+        let limits = &self.config.limits;
+        if change.client.0 >= limits.clients || change.index >= limits.observers_per_client {
+            counts.ignored += 1;
+            return;
+        }
+        let place = (change.client.0, change.index);
+        let Some(observer) = change.observer else {
+            self.observers.remove(&place);
+            return;
+        };
+        let target = match observer.target {
+            Target::Entity(entity) => Target::Entity(entity),
+            Target::Point(p) => {
+                Target::Point([0, 1, 2].map(|axis| p[axis].min(self.size(axis) - 1).max(0)))
+            }
+        };
+        let aoi = self.config.schema.world.aoi.raw();
+        let radius = observer.radius.min(aoi).max(0);
+        self.observers.insert(place, Observer { target, radius });
+    }
+
+    /// Applies one merged value for each (entity, attribute). Gives the slots with a
+    /// change that clients may see.
+    fn merge(
+        &mut self,
+        updates: BTreeMap<(u32, usize), Vec<i32>>,
+        out: &mut OracleOutput,
+    ) -> BTreeSet<u32> {
+        let mut changed = BTreeSet::new();
+        for ((slot, column), values) in updates {
+            let attribute = &self.config.schema.attributes[column];
+            let before = self.slots[slot as usize].row[column];
+            let merged = match attribute.merge {
+                MergeRule::Sum => {
+                    let mut sum = i128::from(before);
+                    for &value in &values {
+                        sum += i128::from(value);
+                    }
+                    sum
+                }
+                MergeRule::Min => i128::from(*values.iter().min().unwrap()),
+                MergeRule::Max => i128::from(*values.iter().max().unwrap()),
+                MergeRule::First => i128::from(values[0]),
+                MergeRule::Last => i128::from(values[values.len() - 1]),
+            };
+            let kind = usize::from(self.slots[slot as usize].kind);
+            let own = self.config.schema.kinds[kind]
+                .attributes
+                .iter()
+                .find(|a| usize::from(a.column) == column)
+                .expect("only attributes that the kind has are updated");
+            let after = merged.max(i128::from(own.min)).min(i128::from(own.max)) as i32;
+            if after == before {
+                continue;
+            }
+            if attribute.audience != Audience::Hidden {
+                changed.insert(slot);
+            }
+            self.slots[slot as usize].row[column] = after;
+            out.changes.insert((slot, column as u16), after);
+        }
+        out.counts.changes = out.changes.len() as u64;
+        changed
+    }
+
+    fn births_and_deaths(
+        &mut self,
+        commands: &[Command],
+        changed: &mut BTreeSet<u32>,
+        out: &mut OracleOutput,
+    ) {
+        let mut died = BTreeMap::new();
+        for command in commands {
+            match command.kind {
+                commands::SPAWN => {
+                    let slot = self.slots.iter().position(|s| s.state == SlotState::Free);
+                    self.birth(command, slot, changed, out);
+                }
+                commands::DESPAWN if self.is_alive(command.entity) => {
+                    let slot = &mut self.slots[command.entity.slot.index()];
+                    slot.state = SlotState::Resting;
+                    slot.kind = 0;
+                    slot.row.fill(0);
+                    changed.remove(&command.entity.slot.0);
+                    died.insert(command.entity.slot.0, command.entity);
+                }
+                _ => {}
+            }
+        }
+        for entity in self.fall(out) {
+            changed.remove(&entity.slot.0);
+            died.insert(entity.slot.0, entity);
+        }
+        for &entity in died.values() {
+            self.drop_regions(entity);
+        }
+        out.deaths = died.into_values().collect();
+        out.counts.deaths = out.deaths.len() as u64;
+        out.counts.entities = self.alive().len() as u64;
+        out.counts.timed = self.timed.len() as u64;
+    }
+
+    fn birth(
+        &mut self,
+        command: &Command,
+        slot: Option<usize>,
+        changed: &mut BTreeSet<u32>,
+        out: &mut OracleOutput,
+    ) {
+        let (kind, token) = (command.words[0] as u16, command.words[1] as u32);
+        let entity = slot.map(|slot| EntityId {
+            slot: Slot(slot as u32),
+            generation: self.slots[slot].generation.wrapping_add(1),
+        });
+        out.births.push(Birth {
+            token,
+            kind,
+            entity,
+        });
+        let Some(entity) = entity else {
+            out.counts.births_refused += 1;
+            return;
+        };
+        out.counts.births += 1;
+        let mut row = vec![0; self.config.schema.attributes.len()];
+        for attribute in &self.config.schema.kinds[usize::from(kind)].attributes {
+            row[usize::from(attribute.column)] = attribute.default;
+        }
+        let mut random = Random::new(self.config.seed, self.tick, entity);
+        let dimensions = self.config.schema.world.size.len();
+        for (axis, place) in row[..dimensions].iter_mut().enumerate() {
+            *place = match command.words.get(2 + axis) {
+                Some(&position) => position.min(self.size(axis) - 1).max(0),
+                None => random.below(self.size(axis) as u32) as i32,
+            };
+        }
+        out.birth_rows.extend(&row);
+        changed.insert(entity.slot.0);
+        self.add_kind_regions(entity, kind);
+        self.slots[entity.slot.index()] = OracleSlot {
+            state: SlotState::Live,
+            generation: entity.generation,
+            kind,
+            row,
+        };
+    }
+}

@@ -1,0 +1,332 @@
+//! Which commands run, and the updates that each wants.
+
+use std::collections::BTreeMap;
+
+use gpu_kernels::{Counts, Frame, SlotState};
+use shared::mix::Random;
+use shared::{AttributeType, EntityId};
+
+use super::interest::square_of_distance;
+use super::{Oracle, OracleOutput};
+
+pub const SPAWN: u16 = 0;
+pub const DESPAWN: u16 = 1;
+const MOVE: u16 = 2;
+const STRIKE: u16 = 3;
+const HEAL: u16 = 4;
+pub const BLAST: u16 = 5;
+const PICK: u16 = 6;
+const ROAM: u16 = 7;
+pub const BURN: u16 = 8;
+pub const SHOUT: u16 = 9;
+
+/// A command with its words.
+pub struct Command {
+    pub entity: EntityId,
+    pub kind: u16,
+    pub words: Vec<i32>,
+}
+
+/// How many ticks later a command runs, and the command.
+pub type Delayed = (u32, Command);
+
+/// Updates of one command: slot, column, value.
+type Emitted = Vec<(u32, usize, i32)>;
+/// The values of all updates, by slot and column.
+type Updates = BTreeMap<(u32, usize), Vec<i32>>;
+
+impl Oracle {
+    /// The frame's commands, then the timed ones that fall due, then those of world
+    /// rules, as many as fit.
+    pub(super) fn commands(&mut self, frame: &Frame, counts: &mut Counts) -> Vec<Command> {
+        let mut commands = vec![];
+        for command in &frame.commands {
+            let start = command.word_start as usize;
+            commands.push(Command {
+                entity: command.entity,
+                kind: command.kind,
+                words: frame.words[start..start + usize::from(command.word_count)].to_vec(),
+            });
+        }
+        commands.extend(self.due());
+        for rule in &self.config.every {
+            for entity in self.alive() {
+                let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
+                let kind = self.slots[entity.slot.index()].kind;
+                if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
+                    commands.push(Command {
+                        entity,
+                        kind: rule.command as u16,
+                        words: rule.words.clone(),
+                    });
+                }
+            }
+        }
+        counts.commands = commands.len() as u64;
+        commands.truncate(self.config.limits.commands_per_tick as usize);
+        counts.commands_dropped = counts.commands - commands.len() as u64;
+        commands
+    }
+
+    /// The commands that are neither malformed nor stale; counts the others.
+    pub(super) fn runnable(&self, commands: Vec<Command>, counts: &mut Counts) -> Vec<Command> {
+        let mut run = vec![];
+        for command in commands {
+            if !self.is_well_formed(&command) {
+                counts.malformed += 1;
+            } else if ![SPAWN, BURN].contains(&command.kind) && !self.is_alive(command.entity) {
+                counts.stale += 1;
+            } else {
+                counts.applied += 1;
+                run.push(command);
+            }
+        }
+        run
+    }
+
+    fn is_well_formed(&self, command: &Command) -> bool {
+        let axes = self.config.schema.world.size.len();
+        let words = command.words.len();
+        let hp = self.hp().is_some();
+        match command.kind {
+            SPAWN => {
+                (words == 2 || words == 2 + axes)
+                    && command.words[0] >= 0
+                    && (command.words[0] as usize) < self.config.schema.kinds.len()
+            }
+            DESPAWN | ROAM => words == 0,
+            MOVE => words == axes,
+            BLAST => hp && words == axes,
+            BURN => hp && self.config.limits.timed_commands > 0 && words == axes + 1,
+            SHOUT => self.config.rules.shout_radius_max.raw() > 0 && words == 2,
+            STRIKE | HEAL => hp && words == 1,
+            PICK => self.owner().is_some() && words == 1,
+            _ => false,
+        }
+    }
+
+    /// The updates that commands want, and the commands that they delay, in command
+    /// order.
+    pub(super) fn updates(
+        &self,
+        commands: &[Command],
+        out: &mut OracleOutput,
+    ) -> (Updates, Vec<Delayed>) {
+        let counts = &mut out.counts;
+        let mut later = vec![];
+        let mut updates = Updates::new();
+        let mut full = false;
+        for command in commands {
+            let emitted = self.run(command);
+            later.extend(self.later(command));
+            let n = emitted.len() as u64;
+            full |= counts.updates + n > u64::from(self.config.limits.updates_per_tick);
+            if full {
+                counts.updates_dropped += n;
+                continue;
+            }
+            counts.updates += n;
+            for (slot, column, value) in emitted {
+                updates.entry((slot, column)).or_default().push(value);
+                out.causes
+                    .entry((slot, column as u16))
+                    .or_insert(command.kind);
+            }
+        }
+        (updates, later)
+    }
+
+    fn run(&self, command: &Command) -> Emitted {
+        match command.kind {
+            MOVE => self.step(command),
+            STRIKE => self.strike(command),
+            HEAL => self.heal(command),
+            BLAST => self.blast(command),
+            PICK => self.pick(command),
+            ROAM => self.roam(command),
+            BURN => self.burn(command),
+            _ => vec![],
+        }
+    }
+
+    /// The commands for later ticks that a command gives.
+    fn later(&self, command: &Command) -> Vec<Delayed> {
+        let rules = &self.config.rules;
+        let center = self.point(&command.words);
+        match command.kind {
+            BLAST if self.in_blast_reach(command) => self.embers(center, rules.blast_ember_ticks),
+            BURN => {
+                let remaining = command.words[self.config.schema.world.size.len()];
+                self.embers(center, remaining.max(1) - 1)
+            }
+            _ => vec![],
+        }
+    }
+
+    fn step(&self, command: &Command) -> Emitted {
+        let speed = self.config.rules.move_speed_max.raw();
+        let mut emitted = vec![];
+        for (axis, &offset) in command.words.iter().enumerate() {
+            let step = if offset > speed {
+                speed
+            } else if offset < -speed {
+                -speed
+            } else {
+                offset
+            };
+            emitted.push((command.entity.slot.0, axis, step));
+        }
+        emitted
+    }
+
+    fn roam(&self, command: &Command) -> Emitted {
+        let step = self.config.rules.roam_step.raw();
+        let mut random = Random::new(self.config.seed, self.tick, command.entity);
+        (0..self.config.schema.world.size.len())
+            .map(|axis| (command.entity.slot.0, axis, random.around_zero(step)))
+            .collect()
+    }
+
+    fn strike(&self, command: &Command) -> Emitted {
+        let rules = &self.config.rules;
+        let own = command.entity.slot.0;
+        match self.slot_of(command.words[0]) {
+            Some(slot)
+                if slot != own
+                    && self.near(own, slot, rules.strike_reach.raw())
+                    && self.has(slot, "hp") =>
+            {
+                vec![(slot, self.hp().unwrap(), -rules.strike_damage)]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn heal(&self, command: &Command) -> Emitted {
+        let rules = &self.config.rules;
+        match self.slot_of(command.words[0]) {
+            Some(slot)
+                if self.near(command.entity.slot.0, slot, rules.heal_reach.raw())
+                    && self.has(slot, "hp") =>
+            {
+                vec![(slot, self.hp().unwrap(), rules.heal_amount)]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn blast(&self, command: &Command) -> Emitted {
+        let rules = &self.config.rules;
+        let own = command.entity.slot.0;
+        let center = self.point(&command.words);
+        if !self.in_blast_reach(command) {
+            return vec![];
+        }
+        let mut emitted = vec![];
+        for other in self.alive() {
+            let slot = other.slot.0;
+            if slot != own
+                && self.has(slot, "hp")
+                && within(self.position(slot), center, rules.blast_radius.raw())
+            {
+                emitted.push((slot, self.hp().unwrap(), -rules.blast_damage));
+            }
+        }
+        emitted
+    }
+
+    pub(super) fn in_blast_reach(&self, command: &Command) -> bool {
+        let reach = self.config.rules.blast_reach.raw();
+        let own = self.position(command.entity.slot.0);
+        within(own, self.point(&command.words), reach)
+    }
+
+    fn burn(&self, command: &Command) -> Emitted {
+        let rules = &self.config.rules;
+        let center = self.point(&command.words);
+        let mut emitted = vec![];
+        for other in self.alive() {
+            let slot = other.slot.0;
+            if self.has(slot, "hp") && within(self.position(slot), center, rules.blast_radius.raw())
+            {
+                emitted.push((slot, self.hp().unwrap(), -rules.blast_ember_damage));
+            }
+        }
+        emitted
+    }
+
+    /// The point in the world that is nearest to the first words.
+    pub(super) fn point(&self, words: &[i32]) -> [i32; 3] {
+        let mut point = [0; 3];
+        let axes = self.config.schema.world.size.len();
+        for (axis, place) in point[..axes].iter_mut().enumerate() {
+            let word = words.get(axis).copied().unwrap_or(0);
+            *place = word.min(self.size(axis) - 1).max(0);
+        }
+        point
+    }
+
+    fn pick(&self, command: &Command) -> Emitted {
+        let own = command.entity;
+        let reach = self.config.rules.pick_reach.raw();
+        let column = self.owner().unwrap();
+        let Some(item) = self.slot_of(command.words[0]) else {
+            return vec![];
+        };
+        if !self.near(own.slot.0, item, reach) || !self.has(item, "owner") {
+            return vec![];
+        }
+        match self.slot_of(self.slots[item as usize].row[column]) {
+            None => vec![(item, column, reference(own))],
+            Some(owner) if owner == own.slot.0 => vec![(item, column, -1)],
+            Some(_) => vec![],
+        }
+    }
+
+    /// The slot of the living entity that a word refers to.
+    pub(super) fn slot_of(&self, word: i32) -> Option<u32> {
+        self.alive()
+            .into_iter()
+            .find(|&entity| reference(entity) == word)
+            .map(|entity| entity.slot.0)
+    }
+
+    fn near(&self, a: u32, b: u32, reach: i32) -> bool {
+        within(self.position(a), self.position(b), reach)
+    }
+
+    /// The column of hit points.
+    pub(super) fn hp(&self) -> Option<usize> {
+        self.column("hp", AttributeType::I32)
+    }
+
+    /// The column of owners.
+    pub(super) fn owner(&self) -> Option<usize> {
+        self.column("owner", AttributeType::Entity)
+    }
+
+    fn column(&self, name: &str, ty: AttributeType) -> Option<usize> {
+        let attributes = &self.config.schema.attributes;
+        attributes.iter().position(|a| a.name == name && a.ty == ty)
+    }
+
+    /// Whether the entity's kind has the attribute.
+    fn has(&self, slot: u32, attribute: &str) -> bool {
+        let slot = &self.slots[slot as usize];
+        assert_eq!(slot.state, SlotState::Live);
+        let schema = &self.config.schema;
+        schema.kinds[usize::from(slot.kind)]
+            .attributes
+            .iter()
+            .any(|a| schema.attributes[usize::from(a.column)].name == attribute)
+    }
+}
+
+/// 8 bits of generation, then 24 of slot.
+pub fn reference(entity: EntityId) -> i32 {
+    ((entity.generation % 256) * (1 << 24) + entity.slot.0) as i32
+}
+
+fn within(a: [i32; 3], b: [i32; 3], distance: i32) -> bool {
+    square_of_distance(a, b) <= u128::from(distance.unsigned_abs()).pow(2)
+}

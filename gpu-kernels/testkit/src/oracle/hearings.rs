@@ -1,0 +1,59 @@
+//! Which notifications reach which client.
+
+use gpu_kernels::{Area, Notification};
+use shared::InterestMode;
+
+use super::{Oracle, OracleOutput};
+
+impl Oracle {
+    /// The notifications that each client hears, in their order, as many as it may hear.
+    pub(super) fn hear(&self, out: &mut OracleOutput) {
+        let most = self.config.limits.client_hearings_per_tick as usize;
+        for client in 0..self.config.limits.clients {
+            let mut heard = vec![];
+            for (number, notification) in (0..).zip(&out.notifications) {
+                if self.hears(client, notification) {
+                    heard.push(number);
+                }
+            }
+            out.counts.hearings_dropped += heard.len().saturating_sub(most) as u64;
+            heard.truncate(most);
+            out.counts.hearings += heard.len() as u64;
+            if !heard.is_empty() {
+                out.hearings.insert(client, heard);
+            }
+        }
+    }
+
+    fn hears(&self, client: u32, notification: &Notification) -> bool {
+        let Some(Area { low, high }) = notification.area() else {
+            return false;
+        };
+        let perceived = self.viewpoints(client).into_iter().any(|viewpoint| {
+            let center = viewpoint.center;
+            // The point of the area that is nearest to the observer.
+            let nearest = [0, 1, 2].map(|axis| center[axis].min(high[axis] - 1).max(low[axis]));
+            match self.config.interest {
+                InterestMode::Exact => {
+                    let radius = u128::from(viewpoint.radius.unsigned_abs());
+                    super::interest::square_of_distance(center, nearest) <= radius * radius
+                }
+                // A point of the area is in the observer's bucket or a neighbouring one.
+                InterestMode::Buckets => (0..3).all(|axis| {
+                    let edge = i64::from(self.config.schema.world.aoi.raw());
+                    let own = i64::from(center[axis]) / edge;
+                    let first = (own - 1).max(0) * edge;
+                    let buckets = (i64::from(self.size(axis)) - 1) / edge + 1;
+                    let end = (own + 2).min(buckets) * edge;
+                    i64::from(low[axis]) < end && i64::from(high[axis]) > first
+                }),
+            }
+        });
+        let corners = [0, 1, 2].map(|axis| [low[axis].into(), high[axis].into()]);
+        let subscriptions = self.subscriptions(client);
+        perceived
+            || subscriptions
+                .iter()
+                .any(|own| super::regions::overlap(own, &corners))
+    }
+}

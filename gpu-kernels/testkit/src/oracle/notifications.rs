@@ -1,0 +1,106 @@
+//! What happens besides changes.
+
+use gpu_kernels::{Area, Notification};
+use shared::{EntityId, NotificationKind};
+
+use super::commands::{BLAST, Command, SHOUT, reference};
+use super::{Oracle, OracleOutput};
+
+impl Oracle {
+    /// Blasts and shouts, in command order.
+    pub(super) fn notify_of_commands(&self, commands: &[Command], out: &mut OracleOutput) {
+        let axes = self.config.schema.world.size.len();
+        let rules = &self.config.rules;
+        for command in commands {
+            let source = command.entity;
+            match command.kind {
+                BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {
+                    let center = self.point(&command.words);
+                    let area = self.area(center, rules.blast_sound.raw());
+                    let kind = NotificationKind::Blast;
+                    let words = &center[..axes];
+                    out.notifications
+                        .push(Notification::new(kind, source, Some(area), words));
+                }
+                SHOUT => {
+                    let radius = command.words[0].max(0).min(rules.shout_radius_max.raw());
+                    let area = self.area(self.position(source.slot.0), radius);
+                    let kind = NotificationKind::Shout;
+                    let words = &command.words[1..];
+                    out.notifications
+                        .push(Notification::new(kind, source, Some(area), words));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Items with a new owner, by slot. Those who die in the tick still live here.
+    pub(super) fn notify_of_picks(&self, out: &mut OracleOutput) {
+        let Some(column) = self.owner() else {
+            return;
+        };
+        let audience = self.config.schema.attributes[column].audience;
+        let is_public = [shared::Audience::State, shared::Audience::Movement].contains(&audience);
+        if self.config.limits.notifications_per_tick == 0 || !is_public {
+            return;
+        }
+        for (&(slot, changed), &value) in &out.changes {
+            let Some(owner) = self
+                .slot_of(value)
+                .filter(|_| usize::from(changed) == column)
+            else {
+                continue;
+            };
+            let id = |slot: u32| EntityId::new(slot, self.slots[slot as usize].generation);
+            let area = self.area(self.position(slot), 0);
+            let words = [reference(id(slot))];
+            out.notifications.push(Notification::new(
+                NotificationKind::Pick,
+                id(owner),
+                Some(area),
+                &words,
+            ));
+        }
+    }
+
+    /// An entity that falls, with its kind, while it is still there.
+    pub(super) fn notify_of_fall(&self, entity: EntityId, out: &mut OracleOutput) {
+        if self.config.limits.notifications_per_tick == 0 {
+            return;
+        }
+        let kind = i32::from(self.slots[entity.slot.index()].kind);
+        let area = self.area(self.position(entity.slot.0), 0);
+        out.notifications.push(Notification::new(
+            NotificationKind::Fall,
+            entity,
+            Some(area),
+            &[kind],
+        ));
+    }
+
+    /// Keeps the first notifications, as many as there is room for.
+    pub(super) fn cut_notifications(&self, out: &mut OracleOutput) {
+        let wanted = out.notifications.len();
+        let room = self.config.limits.notifications_per_tick as usize;
+        out.notifications.truncate(room);
+        out.counts.notifications = out.notifications.len() as u64;
+        out.counts.notifications_dropped = (wanted - out.notifications.len()) as u64;
+    }
+
+    /// The box of all points at most this far from the center along each axis.
+    fn area(&self, center: [i32; 3], distance: i32) -> Area {
+        let axes = self.config.schema.world.size.len();
+        let (mut low, mut high) = (vec![], vec![]);
+        for &at in &center[..axes] {
+            low.push(at - distance);
+            high.push(at + distance + 1);
+        }
+        low.resize(3, 0);
+        high.resize(3, 1);
+        Area {
+            low: low.try_into().unwrap(),
+            high: high.try_into().unwrap(),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Commands that wait for their tick; the fallen, and their respawns.
+
+use gpu_kernels::{Counts, Frame, SlotState, TimedCommand};
+use shared::{EntityId, Tick};
+
+use super::commands::{BURN, Command, Delayed, SPAWN};
+use super::{Oracle, OracleOutput};
+
+impl Oracle {
+    /// Takes the commands of this tick from those that wait, in the order in which they
+    /// were scheduled.
+    pub(super) fn due(&mut self) -> Vec<Command> {
+        let mut due = vec![];
+        let mut waiting = vec![];
+        for timed in self.timed.drain(..) {
+            match timed.due == self.tick {
+                true => due.push(Command {
+                    entity: timed.entity,
+                    kind: timed.kind,
+                    words: timed.words[..usize::from(timed.word_count)].to_vec(),
+                }),
+                false => waiting.push(timed),
+            }
+        }
+        self.timed = waiting;
+        due
+    }
+
+    /// Schedules the frame's commands for later ticks.
+    pub(super) fn schedule_from_frame(&mut self, frame: &Frame, counts: &mut Counts) {
+        for after in &frame.after {
+            let command = after.command;
+            let start = command.word_start as usize;
+            let words = frame.words[start..start + usize::from(command.word_count)].to_vec();
+            let command = Command {
+                entity: command.entity,
+                kind: command.kind,
+                words,
+            };
+            self.schedule((after.ticks, command), counts);
+        }
+    }
+
+    /// Lets a command wait, if there is room.
+    pub(super) fn schedule(&mut self, (ticks, command): Delayed, counts: &mut Counts) {
+        if self.timed.len() == self.config.limits.timed_commands as usize {
+            counts.timed_dropped += 1;
+            return;
+        }
+        let mut words = [0; 5];
+        for (word, &given) in words.iter_mut().zip(&command.words) {
+            *word = given;
+        }
+        self.timed.push(TimedCommand {
+            due: Tick((u64::from(self.tick.0) + u64::from(ticks)) as u32),
+            sequence: self.next_sequence,
+            entity: command.entity,
+            kind: command.kind,
+            word_count: command.words.len() as u16,
+            words,
+        });
+        self.next_sequence += 1;
+    }
+
+    /// Embers at a point in the world, from the next tick on.
+    pub(super) fn embers(&self, center: [i32; 3], ticks: i32) -> Vec<Delayed> {
+        if ticks < 1 {
+            return vec![];
+        }
+        let mut words = center[..self.config.schema.world.size.len()].to_vec();
+        words.push(ticks);
+        let command = Command {
+            entity: EntityId::NONE,
+            kind: BURN,
+            words,
+        };
+        vec![(1, command)]
+    }
+
+    /// Lets entities without hit points die, if their kind respawns, and schedules their
+    /// births. The server itself lets players be born again.
+    pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
+        let mut fallen = vec![];
+        for entity in self.alive() {
+            let slot = &self.slots[entity.slot.index()];
+            let kind = usize::from(slot.kind);
+            let ticks = self.config.respawn_ticks[kind];
+            if ticks == 0 {
+                continue;
+            }
+            let hp = self.hp().unwrap();
+            let attributes = &self.config.schema.kinds[kind].attributes;
+            let own = attributes.iter().find(|a| usize::from(a.column) == hp);
+            if slot.row[hp] != own.unwrap().min {
+                continue;
+            }
+            self.notify_of_fall(entity, out);
+            fallen.push(entity);
+            if kind == usize::from(self.config.player_kind) {
+                continue;
+            }
+            let birth = Command {
+                entity: EntityId::NONE,
+                kind: SPAWN,
+                words: vec![kind as i32, -1],
+            };
+            self.schedule((ticks, birth), &mut out.counts);
+        }
+        for entity in &fallen {
+            let slot = &mut self.slots[entity.slot.index()];
+            slot.state = SlotState::Resting;
+            slot.kind = 0;
+            slot.row.fill(0);
+        }
+        fallen
+    }
+}

@@ -1,0 +1,313 @@
+//! Random worlds, and random frames for them: everything that a caller may give to a
+//! backend, sensible or not.
+
+mod file;
+mod regions;
+
+use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
+use shared::config::DELAY_TICKS_MAX;
+use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
+
+use crate::dice::Dice;
+use crate::oracle::Oracle;
+
+/// A random world, and how it is populated and played.
+pub struct Play {
+    /// The world's rules and limits.
+    pub config: WorldConfig,
+    placement: Placement,
+    /// The most births in a tick.
+    births_max: usize,
+    commands_max: usize,
+    /// The most commands that a tick delays.
+    after_max: usize,
+    /// One in so many of the resting slots is released each tick.
+    release_one_in: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Placement {
+    /// Where the engine chooses.
+    Anywhere,
+    /// Within a small box.
+    Crowd([i32; 3]),
+    /// At the world's faces and around bucket borders.
+    Borders,
+    /// All on one spot.
+    Spot([i32; 3]),
+}
+
+impl Play {
+    /// The same world for the same dice.
+    pub fn new(dice: &mut Dice) -> Play {
+        let config = file::random_world(dice);
+        let spot = config.size_raw().map(|s| dice.within(0..=s - 1));
+        Play {
+            placement: dice.pick(&[
+                Placement::Anywhere,
+                Placement::Crowd(spot),
+                Placement::Crowd(config.size_raw()),
+                Placement::Borders,
+                Placement::Spot(spot),
+            ]),
+            births_max: dice.pick(&[0, 1, 4, 10]),
+            commands_max: dice.pick(&[0, 10, 40, 120]),
+            after_max: dice.pick(&[0, 0, 3, 15]),
+            release_one_in: dice.pick(&[1, 2, 6, 1000]),
+            config,
+        }
+    }
+
+    /// The next frame of a world that is in the oracle's state.
+    pub fn frame(&self, dice: &mut Dice, oracle: &Oracle) -> Frame {
+        let mut frame = Frame::new(oracle.tick);
+        if oracle.tick.0 == 0 {
+            frame.populate(&self.config);
+            for _ in 0..dice.below(2 * self.config.schema.world.capacity as usize) {
+                self.spawn(dice, &mut frame);
+            }
+        }
+        for _ in 0..dice.below(self.births_max + 1) {
+            self.spawn(dice, &mut frame);
+        }
+        for _ in 0..dice.below(self.commands_max + 1) {
+            self.command(dice, oracle, &mut frame);
+        }
+        for _ in 0..dice.below(self.after_max + 1) {
+            self.after(dice, oracle, &mut frame);
+        }
+        if dice.once_in(2) {
+            frame.order(self.config.seed);
+        } else {
+            dice.shuffle(&mut frame.commands);
+        }
+        self.observers(dice, oracle, &mut frame);
+        self.regions(dice, oracle, &mut frame);
+        for slot in 0..oracle.slots.len() {
+            let resting = oracle.slots[slot].state == SlotState::Resting;
+            if resting && dice.once_in(self.release_one_in) {
+                frame.release.push(Slot(slot as u32));
+            }
+        }
+        if dice.once_in(4) {
+            let slot = dice.below(oracle.slots.len() + 2) as u32;
+            frame.release.push(Slot(slot));
+            frame.release.push(Slot(dice.pick(&[slot, u32::MAX])));
+        }
+        frame
+    }
+
+    fn spawn(&self, dice: &mut Dice, frame: &mut Frame) {
+        let kinds = self.config.schema.kinds.len() as u16;
+        let kind = match dice.once_in(12) {
+            true => dice.pick(&[kinds, u16::MAX]),
+            false => dice.below(usize::from(kinds)) as u16,
+        };
+        let token = dice.any() as u32;
+        if dice.once_in(15) {
+            let words = [dice.pick(&[-1, 70_000, i32::MIN, i32::MAX]), token as i32];
+            frame.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+            return;
+        }
+        match self.place(dice) {
+            Some(place) => {
+                frame.spawn_at(kind, token, &place[..self.config.dimensions()]);
+            }
+            None => frame.spawn(kind, token),
+        }
+    }
+
+    /// A command for a later tick, or embers.
+    fn after(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
+        let before = frame.commands.len();
+        if dice.once_in(3) {
+            let near = self.point(dice);
+            let mut words = near[..self.config.dimensions()].to_vec();
+            let any = dice.any();
+            words.push(dice.pick(&[1, 2, 5, 0, -1, i32::MIN, i32::MAX, any]));
+            frame.push(EntityId::NONE, 0, CommandKind::Burn, &words);
+        } else if dice.once_in(3) {
+            self.spawn(dice, frame);
+        } else {
+            self.command(dice, oracle, frame);
+        }
+        let ticks = dice.pick(&[1, 1, 2, 3, 5, 10, DELAY_TICKS_MAX]);
+        if let Some(&command) = frame.commands.get(before) {
+            frame.after.push(After { ticks, command });
+            frame.commands = frame.commands[..before].to_vec().into();
+        }
+    }
+
+    fn place(&self, dice: &mut Dice) -> Option<[i32; 3]> {
+        let size = self.config.size_raw();
+        let aoi = self.config.schema.world.aoi.raw();
+        if dice.once_in(20) {
+            return Some([0; 3].map(|_| extreme(dice)));
+        }
+        match self.placement {
+            Placement::Anywhere => None,
+            Placement::Spot(spot) => Some(spot),
+            Placement::Crowd(spot) => {
+                let width = aoi / 2 + 1;
+                Some(spot.map(|s| s.saturating_add(dice.within(-width..=width))))
+            }
+            Placement::Borders => Some(size.map(|size| {
+                let border = dice.below((size / aoi) as usize + 1) as i32 * aoi;
+                dice.pick(&[0, size - 1, border, border - 1, border + 1])
+            })),
+        }
+    }
+
+    fn command(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
+        let alive = oracle.alive();
+        let entity = self.actor(dice, oracle, &alive);
+        let sequence = dice.below(4) as u32;
+        if dice.once_in(12) {
+            // Of a kind or a length that may not exist.
+            let words = vec![0; dice.below(6)];
+            frame.push(entity, sequence, CommandKind::Spawn, &words);
+            let last = frame.commands.len() - 1;
+            frame.commands[last].kind =
+                dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, u16::MAX]);
+            return;
+        }
+        let kind = dice.pick(&CommandKind::ALL[1..]);
+        // Deaths are rarer than the rest.
+        if kind == CommandKind::Despawn && !dice.once_in(3) {
+            return;
+        }
+        let words = self.words(dice, oracle, &alive, kind);
+        frame.push(entity, sequence, kind, &words);
+    }
+
+    /// Words of a command, possible ones or not.
+    fn words(
+        &self,
+        dice: &mut Dice,
+        oracle: &Oracle,
+        alive: &[EntityId],
+        kind: CommandKind,
+    ) -> Vec<i32> {
+        let axes = 0..self.config.dimensions();
+        match kind {
+            CommandKind::Move => {
+                let speed = self.config.rules.move_speed_max.raw();
+                axes.map(|_| match dice.once_in(8) {
+                    true => extreme(dice),
+                    false => dice.within(-speed..=speed),
+                })
+                .collect()
+            }
+            CommandKind::Blast => {
+                let near = match alive.is_empty() {
+                    true => [0; 3],
+                    false => oracle.position(dice.pick(alive).slot.0),
+                };
+                axes.map(|axis| match dice.once_in(6) {
+                    true => extreme(dice),
+                    false => near[axis] + dice.within(-100..=100),
+                })
+                .collect()
+            }
+            CommandKind::Shout => {
+                let most = self.config.rules.shout_radius_max.raw();
+                let radius = match dice.once_in(6) {
+                    true => extreme(dice),
+                    false => dice.within(0..=most),
+                };
+                vec![radius, dice.any()]
+            }
+            CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => {
+                vec![self.reference(dice, oracle, alive)]
+            }
+            _ => vec![],
+        }
+    }
+
+    /// Mostly a living entity; else a dead one, none, or one that may be born in this very
+    /// tick.
+    fn actor(&self, dice: &mut Dice, oracle: &Oracle, alive: &[EntityId]) -> EntityId {
+        if !alive.is_empty() && !dice.once_in(8) {
+            return dice.pick(alive);
+        }
+        let slot = dice.below(oracle.slots.len());
+        let generation = oracle.slots[slot].generation;
+        dice.pick(&[
+            EntityId::new(slot as u32, generation),
+            EntityId::new(slot as u32, generation.wrapping_add(1)),
+            EntityId::new(slot as u32, generation.wrapping_sub(1)),
+            EntityId::new(oracle.slots.len() as u32, 1),
+            EntityId::NONE,
+        ])
+    }
+
+    fn reference(&self, dice: &mut Dice, oracle: &Oracle, alive: &[EntityId]) -> i32 {
+        match dice.once_in(8) {
+            true => {
+                let any = dice.any();
+                dice.pick(&[EntityRef::NONE.0, 0, i32::MIN, i32::MAX, any])
+            }
+            false => self.actor(dice, oracle, alive).reference().0,
+        }
+    }
+
+    fn observers(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
+        let limits = &self.config.limits;
+        let alive = oracle.alive();
+        let first = oracle.tick.0 == 0;
+        for _ in 0..dice.below(if first { 40 } else { 4 }) {
+            let observer = (!dice.once_in(5)).then(|| Observer {
+                target: match dice.once_in(3) {
+                    true => Target::Point(self.point(dice)),
+                    false => Target::Entity(self.actor(dice, oracle, &alive)),
+                },
+                radius: self.radius(dice),
+            });
+            let (clients, indexes) = (limits.clients as usize, limits.observers_per_client);
+            let mut change = ObserverChange {
+                client: ClientRow(dice.below(clients) as u32),
+                index: dice.below(indexes as usize) as u32,
+                observer,
+            };
+            if dice.once_in(10) {
+                change.client = ClientRow(dice.pick(&[limits.clients, u32::MAX]));
+            }
+            if dice.once_in(10) {
+                change.index = dice.pick(&[indexes, u32::MAX]);
+            }
+            frame.observers.push(change);
+        }
+        if dice.once_in(6) {
+            let client = dice.below(limits.clients as usize + 1) as u32;
+            frame.forget.push(ClientRow(dice.pick(&[client, u32::MAX])));
+        }
+    }
+
+    fn point(&self, dice: &mut Dice) -> [i32; 3] {
+        match self.place(dice) {
+            Some(place) => place,
+            None => self.config.size_raw().map(|s| dice.within(0..=s - 1)),
+        }
+    }
+
+    fn radius(&self, dice: &mut Dice) -> i32 {
+        let aoi = self.config.schema.world.aoi.raw();
+        let some = dice.within(0..=aoi);
+        dice.pick(&[aoi, aoi, some, some, 0, 1, -1, aoi + 1, i32::MAX, i32::MIN])
+    }
+}
+
+/// Any number, mostly one at an end of a range.
+fn extreme(dice: &mut Dice) -> i32 {
+    let any = dice.any();
+    dice.pick(&[
+        i32::MIN,
+        i32::MIN + 1,
+        -1,
+        0,
+        1,
+        i32::MAX - 1,
+        i32::MAX,
+        any,
+    ])
+}

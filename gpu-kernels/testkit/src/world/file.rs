@@ -1,0 +1,238 @@
+//! Random world files.
+
+use shared::WorldConfig;
+
+use super::regions::RegionsFile;
+use crate::dice::Dice;
+
+/// A world of small numbers, with every kind of rule and limit now and then.
+pub fn random_world(dice: &mut Dice) -> WorldConfig {
+    let text = random_world_file(dice);
+    WorldConfig::parse(&text, "random").unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn random_world_file(dice: &mut Dice) -> String {
+    let axes = 2 + dice.below(2);
+    let (size_max, aoi): (f64, f64) = dice.pick(&SIZES);
+    // Not a multiple of the AOI, and not the same along all axes.
+    let size: Vec<f64> = (0..axes)
+        .map(|_| (size_max * (0.5 + dice.below(1000) as f64 / 2000.0)).max(1.0))
+        .collect();
+    let visible_max = dice.pick(&[0, 0, 1, 2, 5, 20, 1000]);
+    let interest = dice.pick(&["exact", "exact", "buckets"]);
+    let capacity = dice.pick(&[1, 2, 10, 40, 80, 150]);
+    let player_population = dice.below(capacity / 2 + 1);
+    let clients = dice.pick(&[1, 3, 12, 25]);
+    let observers = dice.pick(&[1, 1, 2, 5]);
+    let regions = RegionsFile::new(dice, interest, axes, size_max, aoi);
+    let limits = limits(dice);
+    let commands = commands(dice, size_max, aoi);
+    let kinds = kinds(dice, player_population);
+    let respawns = respawns(dice, &kinds);
+    let every = every(dice, axes, &kinds);
+    let kinds: String = kinds
+        .into_iter()
+        .zip(respawns)
+        .map(|(kind, respawn)| {
+            format!(
+                "[[kind]]\nname = \"{}\"\npopulation = {}\n{respawn}{}attributes = [{}]\n",
+                kind.name,
+                kind.population,
+                regions.kind(dice),
+                kind.attributes,
+            )
+        })
+        .collect();
+    format!(
+        "[world]\nsize = {size:?}\naoi = {aoi:?}\ncapacity = {capacity}\nseed = {}\n\
+         visible_max = {visible_max}\ninterest = \"{interest}\"\n\
+         [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
+         {limits}{}{commands}{kinds}{every}",
+        dice.below(1 << 30),
+        regions.limits,
+    )
+}
+
+/// Lines of `[limits]`, most of them missing.
+fn limits(dice: &mut Dice) -> String {
+    let subscriptions = dice.pick(&[0, 0, 3]);
+    let mut limit = |once_in: usize, key: &str, from: &[u32]| match dice.once_in(once_in) {
+        true => format!("{key} = {}\n", dice.pick(from)),
+        false => String::new(),
+    };
+    [
+        format!("subscriptions_per_client = {subscriptions}\n"),
+        limit(4, "commands_per_tick", &[1, 5, 20]),
+        limit(4, "updates_per_tick", &[1, 10, 40]),
+        limit(4, "deliveries_per_tick", &[1, 10, 60]),
+        limit(2, "client_hearings_per_tick", &[1, 1, 3]),
+        limit(2, "timed_commands", &[1, 4, 20, 500]),
+        limit(2, "notifications_per_tick", &[1, 1, 2, 100_000]),
+    ]
+    .concat()
+}
+
+/// `[commands]`.
+fn commands(dice: &mut Dice, size_max: f64, aoi: f64) -> String {
+    let is_loud = dice.once_in(2);
+    let reach = |dice: &mut Dice| dice.pick(&[0.0, 1.0, aoi / 2.0, aoi, size_max]);
+    let loudness = |dice: &mut Dice| if is_loud { reach(dice) } else { 0.0 };
+    format!(
+        "[commands]\nmove.speed_max = {:?}\nroam.step = {:?}\npick.reach = {:?}\n\
+         strike = {{ reach = {:?}, damage = {} }}\nheal = {{ reach = {:?}, amount = {} }}\n\
+         blast = {{ reach = {:?}, radius = {:?}, damage = {}, \
+         ember_ticks = {}, ember_damage = {}, sound = {:?} }}\nshout.radius_max = {:?}\n",
+        reach(dice),
+        reach(dice),
+        reach(dice),
+        reach(dice),
+        dice.pick(&[0, 5, i32::MAX]),
+        reach(dice),
+        dice.pick(&[0, 4, i32::MAX]),
+        reach(dice),
+        reach(dice),
+        dice.pick(&[0, 3, i32::MAX]),
+        dice.pick(&[0, 1, 3, 1_000_000]),
+        dice.pick(&[0, 1, 30, i32::MAX]),
+        loudness(dice),
+        loudness(dice),
+    )
+}
+
+/// A `[[kind]]` of the file.
+struct Kind {
+    name: &'static str,
+    /// As the file lists them.
+    attributes: String,
+    population: usize,
+}
+
+impl Kind {
+    fn has_hp(&self) -> bool {
+        self.attributes.contains("hp")
+    }
+}
+
+/// The attributes that kinds choose from, as a file lists them.
+struct Attributes {
+    /// Hit points of 0 to 100.
+    hp: String,
+    hp_below_zero: String,
+    hp_unbounded: String,
+    owner: String,
+    /// One attribute of each other type.
+    extras: String,
+}
+
+impl Attributes {
+    fn new(dice: &mut Dice) -> Attributes {
+        let rules = ["sum", "sum", "min", "max", "first", "last"];
+        let hp_rule = dice.pick(&rules);
+        let hp_audience = dice.pick(&["state", "movement", "private", "hidden"]);
+        let hp = |bounds: &str| {
+            format!(
+                "{{ name = \"hp\", type = \"i32\", merge = \"{hp_rule}\", \
+                 audience = \"{hp_audience}\", {bounds} }}"
+            )
+        };
+        let owner = format!(
+            "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\" }}",
+            dice.pick(&rules[2..]),
+            dice.pick(&["state", "state", "private", "hidden"]),
+        );
+        let audiences = ["state", "private", "hidden"];
+        let extras = format!(
+            "{{ name = \"team\", type = \"symbol\", symbols = [\"red\", \"blue\"], \
+             default = \"red\", audience = \"{}\" }}, \
+             {{ name = \"luck\", type = \"fixed\", default = 0.25, audience = \"{}\" }}, \
+             {{ name = \"shy\", type = \"bool\", default = true, audience = \"{}\" }}",
+            dice.pick(&audiences),
+            dice.pick(&audiences),
+            dice.pick(&audiences),
+        );
+        Attributes {
+            hp: hp("min = 0, max = 100, default = 50"),
+            hp_below_zero: hp("min = -20, max = -1, default = -10"),
+            // What is sent with movement must fit a few bits.
+            hp_unbounded: match hp_audience {
+                "movement" => hp("min = 0, max = 9, default = 5"),
+                _ => hp("default = 7"),
+            },
+            owner,
+            extras,
+        }
+    }
+}
+
+fn kinds(dice: &mut Dice, player_population: usize) -> Vec<Kind> {
+    let all = Attributes::new(dice);
+    let kind = |name, attributes: &str| Kind {
+        name,
+        attributes: attributes.to_owned(),
+        population: 0,
+    };
+    let with_items = dice.once_in(2);
+    let mut kinds = vec![kind("player", &all.hp), kind("rock", "")];
+    kinds[0].population = player_population;
+    if !dice.once_in(4) {
+        kinds.push(kind("npc", &all.hp_unbounded));
+        kinds.push(kind("ghost", &all.hp_below_zero));
+    }
+    if with_items {
+        kinds.push(kind("item", &all.owner));
+        kinds.push(kind("chest", &format!("{}, {}", all.hp, all.owner)));
+    }
+    if dice.once_in(5) {
+        kinds[0].attributes.clear();
+    }
+    if dice.once_in(3) {
+        for kind in kinds.iter_mut().take(1 + dice.below(3)) {
+            let comma = if kind.attributes.is_empty() { "" } else { ", " };
+            kind.attributes = format!("{}{comma}{}", kind.attributes, all.extras);
+        }
+    }
+    kinds
+}
+
+/// A line of each kind, or none: how soon it respawns.
+fn respawns(dice: &mut Dice, kinds: &[Kind]) -> Vec<String> {
+    let respawn = |kind: &Kind| match kind.has_hp() && dice.once_in(2) {
+        true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
+        false => String::new(),
+    };
+    kinds.iter().map(respawn).collect()
+}
+
+/// Up to three `[[every]]`.
+fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let commands = if kinds.iter().any(Kind::has_hp) { 3 } else { 2 };
+    let words = vec!["1.5"; axes].join(", ");
+    (0..dice.below(4))
+        .map(|_| {
+            let command = match dice.below(commands) {
+                0 => "command = \"roam\"".to_owned(),
+                1 => format!("command = \"move\"\nwords = [{words}]"),
+                _ => format!("command = \"blast\"\nwords = [{words}]"),
+            };
+            format!(
+                "[[every]]\nkind = \"{}\"\nticks = {}\n{command}\n",
+                dice.pick(&names),
+                dice.pick(&[1, 2, 3, 7, 1_000_000]),
+            )
+        })
+        .collect()
+}
+
+/// The longest side of the world, and its AOI.
+const SIZES: [(f64, f64); 9] = [
+    (1.0, 1.0),
+    (30.0, 50.0),
+    (40.0, 7.5),
+    (50.0, 12.25),
+    (100.0, 10.0),
+    (100.0, 33.3),
+    (1000.0, 8.0),
+    (262_143.0, 1.0),
+    (262_143.0, 262_143.0),
+];
