@@ -1,12 +1,20 @@
-//! The benches of Myriad.
+//! The benches of Myriad: each measures one thing beside a baseline in the same run.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`tick`] | what the server's tick does |
-//! | [`engines`] | engines that run outside of a tick: content, events, regions |
+//! | [`cli`] | the command line, with the list of all benches |
+//! | [`bench`] | what a bench is, and the one way to run it |
+//! | [`tick`] | benches of the server's tick and its stages |
+//! | [`engines`] | benches of engines that run outside of a tick |
 //! | [`report`] | the JSON form, statistics, Markdown tables, plots |
+//! | [`options`] | options that several benches have |
 #![deny(unsafe_code)]
 
+pub mod bench;
+pub mod cli;
+mod cuda;
+mod dice;
 pub mod engines;
+pub mod options;
 pub mod report;
 pub mod tick;

@@ -1,113 +1,85 @@
-//! The engine's backends, by name, for benches that measure the server's own tick.
-
-use std::path::PathBuf;
+//! The server's backends by name, and the baseline that they are compared with.
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use gpu_kernels::{Backend, CpuBackend};
 use shared::WorldConfig;
 
-use crate::report::Report;
+use crate::cuda;
+use crate::options::RunOptions;
 
-/// What these benches have in common.
+/// Options of benches that run whole ticks.
 #[derive(Args, Clone, Debug)]
-pub struct EngineOptions {
-    /// What to measure
+pub struct BackendOptions {
+    /// Backends to measure
     #[arg(
         long = "backend",
         default_value = "cpu",
         value_delimiter = ',',
         value_name = "LIST"
     )]
-    pub backends: Vec<EngineName>,
+    backends: Vec<BackendName>,
     #[command(flatten)]
     pub run: RunOptions,
 }
 
-/// What all benches have in common that run something on CPUs.
-#[derive(Args, Clone, Debug)]
-pub struct RunOptions {
-    /// Threads of the cpu backend [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub threads: Option<usize>,
-    /// All that is random follows from it
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub seed: u64,
-    /// Writes the measurements to this file as well
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
+pub enum BackendName {
     /// The backend for CPUs
     Cpu,
     /// The backend for NVIDIA GPUs
     Cuda,
 }
 
-/// A backend with what it is started with.
+/// A backend, and what its rows say of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// What its rows are called.
     pub name: &'static str,
     pub approach: &'static str,
-    pub engine: EngineName,
+    backend: BackendName,
     pub threads: usize,
 }
 
-impl EngineOptions {
-    /// The baseline, then what was asked for.
+impl BackendOptions {
+    /// The baseline, then the backends that the options name.
     pub fn candidates(&self) -> impl Iterator<Item = Candidate> {
-        std::iter::once(BASELINE).chain(self.asked())
+        std::iter::once(BASELINE).chain(self.named())
     }
 
-    /// What was asked for.
-    pub fn asked(&self) -> impl Iterator<Item = Candidate> {
-        self.backends.iter().map(|&engine| Candidate {
-            name: engine.name(),
+    /// The backends that the options name.
+    pub fn named(&self) -> impl Iterator<Item = Candidate> {
+        self.backends.iter().map(|&backend| Candidate {
+            name: backend.name(),
             approach: "the server's tick",
-            engine,
-            threads: match engine {
-                EngineName::Cpu => self.run.threads(),
-                EngineName::Cuda => 1,
+            backend,
+            threads: match backend {
+                BackendName::Cpu => self.run.threads(),
+                BackendName::Cuda => 1,
             },
         })
     }
 }
 
-impl RunOptions {
-    pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        self.threads.unwrap_or_else(cores)
-    }
-
-    /// Writes a report to the file that was asked for.
-    pub fn keep(&self, report: &Report) -> anyhow::Result<()> {
-        self.json.as_ref().map_or(Ok(()), |path| report.write(path))
-    }
-}
-
-impl EngineName {
+impl BackendName {
     pub const fn name(self) -> &'static str {
         match self {
-            EngineName::Cpu => "cpu",
-            EngineName::Cuda => "cuda",
+            BackendName::Cpu => "cpu",
+            BackendName::Cuda => "cuda",
         }
     }
 
-    /// `threads` is the cpu backend's.
+    /// Starts the backend; `threads` counts for the cpu backend only.
     pub fn start(self, config: &WorldConfig, threads: usize) -> anyhow::Result<Box<dyn Backend>> {
         match self {
-            EngineName::Cpu => Ok(Box::new(CpuBackend::new(config, threads, None)?)),
-            EngineName::Cuda => start_cuda(config),
+            BackendName::Cpu => Ok(Box::new(CpuBackend::new(config, threads, None)?)),
+            BackendName::Cuda => cuda::backend(config),
         }
     }
 }
 
 impl Candidate {
     pub fn start(&self, config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        let backend = self.engine.start(config, self.threads);
+        let backend = self.backend.start(config, self.threads);
         backend.with_context(|| format!("cannot start {}", self.name))
     }
 
@@ -116,26 +88,9 @@ impl Candidate {
     }
 }
 
-pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(Box::new(gpu_kernels::CudaBackend::new(config, None)?))
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    anyhow::bail!("the cuda backend needs Linux on x86-64")
-}
-
 pub const BASELINE: Candidate = Candidate {
     name: "baseline",
     approach: "the cpu backend on one thread",
-    engine: EngineName::Cpu,
+    backend: BackendName::Cpu,
     threads: 1,
 };

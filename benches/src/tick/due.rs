@@ -1,5 +1,5 @@
-//! The due stage: many commands wait, and in each tick some fall due and as many are
-//! put off anew.
+//! The due stage: many commands wait, and in each tick some fall due and as many new
+//! ones are put off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,43 +11,53 @@ use clap::{Args, value_parser};
 use gpu_kernels::{Counts, Frame, TimedCommand};
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
-use crate::report::markdown::{NOTHING, grouped, head, line, number, title};
-use crate::report::{Report, Row, Sample};
-use crate::tick::backends::{BASELINE, Candidate, EngineOptions};
+use super::backends::{BASELINE, BackendOptions, Candidate};
+use super::checks::ensure_same;
+use crate::bench::Bench;
+use crate::report::markdown::{head, line, number, title};
+use crate::report::{Recorder, Report, Row, Sample};
+
+/// The stage `due`. Fails where a command is lost or two backends disagree on the state.
+pub struct Due;
 
 /// The due stage: a million commands wait, ten thousand of them fall due in each tick
 ///
-/// As many are put off anew by the server, so that the number stays. Nobody watches.
-/// Beside the backends, a binary heap of the same commands on one thread. Every backend
-/// must agree with the cpu backend on one thread on the state after every tick.
+/// The server puts off as many new ones, so that their number is constant. There are no
+/// observers. Beside the backends, a binary heap of the same commands runs on one
+/// thread. The bench fails if a backend disagrees with the cpu backend on one thread on
+/// the state after any tick.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How many commands wait
+    /// Waiting commands
     #[arg(long, default_value = "1000000", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
-    pub pending: u32,
-    /// How many of them fall due in a tick: a divisor of those that wait
+    pending: u32,
+    /// Commands that fall due in a tick: a divisor of the waiting ones
     #[arg(long, default_value = "10000", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 20))]
-    pub due: u32,
+    due: u32,
     /// Timed ticks
     #[arg(long, default_value = "50", value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
+    runs: u32,
     #[command(flatten)]
-    pub engines: EngineOptions,
+    backends: BackendOptions,
 }
 
-/// Measures, writes the table to `out` and returns the report. Fails where a command is
-/// lost, or two backends disagree.
-pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
-    let (pending, due) = (options.pending, options.due);
-    ensure!(
-        pending.is_multiple_of(due) && pending / due <= 1_000_000,
-        "{due} a tick does not divide {pending} into at most 1000000 ticks"
-    );
-    let mut report = Report::new();
-    report.rows = measure(options)?;
-    options.engines.run.keep(&report)?;
-    show(&report, out)?;
-    Ok(report)
+impl Bench for Due {
+    const NAME: &'static str = NAME;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        let (pending, due) = (options.pending, options.due);
+        ensure!(
+            pending.is_multiple_of(due) && pending / due <= 1_000_000,
+            "{due} a tick does not divide {pending} into at most 1000000 ticks"
+        );
+        recorder.add(measure(options)?)
+    }
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        write(report, out)
+    }
 }
 
 /// A row for the heap, one for the baseline, and one for each backend.
@@ -55,18 +65,10 @@ fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     let config = config(options)?;
     let mut rows = vec![heap(options)?];
     let mut expected: Option<Vec<u64>> = None;
-    for candidate in options.engines.candidates() {
+    for candidate in options.backends.candidates() {
         let (samples, hashes) = sample(options, &config, &candidate)?;
         let expected = expected.get_or_insert_with(|| hashes.clone());
-        for (i, (found, expected)) in hashes.iter().zip(expected.iter()).enumerate() {
-            ensure!(
-                found == expected,
-                "after tick {}, {} has the state {found:x} where {} has {expected:x}",
-                i + 1,
-                candidate.name,
-                BASELINE.name,
-            );
-        }
+        ensure_same(&candidate, &hashes, expected)?;
         let samples = &samples[WARM_UP_TICKS as usize..];
         let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
         row.put("threads", candidate.threads);
@@ -77,12 +79,16 @@ fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
         row.put("pending", options.pending);
         row.put("due", options.due);
         row.work = u64::from(options.due);
-        eprintln!("due, {}: {:.3} ms", row.backend, due_ms(row).unwrap_or(0.0));
+        eprintln!(
+            "due, {}: {:.3} ms",
+            row.backend,
+            row.stage(NAME).unwrap_or(0.0)
+        );
     }
     Ok(rows)
 }
 
-/// Runs the ticks; each one's time, and the hash of the state after it.
+/// Runs the ticks; returns the time of each and the hash of the state after it.
 fn sample(
     options: &Options,
     config: &WorldConfig,
@@ -99,7 +105,7 @@ fn sample(
         let output = backend.tick(&frame).context("the tick failed")?;
         let total = begin.elapsed();
         check(&output.counts, tick, options)?;
-        // The first only puts everything off.
+        // The first tick only puts commands off.
         if tick > 1 {
             samples.push(Sample::of(&output, total));
             hashes.push(output.hash.combined());
@@ -108,8 +114,8 @@ fn sample(
     Ok((samples, hashes))
 }
 
-/// What is put off in a tick: everything in the first, so that what falls due together
-/// is spread over all that waits; then as much as falls due.
+/// The delays of a tick's commands. The first tick puts off all, evenly spread over the
+/// ticks that follow; each later one as many as fall due.
 fn delays(tick: Tick, options: &Options) -> impl Iterator<Item = u32> {
     let (pending, due) = (options.pending, options.due);
     let ticks = pending / due;
@@ -135,7 +141,7 @@ fn check(counts: &Counts, tick: u32, options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The textbook's future event set, with nothing around it.
+/// The textbook's future event set, without a tick around it.
 fn heap(options: &Options) -> anyhow::Result<Row> {
     let mut heap = BinaryHeap::new();
     let mut sequence = 0;
@@ -164,11 +170,10 @@ fn heap(options: &Options) -> anyhow::Result<Row> {
             "the heap lost commands"
         );
         if tick > 1 + WARM_UP_TICKS {
-            let stages = vec![("due", total)];
-            samples.push(Sample { total, stages });
+            samples.push(Sample::of_stage(NAME, total));
         }
     }
-    let mut row = Row::of(NAME, "heap", "a binary heap on one thread", &samples);
+    let mut row = Row::of(NAME, HEAP, "a binary heap on one thread", &samples);
     row.put("threads", 1);
     Ok(row)
 }
@@ -212,23 +217,21 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         name = "player"
         population = {ENTITIES}
         "#,
-        options.engines.run.seed,
+        options.backends.run.seed(),
         due.max(ENTITIES),
         2 * due.max(ENTITIES),
     );
     Ok(WorldConfig::parse(&text, "the due stage's world")?)
 }
 
-/// Writes the table of a report.
-pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
-    title(out, "What falls due")?;
+fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    title(out, "Waiting commands that fall due")?;
     writeln!(
         out,
-        "Times of a tick's due stage in milliseconds, medians. heap: pops what is due and \
-         pushes as many, and nothing else. baseline: {}. On {}, {}.\n",
+        "Times of a tick's due stage in milliseconds, medians. heap: only pops \
+         the due commands and pushes as many. baseline: {}. {}\n",
         BASELINE.approach,
-        report.place(),
-        report.date
+        report.origin()
     )?;
     let columns = [
         "waiting",
@@ -236,30 +239,22 @@ pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
         "backend",
         "threads",
         "due stage",
-        "heap / it",
+        "heap / this",
         "whole tick",
     ];
     head(out, &columns)?;
-    let rows = || report.rows.iter().filter(|row| row.scenario == NAME);
-    for row in rows() {
-        let whole = |name| row.whole(name).map_or(NOTHING.to_owned(), grouped);
-        let is_alike = |other: &Row| {
-            ["pending", "due"]
-                .iter()
-                .all(|name| other.whole(name) == row.whole(name))
-        };
-        let heap = rows().find(|other| other.backend == "heap" && is_alike(other));
-        let ratio = heap
-            .and_then(due_ms)
-            .zip(due_ms(row))
-            .map(|(heap, it)| heap / it);
+    for row in &report.rows {
+        let mut rows = report.rows.iter();
+        let heap = rows.find(|r| r.backend == HEAP && r.has_same(row, &["pending", "due"]));
+        let due_ms = |row: &Row| row.stage(NAME);
+        let times = heap.and_then(due_ms).zip(due_ms(row));
         let cells = [
-            whole("pending"),
-            whole("due"),
+            row.cell("pending"),
+            row.cell("due"),
             row.backend.clone(),
-            whole("threads"),
+            row.cell("threads"),
             number(due_ms(row)),
-            number(ratio),
+            number(times.map(|(heap, it)| heap / it)),
             number(Some(row.total_ms)),
         ];
         line(out, &cells)?;
@@ -267,44 +262,8 @@ pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn due_ms(row: &Row) -> Option<f64> {
-    row.stages_ms.get("due").copied()
-}
-
-/// What rows of this bench are called.
-pub const NAME: &str = "due";
-/// Both output buffers have been written.
+const NAME: &str = "due";
+const HEAP: &str = "heap";
+/// After these both output buffers are written.
 const WARM_UP_TICKS: u32 = 4;
 const ENTITIES: u32 = 1000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tick::backends::{EngineName, RunOptions};
-
-    #[test]
-    fn the_bench_runs_and_tells_of_every_way() {
-        let options = Options {
-            pending: 600,
-            due: 30,
-            runs: 3,
-            engines: EngineOptions {
-                backends: vec![EngineName::Cpu],
-                run: RunOptions {
-                    threads: Some(2),
-                    seed: 1,
-                    json: None,
-                },
-            },
-        };
-        let mut out = vec![];
-        let report = run(&options, &mut out).unwrap();
-        let backends: Vec<_> = report.rows.iter().map(|row| row.backend.as_str()).collect();
-        assert_eq!(backends, ["heap", "baseline", "cpu"]);
-        assert!(report.rows.iter().all(|row| due_ms(row).is_some()));
-        assert_eq!(
-            String::from_utf8(out).unwrap().matches("| 600 |").count(),
-            3
-        );
-    }
-}

@@ -9,44 +9,55 @@ use clap::{Args, value_parser};
 use gpu_kernels::{Frame, TickOutput};
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
-use crate::report::markdown::{NOTHING, grouped, head, line, number, title};
-use crate::report::{Report, Row, Sample};
-use crate::tick::backends::{BASELINE, Candidate, EngineOptions, at_least_one};
-use crate::tick::fight::ensure_nothing_dropped;
+use super::backends::{BASELINE, BackendOptions, Candidate};
+use super::checks::{ensure_nothing_dropped, ensure_same};
+use crate::bench::Bench;
+use crate::options::at_least_one;
+use crate::report::markdown::{head, line, number, title};
+use crate::report::{Recorder, Report, Row, Sample};
+
+/// Merging under contention. Fails where an update is lost or two backends disagree on
+/// the state.
+pub struct Hot;
 
 /// All updates to one attribute of one entity, against an even spread
 ///
-/// Everyone heals somebody: everyone the same one, or each its neighbour. Nobody
-/// watches, so that logic and merge are what is measured. The sums are checked.
+/// Every entity heals one: all the same entity, or each its neighbour. There are no
+/// observers, so that logic and merge are measured. The sums are checked.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How many updates a tick, each by an entity of its own
+    /// Updates per tick, each by an entity of its own
     #[arg(long, default_value = "1000000", value_name = "N", value_parser = value_parser!(u32).range(2..=1 << 23))]
-    pub updates: u32,
+    updates: u32,
     /// Timed ticks
     #[arg(long, default_value = "20", value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
-    pub runs: u32,
+    runs: u32,
     /// Timed ticks of the baseline
     #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
-    pub baseline_runs: usize,
+    baseline_runs: usize,
     #[command(flatten)]
-    pub engines: EngineOptions,
+    backends: BackendOptions,
 }
 
-/// Measures, writes the table to `out` and returns the report. Fails where an update is
-/// lost, or two backends disagree.
-pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
-    let mut report = Report::new();
-    for spread in [Spread::One, Spread::Even] {
-        let rows = measure(spread, options).with_context(|| spread.name().to_owned())?;
-        report.rows.extend(rows);
+impl Bench for Hot {
+    const NAME: &'static str = NAME;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        for spread in [Spread::One, Spread::Even] {
+            let rows = measure(spread, options).with_context(|| spread.name())?;
+            recorder.add(rows)?;
+        }
+        Ok(())
     }
-    options.engines.run.keep(&report)?;
-    show(&report, out)?;
-    Ok(report)
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        write(report, out)
+    }
 }
 
-/// Who is healed.
+/// Which entities are healed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     One,
@@ -61,7 +72,7 @@ impl Spread {
         }
     }
 
-    /// Whom the `i`-th of `n` heals.
+    /// The entity that the `i`-th of `n` heals.
     const fn target(self, i: usize, n: usize) -> usize {
         match self {
             Spread::One => 0,
@@ -72,26 +83,18 @@ impl Spread {
 
 /// A row for the baseline and one for each backend.
 fn measure(spread: Spread, options: &Options) -> anyhow::Result<Vec<Row>> {
-    let config = config(options.updates, options.engines.run.seed)?;
+    let config = config(options.updates, options.backends.run.seed())?;
     let mut rows = vec![];
     let mut expected: Vec<u64> = vec![];
     let runs = options.runs as usize;
     let common = WARM_UP_TICKS + runs.min(options.baseline_runs);
-    for candidate in options.engines.candidates() {
+    for candidate in options.backends.candidates() {
         let runs = match candidate.is_baseline() {
             true => options.baseline_runs.min(runs),
             false => runs,
         };
         let (samples, hashes) = sample(spread, &config, &candidate, WARM_UP_TICKS + runs)?;
-        for (i, (found, expected)) in hashes.iter().zip(&expected).enumerate() {
-            ensure!(
-                found == expected,
-                "after tick {}, {} has the state {found:x} where {} has {expected:x}",
-                i + 1,
-                candidate.name,
-                BASELINE.name,
-            );
-        }
+        ensure_same(&candidate, &hashes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
         let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
         row.put("spread", spread.name());
@@ -108,7 +111,7 @@ fn measure(spread: Spread, options: &Options) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Runs so many ticks; each one's time, and the hash of the state after it.
+/// Runs ticks; returns the time of each and the hash of the state after it.
 fn sample(
     spread: Spread,
     config: &WorldConfig,
@@ -137,7 +140,7 @@ fn sample(
     Ok((samples, hashes))
 }
 
-/// Whether every update of all ticks so far has arrived.
+/// Fails if an update of any tick so far is lost.
 fn check(spread: Spread, n: usize, tick: u32, output: &TickOutput) -> anyhow::Result<()> {
     ensure_nothing_dropped(output)?;
     let (healed, each) = match spread {
@@ -153,7 +156,7 @@ fn check(spread: Spread, n: usize, tick: u32, output: &TickOutput) -> anyhow::Re
     Ok(())
 }
 
-/// A world in which everyone can reach everyone, and nobody has any points.
+/// A world in which every entity reaches every other and starts with 0 points.
 fn config(entities: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     let text = format!(
         r#"
@@ -185,15 +188,13 @@ fn config(entities: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     Ok(WorldConfig::parse(&text, "the hot entity's world")?)
 }
 
-/// Writes the table of a report.
-pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     title(out, "The hot entity")?;
     writeln!(
         out,
-        "Times of a tick in milliseconds, medians. baseline: {}. On {}, {}.\n",
+        "Times of a tick in milliseconds, medians. baseline: {}. {}\n",
         BASELINE.approach,
-        report.place(),
-        report.date
+        report.origin()
     )?;
     head(
         out,
@@ -209,20 +210,22 @@ pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
             "one / even",
         ],
     )?;
-    let rows = || report.rows.iter().filter(|row| row.scenario == NAME);
-    let is = |row: &Row, spread: Spread| {
-        row.params.get("spread").and_then(|s| s.as_str()) == Some(spread.name())
+    let rows = |spread: Spread| {
+        let rows = report.rows.iter();
+        rows.filter(move |row| row.text("spread") == Some(spread.name()))
     };
-    for one in rows().filter(|row| is(row, Spread::One)) {
-        let even = rows().find(|row| {
-            let same = ["updates", "threads"];
-            is(row, Spread::Even)
-                && row.backend == one.backend
-                && same.iter().all(|name| row.whole(name) == one.whole(name))
-        });
-        let whole = |name| one.whole(name).map_or(NOTHING.to_owned(), grouped);
-        let mut cells = vec![whole("updates"), one.backend.clone(), whole("threads")];
-        for time in [|row: &Row| Some(row.total_ms), merge] {
+    for one in rows(Spread::One) {
+        let even = rows(Spread::Even)
+            .find(|row| row.backend == one.backend && row.has_same(one, &["updates", "threads"]));
+        let mut cells = vec![
+            one.cell("updates"),
+            one.backend.clone(),
+            one.cell("threads"),
+        ];
+        for time in [
+            |row: &Row| Some(row.total_ms),
+            |row: &Row| row.stage("merge"),
+        ] {
             let times = (time(one), even.and_then(time));
             let ratio = times.0.zip(times.1).map(|(one, even)| one / even);
             cells.extend([times.0, times.1, ratio].map(number));
@@ -232,10 +235,5 @@ pub fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn merge(row: &Row) -> Option<f64> {
-    row.stages_ms.get("merge").copied()
-}
-
-/// What rows of this bench are called.
-pub const NAME: &str = "hot";
+const NAME: &str = "hot";
 const WARM_UP_TICKS: usize = 3;

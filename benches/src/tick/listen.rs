@@ -1,5 +1,5 @@
-//! Content subscriptions in the tick: everyone moves, and thousands of clients have
-//! subscribed to some of it.
+//! Content subscriptions in the tick: all entities move, and thousands of clients have
+//! subscribed to some of their changes.
 
 mod direct;
 mod scenario;
@@ -10,25 +10,29 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum, value_parser};
-use gpu_kernels::content::listen::{Listeners, Notice};
+use gpu_kernels::content::listen::{Listeners, Notice, Notices};
 use shared::ClientRow;
 
-use crate::report::{Report, Row, Sample};
-use crate::tick::backends::RunOptions;
+use crate::bench::Bench;
+use crate::options::RunOptions;
+use crate::report::{Recorder, Report, Row, Sample};
 use direct::Direct;
 use scenario::{Mirror, Scenario, client_of};
-pub use table::show;
 
-/// Content subscriptions in the tick: everyone moves, thousands of clients listen
+/// The stage `listen`. Fails where a client is told of anything but what its predicates
+/// say.
+pub struct Listen;
+
+/// Content subscriptions in the tick: all entities move, thousands of clients listen
 ///
-/// The stage that finds who is told of what, by itself: ticks are run beforehand. Each
-/// subscription asks for a single entity, for one of two, for what enters a small box, or
-/// for a kind in a strip of the world. Beside it, on one thread, every predicate tried on
-/// every change: on a sample of the changes, and the time taken times as many as the
-/// sample is of them. Both must find the same.
+/// Measures the stage that finds out which clients are told of what, by itself: ticks
+/// are run beforehand. Each subscription asks for one entity, for one of two, for all
+/// that enter a small box, or for a kind in a strip of the world. The baseline tries
+/// every predicate on a sample of the changes, on one thread; its time is scaled up to
+/// all changes. The bench fails if the two find different clients.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How many subscriptions, of at most 10000 clients
+    /// Numbers of subscriptions, of at most 10000 clients
     #[arg(
         long,
         default_value = "1000,10000,100000",
@@ -36,13 +40,13 @@ pub struct Options {
         value_name = "LIST",
         value_parser = value_parser!(u32).range(1..=100_000)
     )]
-    pub subscriptions: Vec<u32>,
-    /// How many entities
+    subscriptions: Vec<u32>,
+    /// Entities
     #[arg(long, default_value = "65536", value_name = "N", value_parser = value_parser!(u32).range(16..=1 << 20))]
-    pub entities: u32,
+    entities: u32,
     /// Timed ticks
     #[arg(long, default_value = "20", value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
+    runs: u32,
     /// Where subscriptions are matched
     #[arg(
         long = "backend",
@@ -50,16 +54,16 @@ pub struct Options {
         value_delimiter = ',',
         value_name = "LIST"
     )]
-    pub backends: Vec<BackendName>,
+    backends: Vec<BackendName>,
     #[command(flatten)]
-    pub run: RunOptions,
+    run: RunOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
     /// On CPUs, as a server on the cpu backend does
     Cpu,
-    /// Each batch where it costs less, as a server on the cuda backend does
+    /// On CPUs or on the GPU, by the cost of each batch, as a server on the cuda backend does
     Auto,
 }
 
@@ -72,17 +76,22 @@ impl BackendName {
     }
 }
 
-/// Measures, writes the table to `out` and returns the report. Fails where somebody is
-/// told of anything but what the predicates say.
-pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
-    let mut report = Report::new();
-    for &subscriptions in &options.subscriptions {
-        let scenario = Scenario::new(options, subscriptions)?;
-        report.rows.extend(measure(options, &scenario)?);
+impl Bench for Listen {
+    const NAME: &'static str = NAME;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        for &subscriptions in &options.subscriptions {
+            let scenario = Scenario::new(options, subscriptions)?;
+            recorder.add(measure(options, &scenario)?)?;
+        }
+        Ok(())
     }
-    options.run.keep(&report)?;
-    show(&report, out)?;
-    Ok(report)
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(table::write(report, out)?)
+    }
 }
 
 /// A row for the baseline and one for each backend.
@@ -117,40 +126,36 @@ fn put_scenario(row: &mut Row, scenario: &Scenario) {
     row.work = scenario.changes();
 }
 
-/// Every predicate on some of the last tick's changes; who is told of them.
+/// Tries every predicate on some of the last tick's changes. Returns a row and the
+/// matches: (client, slot, column), sorted.
 fn try_directly(scenario: &Scenario) -> (Row, Vec<(u32, u32, u16)>) {
     let direct = Direct::new(scenario);
     let mirror = scenario.mirror_before_last();
     let (tick, changes) = (scenario.last(), scenario.changes());
     let step = (changes as usize / SAMPLED).max(1);
-    let (mut told, mut sampled) = (vec![], 0u64);
+    let (mut matches, mut sampled) = (vec![], 0u64);
     let begin = Instant::now();
     let mut number = 0;
     for (slot, columns, values) in tick.changes.iter() {
         for (&column, &new) in columns.iter().zip(values) {
             if number % step == 0 {
-                direct.tell(&mirror, tick, (slot, column, new), &mut told);
+                direct.try_change(&mirror, tick, (slot, column, new), &mut matches);
                 sampled += 1;
             }
             number += 1;
         }
     }
     let total = begin.elapsed().mul_f64(changes as f64 / sampled as f64);
-    told.sort_unstable();
-    told.dedup();
-    let stages = vec![("listen", total)];
-    let mut row = Row::of(
-        NAME,
-        "direct",
-        "every predicate on every change",
-        &[Sample { total, stages }],
-    );
+    matches.sort_unstable();
+    matches.dedup();
+    let approach = "every predicate on every change";
+    let mut row = Row::of(NAME, DIRECT, approach, &[Sample::of_stage(NAME, total)]);
     row.put("sampled", sampled);
-    row.checksum = format!("{:016x}", told.len());
-    (row, told)
+    row.checksum = format!("{:016x}", matches.len());
+    (row, matches)
 }
 
-/// The stage, tick after tick, with all subscriptions there.
+/// Runs the stage tick after tick with all subscriptions.
 fn listen(
     backend: BackendName,
     threads: usize,
@@ -163,27 +168,29 @@ fn listen(
     if let (BackendName::Auto, Some(reason)) = (backend, listeners.why_no_gpu()) {
         eprintln!("no GPU: {reason}");
     }
-    let desk = listeners.desk();
+    let registry = listeners.desk();
     let begin = Instant::now();
     for (i, text) in (0..).zip(&scenario.texts) {
-        desk.subscribe(client_of(i), i / LISTENERS_MAX, text)?;
+        registry.subscribe(client_of(i), i / LISTENERS_MAX, text)?;
     }
     let asked = begin.elapsed();
     let mut mirror = Mirror::new(&scenario.config);
-    let (mut samples, mut notices_told, mut matched) = (vec![], 0, 0);
+    let (mut samples, mut notices_sum, mut matched) = (vec![], 0, 0);
     let mut first = Duration::ZERO;
     for (i, output) in scenario.ticks.iter().enumerate() {
         let begin = Instant::now();
         let notices = listeners.listen(output, &mirror);
         let total = begin.elapsed();
-        ensure!(notices.full() == 0, "some clients are told of too much");
+        ensure!(
+            notices.full() == 0,
+            "some clients reached their limit of notices"
+        );
         match i {
-            // Who asked is let in, and has nothing to be told of yet.
+            // This tick takes in the subscriptions, and has nothing to match yet.
             0 => first = total,
             _ if i > WARM_UP_TICKS => {
-                let stages = vec![("listen", total)];
-                samples.push(Sample { total, stages });
-                notices_told += notices.total();
+                samples.push(Sample::of_stage(NAME, total));
+                notices_sum += notices.total();
                 matched = notices.matched();
             }
             _ => {}
@@ -198,15 +205,15 @@ fn listen(
     row.put("asked_us", each_us(asked));
     row.put("let_in_us", each_us(first));
     row.put("matched", matched);
-    row.put("notices", notices_told / samples.len().max(1) as u64);
+    row.put("notices", notices_sum / samples.len().max(1) as u64);
     row.checksum = format!("{:016x}", expected.len());
     Ok(row)
 }
 
-/// Of the sampled changes, everyone is told who should be.
+/// Fails unless the notices of the sampled changes go to the expected clients.
 fn check(
     scenario: &Scenario,
-    notices: &gpu_kernels::content::listen::Notices,
+    notices: &Notices,
     expected: &[(u32, u32, u16)],
 ) -> anyhow::Result<()> {
     let step = (scenario.changes() as usize / SAMPLED).max(1);
@@ -217,61 +224,32 @@ fn check(
         .iter()
         .flat_map(|(slot, columns, _)| columns.iter().map(move |&column| (slot.0, column)));
     sampled.extend(places.step_by(step));
-    let mut told = vec![];
+    let mut found = vec![];
     for client in (0..scenario.listeners).map(ClientRow) {
         for notice in notices.of(client) {
             let Notice::Change { entity, column, .. } = notice.notice else {
                 continue;
             };
             if sampled.contains(&(entity.slot.0, column)) {
-                told.push((client.0, entity.slot.0, column));
+                found.push((client.0, entity.slot.0, column));
             }
         }
     }
-    told.sort_unstable();
+    found.sort_unstable();
     ensure!(
-        told == expected,
-        "{} were told of the sampled changes, where {} should have been",
-        told.len(),
-        expected.len()
+        found == expected,
+        "expected {} notices of the sampled changes; found {}",
+        expected.len(),
+        found.len()
     );
     Ok(())
 }
 
-/// What rows of this bench are called.
-pub const NAME: &str = "listen";
-/// With more subscriptions, each has several.
+const NAME: &str = "listen";
+const DIRECT: &str = "direct";
+/// With more subscriptions, a client has several.
 const LISTENERS_MAX: u32 = 10_000;
-/// Ticks with something to tell before those that are timed: each side of a choice has
-/// been tried.
+/// Ticks before the timed ones, in which the matcher tries both CPU and GPU.
 const WARM_UP_TICKS: usize = 6;
-/// Changes that every predicate is tried on.
+/// Changes on which every predicate is tried.
 const SAMPLED: usize = 512;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bench_runs_and_tells_of_every_way() {
-        let options = Options {
-            subscriptions: vec![50, 300],
-            entities: 400,
-            runs: 2,
-            backends: vec![BackendName::Cpu, BackendName::Auto],
-            run: RunOptions {
-                threads: Some(2),
-                seed: 1,
-                json: None,
-            },
-        };
-        let mut out = vec![];
-        let report = run(&options, &mut out).unwrap();
-        let backends: Vec<_> = report.rows.iter().map(|row| row.backend.as_str()).collect();
-        assert_eq!(backends, ["direct", "cpu", "auto", "direct", "cpu", "auto"]);
-        assert!(report.rows[1].whole("notices").unwrap() > 50);
-        assert_ne!(report.rows[0].checksum, format!("{:016x}", 0));
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text.matches("| 300 | 300 |").count(), 3, "{text}");
-    }
-}

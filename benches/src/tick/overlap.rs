@@ -1,58 +1,71 @@
 //! Two ticks in flight against one at a time: the same frames both ways, with a
-//! timeline of when each was submitted and collected.
+//! timeline of when each tick was submitted and collected.
 
 mod timeline;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use gpu_kernels::{Backend, Frame, Snapshot, Stage, Ticket};
 
-use crate::report::{Report, Row, Sample};
-use crate::tick::backends::{Candidate, EngineOptions, at_least_one};
-use crate::tick::fight::{Arena, ensure_nothing_dropped};
-pub use timeline::show;
+use super::backends::{BackendOptions, Candidate};
+use super::checks::ensure_nothing_dropped;
+use super::fight::Arena;
+use crate::bench::Bench;
+use crate::options::at_least_one;
+use crate::report::plot::Chart;
+use crate::report::{Recorder, Report, Row, Sample};
+
+/// The overlap of ticks. Fails where the two ways disagree on the state.
+pub struct Overlap;
 
 /// Two ticks in flight against one at a time, in a fight
 ///
 /// With two in flight the next tick is submitted before the last one is collected, so
 /// that one's download overlaps the other's upload and work. Both ways run the same
-/// frames from the same snapshot, and must end each tick in the same state.
+/// frames from the same snapshot. The bench fails if they differ in the state after any
+/// tick.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Number of clients
     #[arg(long, default_value = "524288", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 23))]
-    pub clients: u32,
-    /// Ticks of the timeline
+    clients: u32,
+    /// Ticks of a timeline
     #[arg(long, default_value = "10", value_name = "N", value_parser = at_least_one)]
-    pub ticks: usize,
-    /// How often the timeline is measured; the last one is shown
+    ticks: usize,
+    /// Timelines to measure; the last one is shown
     #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
-    pub runs: usize,
+    runs: usize,
     #[command(flatten)]
-    pub engines: EngineOptions,
-    /// Draws the timelines into this folder, as SVG files
-    #[arg(long, value_name = "FOLDER")]
-    pub plots: Option<PathBuf>,
+    backends: BackendOptions,
 }
 
-/// Measures, writes the timelines to `out` and returns the report. Fails where the two
-/// ways disagree.
-pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
-    let mut report = Report::new();
-    for candidate in options.engines.asked() {
-        let rows = measure(options, &candidate).with_context(|| candidate.name)?;
-        report.rows.extend(rows);
+impl Bench for Overlap {
+    const NAME: &'static str = NAME;
+    const DRAWS: bool = true;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        for candidate in options.backends.named() {
+            let rows = measure(options, &candidate).context(candidate.name)?;
+            recorder.add(rows)?;
+        }
+        Ok(())
     }
-    options.engines.run.keep(&report)?;
-    show(&report, options.plots.as_deref(), out)?;
-    Ok(report)
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        timeline::tables(report, out)
+    }
+
+    fn charts(report: &Report) -> anyhow::Result<Vec<(String, Chart)>> {
+        timeline::charts(report)
+    }
 }
 
-/// How many ticks are in flight.
+/// The number of ticks in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     One,
@@ -70,33 +83,33 @@ impl Way {
     }
 }
 
-/// One tick, on a clock that starts with the first one.
+/// One tick, on a clock that starts with the first tick.
 #[derive(Clone, Debug)]
 struct Span {
     submit: (Duration, Duration),
     collect: (Duration, Duration),
     stages: Vec<(&'static str, Duration)>,
-    /// Of the state after it.
+    /// The hash of the state after the tick.
     hash: u64,
 }
 
 /// A row for each way.
 fn measure(options: &Options, candidate: &Candidate) -> anyhow::Result<Vec<Row>> {
-    let mut arena = Arena::populated(options.clients, options.engines.run.seed, candidate)?;
+    let mut arena = Arena::populated(options.clients, options.backends.run.seed(), candidate)?;
     for _ in 0..WARM_UP_TICKS {
         arena.tick()?;
     }
     let snapshot = arena.backend.snapshot()?;
-    // What fighters do depends on whom they saw, so the frames are made one at a time.
+    // A frame depends on the deliveries of the tick before.
     let (mut frames, mut expected) = (vec![], vec![]);
     for _ in 0..options.ticks {
-        frames.push(arena.fight.next_frame(&arena.output).clone());
-        let frame = frames.last().context("a frame was just made")?;
-        arena.output = arena.backend.tick(frame)?;
+        let frame = arena.frames.next(&arena.output).clone();
+        arena.output = arena.backend.tick(&frame)?;
         ensure_nothing_dropped(&arena.output)?;
         expected.push(arena.output.hash.combined());
+        frames.push(frame);
     }
-    // Not counted: a backend may prepare memory that it sees again.
+    // Not timed: a backend may prepare memory that it sees again.
     run_through(arena.backend.as_mut(), &snapshot, &frames, Way::Two)?;
     let mut rounds = Way::ALL.map(|way| (way, vec![]));
     for _ in 0..options.runs {
@@ -105,7 +118,7 @@ fn measure(options: &Options, candidate: &Candidate) -> anyhow::Result<Vec<Row>>
             let found = round.iter().map(|span| span.hash);
             ensure!(
                 found.eq(expected.iter().copied()),
-                "{} leads to another state",
+                "{} ends in another state",
                 way.name()
             );
             spans.push(round);
@@ -169,8 +182,8 @@ impl InFlight {
     }
 }
 
-/// A sample is a whole round, divided by its ticks: so nothing counts twice, and what
-/// is uneven from tick to tick does not matter.
+/// A sample is the time of a whole round divided by its ticks, since the times of
+/// overlapping ticks cannot be added.
 fn row(way: Way, rounds: &[Vec<Span>], options: &Options, candidate: &Candidate) -> Row {
     let samples: Vec<Sample> = rounds.iter().map(|round| sample(round)).collect();
     let mut row = Row::of(NAME, candidate.name, way.name(), &samples);
@@ -201,6 +214,5 @@ fn sample(round: &[Span]) -> Sample {
     }
 }
 
-/// What rows of this bench are called.
-pub const NAME: &str = "overlap";
+const NAME: &str = "overlap";
 const WARM_UP_TICKS: usize = 4;

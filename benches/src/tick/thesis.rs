@@ -1,5 +1,5 @@
 //! Chapter 4 of the thesis: a square map, clients spread evenly, one `move` of
-//! every client each tick, and everyone in the neighbouring buckets is told.
+//! every client each tick, and its delivery to all clients in the neighbouring buckets.
 
 mod baseline;
 mod engine;
@@ -8,88 +8,67 @@ mod options;
 mod published;
 mod results;
 mod scenario;
+mod subject;
 mod tables;
 
 use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use gpu_kernels::Frame;
-use shared::mix::mix;
 
-pub use crate::report::Sample;
-use crate::report::{Report, Row};
+use super::moves::Moves;
+use crate::bench::Bench;
+use crate::report::plot::Chart;
+use crate::report::{Recorder, Report, Row, Sample};
 pub use baseline::Baseline;
 pub use engine::Engine;
-pub use options::{BackendName, ClientCounts, Options, OutputName};
-pub use scenario::{Actor, Moves, Scenario};
+pub use options::{BackendName, Options, OutputName};
+pub use scenario::Scenario;
+pub use subject::{Checksum, Subject};
 
-/// One way of running ticks.
-pub trait Subject {
-    /// Runs one tick: only what happens in here counts.
-    fn tick(&mut self, frame: &Frame) -> anyhow::Result<Sample>;
+/// The scenarios of the thesis's chapter 4. Fails where two backends do not deliver
+/// the same.
+pub struct Thesis;
 
-    /// Calls `visit` with each (observer, entity) that the last tick delivered.
-    fn deliveries(&self, visit: &mut dyn FnMut(u32, u32));
-}
+impl Bench for Thesis {
+    const NAME: &'static str = NAME;
+    const DRAWS: bool = true;
 
-/// What a tick delivered, in any order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checksum {
-    pub deliveries: u64,
-    pub sum: u64,
-}
+    type Options = Options;
 
-impl Checksum {
-    pub fn of(subject: &dyn Subject) -> Checksum {
-        let mut checksum = Checksum::default();
-        subject.deliveries(&mut |observer, entity| {
-            checksum.deliveries += 1;
-            let pair = mix(u64::from(observer), u64::from(entity));
-            checksum.sum = checksum.sum.wrapping_add(pair);
-        });
-        checksum
-    }
-}
-
-/// Measures every scenario, writes the tables to `out` and returns the report.
-/// Fails where two backends don't deliver the same.
-pub fn run(options: &Options, out: &mut dyn Write) -> anyhow::Result<Report> {
-    let mut report = Report::new();
-    for &map in &options.maps {
-        for &aoi in &options.aois {
-            for &clients in &options.clients.0 {
-                let seed = options.run.seed;
-                let scenario = Scenario {
-                    map,
-                    aoi,
-                    clients,
-                    seed,
-                };
-                let rows = measure(&scenario, options)
-                    .with_context(|| format!("map {map}, AOI {aoi}, {clients} clients"))?;
-                report.rows.extend(rows);
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        for &map in &options.maps {
+            for &aoi in &options.aois {
+                for &clients in &options.clients.0 {
+                    let scenario = Scenario {
+                        map,
+                        aoi,
+                        clients,
+                        seed: options.run.seed(),
+                    };
+                    let rows = measure(&scenario, options)
+                        .with_context(|| format!("map {map}, AOI {aoi}, {clients} clients"))?;
+                    recorder.add(rows)?;
+                }
             }
         }
+        Ok(())
     }
-    options.run.keep(&report)?;
-    show(&report, options.plots.as_deref(), out)?;
-    Ok(report)
-}
 
-/// Writes the tables of a report to `out`, and its figures into a folder, with links
-/// below the tables.
-pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
-    tables::write(report, out)?;
-    plots.map_or(Ok(()), |folder| figures::write(report, folder, out))
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(tables::write(report, out)?)
+    }
+
+    fn charts(report: &Report) -> anyhow::Result<Vec<(String, Chart)>> {
+        Ok(figures::charts(report))
+    }
 }
 
 /// A row for each backend.
 fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows: Vec<Row> = vec![];
     let mut first: Option<(String, Checksum)> = None;
-    // The last tick that all of them run.
+    // The last tick that all backends run.
     let common = options.runs.min(options.baseline_runs);
     for (backend, output) in options.subjects() {
         let (engine, mut moves) =
@@ -119,8 +98,8 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Runs ticks while `more` (given how many are done and how long they took) asks
-/// for them, and checks what the `checked`-th delivered.
+/// Runs ticks while `more` (number of timed ticks, time since the first) says so, and
+/// returns their times and the checksum of the `checked`-th.
 fn sample(
     subject: &mut dyn Subject,
     moves: &mut Moves,
@@ -166,9 +145,8 @@ fn row(
     row
 }
 
-/// What rows of this bench are called.
-pub const NAME: &str = "thesis";
-/// Both of the engine's output buffers have been written, and caches are warm.
+const NAME: &str = "thesis";
+/// After these the engine has written both of its output buffers, and caches are warm.
 const WARM_UP_TICKS: usize = 4;
-/// The baseline runs more often than it must only while that is quick.
+/// Beyond this time the baseline runs no more ticks than it must.
 const BASELINE_ENOUGH: Duration = Duration::from_secs(2);

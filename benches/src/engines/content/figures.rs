@@ -1,32 +1,25 @@
-//! The paper's figures 6 to 11 as SVG files.
+//! The paper's figures 6 to 11 as charts.
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::Context;
 
 use super::scenario::Group;
-use super::tables::{each_us, scenario_rows, ways};
+use super::subject::OURS;
+use super::tables::{each_us, scenario_rows};
 use crate::report::plot::{Axis, Chart, Series};
-use crate::report::{Report, Row};
+use crate::report::{Report, Row, ways};
 
-/// Writes the figures of the sweeps that were measured into a folder, which is made
-/// if need be, and links to them to `out`.
-pub fn write(report: &Report, folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+/// The figures of the sweeps that were measured, each with the name of its file.
+pub fn charts(report: &Report) -> Vec<(String, Chart)> {
+    let mut charts = vec![];
     for group in Group::ALL {
         let rows = scenario_rows(report, group, "batch");
         let places: BTreeSet<u64> = rows.iter().filter_map(|row| row.whole("at")).collect();
-        if places.len() < 2 {
-            continue;
+        if places.len() >= 2 {
+            let file = format!("content-{}.svg", group.name());
+            charts.push((file, chart(group, &rows, &places)));
         }
-        let chart = chart(group, &rows, &places);
-        let file = format!("content-{}.svg", group.name());
-        chart.write(&folder.join(&file))?;
-        writeln!(out, "![{}]({file})\n", chart.title)?;
     }
-    Ok(())
+    charts
 }
 
 /// A line for each way, in microseconds a notification.
@@ -41,7 +34,7 @@ fn chart(group: Group, rows: &[&Row], places: &BTreeSet<u64>) -> Chart {
             format!("{backend}: {approach}"),
             places.iter().map(point).collect(),
         );
-        match approach.starts_with(super::subject::OURS) {
+        match approach.starts_with(OURS) {
             true => series,
             false => series.thin(),
         }
@@ -51,7 +44,7 @@ fn chart(group: Group, rows: &[&Row], places: &BTreeSet<u64>) -> Chart {
         .split_once(": ")
         .unwrap_or((group.title(), group.name()));
     let x = match group {
-        Group::Filters | Group::Interfaces | Group::Names => Axis::log10(name),
+        Group::Filters | Group::Subscribers | Group::Names => Axis::log10(name),
         _ => Axis::linear(name),
     };
     Chart {

@@ -1,20 +1,18 @@
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
-use super::Group;
-use crate::tick::backends::{RunOptions, at_least_one};
+use super::scenario::Group;
+use crate::options::{RunOptions, at_least_one};
 
 /// Content matching, in the scenarios of Margara and Cugola's paper
 ///
-/// Every way must find the same interfaces for the notifications that all of them
-/// match, or the bench fails. Tables go to standard output.
+/// Tables go to standard output. The bench fails if two ways find different subscribers
+/// for the notifications that all of them match.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// What to measure
+    /// Groups of scenarios
     #[arg(long = "only", value_delimiter = ',', value_name = "LIST", default_values_t = Group::ALL, value_enum)]
     pub groups: Vec<Group>,
-    /// Ways of matching
+    /// Ways to match
     #[arg(
         long = "backend",
         default_value = "baseline,cpu",
@@ -22,17 +20,14 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub backends: Vec<BackendName>,
-    /// Seconds to spend on each way in each scenario
+    /// Measuring time in seconds, for each way in each mode of a scenario
     #[arg(long, default_value = "0.5", value_name = "S", value_parser = seconds)]
     pub seconds: f64,
     #[command(flatten)]
     pub run: RunOptions,
-    /// Divides the number of filters, for a quick look
+    /// Divides the number of filters, for a short run
     #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
     pub divide: usize,
-    /// Draws the figures into this folder, as SVG files
-    #[arg(long, value_name = "FOLDER")]
-    pub plots: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,7 +38,7 @@ pub enum BackendName {
     Cpu,
     /// Ours, and the paper's way, on an NVIDIA GPU
     Cuda,
-    /// Ours, each batch where it costs less
+    /// Ours, on CPUs or on the GPU, by the cost of each batch
     Auto,
 }
 

@@ -1,22 +1,18 @@
-use std::io::Write;
-
-use crate::report::{Report, Row};
+use std::io::{self, Write};
 
 use super::scenario::Group;
+use crate::report::markdown::title;
+use crate::report::{Report, Row, ways};
 
-/// A table for each group and mode: a row for each way, a column for each value of
-/// its parameter, in microseconds a notification.
-pub fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(out, "Content matching on {}", report.place())?;
+/// A table for each group and mode: a row for each way, a column for each value of the
+/// group's parameter, in microseconds a notification.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Content matching. {}", report.origin())?;
     for group in Group::ALL {
-        if !report
-            .rows
-            .iter()
-            .any(|row| row.scenario == group.scenario())
-        {
+        if !report.rows.iter().any(|row| group.has(row)) {
             continue;
         }
-        writeln!(out, "\n### {}\n", group.title())?;
+        title(out, group.title())?;
         for (mode, what) in [
             ("single", "one at a time"),
             ("batch", "in batches"),
@@ -30,7 +26,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
                 continue;
             }
             writeln!(out, "Microseconds a notification, {what}:\n")?;
-            sweep(&rows, out, |row| format!("{:.3}", each_us(row)))?;
+            sweep(&rows, out)?;
         }
         if group == Group::Default {
             stages(&scenario_rows(report, group, "single"), out)?;
@@ -43,29 +39,17 @@ pub fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 /// The rows of one group and mode.
 pub fn scenario_rows<'a>(report: &'a Report, group: Group, mode: &str) -> Vec<&'a Row> {
     let rows = report.rows.iter();
-    let rows = rows.filter(|row| row.scenario == group.scenario());
-    rows.filter(|row| row.params.get("mode").is_some_and(|m| m == mode))
-        .collect()
+    let rows = rows.filter(|row| group.has(row) && row.text("mode") == Some(mode));
+    rows.collect()
 }
 
-/// Backends and approaches, in the order of their first rows.
-pub fn ways<'a>(rows: &[&'a Row]) -> Vec<(&'a str, &'a str)> {
-    let mut ways = vec![];
-    for row in rows {
-        let way = (row.backend.as_str(), row.approach.as_str());
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    ways
-}
-
-/// The median, in microseconds.
+/// The median time of a notification in microseconds.
 pub fn each_us(row: &Row) -> f64 {
     row.total_ms * 1e3 / row.work.max(1) as f64
 }
 
-fn sweep(rows: &[&Row], out: &mut dyn Write, cell: impl Fn(&Row) -> String) -> anyhow::Result<()> {
+/// A line for each way, a column for each value of the group's parameter.
+fn sweep(rows: &[&Row], out: &mut dyn Write) -> io::Result<()> {
     let mut values: Vec<u64> = rows.iter().filter_map(|row| row.whole("at")).collect();
     values.sort_unstable();
     values.dedup();
@@ -81,7 +65,7 @@ fn sweep(rows: &[&Row], out: &mut dyn Write, cell: impl Fn(&Row) -> String) -> a
                 row.whole("at") == Some(value) && row.backend == backend && row.approach == approach
             });
             match row {
-                Some(row) => write!(out, " {} |", cell(row))?,
+                Some(row) => write!(out, " {:.3} |", each_us(row))?,
                 None => write!(out, " |")?,
             }
         }
@@ -91,8 +75,8 @@ fn sweep(rows: &[&Row], out: &mut dyn Write, cell: impl Fn(&Row) -> String) -> a
     Ok(())
 }
 
-/// Figure 5: the paper's way on the GPU by its parts, one notification at a time.
-fn stages(rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
+/// Figure 5: the parts of the paper's way on the GPU, one notification at a time.
+fn stages(rows: &[&Row], out: &mut dyn Write) -> io::Result<()> {
     let mut rows = rows
         .iter()
         .filter(|row| !row.stages_ms.is_empty())
@@ -102,14 +86,14 @@ fn stages(rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "Figure 5: the paper's way by its parts, in microseconds\n"
+        "Figure 5: the parts of the paper's way, in microseconds\n"
     )?;
     writeln!(out, "| way | host to device | kernel | device to host |")?;
     writeln!(out, "| --- | ---: | ---: | ---: |")?;
     writeln!(out, "| the paper's, memset | 75 | 125 | |")?;
     writeln!(out, "| the paper's, in the kernel | 9 | 130 | |")?;
     for row in rows {
-        let part = |name: &str| row.stages_ms.get(name).copied().unwrap_or_default() * 1e3;
+        let part = |name: &str| row.stage(name).unwrap_or_default() * 1e3;
         writeln!(
             out,
             "| {}: {} | {:.2} | {:.2} | {:.2} |",
@@ -124,15 +108,15 @@ fn stages(rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Table 2's other rows, beside what the paper printed.
-fn deployment(rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
+/// The other rows of table 2, beside the paper's figures.
+fn deployment(rows: &[&Row], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Table 2: deployment and memory\n")?;
     writeln!(out, "| way | deployment, ms | memory, MB |")?;
     writeln!(out, "| --- | ---: | ---: |")?;
     writeln!(out, "| the paper's CCM, GTX 460 | 527.5 | 33.9 |")?;
     writeln!(out, "| the paper's SFF, Phenom II | 992.28 | 42.4 |")?;
     for row in rows {
-        let number = |name| parameter(row, name);
+        let number = |name| row.float(name).unwrap_or_default();
         writeln!(
             out,
             "| {}: {} | {:.1} | {:.1} |",
@@ -143,17 +127,12 @@ fn deployment(rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
         )?;
     }
     if let Some(row) = rows.first() {
-        let change = parameter(row, "change_us");
+        let change = row.float("change_us").unwrap_or_default();
         writeln!(
             out,
-            "\nOurs takes one filter more, and gives it up, in {change:.2} µs."
+            "\nOurs subscribes one more filter, and unsubscribes it, in {change:.2} µs."
         )?;
     }
     writeln!(out)?;
     Ok(())
-}
-
-fn parameter(row: &Row, name: &str) -> f64 {
-    let value = row.params.get(name);
-    value.and_then(|value| value.as_f64()).unwrap_or_default()
 }

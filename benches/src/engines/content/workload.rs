@@ -1,5 +1,5 @@
-//! What is subscribed and published: the paper's default scenario (Table 1) with
-//! each parameter free, and a dense one in the manner of BE-Gen.
+//! Subscriptions and notifications: the paper's default scenario (Table 1) with each
+//! parameter free, and a dense one in the manner of BE-Gen.
 
 use gpu_kernels::content::{Batch, Limits, Subscriptions};
 use shared::content::{
@@ -8,21 +8,23 @@ use shared::content::{
 };
 use shared::mix::mix;
 
+use crate::dice::Dice;
+
 /// Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Workload {
     pub names: usize,
-    /// Names by Zipf's law, or all alike.
+    /// Whether names follow Zipf's law; else all are equally frequent.
     pub is_zipf: bool,
-    /// Of a notification.
+    /// Attributes of a notification.
     pub attributes: (usize, usize),
-    pub interfaces: usize,
-    pub filters_per_interface: usize,
+    pub subscribers: usize,
+    pub filters_per_subscriber: usize,
     pub constraints_per_filter: (usize, usize),
     pub values: usize,
     pub numeric_percent: usize,
-    /// Kinds of notifications, each with its own names, to which filters keep, and
-    /// whose constraints are mostly satisfied; 0 for none.
+    /// Kinds of notifications, each with its own names; 0 for none. A filter uses the
+    /// names of one kind, and its constraints are mostly satisfied.
     pub kinds: usize,
 }
 
@@ -31,49 +33,35 @@ pub const DEFAULT: Workload = Workload {
     names: 100,
     is_zipf: false,
     attributes: (3, 5),
-    interfaces: 10,
-    filters_per_interface: 25_000,
+    subscribers: 10,
+    filters_per_subscriber: 25_000,
     constraints_per_filter: (3, 5),
     values: 100,
     numeric_percent: 50,
     kinds: 0,
 };
 
-/// A million subscriptions, of which a notification satisfies one in a thousand.
-/// Names that came together by chance alone would never all be there, so filters
-/// are about the names of one kind of notification.
+/// A million subscriptions, of which a notification satisfies one in a thousand. Filters
+/// use the names of one kind of notification: randomly chosen names would never all be
+/// present.
 pub const DENSE: Workload = Workload {
     names: 1_000,
     is_zipf: false,
     attributes: (30, 130),
-    interfaces: 1_000_000,
-    filters_per_interface: 1,
+    subscribers: 1_000_000,
+    filters_per_subscriber: 1,
     constraints_per_filter: (5, 30),
     values: 1_000,
     numeric_percent: 100,
     kinds: 100,
 };
 
-/// Random numbers of one purpose: splitmix by the project's own hash.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(mix(self.0, 1)) * bound as u128) >> 64) as usize
-    }
-
-    fn within(&mut self, (low, high): (usize, usize)) -> usize {
-        low + self.below(high - low + 1)
-    }
-}
-
 /// Makes subscriptions and notifications.
 pub struct Generator {
     workload: Workload,
     seed: u64,
     vocabulary: Vocabulary,
-    /// By name, the sum of the weights up to it.
+    /// For each name, the sum of the weights up to it.
     weights: Vec<f64>,
     kinds: Vec<Vec<usize>>,
 }
@@ -114,33 +102,33 @@ impl Generator {
         Ok(generator)
     }
 
-    /// An empty matcher's subscriptions with room for the workload.
+    /// No subscriptions yet, with room for those of the workload.
     pub fn subscriptions(&self) -> Subscriptions {
         let w = &self.workload;
-        let filters = w.interfaces * w.filters_per_interface + CHANGES;
+        let filters = w.subscribers * w.filters_per_subscriber + CHANGES;
         let limits = Limits {
             predicate: PredicateLimits {
                 filters,
                 ..PredicateLimits::default()
             },
-            interfaces: w.interfaces,
+            interfaces: w.subscribers,
             filters,
             constraints: filters * w.constraints_per_filter.1,
         };
         Subscriptions::new(self.vocabulary.clone(), limits)
     }
 
-    /// The predicate of each interface.
+    /// The predicate of each subscriber.
     pub fn predicates(&self) -> impl Iterator<Item = (u32, Predicate)> + '_ {
-        (0..self.workload.interfaces).map(|interface| {
-            let mut dice = Dice(mix(mix(self.seed, 3), interface as u64));
-            let filters = 0..self.workload.filters_per_interface;
+        (0..self.workload.subscribers).map(|subscriber| {
+            let mut dice = Dice(mix(mix(self.seed, 3), subscriber as u64));
+            let filters = 0..self.workload.filters_per_subscriber;
             let filters = filters.map(|_| self.filter(&mut dice)).collect();
-            (interface as u32, Predicate { filters })
+            (subscriber as u32, Predicate { filters })
         })
     }
 
-    /// Single filters of the same kind, for subscriptions that come and go.
+    /// Predicates of one filter each, for subscriptions that come and go.
     pub fn changes(&self) -> Vec<Predicate> {
         let mut dice = Dice(mix(self.seed, 5));
         let one = |_| Predicate {
@@ -149,7 +137,7 @@ impl Generator {
         (0..CHANGES).map(one).collect()
     }
 
-    /// Notification number `start` and those that follow.
+    /// Notifications from number `start`.
     pub fn batch(&self, start: usize, count: usize) -> anyhow::Result<Batch> {
         let mut batch = Batch::new();
         for i in start..start + count {
@@ -196,7 +184,7 @@ impl Generator {
             let constraints = names.map(|name| self.constraint(dice, name)).collect();
             return Filter { constraints };
         }
-        // The first places of a shuffle.
+        // The first steps of a shuffle.
         let mut names = self.kinds[dice.below(self.kinds.len())].clone();
         let count = count.min(names.len());
         for i in 0..count {
@@ -208,7 +196,7 @@ impl Generator {
         Filter { constraints }
     }
 
-    /// One of the paper's operators, each as likely as the others.
+    /// A constraint with one of the paper's operators, all equally likely.
     fn constraint(&self, dice: &mut Dice, name: usize) -> Constraint {
         let name = NameId(name as u16);
         let operators = match self.vocabulary.value_type(name) {
@@ -232,7 +220,7 @@ impl Generator {
         }
     }
 
-    /// Satisfied by 85 in 100 values on average.
+    /// A constraint that 85 of 100 values satisfy on average.
     fn wide_constraint(&self, dice: &mut Dice, name: usize) -> Constraint {
         let values = self.workload.values;
         let margin = dice.below(values * 3 / 10);
@@ -247,7 +235,7 @@ impl Generator {
         }
     }
 
-    /// Texts are numerals, so that some are in others.
+    /// Strings are numerals, so that some contain others.
     fn value(&self, name: NameId, value: usize) -> Value {
         match self.vocabulary.value_type(name) {
             ValueType::String => Value::String(format!("v{value}").into()),
@@ -256,5 +244,5 @@ impl Generator {
     }
 }
 
-/// How many filters come and go.
+/// The number of filters that come and go.
 const CHANGES: usize = 1_000;

@@ -1,17 +1,17 @@
-//! A calendar queue (Brown 1988), the usual future event set for one thread that
-//! has many events: as a baseline it must be quick, so a day is an array that is
-//! sorted only when it comes, where Brown's is a sorted list.
+//! A calendar queue (Brown 1988), the usual future event set of one thread with many
+//! events. It is faster than Brown's, as a baseline should be: a day is an array that is
+//! sorted when it begins, not a sorted list.
 
 use gpu_kernels::events::{Event, EventSet};
 
-/// Events by days of a year; one lies in its day, whatever its year.
+/// Events by day of the year, whatever their year.
 pub struct CalendarQueue {
     days: Vec<Vec<Event>>,
-    /// A day is this power of two of ticks.
+    /// The binary logarithm of a day's ticks.
     day_shift: u32,
-    /// Since the beginning of time, not of the year.
+    /// Days since the beginning of time.
     today: u64,
-    /// The events of today and before, latest first.
+    /// The events up to today, latest first.
     current: Vec<Event>,
     len: usize,
 }
@@ -73,7 +73,7 @@ impl CalendarQueue {
             self.today += 1;
             passed += 1;
             if passed > self.days.len() {
-                // A year without events: go on in that of the earliest.
+                // A year without events: continue with the earliest event.
                 let earliest = self.days.iter().flatten().min()?.time;
                 self.today = (u64::from(earliest) >> self.day_shift).min(last);
                 passed = 0;
@@ -97,8 +97,8 @@ impl CalendarQueue {
         None
     }
 
-    /// More days, so long that a year holds nearly all events: four times their
-    /// mean distance from now.
+    /// Changes the number of days. They get so long that a year holds nearly all events:
+    /// four times their mean distance from now.
     fn resize(&mut self, days: usize) {
         let events = self.events();
         let now = self.today << self.day_shift;
@@ -113,7 +113,7 @@ impl CalendarQueue {
     }
 }
 
-/// On average; those that come soon are denser.
+/// On average; the next days have more.
 const EVENTS_PER_DAY: usize = 8;
 const DAYS_MIN: usize = 16;
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_events_in_the_heaps_order() {
+    fn events_come_in_the_order_of_the_heap() {
         let torus = Torus::new(20, 3, 3000, 100).unwrap();
         let phold = Phold::new(50, 4, 6, 1, 500_000)
             .unwrap()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn it_passes_over_empty_years() {
+    fn empty_years_are_skipped() {
         let event = |time| Event {
             time,
             source: 0,

@@ -1,45 +1,23 @@
-//! The paper's figures 10 and 12 to 15 as SVG files.
+//! The paper's figures 10 and 12 to 15 as charts.
 
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::Context;
-
-use super::tables::{Tables, param, rate, units};
-use crate::report::markdown::title;
+use super::tables::{Tables, rate, units};
 use crate::report::plot::{Axis, Chart, Point, Series};
 use crate::report::{Report, Row};
 
-/// Writes the figures of what was measured into a folder, which is made if need be,
-/// and links to them to `out`: they hold where `out` is kept in that folder too.
-pub fn write(report: &Report, folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let tables = Tables::of_report(report);
-    title(out, "Figures")?;
-    for (name, chart) in charts(&tables) {
-        let file = format!("events-{name}.svg");
-        chart.write(&folder.join(&file))?;
-        writeln!(out, "![{}]({file})\n", chart.title)?;
-    }
-    Ok(())
-}
-
-/// Each chart that there are rows for, with its file's name.
-fn charts(tables: &Tables) -> Vec<(String, Chart)> {
+/// The figures that there are rows for, each with the name of its file.
+pub fn charts(report: &Report) -> Vec<(String, Chart)> {
+    let tables = &Tables::of_report(report);
     let mut charts = vec![];
     for lookahead in tables.values("torus", "lookahead") {
         let name = format!("speed-{}", units(lookahead));
         charts.push((name, speed(tables, lookahead)));
     }
-    if tables
-        .of("torus")
-        .any(|row| param(row, "windows") > Some(0))
-    {
+    if tables.of("torus").any(|row| row.whole("windows") > Some(0)) {
         charts.push(("parallel-events".to_owned(), parallel_events(tables)));
     }
     if tables.of("accuracy").next().is_some() {
-        let percent = |row: &Row| Some(100.0 * row.params.get("utilization")?.as_f64()?);
-        let time = |row: &Row| row.params.get("stay")?.as_f64();
+        let percent = |row: &Row| Some(100.0 * row.float("utilization")?);
+        let time = |row: &Row| row.float("stay");
         let utilization = accuracy(tables, "Fig 14: utilisation against d", "%", percent);
         let stay = accuracy(
             tables,
@@ -53,7 +31,10 @@ fn charts(tables: &Tables) -> Vec<(String, Chart)> {
     if tables.of("selection").next().is_some() {
         charts.push(("selection".to_owned(), selection(tables)));
     }
-    charts
+    let files = charts.into_iter();
+    files
+        .map(|(name, chart)| (format!("events-{name}.svg"), chart))
+        .collect()
 }
 
 fn speed(tables: &Tables, lookahead: u64) -> Chart {
@@ -104,9 +85,9 @@ fn accuracy(tables: &Tables, title: &str, name: &str, value: fn(&Row) -> Option<
     let line = |mean| {
         let rows = tables
             .of("accuracy")
-            .filter(|row| param(row, "mean") == Some(mean));
+            .filter(|row| row.whole("mean") == Some(mean));
         let point = |row: &Row| {
-            let lookahead = param(row, "lookahead").unwrap_or_default();
+            let lookahead = row.whole("lookahead").unwrap_or_default();
             (lookahead as f64 / 1e3, value(row))
         };
         Series::new(format!("mean service {mean}"), rows.map(point).collect())
@@ -129,7 +110,7 @@ fn selection(tables: &Tables) -> Chart {
             .of("selection")
             .filter(|row| row.approach == approach);
         let point = |row: &Row| {
-            let percent = param(row, "selected_percent").unwrap_or_default();
+            let percent = row.whole("selected_percent").unwrap_or_default();
             (percent as f64, Some(row.total_ms))
         };
         Series::new(approach, rows.map(point).collect())

@@ -1,16 +1,14 @@
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
-use crate::tick::backends::RunOptions;
+use crate::options::RunOptions;
 
-/// The paper's torus queueing network and PHOLD, in exact timestamp order
+/// Timed events in exact order: a torus queueing network and PHOLD
 ///
-/// Tables 1 and 2 and figures 10 to 15 of the paper go to standard output. Where
-/// two backends don't come to the same state, the bench fails.
+/// Tables 1 and 2 and figures 10 to 15 of the paper (Sang, Lee, Rego and King 2019) go to
+/// standard output. The bench fails if two backends end in different states.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// What to measure
+    /// Parts of the paper
     #[arg(
         long = "parts",
         default_value = "torus,phold,accuracy,errors",
@@ -24,7 +22,7 @@ pub struct Options {
     /// The paper's d, in thousandths of a time unit; the mean service is 10 units
     #[arg(long, default_value = "250,500,1000,2000", value_delimiter = ',', value_name = "LIST", value_parser = clap::value_parser!(u32).range(1..=9999))]
     pub lookaheads: Vec<u32>,
-    /// What to measure it on
+    /// Backends to measure
     #[arg(
         long = "backend",
         default_value = "heap,calendar,cpu",
@@ -32,7 +30,7 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub backends: Vec<BackendName>,
-    /// Events of a timed run on a CPU, at least
+    /// Fewest events of a timed run on a CPU
     #[arg(long, default_value = "30000000", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub events: u64,
     /// Time units of a timed run on a GPU
@@ -43,9 +41,6 @@ pub struct Options {
     pub processes: u32,
     #[command(flatten)]
     pub run: RunOptions,
-    /// Draws the figures into this folder, as SVG files
-    #[arg(long, value_name = "FOLDER")]
-    pub plots: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,7 +53,7 @@ pub enum Part {
     Accuracy,
     /// Causality errors of approximate time (table 1)
     Errors,
-    /// The ways of selection by themselves, on a GPU (figure 10)
+    /// Ways to select events, by themselves, on a GPU (figure 10)
     Selection,
 }
 

@@ -1,4 +1,4 @@
-//! What the paper printed.
+//! The paper's figures.
 
 /// Table 1: causality errors by side, for d of 0.25 and 0.5.
 pub const CAUSALITY_ERRORS: [(u32, [u64; 2]); 5] = [

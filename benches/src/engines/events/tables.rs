@@ -1,4 +1,4 @@
-//! The paper's tables and figures as Markdown, with ours beside them.
+//! The paper's tables and figures as Markdown, with our figures beside them.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use crate::report::markdown::{NOTHING, head, line, title};
 use crate::report::{Report, Row};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "On {}, {}.", report.place(), report.date)?;
+    writeln!(out, "{}", report.origin())?;
     let tables = Tables::of_report(report);
     tables.speed(out)?;
     tables.parallel_events(out)?;
@@ -19,7 +19,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     tables.selection(out)
 }
 
-/// A report's rows of events.
+/// The rows of a report, by part.
 pub(super) struct Tables<'a>(&'a [Row]);
 
 impl<'a> Tables<'a> {
@@ -29,30 +29,31 @@ impl<'a> Tables<'a> {
 
     /// The rows of one part.
     pub fn of(&self, part: &'a str) -> impl Iterator<Item = &'a Row> {
-        let is = move |row: &&Row| row.scenario == super::NAME && row.params["part"] == part;
-        self.0.iter().filter(is)
+        self.0
+            .iter()
+            .filter(move |row| row.text("part") == Some(part))
     }
 
     /// Each value of a parameter of one part.
     pub fn values(&self, part: &'a str, name: &str) -> BTreeSet<u64> {
-        self.of(part).filter_map(|row| param(row, name)).collect()
+        self.of(part).filter_map(|row| row.whole(name)).collect()
     }
 
-    /// The torus's row of a backend; on a GPU, with the best selection.
+    /// The torus's row of a backend; on a GPU that with the best selection.
     pub fn torus(&self, side: u64, lookahead: u64, backend: &str) -> Option<&'a Row> {
         let is = |row: &&Row| {
             row.backend == backend
-                && param(row, "side") == Some(side)
-                && param(row, "lookahead") == Some(lookahead)
+                && row.whole("side") == Some(side)
+                && row.whole("lookahead") == Some(lookahead)
         };
         self.of("torus").find(is)
     }
 
-    /// How many events were handled at once, on average.
+    /// The average number of events of a window.
     pub fn parallel(&self, side: u64, lookahead: u64) -> Option<f64> {
         let row = |backend| self.torus(side, lookahead, backend);
         let row = row("cuda").or(row("cpu"))?;
-        let windows = param(row, "windows").filter(|&windows| windows > 0)?;
+        let windows = row.whole("windows").filter(|&windows| windows > 0)?;
         Some(row.work as f64 / windows as f64)
     }
 
@@ -61,8 +62,7 @@ impl<'a> Tables<'a> {
             title(
                 out,
                 &format!(
-                    "Figure 12: torus network, million events a second and how many times the \
-                 baseline's, d = {}",
+                    "Figure 12: torus network, million events a second and ratios, d = {}",
                     units(lookahead)
                 ),
             )?;
@@ -136,7 +136,7 @@ impl<'a> Tables<'a> {
         }
         title(
             out,
-            "Table 2 and figure 11: seconds of a whole run on the GPU, by step (finding the minimum is a part of the others)",
+            "Table 2 and figure 11: seconds of a whole run on the GPU, by step (each includes finding the minimum)",
         )?;
         head(
             out,
@@ -153,13 +153,13 @@ impl<'a> Tables<'a> {
             ],
         )?;
         for row in rows {
-            let of = |name| param(row, name).unwrap_or_default();
+            let of = |name| row.whole(name).unwrap_or_default();
             let is_papers = of("side") == 2048 && of("until") == 50_000;
             let published = published::BREAKDOWN
                 .iter()
                 .find(|(d, _)| is_papers && u64::from(*d) == of("lookahead"));
             let stage = |name: &str| {
-                let ms = row.stages_ms.get(name).copied().unwrap_or_default();
+                let ms = row.stage(name).unwrap_or_default();
                 format!("{:.3} ({:.0} %)", ms / 1e3, 100.0 * ms / row.total_ms)
             };
             line(
@@ -168,11 +168,7 @@ impl<'a> Tables<'a> {
                     square(of("side")),
                     units(of("lookahead")),
                     of("until").to_string(),
-                    row.params
-                        .get("selection")
-                        .and_then(|s| s.as_str())
-                        .unwrap_or_default()
-                        .to_owned(),
+                    row.text("selection").unwrap_or_default().to_owned(),
                     stage("selection"),
                     stage("departures"),
                     stage("arrivals"),
@@ -196,7 +192,7 @@ impl<'a> Tables<'a> {
         for percent in self.values("phold", "remote_percent") {
             let row = |backend: &str| {
                 self.of("phold").find(|row| {
-                    row.backend == backend && param(row, "remote_percent") == Some(percent)
+                    row.backend == backend && row.whole("remote_percent") == Some(percent)
                 })
             };
             let processes = self.values("phold", "processes");
@@ -230,12 +226,7 @@ impl<'a> Tables<'a> {
             ],
         )?;
         for row in self.of("accuracy") {
-            let of = |name| {
-                row.params
-                    .get(name)
-                    .and_then(|v| v.as_f64())
-                    .unwrap_or_default()
-            };
+            let of = |name| row.float(name).unwrap_or_default();
             // A closed network of n servers with n tokens.
             let n = of("side") * of("side");
             let expected = n / (2.0 * n - 1.0);
@@ -243,7 +234,7 @@ impl<'a> Tables<'a> {
                 out,
                 &[
                     format!("{}", of("mean")),
-                    units(param(row, "lookahead").unwrap_or_default()),
+                    units(row.whole("lookahead").unwrap_or_default()),
                     format!("{:.2} %", 100.0 * of("utilization")),
                     format!("{:.3}", of("stay")),
                     format!("{:.2} %", 100.0 * expected),
@@ -260,7 +251,7 @@ impl<'a> Tables<'a> {
         }
         title(
             out,
-            "Table 1: causality errors of approximate time (exact windows make none)",
+            "Table 1: causality errors of approximate time (exact windows have none)",
         )?;
         head(
             out,
@@ -274,7 +265,7 @@ impl<'a> Tables<'a> {
             ],
         )?;
         for row in self.of("errors") {
-            let of = |name| param(row, name).unwrap_or_default();
+            let of = |name| row.whole(name).unwrap_or_default();
             let column = match of("lookahead") {
                 250 => Some(0),
                 500 => Some(1),
@@ -312,7 +303,7 @@ impl<'a> Tables<'a> {
             let ms = |approach: &str| {
                 let mut rows = self.of("selection");
                 let is = |row: &&Row| {
-                    row.approach == approach && param(row, "selected_percent") == Some(percent)
+                    row.approach == approach && row.whole("selected_percent") == Some(percent)
                 };
                 cell(rows.find(is).map(|row| row.total_ms), 4)
             };
@@ -328,10 +319,6 @@ impl<'a> Tables<'a> {
         }
         Ok(())
     }
-}
-
-pub(super) fn param(row: &Row, name: &str) -> Option<u64> {
-    row.params.get(name)?.as_u64()
 }
 
 /// Million events a second.

@@ -1,5 +1,5 @@
-//! What there is to beat, each on one thread. They find all pairs afresh in each
-//! step, and don't even say which are new.
+//! The baselines, each on one thread. They find all pairs from scratch in each step, and
+//! do not say which are new.
 
 use gpu_kernels::regions::Bounds;
 
@@ -9,10 +9,10 @@ use super::scenario::Motion;
 pub enum Baseline {
     /// The paper's: every publication with every subscription.
     AllPairs,
-    /// The paper's reference [3]: edges on one dimension are sorted and swept over;
-    /// what is open is compared on the other.
+    /// The paper's reference [3]: sorts the edges on one dimension and sweeps over them;
+    /// compares open regions on the other.
     SortBased,
-    /// Subscriptions by strips as high as the highest of them, sorted within.
+    /// Subscriptions by strips as high as the highest subscription, sorted in each strip.
     StripGrid,
 }
 
@@ -96,7 +96,7 @@ fn strip_grid(publications: &[Bounds], subscriptions: &[Bounds], pairs: &mut Vec
         lengths.max().unwrap_or(1)
     };
     let (width, height) = (longest(0), longest(1));
-    // Publications too, so that one after the other looks at the same strips.
+    // Publications are sorted too, so that consecutive ones read the same strips.
     let ones = Strips::new(publications, height);
     let others = Strips::new(subscriptions, height);
     for one in &ones.sorted {
@@ -119,7 +119,7 @@ fn strip_grid(publications: &[Bounds], subscriptions: &[Bounds], pairs: &mut Vec
     }
 }
 
-/// Regions by the strip in which their low corner is, and in it from left to right.
+/// Regions by the strip of their low corner, and from left to right in a strip.
 struct Strips {
     height: i32,
     starts: Vec<u32>,

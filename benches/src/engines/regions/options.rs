@@ -1,20 +1,19 @@
 use std::fmt;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Kind, Scenario};
-use crate::tick::backends::{RunOptions, at_least_one};
+use super::scenario::{Kind, Scenario};
+use crate::options::{RunOptions, at_least_one};
 
 /// Region matching: the paper's scenarios, larger ones, and hard ones
 ///
-/// Times are of whole steps: from updated regions in host memory to pairs gained
-/// and lost in host memory; the baselines find all pairs afresh. Tables go to
-/// standard output. Where two ways of matching find different pairs, the bench
-/// fails.
+/// Times are those of whole steps: from updated regions in host memory to pairs gained
+/// and lost in host memory. The baselines find all pairs from scratch. The paper's figures
+/// 5 to 12 go to standard output, as tables. The bench fails if two ways find different
+/// pairs.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Which scenarios
+    /// Suites of scenarios
     #[arg(
         long,
         default_value = "paper,scale,hard",
@@ -22,13 +21,13 @@ pub struct Options {
         value_name = "LIST"
     )]
     pub suites: Vec<Suite>,
-    /// At most so many regions
+    /// Leaves out scenarios with more regions
     #[arg(long, default_value = "1000000", value_name = "N")]
     pub regions_max: u32,
     /// Steps after the first, which adds all regions
     #[arg(long, default_value = "30", value_name = "N", value_parser = at_least_one)]
     pub steps: usize,
-    /// What to measure
+    /// Backends to measure
     #[arg(
         long = "backend",
         default_value = "baseline,cpu",
@@ -38,16 +37,15 @@ pub struct Options {
     pub backends: Vec<BackendName>,
     #[command(flatten)]
     pub run: RunOptions,
-    /// Draws the paper's figures 5 to 12 into this folder, as SVG files
-    #[arg(long, value_name = "FOLDER")]
-    pub plots: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
     /// On one thread: all pairs, sort-based matching, a strip grid
     Baseline,
+    /// The engine for CPUs
     Cpu,
+    /// The engine for NVIDIA GPUs
     Cuda,
 }
 
@@ -55,7 +53,7 @@ pub enum BackendName {
 pub enum Suite {
     /// The paper's scenarios I and II
     Paper,
-    /// 100,000 to 10,000,000 regions, of which 1, 10 or 100 % are updated
+    /// 100,000 to 10,000,000 regions; a step updates 1, 10 or 100 %
     Scale,
     /// Mixed sizes, one region over all, all over all
     Hard,

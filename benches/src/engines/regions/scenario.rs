@@ -11,9 +11,9 @@ pub struct Scenario {
     pub field: u32,
     /// A region's edge.
     pub side: u32,
-    /// Of both kinds together.
+    /// Publications and subscriptions together.
     pub regions: u32,
-    /// How many of them move in a step, in percent.
+    /// The percentage of regions that move in a step.
     pub updated: u32,
 }
 
@@ -21,25 +21,25 @@ pub struct Scenario {
 pub enum Kind {
     /// The paper's scenario I.
     Uniform,
-    /// The paper's scenario II: 20 % of the regions are around three places.
+    /// The paper's scenario II: 20 % of the regions are near three places.
     Crowded,
-    /// Edges from a thousandth of `side` to all of it, each order of magnitude as
-    /// often as the others.
+    /// Edges from a thousandth of `side` to `side`, all orders of magnitude equally
+    /// often.
     Mixed,
     /// Like uniform, and publication 0 covers the field.
     OneOverAll,
-    /// In every other step each publication overlaps each subscription; in those
-    /// between, none does.
+    /// In every other step each publication overlaps each subscription; in the others,
+    /// none does.
     AllOverAll,
 }
 
-/// Where all regions are, step by step.
+/// The places of all regions, step by step.
 #[derive(Clone)]
 pub struct Motion {
     scenario: Scenario,
     seed: u64,
     pub step: u64,
-    /// By number: publications, subscriptions.
+    /// The publications by number, and the subscriptions.
     pub sides: [Vec<Bounds>; 2],
     /// Numbers of the regions that the last step moved, by side.
     pub moved: [Vec<u32>; 2],
@@ -57,7 +57,7 @@ impl Scenario {
             Kind::Uniform | Kind::OneOverAll => 16 * self.regions.min(100_000) + 4 * self.regions,
         };
         Ok(RegionsConfig {
-            // The paper's cells; it gives no size for its fields of other sizes.
+            // The paper's cell size; it gives none for other sizes of regions.
             cell_edge: (self.side == 100).then_some(100 * UNIT as u32),
             ..RegionsConfig::new(space, capacity, pairs_max)
         })
@@ -88,7 +88,7 @@ impl Kind {
 }
 
 impl Motion {
-    /// All regions at their first places, and all of them new.
+    /// All regions at their first places; all count as moved.
     pub fn new(scenario: &Scenario, seed: u64) -> Motion {
         let numbers = 0..scenario.regions.div_ceil(2);
         let mut motion = Motion {
@@ -129,7 +129,7 @@ impl Motion {
         let edge = match s.kind {
             Kind::OneOverAll if (side, number) == (0, 0) => field,
             Kind::Mixed => {
-                // 2^(0..10), and within that evenly.
+                // A power of two from 2^0 to 2^9, and uniform below it.
                 let longest = (s.side as i32 * UNIT) >> (dice(2) % 10);
                 longest / 2 + (dice(3) % (longest as u64 / 2)) as i32
             }
@@ -140,7 +140,7 @@ impl Motion {
         let place = |salt| match (s.kind, crowded) {
             (Kind::AllOverAll, _) => 0,
             (_, true) => {
-                // Around 1, 5 and 9 tenths, within a twentieth of the field.
+                // Within a twentieth of the field around 1, 5 and 9 tenths of it.
                 let center = (field / 10) * [1, 5, 9][(dice(5) % 3) as usize];
                 let off = (dice(salt) % (field as u64 / 10)) as i32 - field / 20;
                 (center + off).clamp(0, field - edge)
@@ -155,7 +155,7 @@ impl Motion {
         let field = self.scenario.field as i32 * UNIT;
         let edge = bounds.high[0] - bounds.low[0];
         if self.scenario.kind == Kind::AllOverAll {
-            // Half the field is as far as two of them can be apart.
+            // Regions of half the field can lie apart.
             let apart = self.step % 2 == 1;
             let narrow = field / 2;
             return match (apart, side) {

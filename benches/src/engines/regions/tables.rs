@@ -1,9 +1,9 @@
 use std::io::{self, Write};
 
-use crate::report::markdown::{head, line, title};
-use crate::report::{Report, Row};
+use crate::report::markdown::{NOTHING, head, line, title};
+use crate::report::{Report, Row, ways};
 
-/// One of the paper's scenarios, with its figures of speed-up and of time.
+/// One of the paper's scenarios, with the numbers of its figures of speed-up and time.
 pub struct Figures {
     pub kind: &'static str,
     pub side: u64,
@@ -35,13 +35,13 @@ impl Figures {
 
     pub fn rows<'a>(&self, report: &'a Report) -> Vec<&'a Row> {
         let is_ours = |row: &&Row| {
-            text(row, "kind") == self.kind && number(row, "side") == self.side && is_paper(row)
+            row.text("kind") == Some(self.kind) && number(row, "side") == self.side && is_paper(row)
         };
         report.rows.iter().filter(is_ours).collect()
     }
 }
 
-/// How many times as fast as all pairs on one thread.
+/// The time of all pairs on one thread divided by this row's.
 pub fn speedup(row: &Row, rows: &[&Row]) -> Option<f64> {
     let is_all_pairs = |other: &&&Row| {
         other.approach == "all pairs" && number(other, "regions") == number(row, "regions")
@@ -103,7 +103,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A row for each number of regions, a column for each way of matching.
+/// A line for each number of regions, a column for each way to match.
 fn grid(
     out: &mut dyn Write,
     rows: &[&Row],
@@ -134,37 +134,24 @@ fn grid(
                 .iter()
                 .find(|row| row.backend == *backend && row.approach == *approach);
             let text = row.and_then(|row| cell(row));
-            cells.push(text.unwrap_or_else(|| "-".to_owned()));
+            cells.push(text.unwrap_or_else(|| NOTHING.to_owned()));
         }
         line(out, &cells)?;
     }
     Ok(())
 }
 
-/// (backend, approach), in the order of the rows.
-pub fn ways(rows: &[&Row]) -> Vec<(String, String)> {
-    let mut ways = vec![];
-    for row in rows {
-        let way = (row.backend.clone(), row.approach.clone());
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    ways
-}
-
-/// Whether a row is of one of the paper's own scenarios.
+/// Whether a row belongs to one of the paper's own scenarios.
 fn is_paper(row: &Row) -> bool {
     (2048..=32_768).contains(&number(row, "regions"))
         && number(row, "field") == 10_000
-        && ["uniform", "crowded"].contains(&text(row, "kind").as_str())
+        && ["uniform", "crowded"].map(Some).contains(&row.text("kind"))
 }
 
-pub fn number(row: &Row, name: &str) -> u64 {
-    row.params.get(name).and_then(|n| n.as_u64()).unwrap_or(0)
+fn number(row: &Row, name: &str) -> u64 {
+    row.whole(name).unwrap_or(0)
 }
 
 fn text(row: &Row, name: &str) -> String {
-    let value = row.params.get(name).and_then(|text| text.as_str());
-    value.unwrap_or("").to_owned()
+    row.text(name).unwrap_or_default().to_owned()
 }

@@ -1,27 +1,22 @@
 //! The table and the chart of a fight.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
 
-use anyhow::Context;
 use gpu_kernels::Stage;
 
-use super::NAME;
-use crate::report::markdown::{NOTHING, grouped, head, line, number, title};
+use crate::report::markdown::{head, line, number, title};
 use crate::report::plot::{Axis, Chart, Series};
-use crate::report::{Report, Row};
+use crate::report::{Report, distinct};
 use crate::tick::backends::BASELINE;
 
-/// Writes the table of a report, and draws its times into a folder.
-pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     title(out, "The server's tick: a fight")?;
     writeln!(
         out,
         "Times in milliseconds, medians, from commands in host memory to changes and deliveries \
-         in host memory. baseline: {}. On {}, {}.\n",
+         in host memory. baseline: {}. {}\n",
         BASELINE.approach,
-        report.place(),
-        report.date
+        report.origin()
     )?;
     let mut header = COUNTS.to_vec();
     header.extend([
@@ -33,57 +28,47 @@ pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyho
     ]);
     header.extend(Stage::ALL.map(Stage::name));
     head(out, &header)?;
-    let rows = || report.rows.iter().filter(|row| row.scenario == NAME);
-    for row in rows() {
-        let clients = row.whole("clients");
-        let is_baseline = |r: &&Row| r.backend == BASELINE.name && r.whole("clients") == clients;
-        let ratio = rows().find(is_baseline).map(|b| b.total_ms / row.total_ms);
-        let whole = |name| row.whole(name).map_or(NOTHING.to_owned(), grouped);
-        let mut cells = COUNTS.map(whole).to_vec();
+    for row in &report.rows {
+        let mut rows = report.rows.iter();
+        let baseline = rows.find(|r| r.backend == BASELINE.name && r.has_same(row, &["clients"]));
+        let mut cells = COUNTS.map(|name| row.cell(name)).to_vec();
         cells.extend([
             row.backend.clone(),
-            whole("threads"),
+            row.cell("threads"),
             number(Some(row.total_ms)),
             number(Some(row.total_ms_deviation)),
-            number(ratio),
+            number(baseline.map(|baseline| baseline.total_ms / row.total_ms)),
         ]);
-        let stages = Stage::ALL
-            .iter()
-            .map(|stage| row.stages_ms.get(stage.name()));
-        cells.extend(stages.map(|ms| number(ms.copied())));
+        cells.extend(Stage::ALL.map(|stage| number(row.stage(stage.name()))));
         line(out, &cells)?;
     }
-    let Some(folder) = plots else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    chart(rows()).write(&folder.join("fight.svg"))
+    Ok(())
 }
 
 /// The times by the number of clients, a line for each backend.
-fn chart<'a>(rows: impl Iterator<Item = &'a Row>) -> Chart {
-    let mut series: Vec<Series> = vec![];
-    for row in rows {
-        let clients = row.whole("clients").map_or(f64::NAN, |n| n as f64);
-        let point = (clients, Some(row.total_ms));
-        match series.iter_mut().find(|line| line.name == row.backend) {
-            Some(line) => line.points.push(point),
-            None => {
-                let line = Series::new(&row.backend, vec![point]);
-                let is_baseline = row.backend == BASELINE.name;
-                series.push(if is_baseline { line.thin() } else { line });
-            }
+pub fn chart(report: &Report) -> Chart {
+    let backends = distinct(report.rows.iter().map(|row| row.backend.as_str()));
+    let series = backends.into_iter().map(|backend| {
+        let rows = report.rows.iter().filter(|row| row.backend == backend);
+        let points = rows.map(|row| {
+            let clients = row.float("clients").unwrap_or(f64::NAN);
+            (clients, Some(row.total_ms))
+        });
+        let line = Series::new(backend, points.collect());
+        match backend == BASELINE.name {
+            true => line.thin(),
+            false => line,
         }
-    }
+    });
     Chart {
         title: "The server's tick: a fight".to_owned(),
         x: Axis::log2("clients"),
         y: Axis::log10("time of a tick (ms)"),
-        series,
+        series: series.collect(),
     }
 }
 
-/// What a tick did, by the names of a row's parameters.
+/// The figures of a tick, as parameters of a row.
 const COUNTS: [&str; 6] = [
     "clients",
     "commands",

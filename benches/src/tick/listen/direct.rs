@@ -8,11 +8,11 @@ use shared::{CommandKind, Fixed, Slot};
 
 use super::scenario::{Mirror, Scenario, client_of};
 
-/// Every predicate, tried on one change after the other.
+/// The baseline: tries every predicate on one change after the other.
 pub struct Direct<'a> {
     scenario: &'a Scenario,
     names: WorldNames,
-    /// Whose it is, and what.
+    /// Client and predicate of each subscription.
     predicates: Vec<(u32, Predicate)>,
 }
 
@@ -31,13 +31,13 @@ impl Direct<'_> {
         }
     }
 
-    /// Notes who is told of a change: client, slot, column.
-    pub fn tell(
+    /// Adds (client, slot, column) for each predicate that the change satisfies.
+    pub fn try_change(
         &self,
         before: &Mirror,
         output: &TickOutput,
         (slot, column, new): (Slot, u16, i32),
-        told: &mut Vec<(u32, u32, u16)>,
+        matches: &mut Vec<(u32, u32, u16)>,
     ) {
         let values = self.values(before, output, slot, column, new);
         for (client, predicate) in &self.predicates {
@@ -51,12 +51,12 @@ impl Direct<'_> {
                 .iter()
                 .any(|f| f.constraints.iter().all(holds))
             {
-                told.push((*client, slot.0, column));
+                matches.push((*client, slot.0, column));
             }
         }
     }
 
-    /// By name.
+    /// The values of a change, by name.
     fn values(
         &self,
         before: &Mirror,
@@ -122,7 +122,7 @@ impl Direct<'_> {
     }
 }
 
-/// For the operators that the scenario has.
+/// Covers the operators that the scenario uses.
 fn satisfies(value: &Value, constraint: &Constraint) -> bool {
     if let (Value::String(own), Value::String(asked)) = (value, &constraint.value) {
         return match constraint.operator {

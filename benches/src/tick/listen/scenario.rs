@@ -8,12 +8,14 @@ use shared::mix::mix;
 use shared::{ClientRow, EntityId, Slot, Tick, WorldConfig};
 
 use super::{LISTENERS_MAX, Options, WARM_UP_TICKS};
+use crate::dice::Dice;
 
-/// A world, what happens in it, and who asks for what.
+/// A world, its ticks, and the subscriptions.
 pub struct Scenario {
     pub config: WorldConfig,
-    /// The first one has nothing but births.
+    /// The first tick has births only.
     pub ticks: Vec<Arc<TickOutput>>,
+    /// The predicate of each subscription.
     pub texts: Vec<String>,
     pub entities: u32,
     pub listeners: u32,
@@ -31,10 +33,15 @@ impl Scenario {
             frame.reset(Tick(tick));
             ticks.push(backend.tick(&frame).context("the tick failed")?);
         }
-        let dice = Dice(mix(options.run.seed, 1));
+        let dice = Dice(mix(options.run.seed(), 1));
         let size = side(options.entities);
         Ok(Scenario {
-            texts: texts(dice, subscriptions, options.entities, size),
+            texts: texts(
+                dice,
+                subscriptions,
+                options.entities as usize,
+                size as usize,
+            ),
             config,
             ticks,
             entities: options.entities,
@@ -46,7 +53,7 @@ impl Scenario {
         &self.ticks[self.ticks.len() - 1]
     }
 
-    /// Of the last tick.
+    /// The number of changes of the last tick.
     pub fn changes(&self) -> u64 {
         self.last().counts.changes
     }
@@ -60,12 +67,12 @@ impl Scenario {
     }
 }
 
-/// Whose subscription it is.
+/// The client that a subscription belongs to.
 pub fn client_of(subscription: u32) -> ClientRow {
     ClientRow(subscription % LISTENERS_MAX)
 }
 
-/// A quarter of the entities are of each kind.
+/// A world with a quarter of the entities of each kind.
 fn config(options: &Options, listeners: u32) -> anyhow::Result<WorldConfig> {
     let entities = options.entities;
     let size = side(entities);
@@ -74,7 +81,7 @@ fn config(options: &Options, listeners: u32) -> anyhow::Result<WorldConfig> {
          seed = {}\nvisible_max = 1\n[limits]\nclients = {listeners}\ndeliveries_per_tick = 1\n\
          subscriptions_per_client = 16\nclient_notices_per_tick = 65536\n\
          updates_per_tick = {}\n",
-        options.run.seed,
+        options.run.seed(),
         4 * entities
     );
     let share = entities / KINDS.len() as u32;
@@ -87,18 +94,18 @@ fn config(options: &Options, listeners: u32) -> anyhow::Result<WorldConfig> {
              [[every]]\nkind = \"{kind}\"\nticks = 1\ncommand = \"roam\"\n"
         )?;
     }
-    Ok(WorldConfig::parse(&text, "the listeners' world")?)
+    Ok(WorldConfig::parse(&text, "the world of the bench")?)
 }
 
-/// A hundredth of an entity on a unit of area.
+/// The side of a world with 100 units of area per entity.
 fn side(entities: u32) -> u32 {
     (f64::from(entities) * 100.0).sqrt().ceil() as u32
 }
 
-fn texts(mut dice: Dice, subscriptions: u32, entities: u32, size: u32) -> Vec<String> {
+fn texts(mut dice: Dice, subscriptions: u32, entities: usize, size: usize) -> Vec<String> {
     let one = |_| {
-        let mut who = || EntityId::new(dice.below(entities), 1).reference().0;
-        let (a, b) = (who(), who());
+        let mut entity = || EntityId::new(dice.below(entities) as u32, 1).reference().0;
+        let (a, b) = (entity(), entity());
         match dice.below(10) {
             0..=3 => format!("event == \"change\" && entity == {a}"),
             4..=6 => format!(
@@ -114,7 +121,7 @@ fn texts(mut dice: Dice, subscriptions: u32, entities: u32, size: u32) -> Vec<St
                 )
             }
             _ => {
-                let kind = KINDS[dice.below(KINDS.len() as u32) as usize];
+                let kind = KINDS[dice.below(KINDS.len())];
                 let [x, y] = [0, 1].map(|_| dice.below(size));
                 format!(
                     "kind == \"{kind}\" && attribute == \"y\" && y > {y} && y <= {} && x >= {x}",
@@ -126,16 +133,7 @@ fn texts(mut dice: Dice, subscriptions: u32, entities: u32, size: u32) -> Vec<St
     (0..subscriptions).map(one).collect()
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (((mix(self.0, 1) >> 32) * u64::from(bound)) >> 32) as u32
-    }
-}
-
-/// What the ticks told so far.
+/// The world after the ticks that were applied.
 pub struct Mirror {
     columns: usize,
     ids: Vec<EntityId>,

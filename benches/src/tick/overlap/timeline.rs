@@ -1,14 +1,13 @@
-//! Timelines as a row keeps them, as tables and as pictures.
+//! Timelines as parameters of rows, as tables and as charts.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
 
 use anyhow::Context;
 use gpu_kernels::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{NAME, Span, Way};
+use super::{Span, Way};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::plot::{Axis, Chart, Point, Series};
 use crate::report::{Report, Row};
@@ -21,7 +20,7 @@ struct Entry {
     stages_ms: Vec<f64>,
 }
 
-/// A row's parameter.
+/// The timeline as a row's parameter.
 pub fn of(spans: &[Span]) -> Value {
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
     let both = |(begin, end)| [ms(begin), ms(end)];
@@ -37,29 +36,21 @@ pub fn of(spans: &[Span]) -> Value {
     entries.collect()
 }
 
-/// Writes the tables of a report, and its pictures into a folder.
-pub fn show(report: &Report, plots: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let rows: Vec<&Row> = report
-        .rows
-        .iter()
-        .filter(|row| row.scenario == NAME)
-        .collect();
-    summary(report, &rows, out)?;
-    let timelines = rows.iter().map(|row| Ok((*row, entries(row)?)));
-    let timelines: Vec<(&Row, Vec<Entry>)> = timelines.collect::<anyhow::Result<_>>()?;
-    for (row, entries) in &timelines {
-        table(row, entries, out)?;
-    }
-    let Some(folder) = plots else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    // Both ways of a backend stand beside each other.
-    for ways in timelines.chunks_exact(Way::ALL.len()) {
-        let backend = &ways[0].0.backend;
-        picture(backend, ways).write(&folder.join(format!("overlap-{backend}.svg")))?;
+pub fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    summary(report, out)?;
+    for row in &report.rows {
+        table(row, &entries(row)?, out)?;
     }
     Ok(())
+}
+
+/// A chart for each backend, with both ways.
+pub fn charts(report: &Report) -> anyhow::Result<Vec<(String, Chart)>> {
+    let ways = report.rows.chunks_exact(Way::ALL.len()).map(|ways| {
+        let backend = &ways[0].backend;
+        Ok((format!("overlap-{backend}.svg"), chart(backend, ways)?))
+    });
+    ways.collect()
 }
 
 fn entries(row: &Row) -> anyhow::Result<Vec<Entry>> {
@@ -68,15 +59,14 @@ fn entries(row: &Row) -> anyhow::Result<Vec<Entry>> {
         .with_context(|| format!("expected a timeline of {}, {}", row.backend, row.approach))
 }
 
-/// What having two ticks in flight is worth.
-fn summary(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
+/// The gain of two ticks in flight.
+fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     title(out, "Two ticks in flight")?;
     writeln!(
         out,
-        "Times in milliseconds; that of a tick is the median round's, divided by its ticks. \
-         On {}, {}.\n",
-        report.place(),
-        report.date
+        "Times in milliseconds; the time of a tick is that of the median round divided by its \
+         ticks. {}\n",
+        report.origin()
     )?;
     head(
         out,
@@ -89,10 +79,10 @@ fn summary(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Resul
             "gain",
         ],
     )?;
-    let rate = |row: &Row| row.params.get("ticks_per_second").and_then(Value::as_f64);
-    for row in rows {
-        let is_one = |r: &&&Row| r.backend == row.backend && r.approach == Way::One.name();
-        let one = rows.iter().find(is_one).and_then(|one| rate(one));
+    let rate = |row: &Row| row.float("ticks_per_second");
+    for row in &report.rows {
+        let is_one = |r: &&Row| r.backend == row.backend && r.approach == Way::One.name();
+        let one = report.rows.iter().find(is_one).and_then(rate);
         let gain = rate(row).zip(one).map(|(rate, one)| rate / one);
         let clients = row
             .whole("clients")
@@ -112,7 +102,7 @@ fn summary(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Resul
     Ok(())
 }
 
-fn table(row: &Row, entries: &[Entry], out: &mut dyn Write) -> anyhow::Result<()> {
+fn table(row: &Row, entries: &[Entry], out: &mut dyn Write) -> io::Result<()> {
     title(out, &format!("{}, {}", row.backend, row.approach))?;
     let mut header = ["tick", "submit: begin", "end", "collect: begin", "end"].to_vec();
     header.extend(Stage::ALL.map(Stage::name));
@@ -126,28 +116,29 @@ fn table(row: &Row, entries: &[Entry], out: &mut dyn Write) -> anyhow::Result<()
     Ok(())
 }
 
-/// Each tick has a height of its own; its calls are drawn from begin to end.
-fn picture(backend: &str, ways: &[(&Row, Vec<Entry>)]) -> Chart {
+/// A line for each call of each tick, from begin to end, at the tick's own height.
+fn chart(backend: &str, ways: &[Row]) -> anyhow::Result<Chart> {
     type Call = fn(&Entry) -> [f64; 2];
     let calls: [(&str, Call); 2] = [("submit", |e| e.submit_ms), ("collect", |e| e.collect_ms)];
     let mut series = vec![];
-    for (way, (row, entries)) in ways.iter().enumerate() {
+    for (way, row) in ways.iter().enumerate() {
+        let entries = entries(row)?;
         for (name, call) in calls {
             let mut points: Vec<Point> = vec![];
             for (i, entry) in entries.iter().enumerate() {
                 let height = i as f64 + 1.0 + 0.3 * way as f64;
                 let [begin, end] = call(entry);
-                // The last one has no value: the line breaks between two ticks.
+                // A point without a value breaks the line between two ticks.
                 points.extend([(begin, Some(height)), (end, Some(height)), (end, None)]);
             }
             let line = Series::new(format!("{}: {name}", row.approach), points);
             series.push(if way == 0 { line.thin() } else { line });
         }
     }
-    Chart {
+    Ok(Chart {
         title: format!("When ticks are submitted and collected, {backend}"),
         x: Axis::linear("time (ms)"),
         y: Axis::linear("tick"),
         series,
-    }
+    })
 }

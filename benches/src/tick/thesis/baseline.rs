@@ -1,4 +1,4 @@
-//! The thesis's way on a CPU (4.1.2, 4.2.4): one thread, a grid with a list of
+//! The thesis's CPU implementation (4.1.2, 4.2.4): one thread, a grid with a list of
 //! client objects for each bucket, and commands processed one by one.
 
 mod grid;
@@ -10,7 +10,9 @@ use gpu_kernels::Frame;
 use shared::Fixed;
 use shared::mix::mix;
 
-use super::{Sample, Scenario, Subject};
+use super::scenario::Scenario;
+use super::subject::Subject;
+use crate::report::Sample;
 use grid::Grid;
 
 pub struct Baseline {
@@ -18,12 +20,12 @@ pub struct Baseline {
     deliveries_max: usize,
     /// The deliveries, in the order in which commands were processed.
     entries: Vec<u32>,
-    /// By observer: where its deliveries begin and end.
+    /// By observer: begin and end of its deliveries.
     rows: Vec<(u32, u32)>,
 }
 
 impl Baseline {
-    /// Clients at these positions, by slot, in raw units.
+    /// `positions` are those of the clients, by slot, in raw units.
     pub fn new(scenario: &Scenario, positions: &[[i32; 2]]) -> anyhow::Result<Baseline> {
         let raw = |units: u32| units as i32 * Fixed::ONE.raw();
         let mut order: Vec<u32> = (0..positions.len() as u32).collect();
@@ -57,7 +59,9 @@ impl Subject for Baseline {
         let total = begin.elapsed();
         ensure!(
             self.entries.len() <= self.deliveries_max,
-            "more deliveries than there was room for"
+            "expected at most {} deliveries; found {}",
+            self.deliveries_max,
+            self.entries.len()
         );
         Ok(Sample {
             total,

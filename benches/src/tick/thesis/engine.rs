@@ -5,18 +5,24 @@ use anyhow::{Context, ensure};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{ClientRow, Tick, WorldConfig};
 
-use super::{BackendName, Moves, OutputName, Sample, Scenario, Subject};
-use crate::tick::backends::EngineName;
+use super::options::{BackendName, OutputName};
+use super::scenario::Scenario;
+use super::subject::Subject;
+use crate::cuda;
+use crate::report::Sample;
+use crate::tick::backends;
+use crate::tick::checks::ensure_nothing_dropped;
+use crate::tick::moves::Moves;
 
-/// The engine, through the same door as the server's.
+/// A backend of the server.
 pub struct Engine {
     backend: Box<dyn Backend>,
     output: Arc<TickOutput>,
 }
 
 impl Engine {
-    /// A scenario's world after the tick in which everyone is born, at a random
-    /// place, and the moves that follow.
+    /// A scenario's world after the tick in which all entities are born at random
+    /// places, and the moves that follow.
     pub fn populated(
         scenario: &Scenario,
         name: BackendName,
@@ -34,13 +40,13 @@ impl Engine {
         Ok((engine, moves))
     }
 
-    /// Of the last tick.
+    /// The output of the last tick.
     pub fn output(&self) -> &TickOutput {
         &self.output
     }
 }
 
-/// Births and the baseline's start are the cpu backend's.
+/// The baseline takes the births of the cpu backend.
 fn start(
     config: &WorldConfig,
     name: BackendName,
@@ -48,22 +54,12 @@ fn start(
     threads: usize,
 ) -> anyhow::Result<Box<dyn Backend>> {
     match (name, form) {
-        (BackendName::Cuda, OutputName::Pairs) => EngineName::Cuda.start(config, threads),
-        (BackendName::Cuda, OutputName::Ranges) => start_with_ranges(config),
-        (BackendName::Baseline | BackendName::Cpu, _) => EngineName::Cpu.start(config, threads),
+        (BackendName::Cuda, OutputName::Pairs) => cuda::backend(config),
+        (BackendName::Cuda, OutputName::Ranges) => cuda::backend_with_ranges(config),
+        (BackendName::Baseline | BackendName::Cpu, _) => {
+            backends::BackendName::Cpu.start(config, threads)
+        }
     }
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    use gpu_kernels::cuda::{CudaBackend, OutputForm};
-    let backend = CudaBackend::with_output(config, None, OutputForm::Ranges)?;
-    Ok(Box::new(backend))
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-    EngineName::Cuda.start(config, 1)
 }
 
 impl Subject for Engine {
@@ -71,9 +67,7 @@ impl Subject for Engine {
         let begin = Instant::now();
         self.output = self.backend.tick(frame).context("the tick failed")?;
         let total = begin.elapsed();
-        let counts = &self.output.counts;
-        let dropped = counts.deliveries_dropped + counts.updates_dropped + counts.commands_dropped;
-        ensure!(dropped == 0, "something was dropped: {counts:?}");
+        ensure_nothing_dropped(&self.output)?;
         Ok(Sample::of(&self.output, total))
     }
 

@@ -1,57 +1,42 @@
 //! The thesis's figures 4-1 to 4-6, and the steps and densities of tables 4-8 and
-//! 4-12, as SVG files with ours beside its own.
-
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::Context;
+//! 4-12, as charts with ours beside its own.
 
 use super::published::{self, Cell};
 use super::results::{self, Column, Place, Results};
 use super::tables::{COMPLETE, COMPUTE, STEPS_PLACE, Time};
 use crate::report::Report;
-use crate::report::markdown::title;
 use crate::report::plot::{Axis, Chart, Point, Series};
 
-/// Writes all figures into a folder, which is made if need be, and links to them to
-/// `out`: they hold where `out` is kept in that folder too.
-pub fn write(report: &Report, folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+/// All figures, each with the name of its file.
+pub fn charts(report: &Report) -> Vec<(String, Chart)> {
     let results = Results::of(report);
-    title(out, "Figures")?;
-    let mut save = |chart: Chart, name: String| -> anyhow::Result<()> {
-        let file = name + ".svg";
-        chart.write(&folder.join(&file))?;
-        writeln!(out, "![{}]({file})\n", chart.title)?;
-        Ok(())
-    };
+    let mut charts = vec![];
+    let mut add = |chart: Chart, name: String| charts.push((name + ".svg", chart));
     for (time, prefix) in [(&COMPLETE, "time"), (&COMPUTE, "computing")] {
         for place in results.places() {
             let chart = execution_time(&results, time, place);
-            save(chart, format!("{prefix}-{}-aoi-{}", place.map, place.aoi))?;
+            add(chart, format!("{prefix}-{}-aoi-{}", place.map, place.aoi));
         }
-        // Without the baseline there is nothing to be faster than.
+        // A ratio needs the baseline's time.
         if results.columns.iter().any(Column::is_baseline) {
             for engine in results.engines() {
                 let name = format!("{prefix}-ratio-{}", file_name(engine));
-                save(ratio(&results, time, engine), name)?;
+                add(ratio(&results, time, engine), name);
             }
         }
     }
     for engine in results.engines() {
         if results.places().any(|place| place == STEPS_PLACE) {
-            save(
-                steps(&results, engine),
-                format!("steps-{}", file_name(engine)),
-            )?;
+            let name = format!("steps-{}", file_name(engine));
+            add(steps(&results, engine), name);
         }
     }
     for group in results.places_of_equal_density() {
         let places = group.iter().map(|p| format!("{}-aoi-{}", p.map, p.aoi));
         let name = format!("density-{}", places.collect::<Vec<_>>().join("-"));
-        save(equal_density(&results, &group), name)?;
+        add(equal_density(&results, &group), name);
     }
-    Ok(())
+    charts
 }
 
 /// Figures 4-1, 4-2, 4-4 and 4-5, one for each AOI.
@@ -98,7 +83,7 @@ fn ratio(results: &Results, time: &Time, engine: &Column) -> Chart {
     )
 }
 
-/// Table 4-8, with our stages put together as its steps.
+/// Table 4-8, with our stages summed up to its steps.
 fn steps(results: &Results, engine: &Column) -> Chart {
     type Of = fn(&published::Steps) -> f64;
     let steps: [(&str, Of, &[&str]); 4] = [
@@ -130,7 +115,7 @@ fn steps(results: &Results, engine: &Column) -> Chart {
     )
 }
 
-/// Table 4-12: lines of one kind lie on each other where the AOI costs nothing.
+/// Table 4-12: lines of one kind coincide where a larger AOI costs nothing.
 fn equal_density(results: &Results, places: &[Place]) -> Chart {
     let mut series = vec![];
     for &place in places {
@@ -171,8 +156,8 @@ fn line(results: &Results, name: &str, value: impl Fn(u32) -> Option<f64>) -> Se
     Series::new(name, points.collect::<Vec<Point>>())
 }
 
-/// Lines without a point, such as the thesis's where it has no such scenario, are
-/// left out.
+/// Lines without a point are left out, such as those of the thesis for a scenario that
+/// it does not have.
 fn chart(title: String, y: &str, mut series: Vec<Series>) -> Chart {
     series.retain(|line| line.points.iter().any(|point| point.1.is_some()));
     Chart {

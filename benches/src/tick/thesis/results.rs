@@ -1,18 +1,18 @@
-//! What a report has of the thesis's scenarios, to be looked up.
+//! Lookup of a report's rows by scenario and backend.
 
-use super::{BackendName, OutputName};
-use crate::report::{Report, Row};
+use super::options::{BackendName, OutputName};
+use crate::report::{Report, Row, distinct};
 
 pub struct Results<'a> {
     pub rows: Vec<&'a Row>,
-    /// What was measured, in the order in which it stands in tables.
+    /// The values that were measured, in the order of the tables.
     pub maps: Vec<u32>,
     pub aois: Vec<u32>,
     pub clients: Vec<u32>,
     pub columns: Vec<Column>,
 }
 
-/// What measured numbers stand under: a backend, and the form of its output.
+/// A column of measured times: a backend, and the form of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub backend: String,
@@ -28,11 +28,7 @@ pub struct Place {
 
 impl<'a> Results<'a> {
     pub fn of(report: &'a Report) -> Results<'a> {
-        let rows: Vec<&Row> = report
-            .rows
-            .iter()
-            .filter(|row| row.scenario == super::NAME)
-            .collect();
+        let rows: Vec<&Row> = report.rows.iter().collect();
         let numbers = |name| distinct(rows.iter().filter_map(|row| param(row, name)));
         Results {
             maps: numbers("map"),
@@ -57,7 +53,7 @@ impl<'a> Results<'a> {
         rows.find(|row| fits(row) && Column::of(row) == *column)
     }
 
-    /// How many times as fast as the baseline, by one of a row's times.
+    /// The baseline's time divided by this column's.
     pub fn ratio(&self, ms: RowTime, place: Place, clients: u32, column: &Column) -> Option<f64> {
         let time = |column| ms(self.row(place, clients, column)?);
         let baseline = self.columns.iter().find(|c| c.is_baseline())?;
@@ -69,8 +65,8 @@ impl<'a> Results<'a> {
         self.maps.iter().flat_map(move |&map| aois(map))
     }
 
-    /// Places where as many clients stand equally dense in buckets: all with the same
-    /// map's side in AOI radii, where there is more than one.
+    /// Groups of places where the same number of clients fills buckets equally densely:
+    /// their map's side is the same number of AOI radii. Each has at least two places.
     pub fn places_of_equal_density(&self) -> Vec<Vec<Place>> {
         let mut groups: Vec<Vec<Place>> = vec![];
         for place in self.places() {
@@ -102,7 +98,7 @@ impl Place {
 
 impl Column {
     pub fn of(row: &Row) -> Column {
-        let output = row.params.get("output").and_then(|output| output.as_str());
+        let output = row.text("output");
         Column {
             backend: row.backend.clone(),
             output: output.unwrap_or(PAIRS).to_owned(),
@@ -113,7 +109,7 @@ impl Column {
         self.backend == BackendName::Baseline.name()
     }
 
-    /// The output is named where it is not the thesis's.
+    /// The backend, and the output's form if it is not the thesis's.
     pub fn name(&self) -> String {
         match self.output.as_str() {
             PAIRS => self.backend.clone(),
@@ -122,33 +118,22 @@ impl Column {
     }
 }
 
-/// One of a row's times in milliseconds, if the row has it.
+/// One of a row's times in milliseconds, or none.
 pub type RowTime = fn(&Row) -> Option<f64>;
 
-/// The time of everything.
+/// The time of the whole tick.
 pub fn total(row: &Row) -> Option<f64> {
     Some(row.total_ms)
 }
 
-/// The time of everything but upload and download; the baseline has neither.
+/// The time without upload and download; the baseline has neither.
 pub fn compute(row: &Row) -> Option<f64> {
-    row.params.get("compute_ms")?.as_f64()
+    row.float("compute_ms")
 }
 
-/// A parameter of the scenario.
+/// A parameter that fits in 32 bits.
 pub fn param(row: &Row, name: &str) -> Option<u32> {
     u32::try_from(row.whole(name)?).ok()
-}
-
-/// The values in the order in which they come first.
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut values = vec![];
-    for value in all {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
 }
 
 const PAIRS: &str = OutputName::Pairs.name();

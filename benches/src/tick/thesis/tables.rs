@@ -13,10 +13,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let results = Results::of(report);
     writeln!(
         out,
-        "Times in milliseconds, medians. CPU and GPU: the thesis, 2007. baseline: its way on \
-         one thread; the others: Myriad. On {}, {}.",
-        report.place(),
-        report.date
+        "Times in milliseconds, medians. CPU and GPU: the thesis, 2007. baseline: its CPU \
+         implementation on one thread; the others: Myriad. {}",
+        report.origin()
     )?;
     summary(&results, out)?;
     for time in [&COMPLETE, &COMPUTE] {
@@ -36,7 +35,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     spread(&results, out)
 }
 
-/// What a time is of: the whole tick, or computing alone.
+/// Which time a table is about: the whole tick, or computing only.
 pub struct Time {
     pub title: &'static str,
     /// The tables and figures of maps 2500 and 5000, and of the ratios, in chapter 4.
@@ -67,15 +66,15 @@ pub const COMPUTE: Time = Time {
 };
 
 impl Time {
-    /// "Table 4-5: ", or nothing where the thesis has no such map.
+    /// "Table 4-5: ", or an empty text if the thesis has no such map.
     pub fn number(&self, what: &str, numbers: [u32; 3], map: u32) -> String {
         let index = [2500, 5000].iter().position(|&m| m == map);
         index.map_or(String::new(), |i| format!("{what} 4-{}: ", numbers[i]))
     }
 }
 
-/// The few rows that say most: small, middle and large in the first place, the large
-/// ones in the others.
+/// The most important rows: small, middle and large in the first place, only large in
+/// the others.
 fn summary(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     title(out, "In short")?;
     let fixed = [
@@ -207,8 +206,8 @@ fn ratios(results: &Results, time: &Time, out: &mut dyn Write) -> io::Result<()>
     if table == 11 {
         writeln!(
             out,
-            "At map 2500 the thesis's ratios are higher than the times in its table 4-9 come \
-             to; they stand here as printed.\n"
+            "At map 2500 the thesis's ratios, shown as printed, are higher than those of the \
+             times in its table 4-9.\n"
         )?;
     }
     let mut header = vec!["clients".to_owned()];
@@ -232,7 +231,7 @@ fn ratios(results: &Results, time: &Time, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Table 4-8, and its like for the other scenarios.
+/// Table 4-8, and the same table of other scenarios.
 fn stages(results: &Results, place: Place, engine: &Column, out: &mut dyn Write) -> io::Result<()> {
     let published = place == STEPS_PLACE;
     let number_of = if published { "Table 4-8: " } else { "" };
@@ -264,9 +263,7 @@ fn stages(results: &Results, place: Place, engine: &Column, out: &mut dyn Write)
         }
         let row = results.row(place, clients, engine);
         for stage in Stage::ALL {
-            cells.push(number(
-                row.and_then(|r| r.stages_ms.get(stage.name()).copied()),
-            ));
+            cells.push(number(row.and_then(|row| row.stage(stage.name()))));
         }
         cells.push(row.map_or(NOTHING.to_owned(), |row| row.work.to_string()));
         line_if_known(out, &cells)?;
@@ -274,7 +271,7 @@ fn stages(results: &Results, place: Place, engine: &Column, out: &mut dyn Write)
     Ok(())
 }
 
-/// How far the samples lie apart.
+/// Mean and deviation of the samples.
 fn spread(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     title(out, "Spread")?;
     head(
@@ -294,7 +291,6 @@ fn spread(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for row in &results.rows {
         let whole = |name| param(row, name).map_or(NOTHING.to_owned(), |n| n.to_string());
         let column = Column::of(row);
-        let total = row.total();
         let cells = [
             whole("map"),
             whole("aoi"),
@@ -302,16 +298,16 @@ fn spread(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             column.backend,
             column.output,
             row.samples.to_string(),
-            number(Some(total.median)),
-            number(Some(total.mean)),
-            number(Some(total.deviation)),
+            number(Some(row.total_ms)),
+            number(Some(row.total_ms_mean)),
+            number(Some(row.total_ms_deviation)),
         ];
         line(out, &cells)?;
     }
     Ok(())
 }
 
-/// A line, unless nobody measured anything for this number of clients.
+/// A line, unless all its values are missing.
 fn line_if_known(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
     let [_, values @ ..] = cells else {
         return Ok(());
@@ -322,7 +318,7 @@ fn line_if_known(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
     }
 }
 
-/// A cell of the thesis's, if it has the scenario at all.
+/// A cell of the thesis, which may not have the scenario.
 fn theirs(cell: Option<Cell>) -> String {
     match cell {
         Some(None) => "INVALID".to_owned(),
@@ -330,5 +326,5 @@ fn theirs(cell: Option<Cell>) -> String {
     }
 }
 
-/// Where table 4-8 was measured.
+/// The scenario of table 4-8.
 pub const STEPS_PLACE: Place = Place { map: 2500, aoi: 10 };

@@ -1,13 +1,13 @@
-//! Lists of nodes that are allocated one by one, as `std::list` has them: what is
-//! measured here is what following their pointers costs. Unsafe for that alone.
+//! Lists of nodes that are allocated one by one, as in `std::list`: the bench measures
+//! the cost of following their pointers. This is the only reason for unsafe code.
 #![allow(unsafe_code)]
 
 use std::ptr;
 
 /// A grid whose buckets are doubly linked lists of clients.
 ///
-/// Every pointer in it is null or was made from a box and is freed on drop only;
-/// nodes never leave the grid, and nobody outside sees them.
+/// Each pointer is null or comes from a box, and is freed on drop only. Nodes never
+/// leave the grid, and nothing outside refers to them.
 pub struct Grid {
     size: i32,
     edge: i32,
@@ -15,7 +15,7 @@ pub struct Grid {
     side: usize,
     /// The first node of each bucket, row by row.
     heads: Vec<*mut Node>,
-    /// By client.
+    /// The node of each client.
     nodes: Vec<*mut Node>,
 }
 
@@ -65,9 +65,9 @@ impl Grid {
         }
     }
 
-    /// Calls `visit` for everyone in a client's bucket and those around it.
+    /// Calls `visit` for all clients in a client's bucket and those around it.
     pub fn neighbours(&self, client: usize, mut visit: impl FnMut(u32)) {
-        // SAFETY: the grid's node, which nobody changes while `self` is borrowed.
+        // SAFETY: the grid's node, which does not change while `self` is borrowed.
         let position = unsafe { (*self.nodes[client]).position };
         let [x, y] = position.map(|p| (p / self.edge) as usize);
         let around = |at: usize| at.saturating_sub(1)..=(at + 1).min(self.side - 1);
@@ -75,7 +75,7 @@ impl Grid {
             for column in around(x) {
                 let mut node = self.heads[row * self.side + column];
                 while !node.is_null() {
-                    // SAFETY: as above, for every node that a list holds.
+                    // SAFETY: as above, for every node of a list.
                     unsafe {
                         visit((*node).client);
                         node = (*node).next;
@@ -102,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// Takes a node out of the bucket that holds it, in constant time.
+    /// Takes a node out of its bucket's list, in constant time.
     fn unlink(&mut self, node: *mut Node, bucket: usize) {
         // SAFETY: its neighbours are the grid's nodes, and no reference to any
         // node lives.
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_those_of_nine_buckets() {
+    fn neighbours_are_the_clients_of_nine_buckets() {
         // Edge 10: buckets (0, 0), (1, 0), (2, 0), (0, 0), (3, 3).
         let positions = [[5, 5], [15, 5], [25, 5], [9, 9], [39, 39]];
         let mut grid = Grid::new(40, 10, &positions, &[4, 2, 0, 3, 1]);
         assert_eq!(neighbours(&grid, 0), [0, 1, 3]);
         assert_eq!(neighbours(&grid, 1), [0, 1, 2, 3]);
         assert_eq!(neighbours(&grid, 4), [4]);
-        // Client 3 follows 4 into its bucket, and 0 stays where it is.
+        // Client 3 moves into the bucket of client 4; client 0 stays.
         grid.step(3, &[100, 100]);
         assert_eq!(neighbours(&grid, 4), [3, 4]);
         assert_eq!(neighbours(&grid, 0), [0, 1]);

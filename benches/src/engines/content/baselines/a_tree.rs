@@ -1,6 +1,5 @@
-//! A baseline: the `a-tree` crate (Ji and Jacobsen's A-Tree, SIGMOD 2021), which
-//! shares what expressions have in common. One thread, and numbers only: its language
-//! has no patterns.
+//! The `a-tree` crate (Ji and Jacobsen's A-Tree, SIGMOD 2021), which shares common
+//! parts of expressions. It takes numbers only: its language has no patterns.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +8,20 @@ use anyhow::anyhow;
 use gpu_kernels::content::compile::{Condition, ConditionKind};
 use gpu_kernels::content::{Batch, Subscriptions};
 
-use super::subject::{Checksum, Subject};
+use crate::engines::content::subject::{Checksum, Subject};
 
 pub struct Tree {
     tree: ATree<u64>,
     names: Vec<String>,
-    /// Of each filter.
-    interfaces: Vec<u32>,
+    /// The subscriber of each filter.
+    subscribers: Vec<u32>,
     found: Vec<(u32, u32)>,
     reached: Vec<u32>,
     stamp: u32,
 }
 
 impl Tree {
-    /// None where it takes longer.
+    /// None if that takes longer.
     pub fn build(subscriptions: &Subscriptions, limit: Duration) -> anyhow::Result<Option<Tree>> {
         let begin = Instant::now();
         let count = subscriptions.vocabulary().len();
@@ -35,23 +34,23 @@ impl Tree {
         let mut tree = Tree {
             tree,
             names,
-            interfaces: vec![],
+            subscribers: vec![],
             found: vec![],
             reached: vec![0; subscriptions.limits().interfaces],
             stamp: 0,
         };
-        for (interface, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.filters_held() {
             if begin.elapsed() > limit {
-                let done = tree.interfaces.len();
+                let done = tree.subscribers.len();
                 eprintln!("a-tree: only {done} filters after {limit:?}: left out");
                 return Ok(None);
             }
-            let id = tree.interfaces.len() as u64;
+            let id = tree.subscribers.len() as u64;
             let text: Vec<String> = conditions.iter().map(expression).collect();
             tree.tree
                 .insert(&id, &text.join(" and "))
                 .map_err(|e| anyhow!("a-tree: {e}"))?;
-            tree.interfaces.push(interface);
+            tree.subscribers.push(subscriber);
         }
         Ok(Some(tree))
     }
@@ -66,7 +65,7 @@ impl Subject for Tree {
         "a-tree, 1 thread".to_owned()
     }
 
-    /// It doesn't tell.
+    /// Unknown: the crate has no such call.
     fn bytes(&self, _: &Subscriptions) -> usize {
         0
     }
@@ -88,11 +87,11 @@ impl Subject for Tree {
                 .search(&event)
                 .map_err(|e| anyhow!("a-tree: {e}"))?;
             for &&id in report.matches() {
-                let interface = self.interfaces[id as usize];
-                let reached = &mut self.reached[interface as usize];
+                let subscriber = self.subscribers[id as usize];
+                let reached = &mut self.reached[subscriber as usize];
                 if *reached != self.stamp {
                     *reached = self.stamp;
-                    self.found.push((notification as u32, interface));
+                    self.found.push((notification as u32, subscriber));
                 }
             }
         }
@@ -100,11 +99,7 @@ impl Subject for Tree {
     }
 
     fn checksum(&self) -> Checksum {
-        let mut checksum = Checksum::default();
-        for &(notification, interface) in &self.found {
-            checksum.add(notification as usize, interface);
-        }
-        checksum
+        Checksum::of_pairs(&self.found)
     }
 }
 

@@ -1,11 +1,11 @@
+//! The engine's matchers on a GPU as subjects.
+
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use here::makers;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub fn makers(_: bool) -> Vec<super::ways::Maker> {
-    vec![Box::new(|_| {
-        anyhow::bail!("the cuda backend needs Linux on x86-64")
-    })]
+pub fn makers(_: bool) -> Vec<super::subject::Maker> {
+    vec![Box::new(|_| crate::cuda::unavailable())]
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -14,10 +14,10 @@ mod here {
     use gpu_kernels::content::cuda::{BatchSizes, CudaCountingMatcher, CudaMatcher, Reset};
     use gpu_kernels::content::{Batch, Matches, Subscriptions};
 
-    use crate::engines::content::subject::OURS;
-    use crate::engines::content::ways::{Maker, Matcher, Way};
+    use crate::engines::content::matcher::{Matcher, Way};
+    use crate::engines::content::subject::{Maker, OURS};
 
-    /// Ours, and the paper's way in each of its variants.
+    /// Ours, and the paper's way in all its variants.
     pub fn makers(is_dense: bool) -> Vec<Maker> {
         let mut makers: Vec<Maker> = vec![Box::new(|s| {
             let matcher = CudaMatcher::new(s, BatchSizes::default())?;

@@ -1,19 +1,21 @@
-//! A baseline: filters by the hash of their set of names, and for each notification
-//! a look at every subset of its names. One thread.
+//! Filters by the hash of their set of names: each subset of a notification's names is
+//! looked up.
 
 use std::collections::HashMap;
 
+use super::Finder;
 use gpu_kernels::content::batch::{Attribute, ResolvedStrings};
 use gpu_kernels::content::compile::Condition;
 use gpu_kernels::content::{Batch, Subscriptions};
 use shared::mix::mix;
 
 pub struct Subsets {
-    /// Filters of the same names: where they begin and end.
+    /// By the hash of the names: begin and end of the filters with these names.
     groups: HashMap<u64, (u32, u32)>,
+    /// Subscriber, begin and end of the conditions of each filter.
     filters: Vec<(u32, u32, u32)>,
     conditions: Vec<Condition>,
-    /// How many names a filter has at most.
+    /// The most names of a filter.
     largest: usize,
     reached: Vec<u32>,
     stamp: u32,
@@ -23,7 +25,7 @@ impl Subsets {
     pub fn build(subscriptions: &Subscriptions) -> Subsets {
         let mut by_names: HashMap<u64, Vec<(u32, &[Condition])>> = HashMap::new();
         let mut largest = 0;
-        for (interface, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.filters_held() {
             let mut names: Vec<u32> = conditions.iter().map(|c| u32::from(c.name)).collect();
             names.sort_unstable();
             names.dedup();
@@ -32,7 +34,7 @@ impl Subsets {
             by_names
                 .entry(key)
                 .or_default()
-                .push((interface, conditions));
+                .push((subscriber, conditions));
         }
         let mut subsets = Subsets {
             groups: HashMap::new(),
@@ -44,26 +46,29 @@ impl Subsets {
         };
         for (key, group) in by_names {
             let start = subsets.filters.len() as u32;
-            for (interface, conditions) in group {
+            for (subscriber, conditions) in group {
                 let from = subsets.conditions.len() as u32;
                 subsets.conditions.extend_from_slice(conditions);
                 let to = subsets.conditions.len() as u32;
-                subsets.filters.push((interface, from, to));
+                subsets.filters.push((subscriber, from, to));
             }
             let end = subsets.filters.len() as u32;
             subsets.groups.insert(key, (start, end));
         }
         subsets
     }
+}
 
-    pub fn bytes(&self) -> usize {
+impl Finder for Subsets {
+    const APPROACH: &'static str = "subsets of names, 1 thread";
+
+    fn bytes(&self) -> usize {
         self.groups.len() * size_of::<(u64, (u32, u32))>()
             + size_of_val(&self.filters[..])
             + size_of_val(&self.conditions[..])
     }
 
-    /// Calls `visit` with each pair of notification and interface.
-    pub fn match_batch(
+    fn match_batch(
         &mut self,
         batch: &Batch,
         resolved: &ResolvedStrings,
@@ -72,14 +77,16 @@ impl Subsets {
         for notification in 0..batch.len() {
             self.stamp += 1;
             let attributes = batch.attributes_of(notification);
-            self.search(attributes, resolved, 0, 0, 0, &mut |interface| {
-                visit(notification, interface);
+            self.search(attributes, resolved, 0, 0, 0, &mut |subscriber| {
+                visit(notification, subscriber);
             });
         }
     }
+}
 
-    /// The subsets that begin with `size` names of key `key`, and go on from
-    /// `from`.
+impl Subsets {
+    /// Visits the subsets that begin with `size` names of hash `key` and continue with
+    /// attributes from `from`.
     fn search(
         &mut self,
         attributes: &[Attribute],
@@ -91,13 +98,13 @@ impl Subsets {
     ) {
         if let Some(&(start, end)) = self.groups.get(&key) {
             for i in start..end {
-                let (interface, from, to) = self.filters[i as usize];
+                let (subscriber, from, to) = self.filters[i as usize];
                 let conditions = &self.conditions[from as usize..to as usize];
-                let is_new = self.reached[interface as usize] != self.stamp;
+                let is_new = self.reached[subscriber as usize] != self.stamp;
                 let holds = |c: &Condition| holds(c, attributes, resolved);
                 if is_new && conditions.iter().all(holds) {
-                    self.reached[interface as usize] = self.stamp;
-                    visit(interface);
+                    self.reached[subscriber as usize] = self.stamp;
+                    visit(subscriber);
                 }
             }
         }
@@ -128,5 +135,5 @@ fn holds(condition: &Condition, attributes: &[Attribute], resolved: &ResolvedStr
     condition.holds(u64::from(string.exact), patterns)
 }
 
-/// With more attributes, a notification has too many subsets to look at.
+/// With more attributes, a notification has too many subsets.
 pub const ATTRIBUTES_MAX: usize = 12;

@@ -1,6 +1,5 @@
-//! A baseline: counting as SFF does it, with constraints indexed by name, operator
-//! and value, so that only satisfied ones are looked at; once all interfaces are
-//! reached, it stops. One thread.
+//! Counting as in SFF: constraints are indexed by name, operator and value, so that only
+//! satisfied ones are visited. It stops when all subscribers are reached.
 
 use std::collections::HashMap;
 
@@ -8,27 +7,29 @@ use gpu_kernels::content::batch::{Attribute, ResolvedStrings};
 use gpu_kernels::content::compile::{Condition, ConditionKind};
 use gpu_kernels::content::{Batch, Subscriptions};
 
+use super::Finder;
+
 #[derive(Default)]
 pub struct Sff {
     rows: Vec<Row>,
-    /// Conditions and interface of each filter.
+    /// Number of conditions and subscriber of each filter.
     filters: Vec<(u32, u32)>,
     always: Vec<u32>,
-    /// The notification that each filter was counted for, and the count.
+    /// For each filter, the notification that was counted last, and the count.
     counters: Vec<(u32, u32)>,
     reached: Vec<u32>,
     stamp: u32,
-    /// How many interfaces there are to be reached.
-    interfaces: usize,
+    /// The number of subscribers.
+    subscribers: usize,
     count_reached: usize,
 }
 
-/// The constraints of one name: filters, by what satisfies them.
+/// The constraints of one name: filters by the values that satisfy them.
 #[derive(Clone, Default)]
 struct Row {
     equal: HashMap<u64, Vec<u32>>,
     pattern: HashMap<u32, Vec<u32>>,
-    /// By the value that they refuse.
+    /// By the value that must not be.
     not: Vec<(u64, u32)>,
     /// By the least value.
     at_least: Vec<(u64, u32)>,
@@ -42,16 +43,16 @@ impl Sff {
         let mut sff = Sff {
             rows: vec![Row::default(); subscriptions.vocabulary().len()],
             reached: vec![0; subscriptions.limits().interfaces],
-            interfaces: subscriptions.interfaces(),
+            subscribers: subscriptions.interfaces(),
             ..Sff::default()
         };
-        for (interface, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.filters_held() {
             if conditions.is_empty() {
-                sff.always.push(interface);
+                sff.always.push(subscriber);
                 continue;
             }
             let filter = sff.filters.len() as u32;
-            sff.filters.push((conditions.len() as u32, interface));
+            sff.filters.push((conditions.len() as u32, subscriber));
             for condition in conditions {
                 sff.rows[usize::from(condition.name)].add(condition, filter);
             }
@@ -64,8 +65,12 @@ impl Sff {
         sff.counters = vec![(0, 0); sff.filters.len()];
         sff
     }
+}
 
-    pub fn bytes(&self) -> usize {
+impl Finder for Sff {
+    const APPROACH: &'static str = "counting as SFF, 1 thread";
+
+    fn bytes(&self) -> usize {
         let of_lists = |lists: &mut dyn Iterator<Item = &Vec<u32>>| -> usize {
             lists.map(|list| 32 + size_of_val(&list[..])).sum()
         };
@@ -79,25 +84,24 @@ impl Sff {
         rows.sum::<usize>() + size_of_val(&self.filters[..]) + size_of_val(&self.counters[..])
     }
 
-    /// Calls `visit` with each pair of notification and interface.
-    pub fn match_batch(
+    fn match_batch(
         &mut self,
         batch: &Batch,
         resolved: &ResolvedStrings,
         mut visit: impl FnMut(usize, u32),
     ) {
-        // Borrowed apart from the counters.
+        // Taken out, to be borrowed beside the counters.
         let rows = std::mem::take(&mut self.rows);
         for notification in 0..batch.len() {
             self.stamp += 1;
             self.count_reached = 0;
-            let mut reach = |interface| visit(notification, interface);
+            let mut reach = |subscriber| visit(notification, subscriber);
             for i in 0..self.always.len() {
                 self.reach(self.always[i], &mut reach);
             }
             let attributes = batch.attributes_of(notification);
             for attribute in attributes {
-                if self.count_reached == self.interfaces {
+                if self.count_reached == self.subscribers {
                     break;
                 }
                 let row = &rows[attribute.name as usize];
@@ -106,7 +110,9 @@ impl Sff {
         }
         self.rows = rows;
     }
+}
 
+impl Sff {
     fn count_row(
         &mut self,
         row: &Row,
@@ -156,17 +162,17 @@ impl Sff {
             *counter = (self.stamp, 0);
         }
         counter.1 += 1;
-        let (size, interface) = self.filters[filter as usize];
+        let (size, subscriber) = self.filters[filter as usize];
         if counter.1 == size {
-            self.reach(interface, reach);
+            self.reach(subscriber, reach);
         }
     }
 
-    fn reach(&mut self, interface: u32, reach: &mut impl FnMut(u32)) {
-        if self.reached[interface as usize] != self.stamp {
-            self.reached[interface as usize] = self.stamp;
+    fn reach(&mut self, subscriber: u32, reach: &mut impl FnMut(u32)) {
+        if self.reached[subscriber as usize] != self.stamp {
+            self.reached[subscriber as usize] = self.stamp;
             self.count_reached += 1;
-            reach(interface);
+            reach(subscriber);
         }
     }
 }
