@@ -6,7 +6,7 @@ pub fn title(out: &mut dyn Write, text: &str) -> io::Result<()> {
     writeln!(out, "\n### {text}\n")
 }
 
-/// A table's head. Columns are aligned to the right: most hold numbers.
+/// A table's head. Columns are aligned to the right, since most hold numbers.
 pub fn head<S: AsRef<str>>(out: &mut dyn Write, cells: &[S]) -> io::Result<()> {
     line(out, cells)?;
     writeln!(out, "|{}", " ---: |".repeat(cells.len()))
@@ -20,12 +20,12 @@ pub fn line<S: AsRef<str>>(out: &mut dyn Write, cells: &[S]) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A cell of a time in milliseconds or a ratio.
+/// The cell of a time in milliseconds or of a ratio: three decimals.
 pub fn number(value: Option<f64>) -> String {
     value.map_or(NOTHING.to_owned(), |value| format!("{value:.3}"))
 }
 
-/// The same, as people read it: three digits, or more before the point.
+/// The same for people: three digits, or more before the point.
 pub fn rounded(value: Option<f64>) -> String {
     match value {
         None => NOTHING.to_owned(),
@@ -35,7 +35,7 @@ pub fn rounded(value: Option<f64>) -> String {
     }
 }
 
-/// A whole number with its thousands set apart.
+/// A whole number with grouped thousands.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -48,7 +48,7 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
-/// The cell of what was not measured, or does not exist.
+/// The cell of a value that was not measured or does not exist.
 pub const NOTHING: &str = "-";
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_cut_where_people_stop_reading() {
+    fn numbers_have_three_digits_or_more_before_the_point() {
         let cases = [
             (0.0, "0.00"),
             (5.878, "5.88"),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_grouped() {
         let cases = [
             (0, "0"),
             (999, "999"),

@@ -12,14 +12,13 @@ use plotters::prelude::*;
 use axis::Span;
 pub use axis::{Axis, Scale};
 
-/// A line chart: what it says at the top, its axes, and its lines, with a legend
-/// at the right.
+/// A line chart with a title, axes, lines, and a legend at the right.
 #[derive(Clone, Debug)]
 pub struct Chart {
     pub title: String,
     pub x: Axis,
     pub y: Axis,
-    /// The legend has them in this order, and so have the colours.
+    /// The lines, in the order of the legend and of the colours.
     pub series: Vec<Series>,
 }
 
@@ -28,17 +27,17 @@ pub struct Chart {
 pub struct Series {
     pub name: String,
     pub points: Vec<Point>,
-    /// Thin lines and hollow markers, for what is there to be compared with.
+    /// Whether lines are thin and markers hollow, as for baselines.
     pub thin: bool,
 }
 
-/// A place along x, and what was measured there. The line breaks where nothing was;
-/// so it does where a logarithmic axis has no place for the value.
+/// An x and the value measured there. The line breaks where there is no value, or none
+/// that a logarithmic axis can show.
 pub type Point = (f64, Option<f64>);
 
 impl Chart {
-    /// Writes the chart as an SVG file. An error names the file, and says so if there
-    /// is not a single point.
+    /// Writes the chart as an SVG file. A chart without a single point is an error; all
+    /// errors name the file.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let text = self
             .svg()
@@ -68,7 +67,7 @@ impl Chart {
         Ok(text)
     }
 
-    /// Runs of points without a gap.
+    /// The points of a line, split at its gaps.
     fn segments(&self, series: &Series) -> Vec<Vec<(f64, f64)>> {
         let shown = |&(x, y): &Point| {
             let y = y?;
@@ -131,7 +130,7 @@ impl Chart {
         Ok(())
     }
 
-    /// Without a font at hand, letters are taken to be as wide as wide ones are.
+    /// No font is measured: all letters count as wide.
     fn legend_width(&self) -> u32 {
         let longest = self.series.iter().map(|s| s.name.chars().count()).max();
         LEGEND_LINE as u32 + 20 + 8 * longest.unwrap_or(0) as u32
@@ -147,7 +146,7 @@ impl Series {
         }
     }
 
-    /// The same, as something to be compared with.
+    /// The same with thin lines, as for baselines.
     pub fn thin(self) -> Series {
         Series { thin: true, ..self }
     }
@@ -155,7 +154,7 @@ impl Series {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// How the `index`-th series looks.
+/// The look of the `index`-th series.
 struct Pen {
     color: RGBColor,
     shape: &'static [(i32, i32)],
@@ -198,19 +197,19 @@ fn font(size: u32) -> FontDesc<'static> {
     ("sans-serif", size).into_font()
 }
 
-/// Pixels, all of them.
+/// In pixels.
 const PLOT_WIDTH: u32 = 700;
 const HEIGHT: u32 = 460;
 const LEGEND_TOP: i32 = 60;
 const LEGEND_STEP: i32 = 22;
 const LEGEND_LINE: i32 = 34;
-/// The library's sizes; an SVG has them divided by 1.24.
+/// In the library's unit; an SVG file has them divided by 1.24.
 const TITLE_SIZE: u32 = 21;
 const NAME_SIZE: u32 = 16;
 const LABEL_SIZE: u32 = 15;
 
-/// Dark enough for white paper, and told apart by the colour-blind (Okabe and Ito's,
-/// without yellow, and some).
+/// Dark on white paper, and distinct for the colour-blind: those of Okabe and Ito without
+/// yellow, and some more.
 const COLORS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -223,7 +222,8 @@ const COLORS: [RGBColor; 9] = [
     RGBColor(120, 120, 120),
 ];
 
-/// Around a point. One fewer than the colours, so that both repeat together late.
+/// Polygons around a point. There is one less than colours, so that pairs of colour and
+/// shape repeat late.
 const SHAPES: [&[(i32, i32)]; 8] = [
     &[
         (-2, -4),
@@ -269,7 +269,7 @@ mod tests {
         chart.svg().unwrap().matches(part).count()
     }
 
-    /// Markers and where lines begin: the polygons and the lines in a series' colour.
+    /// The numbers of markers and of lines in a series' colour.
     fn shapes_of(chart: &Chart, series: usize) -> (usize, usize) {
         let RGBColor(r, g, b) = COLORS[series];
         let color = format!("#{r:02X}{g:02X}{b:02X}");
@@ -299,7 +299,7 @@ mod tests {
         ] {
             assert_eq!(count(&chart, &format!("\n{text}\n")), 1, "{text}");
         }
-        // A tick of each axis.
+        // A label of each axis.
         assert_eq!(count(&chart, "\n524,288\n"), 1);
         assert_eq!(count(&chart, "\n1,000\n"), 1);
     }
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_breaks_where_nothing_was_measured_or_nothing_can_be_shown() {
+    fn a_line_breaks_at_missing_values_and_at_values_that_the_axis_cannot_show() {
         let mut broken = chart();
         broken.series[1].points[3].1 = None;
         // A logarithmic axis has no 0.
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_without_points_is_refused() {
+    fn a_chart_without_points_is_an_error() {
         let mut empty = chart();
         for series in &mut empty.series {
             series.points.iter_mut().for_each(|point| point.1 = None);

@@ -1,8 +1,8 @@
-//! What a row of samples comes to.
+//! Median, mean and deviation of samples.
 
 use std::time::Duration;
 
-/// A summary in milliseconds.
+/// A summary of times, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
     pub median: f64,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_what_the_textbook_says() {
+    fn median_mean_and_deviation_are_those_of_the_textbook() {
         let samples = [2, 4, 4, 4, 5, 5, 7, 9].map(Duration::from_millis);
         let summary = Summary::of(samples);
         assert!((summary.median - 4.5).abs() < 1e-9);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_sample_does_not_deviate() {
+    fn a_single_sample_has_no_deviation() {
         let summary = Summary::of([Duration::from_millis(3)]);
         assert_eq!((summary.median, summary.deviation), (3.0, 0.0));
     }

@@ -1,5 +1,5 @@
-//! The tick that the server runs: exact distance, known sets, everybody moves, and half
-//! of the clients strike, heal or blast.
+//! The tick that the server runs: exact distance, known sets, all clients move, and half
+//! of them strike, heal or blast.
 
 mod arena;
 mod scenario;

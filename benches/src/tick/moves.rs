@@ -59,8 +59,8 @@ impl Moves {
         if tick == Tick(1) {
             self.observe();
         }
-        let everyone = self.entities.iter().zip(&mut self.positions);
-        for (client, (entity, position)) in everyone.enumerate() {
+        let actors = self.entities.iter().zip(&mut self.positions);
+        for (client, (entity, position)) in actors.enumerate() {
             let mut random = Random::new(self.seed, tick, *entity);
             let step = position.map(|from| {
                 let length = 1 + random.below(Fixed::ONE.raw() as u32) as i32;

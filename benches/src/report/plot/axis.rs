@@ -12,11 +12,11 @@ pub struct Axis {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0, unless something lies below.
+    /// From 0, or from the least value if it is below.
     Linear,
-    /// Ticks at powers of two, in a narrow range at round numbers.
+    /// Ticks at powers of two; in a narrow range at round numbers.
     Log2,
-    /// Ticks at powers of ten, in a narrow range at other round numbers too.
+    /// Ticks at powers of ten; in a narrow range at other round numbers too.
     Log10,
 }
 
@@ -40,12 +40,12 @@ impl Axis {
 }
 
 impl Scale {
-    /// Whether an axis can have a place for this value.
+    /// Whether an axis can show this value.
     pub fn shows(self, value: f64) -> bool {
         value.is_finite() && (self == Scale::Linear || value > 0.0)
     }
 
-    /// To where distances on paper are even, and back.
+    /// To the scale on which equal distances are equal on paper; `raised` is the inverse.
     fn flat(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
@@ -58,14 +58,14 @@ impl Scale {
         match self {
             Scale::Linear => flat,
             Scale::Log2 => flat.exp2(),
-            // `powf` is a little off where `powi` is not, and labels would show it.
+            // `powf` has rounding errors that `powi` does not have, and labels would show them.
             Scale::Log10 if flat.fract() == 0.0 => 10f64.powi(flat as i32),
             Scale::Log10 => 10f64.powf(flat),
         }
     }
 }
 
-/// What an axis reaches from and to, and its ticks, in the values' own terms.
+/// The range of an axis and its ticks, as values.
 pub struct Span {
     scale: Scale,
     from: f64,
@@ -76,7 +76,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Holds all of `values`: at least one, each of which the scale shows.
+    /// The span of all `values`: at least one, and all can be shown.
     pub fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
         let flat = values.map(|value| scale.flat(value));
         let (low, high) = flat.fold((f64::MAX, f64::MIN), |(low, high), v| {
@@ -88,7 +88,7 @@ impl Span {
         }
     }
 
-    /// From tick to tick.
+    /// A span that begins and ends at a tick.
     fn linear(low: f64, high: f64) -> Span {
         let high = if high > low { high } else { low + 1.0 };
         let ticks = round_ticks(low, high);
@@ -101,7 +101,7 @@ impl Span {
         }
     }
 
-    /// A little wider than the values, which may begin and end anywhere.
+    /// A span that is a little wider than the values.
     fn logarithmic(scale: Scale, low: f64, high: f64) -> Span {
         let margin = ((high - low) * 0.03).max(0.05);
         let (from, to) = (low - margin, high + margin);
@@ -119,7 +119,7 @@ impl Span {
         if ticks.len() < 3 && scale == Scale::Log10 {
             ticks = multiples(&[1.0, 2.0, 5.0]);
         }
-        // In so narrow a range there is hardly a difference.
+        // In a narrow range a logarithmic scale is nearly linear.
         if ticks.len() < 3 {
             let even = round_ticks(scale.raised(from), scale.raised(to));
             ticks = even
@@ -170,7 +170,7 @@ impl ValueFormatter<f64> for Span {
     }
 }
 
-/// From just below `low` to just above `high`, which is more.
+/// Round numbers from just below `low` to just above `high`; `low` is less.
 fn round_ticks(low: f64, high: f64) -> Vec<f64> {
     let step = round_step((high - low) / f64::from(TICKS_MAX));
     let (first, last) = ((low / step).floor() as i64, (high / step).ceil() as i64);
@@ -185,8 +185,8 @@ fn round_step(step: f64) -> f64 {
     power * enough.unwrap_or(&10.0)
 }
 
-/// As few digits as tell the value, with thousands set apart; very large and very
-/// small ones by their power of ten.
+/// The value with as few digits as possible and grouped thousands; very large and very
+/// small values as powers of ten.
 fn label(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e9).contains(&size) {

@@ -1,4 +1,4 @@
-//! What the thesis printed in 2007: an Intel Core 2 Duo E6300, one thread, against
+//! The times in the thesis (2007): an Intel Core 2 Duo E6300, one thread, against
 //! an NVIDIA 8800 GTX. Milliseconds.
 
 /// A cell that the thesis marks INVALID is `None`: its card's memory was too small.
@@ -32,15 +32,14 @@ pub fn times(map: u32, aoi: u32, clients: u32) -> Option<(Cell, Cell)> {
     Some(row.by_aoi[column])
 }
 
-/// How many times as fast as its CPU the thesis's GPU was, as table 4-7 has it.
+/// The thesis's ratio of CPU to GPU time, as in table 4-7.
 pub fn ratio(map: u32, aoi: u32, clients: u32) -> Option<Cell> {
     let row = TABLE_4_7.iter().find(|row| row.0 == clients)?;
     Some(row.1[column(map, aoi)?])
 }
 
-/// The (CPU, GPU) times without upload and download, as tables 4-9 and 4-10 have
-/// them. Table 4-12 has the same cells again, of the two scenarios whose clients
-/// stand equally dense in buckets.
+/// The (CPU, GPU) times without upload and download, as in tables 4-9 and 4-10. Table
+/// 4-12 repeats the cells of the two scenarios whose clients fill buckets equally densely.
 pub fn compute_times(map: u32, aoi: u32, clients: u32) -> Option<(Cell, Cell)> {
     let table = match map {
         2500 => &TABLE_4_9,
@@ -49,13 +48,13 @@ pub fn compute_times(map: u32, aoi: u32, clients: u32) -> Option<(Cell, Cell)> {
     };
     let column = [10, 20].iter().position(|&a| a == aoi)?;
     let row = table.iter().find(|row| row.0 == clients)?;
-    // The CPU has nothing to upload.
+    // The CPU uploads nothing.
     Some((times(map, aoi, clients)?.0, row.1[column]))
 }
 
-/// How many times as fast as its CPU the thesis's GPU was without upload and
-/// download, as table 4-11 has it. At map 2500 this is more than the times of table
-/// 4-9 come to: they must be of another run.
+/// The thesis's ratio of CPU to GPU time without upload and download, as in table 4-11.
+/// At map 2500 it is higher than that of the times in table 4-9, which must be of another
+/// run.
 pub fn compute_ratio(map: u32, aoi: u32, clients: u32) -> Option<Cell> {
     let row = TABLE_4_11.iter().find(|row| row.0 == clients)?;
     Some(row.1[column(map, aoi)?])
@@ -67,7 +66,7 @@ pub fn steps(map: u32, aoi: u32, clients: u32) -> Option<&'static Steps> {
     ((map, aoi) == (2500, 10)).then_some(row)
 }
 
-/// Where tables 4-7 and 4-11 have a scenario.
+/// The column of a scenario in tables 4-7 and 4-11.
 fn column(map: u32, aoi: u32) -> Option<usize> {
     SCENARIOS.iter().position(|&s| s == (map, aoi))
 }
