@@ -21,7 +21,8 @@ pub trait Bench {
     type Options: Args;
 
     /// Measures all scenarios and records their rows, with a line of progress each on
-    /// standard error. Fails where two subjects come to different results.
+    /// standard error. Fails if two subjects have different
+    /// results.
     fn measure(options: &Self::Options, recorder: &mut Recorder) -> anyhow::Result<()>;
 
     /// Writes tables as Markdown. All rows of the report are rows of this bench.

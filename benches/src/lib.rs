@@ -3,7 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`cli`] | the command line, with the list of all benches |
-//! | [`bench`] | what a bench is, and the one way to run it |
+//! | [`mod@bench`] | what a bench is, and the one way to run it |
 //! | [`tick`] | benches of the server's tick and its stages |
 //! | [`engines`] | benches of engines that run outside of a tick |
 //! | [`report`] | the JSON form, statistics, Markdown tables, plots |

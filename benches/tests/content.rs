@@ -2,6 +2,7 @@
 
 mod common;
 
+use benches::cli;
 use common::{Folder, run_and_keep};
 
 #[test]
@@ -31,5 +32,13 @@ fn all_ways_find_the_same_subscribers_and_each_has_a_row() {
     assert_eq!(count("counting as SFF"), 2);
     for row in &rows {
         assert_eq!(row.checksum, rows[0].checksum);
+    }
+}
+
+#[test]
+fn subscribers_can_be_called_interfaces_as_in_the_paper() {
+    for name in ["subscribers", "interfaces"] {
+        let line = ["benches", "content", "--only", name];
+        assert!(cli::command().try_get_matches_from(line).is_ok(), "{name}");
     }
 }

@@ -212,11 +212,11 @@ fn measure_changes(
     subscriptions: &mut Subscriptions,
 ) -> anyhow::Result<Duration> {
     let begin = Instant::now();
-    let mut held = vec![];
+    let mut ids = vec![];
     for predicate in predicates {
-        held.push(subscriptions.subscribe(0, predicate)?);
+        ids.push(subscriptions.subscribe(0, predicate)?);
     }
-    for id in held {
+    for id in ids {
         ensure!(subscriptions.unsubscribe(id), "it was subscribed");
     }
     Ok(begin.elapsed() / predicates.len() as u32)
@@ -236,18 +236,18 @@ fn sample(
     let first = subject.checksum();
     let mut samples = vec![];
     let mut stages = BTreeMap::new();
-    let mut held = VecDeque::new();
+    let mut ids = VecDeque::new();
     let mut next = changes.into_iter().flatten().cycle();
     let begin = Instant::now();
     while samples.len() < 3 || begin.elapsed().as_secs_f64() < options.seconds {
         let batch = &batches[samples.len() % batches.len()];
         let start = Instant::now();
         for predicate in next.by_ref().take(CHANGES_PER_BATCH) {
-            if held.len() == CHANGES_HELD {
-                let gone = held.pop_front().map(|id| subscriptions.unsubscribe(id));
+            if ids.len() == CHANGES_AT_ONCE {
+                let gone = ids.pop_front().map(|id| subscriptions.unsubscribe(id));
                 ensure!(gone == Some(true), "it was subscribed");
             }
-            held.push_back(subscriptions.subscribe(0, predicate)?);
+            ids.push_back(subscriptions.subscribe(0, predicate)?);
         }
         subject.match_batch(subscriptions, batch)?;
         samples.push(start.elapsed());
@@ -255,7 +255,7 @@ fn sample(
             *stages.entry(name.to_owned()).or_default() += ms;
         }
     }
-    for id in held {
+    for id in ids {
         ensure!(subscriptions.unsubscribe(id), "it was subscribed");
     }
     for ms in stages.values_mut() {
@@ -281,4 +281,4 @@ const SINGLES: usize = 1_000;
 /// Filters that are replaced before each batch while subscriptions come and go.
 const CHANGES_PER_BATCH: usize = 16;
 /// Filters that are subscribed at the same time for these changes.
-const CHANGES_HELD: usize = 512;
+const CHANGES_AT_ONCE: usize = 512;
