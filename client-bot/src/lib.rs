@@ -23,7 +23,6 @@ pub mod lossy;
 pub mod report;
 pub mod swarm;
 pub mod verify;
-pub mod view;
 pub mod wish;
 
 pub use behaviour::BehaviourKind;
@@ -31,4 +30,4 @@ pub use client::{Client, Witness};
 pub use connect::{Connector, Trust};
 pub use report::SwarmReport;
 pub use swarm::{Swarm, SwarmOptions};
-pub use view::View;
+pub use client_core::{View, view};

@@ -347,7 +347,7 @@ impl View {
 }
 
 /// More entities than a server may show can't be on their way.
-const AHEAD_MAX: usize = 2 * shared::config::VISIBLE_MAX as usize;
+const AHEAD_MAX: usize = 2 * 1024;
 
 #[cfg(test)]
 mod tests {
