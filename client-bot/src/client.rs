@@ -93,8 +93,8 @@ impl Client {
         self.session.unsubscribe(id)
     }
 
-    /// Sends requests, and one datagram with the latest commands and an acknowledgement
-    /// of what was received. Does nothing if the server knows all of it.
+    /// Sends requests, and one datagram with the latest commands and an acknowledgement of
+    /// received ticks. Does nothing if the server knows all of that.
     pub fn flush(&mut self) {
         self.send_requests();
         if let Some(datagram) = self.session.datagram() {

@@ -16,8 +16,8 @@ use crate::request::{PredicateTooLong, RequestQueue};
 use crate::view::View;
 use crate::{Movement, Region};
 
-/// A client that the server has welcomed: commands and requests go out, a [`View`] comes
-/// of what comes in.
+/// A client that the server has welcomed: commands and requests go out, and a [`View`] is
+/// built from what comes in.
 pub struct Session {
     epoch: u8,
     ticket: Ticket,

@@ -37,7 +37,7 @@ impl Behaviour for Fight {
                 input.command(CommandKind::Blast, &own.row[..dimensions]);
             }
             5 if offers(CommandKind::Pick) => {
-                if let Some(item) = an_item(view, own, dice) {
+                if let Some(item) = any_item(view, own, dice) {
                     input.command(CommandKind::Pick, &[item.reference().0]);
                 }
             }
@@ -52,7 +52,7 @@ fn any_target(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
 }
 
 /// One of the nearest entities that can be owned.
-fn an_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
+fn any_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
     let owner = view.schema().column("owner")? as u16;
     let kinds = &view.schema().kinds;
     nearest(view, own, dice, |e| {
