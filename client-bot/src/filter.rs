@@ -1,37 +1,38 @@
-//! What listening bots subscribe to: predicates that they can also judge by
-//! themselves, without anything that the server judges by.
+//! Filters that bots subscribe to and can evaluate themselves, with none of the server's
+//! code for predicates.
 
+use client_core::NoticeBody;
 use shared::schema::AttributeType;
-use shared::wire::notice::What;
 use shared::{Audience, EntityId, NotificationKind, Schema};
 
-/// Something that a bot wants to hear of. What is `None` may be anything.
+/// Selects some events. A condition that is `None` holds for all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// An attribute's changes.
+pub enum Filter {
+    /// Changes of an attribute.
     Change {
         column: u16,
-        /// The kind of the entity: an index into the schema's.
+        /// The entity's kind: an index into the schema's kinds.
         kind: Option<u16>,
         old_below: Option<i32>,
         new_below: Option<i32>,
     },
-    /// Notifications of a kind.
+    /// Notifications of one kind.
     Notification {
         kind: NotificationKind,
-        /// Of its first field, where that is a whole number.
+        /// A bound of its first field, if that is a whole number.
         word_below: Option<i32>,
     },
 }
 
-impl Wish {
-    /// Some wishes that can come true in a world: of what clients are told reliably.
-    pub fn all(schema: &Schema) -> Vec<Wish> {
+impl Filter {
+    /// Some filters that can match in a world, for attributes that clients are told of
+    /// reliably.
+    pub fn all(schema: &Schema) -> Vec<Filter> {
         let mut all = vec![];
         for column in 0..schema.attributes.len() {
             let audience = schema.attributes[column].audience;
             if matches!(audience, Audience::State | Audience::Private) {
-                all.extend(Wish::of_changes(schema, column as u16));
+                all.extend(Filter::of_changes(schema, column as u16));
             }
         }
         for notification in &schema.notifications {
@@ -40,39 +41,39 @@ impl Wish {
                 Some(first) if first.ty == AttributeType::I32 => vec![None, Some(SOME_NUMBER)],
                 _ => vec![None],
             };
-            let wish = |word_below| Wish::Notification { kind, word_below };
-            all.extend(bounds.into_iter().map(wish));
+            let filter = |word_below| Filter::Notification { kind, word_below };
+            all.extend(bounds.into_iter().map(filter));
         }
         all
     }
 
-    fn of_changes(schema: &Schema, column: u16) -> Vec<Wish> {
-        let wish = |kind, old_below, new_below| Wish::Change {
+    fn of_changes(schema: &Schema, column: u16) -> Vec<Filter> {
+        let change = |kind, old_below, new_below| Filter::Change {
             column,
             kind,
             old_below,
             new_below,
         };
-        let mut all = vec![wish(None, None, None)];
+        let mut all = vec![change(None, None, None)];
         for (kind, own) in schema.kinds.iter().enumerate() {
             let own = own.attributes.iter().find(|a| a.column == column);
             let Some(own) = own else { continue };
             let kind = Some(kind as u16);
-            all.push(wish(kind, None, None));
+            all.push(change(kind, None, None));
             if schema.attributes[usize::from(column)].ty == AttributeType::I32 {
                 let middle = i64::midpoint(i64::from(own.min), i64::from(own.max)) as i32;
-                all.push(wish(kind, Some(middle), None));
-                all.push(wish(None, None, Some(own.default)));
-                all.push(wish(None, Some(own.default), Some(own.default)));
+                all.push(change(kind, Some(middle), None));
+                all.push(change(None, None, Some(own.default)));
+                all.push(change(None, Some(own.default), Some(own.default)));
             }
         }
         all
     }
 
-    /// As the server reads it.
+    /// The predicate that the server reads.
     pub fn text(&self, schema: &Schema) -> String {
         match self {
-            Wish::Change {
+            Filter::Change {
                 column,
                 kind,
                 old_below,
@@ -90,7 +91,7 @@ impl Wish {
                 }
                 text
             }
-            Wish::Notification { kind, word_below } => {
+            Filter::Notification { kind, word_below } => {
                 let name = kind.name();
                 let notification = schema.notification(*kind);
                 let first = notification.and_then(|n| n.fields.first());
@@ -104,18 +105,18 @@ impl Wish {
         }
     }
 
-    /// Whether it holds for what happened, for a client whose own entity is `own`:
-    /// of private attributes it hears only about itself.
-    pub fn holds(&self, what: &What, own: EntityId, schema: &Schema) -> bool {
-        match (self, what) {
+    /// Whether it matches an event, for a client whose own entity is `own`: changes of
+    /// private attributes match only if they are its own entity's.
+    pub fn matches(&self, body: &NoticeBody, own: EntityId, schema: &Schema) -> bool {
+        match (self, body) {
             (
-                Wish::Change {
+                Filter::Change {
                     column,
                     kind,
                     old_below,
                     new_below,
                 },
-                What::Change {
+                NoticeBody::Change {
                     entity,
                     kind: found_kind,
                     column: found_column,
@@ -132,8 +133,8 @@ impl Wish {
                     && (audience != Audience::Private || *entity == own)
             }
             (
-                Wish::Notification { kind, word_below },
-                What::Notification {
+                Filter::Notification { kind, word_below },
+                NoticeBody::Notification {
                     kind: found, words, ..
                 },
             ) => kind == found && word_below.is_none_or(|below| words[0] < below),
@@ -142,5 +143,5 @@ impl Wish {
     }
 }
 
-/// Some shouts are below it, and some are not.
+/// A bound that divides the numbers of shouts.
 pub const SOME_NUMBER: i32 = 500;
