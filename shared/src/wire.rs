@@ -3,7 +3,7 @@
 //! | direction | carrier | content | module |
 //! | --- | --- | --- | --- |
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
-//! | client → server | same stream, after it | regions and subscriptions asked for | [`session`] |
+//! | client → server | same stream, after it | regions and subscriptions asked for | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
 //! | server → client | same stream, after it | enters, leaves, lasting attributes, answers, notices | [`stream`], [`notice`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
@@ -19,8 +19,12 @@ pub mod commands;
 pub mod control;
 pub mod movement;
 pub mod notice;
-pub mod session;
+pub mod request;
+mod schema;
 pub mod stream;
+
+// Old path, until every crate names the new one.
+pub use request as session;
 
 use thiserror::Error;
 

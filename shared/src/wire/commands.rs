@@ -13,9 +13,10 @@
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
-use crate::command::{CommandKind, Sender};
-use crate::id::Tick;
-use crate::schema::{AttributeType, Schema};
+use crate::world::attribute::AttributeType;
+use crate::world::command::{CommandKind, Sender};
+use crate::world::id::Tick;
+use crate::world::schema::Schema;
 
 /// The most commands in one datagram.
 pub const COMMANDS_MAX: usize = 15;

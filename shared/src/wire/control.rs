@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, codec};
-use crate::id::{EntityId, Tick};
-use crate::schema::Schema;
+use crate::world::id::{EntityId, Tick};
+use crate::world::schema::Schema;
 
 /// The most bytes of a hello.
 pub const HELLO_BYTES_MAX: usize = 1024;

@@ -17,10 +17,10 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::{DATAGRAM_BYTES_MAX, DecodeError};
-use crate::config::MOVEMENT_BITS_MAX;
-use crate::fixed::Fixed;
-use crate::id::{Slot, Tick};
-use crate::schema::{Audience, Schema, bits_for};
+use crate::world::attribute::{Audience, bits_for};
+use crate::world::fixed::Fixed;
+use crate::world::id::{Slot, Tick};
+use crate::world::schema::Schema;
 
 /// Encodes and decodes movement in one world.
 #[derive(Clone, Debug)]
@@ -86,6 +86,8 @@ pub struct Movement {
     pub extras: Vec<(u32, u16, i32)>,
 }
 
+/// The widest entity in bits that a movement datagram can carry.
+pub const MOVEMENT_BITS_MAX: u32 = 128;
 /// The most parts of one tick for one client.
 pub const PARTS_MAX: usize = 16;
 

@@ -15,9 +15,9 @@ use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
 use super::commands::put_word;
 use super::stream::StreamCodec;
-use crate::command::CommandKind;
-use crate::id::EntityId;
-use crate::notification::NotificationKind;
+use crate::world::command::CommandKind;
+use crate::world::id::EntityId;
+use crate::world::notification::NotificationKind;
 
 /// Something that a client is told of once, and that enters no view.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,11 +18,12 @@
 use super::bits::{BitReader, BitWriter};
 use super::commands::get_word;
 use super::notice::Notice;
-use super::session::{ANSWER_BYTES_MAX, Answer};
+use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::{DecodeError, FRAME_BYTES_MAX};
-use crate::id::{EntityId, Slot, Tick};
-use crate::notification::NotificationKind;
-use crate::schema::{Attribute, AttributeType, Audience, Schema, bits_for};
+use crate::world::attribute::{Attribute, AttributeType, Audience, bits_for};
+use crate::world::id::{EntityId, Slot, Tick};
+use crate::world::notification::NotificationKind;
+use crate::world::schema::Schema;
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, codec};
-use crate::id::EntityId;
+use crate::world::id::EntityId;
 
 /// The most bytes of a message: room for the longest predicate, and the rest.
 pub const SESSION_MESSAGE_BYTES_MAX: usize = 16 * 1024 + 64;

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Problem, fixed, in_range, problem, raw};
-use crate::command::CommandKind;
-use crate::schema::{
-    ATTRIBUTES_MAX, Attribute, AttributeType, Audience, CommandSchema, Kind, KindAttribute,
-    MergeRule, Schema, WorldInfo,
-};
+use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use crate::world::command::CommandKind;
+use crate::world::schema::{ATTRIBUTES_MAX, CommandSchema, Kind, KindAttribute, Schema, WorldInfo};
 
 pub(super) fn kind_index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
     match schema.kind(name) {

@@ -6,7 +6,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::id::{EntityId, Tick};
+use super::id::{EntityId, Tick};
 
 /// Mixes two words into one by a 64 × 64 → 128 bit multiplication whose halves
 /// are folded together (the step of wyhash).

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::AttributeType;
+use super::attribute::AttributeType;
 
 /// The kinds of notification that worlds know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

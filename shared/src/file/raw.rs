@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::InterestMode;
-use crate::schema::{AttributeType, Audience, MergeRule};
+use crate::world::attribute::{AttributeType, Audience, MergeRule};
+use crate::world::config::InterestMode;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

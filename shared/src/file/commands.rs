@@ -1,11 +1,13 @@
 //! What happens in a world: the numbers of its commands, its rules, and what it tells of.
 
 use super::kinds::{kind_index, read_value};
-use super::{DELAY_TICKS_MAX, Every, Problem, SIZE_MAX, fixed, in_range, problem, raw};
-use crate::command::{CommandKind, Rules, Sender};
-use crate::fixed::Fixed;
-use crate::notification::NotificationKind;
-use crate::schema::{Attribute, AttributeType, Audience, Schema};
+use super::{Problem, SIZE_MAX, fixed, in_range, problem, raw};
+use crate::world::attribute::{Attribute, AttributeType, Audience};
+use crate::world::command::{CommandKind, Rules, Sender};
+use crate::world::config::{DELAY_TICKS_MAX, Every};
+use crate::world::fixed::Fixed;
+use crate::world::notification::NotificationKind;
+use crate::world::schema::Schema;
 
 pub(super) fn every(schema: &Schema, key: &str, raw: raw::Every) -> Result<Every, Problem> {
     let kind = kind_index(schema, &format!("{key}.kind"), &raw.kind)?;

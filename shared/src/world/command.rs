@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fixed::Fixed;
-use crate::schema::AttributeType;
+use super::attribute::AttributeType;
+use super::fixed::Fixed;
 
 /// The kinds of command that every world knows.
 ///

@@ -11,61 +11,18 @@ mod regions;
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::command::{CommandKind, Rules, Sender};
-use crate::content::WorldNames;
-use crate::fixed::Fixed;
-use crate::id::CAPACITY_MAX;
-use crate::schema::{Schema, WorldInfo};
+use crate::predicate::WorldNames;
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
-use crate::wire::movement::MovementCodec;
-pub use limits::{HEARINGS_MAX, Limits};
-pub use regions::{KindRegions, REGIONS_PER_CLIENT_MAX};
-
+use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
+use crate::world::command::{CommandKind, Sender};
+use crate::world::config::{VISIBLE_MAX, WorldConfig};
+use crate::world::fixed::Fixed;
+use crate::world::id::CAPACITY_MAX;
+use crate::world::schema::WorldInfo;
 use kinds::kind_index;
-
-/// Everything that defines a world, checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorldConfig {
-    pub seed: u64,
-    pub interest: InterestMode,
-    /// The kind that a joining client is born as: an index into the schema's kinds.
-    pub player_kind: u16,
-    /// How many of each kind are born in the first tick.
-    pub populations: Vec<u32>,
-    /// By kind: how many ticks after its fall one is born anew; 0: none falls. Of
-    /// the players' kind, only those with a client.
-    pub respawn_ticks: Vec<u32>,
-    /// By kind: the regions that newborns carry.
-    pub kind_regions: Vec<KindRegions>,
-    pub every: Vec<Every>,
-    pub rules: Rules,
-    pub limits: Limits,
-    pub schema: Schema,
-}
-
-/// Who counts as near.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InterestMode {
-    /// Everyone within the observer's radius.
-    Exact,
-    /// Everyone in the observer's bucket and its neighbours, as in the thesis (3.5).
-    Buckets,
-}
-
-/// A command that every entity of a kind gives itself every `ticks` ticks.
-/// Entities take turns by slot, so that each tick has an even share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Every {
-    pub kind: u16,
-    pub ticks: u32,
-    pub command: CommandKind,
-    pub words: Vec<i32>,
-}
 
 /// Why a world file was refused.
 #[derive(Debug, Error)]
@@ -82,13 +39,6 @@ pub enum ConfigError {
         allowed: String,
     },
 }
-
-/// The widest entity in bits that a movement datagram can carry.
-pub const MOVEMENT_BITS_MAX: u32 = 128;
-/// The longest that a command may be put off, in ticks.
-pub const DELAY_TICKS_MAX: u32 = 1_000_000;
-/// The most entities that one client can be told to know.
-pub const VISIBLE_MAX: u32 = 1024;
 
 impl WorldConfig {
     /// Reads and checks a world file.
@@ -113,20 +63,6 @@ impl WorldConfig {
             found: problem.found,
             allowed: problem.allowed,
         })
-    }
-
-    /// The number of axes, 2 or 3.
-    pub fn dimensions(&self) -> usize {
-        self.schema.dimensions()
-    }
-
-    /// The size per axis in raw units; a world of two axes is one unit thin.
-    pub fn size_raw(&self) -> [i32; 3] {
-        let mut size = [1; 3];
-        for (axis, s) in size.iter_mut().zip(&self.schema.world.size) {
-            *axis = s.raw();
-        }
-        size
     }
 }
 

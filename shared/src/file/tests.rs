@@ -1,4 +1,5 @@
 use super::*;
+use crate::world::config::KindRegions;
 
 fn refused(text: &str) -> String {
     WorldConfig::parse(text, "w.toml")

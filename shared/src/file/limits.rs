@@ -1,63 +1,10 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Problem, in_range, raw, regions};
-use crate::fixed::Fixed;
-use crate::id::CAPACITY_MAX;
-use crate::notification::NotificationKind;
-use crate::schema::WorldInfo;
-
-/// Sizes and quotas. What exceeds one is dropped by rule and counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Clients at a time.
-    pub clients: u32,
-    pub observers_per_client: u32,
-    /// Regions that a client may subscribe to, beside those of whom it follows.
-    pub regions_per_client: u32,
-    /// The longest edge of any region.
-    pub region_edge_max: Fixed,
-    /// Whether entities may carry regions.
-    pub entity_regions: bool,
-    /// Commands in one tick, those of world rules included.
-    pub commands_per_tick: u32,
-    /// Timed commands that may be pending.
-    pub timed_commands: u32,
-    /// Updates in one tick, before merging.
-    pub updates_per_tick: u32,
-    /// Notifications in one tick; 0: there are none in this world.
-    pub notifications_per_tick: u32,
-    /// Deliveries in one tick.
-    pub deliveries_per_tick: u64,
-    /// Commands that a client may send per tick, on average.
-    pub client_commands_per_tick: u32,
-    /// Commands that a client may send at once after having been quiet.
-    pub client_commands_burst: u32,
-    /// Session messages (regions, subscriptions) of a client that are read in a
-    /// second, and at once after it has been quiet.
-    pub client_requests_per_second: u32,
-    /// Bytes of the reliable stream that may wait for a slow client.
-    pub client_stream_bytes: u32,
-    /// A client that is silent for this long is gone.
-    pub idle_seconds: u32,
-    /// How long a lost client's entity waits for it to come back.
-    pub resume_seconds: u32,
-    /// Content subscriptions of one client; 0: there are none in this world.
-    pub subscriptions_per_client: u32,
-    /// Filters of one subscription's predicate.
-    pub predicate_filters: u32,
-    /// Bytes of one subscription's predicate, as text.
-    pub predicate_bytes: u32,
-    /// Changes and notifications that a client is told of in one tick because it
-    /// subscribed to them.
-    pub client_notices_per_tick: u32,
-    /// Notifications that a client hears in one tick.
-    pub client_hearings_per_tick: u32,
-}
-
-/// The most notifications that one client can be told of in a tick because it hears them.
-pub const HEARINGS_MAX: u32 = 1024;
+use crate::world::config::{HEARINGS_MAX, Limits};
+use crate::world::id::CAPACITY_MAX;
+use crate::world::notification::NotificationKind;
+use crate::world::schema::WorldInfo;
 
 pub(super) fn limits(
     raw: raw::Limits,

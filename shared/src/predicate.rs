@@ -19,17 +19,17 @@
 //! - A filter without constraints (`true`) holds always, a predicate without
 //!   filters (`false`) never.
 
+mod constraint;
 pub mod number;
-mod predicate;
 mod text;
 mod vocabulary;
-pub mod world;
+mod world_names;
 
+pub use constraint::{Constraint, Filter, Notification, Operator, Predicate, Value};
 pub use number::{Number, NumericType};
-pub use predicate::{Constraint, Filter, Notification, Operator, Predicate, Value};
 pub use text::TextError;
 pub use vocabulary::{NameId, ValueType, Vocabulary};
-pub use world::{CELL_SHIFTS, Cells, WorldNames};
+pub use world_names::{CELL_SHIFTS, Cells, WorldNames};
 
 use thiserror::Error;
 

@@ -1,20 +1,9 @@
 //! Regions: how many there may be, how large, and which kinds are born with some.
 
-use serde::{Deserialize, Serialize};
-
-use super::{InterestMode, Problem, SIZE_MAX, fixed, in_range, problem, raw};
-use crate::fixed::Fixed;
-use crate::schema::{Schema, WorldInfo};
-
-/// The regions that the newborns of a kind carry: boxes that are centred on them
-/// and follow them. Each is its edges in raw units, 1 on axes that the world lacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KindRegions {
-    /// Where it is published, beside its position.
-    pub publishes: Option<[i32; 3]>,
-    /// What whoever follows it subscribes to.
-    pub subscribes: Option<[i32; 3]>,
-}
+use super::{Problem, SIZE_MAX, fixed, in_range, problem, raw};
+use crate::world::config::{InterestMode, KindRegions, REGIONS_PER_CLIENT_MAX};
+use crate::world::fixed::Fixed;
+use crate::world::schema::{Schema, WorldInfo};
 
 /// What `[limits]` says of regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +15,6 @@ pub(super) struct RegionLimits {
 
 /// A kind's `publishes` and `subscribes` as they are written.
 pub(super) type RawRegions = (Option<Vec<f64>>, Option<Vec<f64>>);
-
-/// The most regions that a client can be given.
-pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
 
 pub(super) fn limits(
     raw: &raw::Limits,

@@ -1,5 +1,6 @@
 use super::{ContentError, NameId, ValueType, Vocabulary};
-use crate::schema::{AttributeType, Audience, Schema};
+use crate::world::attribute::{AttributeType, Audience};
+use crate::world::schema::Schema;
 
 /// The names that a world's predicates may use.
 ///
