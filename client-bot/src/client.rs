@@ -152,7 +152,11 @@ impl Client {
     fn ask(&mut self, body: Body) -> u32 {
         let request = self.next_request;
         self.next_request = request.wrapping_add(1);
-        SessionMessage { request, body }.encode(&mut self.outgoing);
+        SessionMessage {
+            number: request,
+            body,
+        }
+        .encode(&mut self.outgoing);
         request
     }
 

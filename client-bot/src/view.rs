@@ -280,7 +280,7 @@ impl View {
         self.counts.stream_bytes += bytes.len() as u64 + 4;
         self.acknowledgement.stream = frame.tick;
         self.newest = self.newest.max(frame.tick);
-        for item in frame.items {
+        for item in frame.messages {
             notice(frame.tick, &item);
             match item {
                 Item::Enter {

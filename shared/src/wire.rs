@@ -17,6 +17,7 @@ pub mod bits;
 pub mod codec;
 pub mod commands;
 pub mod control;
+mod fields;
 pub mod movement;
 pub mod notice;
 pub mod request;

@@ -11,12 +11,12 @@ use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::movement::{Movement, MovementCodec};
-use shared::wire::notice::What;
-use shared::wire::session::{Body, MessageReader};
-use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::notice::NoticeBody;
+use shared::wire::request::{RequestBody, RequestReader};
+use shared::wire::stream::{Message, StreamCodec};
 use shared::{Audience, EntityId, Slot, Tick};
 use worlds::{
-    any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent, any_welcome,
+    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_welcome,
     frame, gathered, movement, scattered,
 };
 
@@ -36,20 +36,20 @@ proptest! {
         read_commands(schema, epoch, &bytes);
         read_hello(&bytes);
         read_welcome(&bytes);
-        read_messages(&bytes, usize::from(epoch));
+        read_requests(&bytes, usize::from(epoch));
     }
 
     #[test]
-    fn damaged_messages_are_read_or_refused(
-        sent in prop::collection::vec(any_message(), 1..5),
+    fn damaged_requests_are_read_or_refused(
+        sent in prop::collection::vec(any_request(), 1..5),
         cut in 0usize..200,
         damage in any_damage(),
     ) {
         let mut bytes = vec![];
-        for message in sent {
-            message.encode(&mut bytes);
+        for request in sent {
+            request.encode(&mut bytes);
         }
-        read_messages(&damage.apply(bytes), cut);
+        read_requests(&damage.apply(bytes), cut);
     }
 
     #[test]
@@ -66,13 +66,13 @@ proptest! {
 
     #[test]
     fn damaged_frames_are_read_or_refused(
-        (schema, items) in any_schema()
+        (schema, sent) in any_schema()
             .prop_flat_map(|s| (Just(s), prop::collection::vec(any_sent(s), 0..10))),
         tick: u32,
         damage in any_damage(),
     ) {
         let mut stream = vec![];
-        frame(schema, Tick(tick), &items, &mut stream);
+        frame(schema, Tick(tick), &sent, &mut stream);
         read_frame(schema, &damage.apply(stream.split_off(4)));
     }
 
@@ -186,24 +186,24 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
     let Ok(frame) = StreamCodec::new(schema).decode(bytes) else {
         return;
     };
-    // The shortest item is a leave from a world of one slot: its tag.
-    assert!(frame.items.len() * 2 <= bytes.len() * 8);
-    for item in frame.items {
-        let (slot, values) = match item {
-            Item::Enter { entity, values, .. } => (entity.slot, values),
-            Item::State { slot, values } => (slot, values),
-            Item::Leave(slot) => (slot, vec![]),
-            Item::Reborn(entity) => (entity.slot, vec![]),
-            Item::Notice(notice) => {
+    // The shortest message is a leave from a world of one slot: its tag.
+    assert!(frame.messages.len() * 2 <= bytes.len() * 8);
+    for message in frame.messages {
+        let (slot, values) = match message {
+            Message::Enter { entity, values, .. } => (entity.slot, values),
+            Message::State { slot, values } => (slot, values),
+            Message::Leave(slot) => (slot, vec![]),
+            Message::Reborn(entity) => (entity.slot, vec![]),
+            Message::Notice(notice) => {
                 assert!(notice.subscriptions.len() * 32 <= bytes.len() * 8);
-                read_what(schema, &notice.what)
+                read_body(schema, &notice.body)
             }
-            Item::Answer(answer) => {
+            Message::Answer(answer) => {
                 let reason = answer.result.err().unwrap_or_default();
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
-            Item::Full | Item::Lost(_) => continue,
+            Message::Full | Message::Lost(_) => continue,
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);
@@ -214,9 +214,9 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
 }
 
 /// The slot and the values of a notice.
-fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
-    match what {
-        What::Change {
+fn read_body(schema: &Schema, body: &NoticeBody) -> (Slot, Vec<(u16, i32)>) {
+    match body {
+        NoticeBody::Change {
             entity,
             kind,
             column,
@@ -227,7 +227,7 @@ fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
             assert!(usize::from(*kind) < schema.kinds.len());
             (entity.slot, vec![(*column, *old), (*column, *new)])
         }
-        What::Notification {
+        NoticeBody::Notification {
             kind,
             source,
             words,
@@ -240,19 +240,19 @@ fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
     }
 }
 
-/// Messages from bytes that arrive in two parts.
-fn read_messages(bytes: &[u8], cut: usize) {
-    let mut reader = MessageReader::default();
+/// Requests from bytes that arrive in two parts.
+fn read_requests(bytes: &[u8], cut: usize) {
+    let mut reader = RequestReader::default();
     let (head, tail) = bytes.split_at(cut.min(bytes.len()));
     let mut read = 0;
     for part in [head, tail] {
         reader.push(part);
         loop {
-            match reader.next_message() {
-                Ok(Some(message)) => {
+            match reader.next_request() {
+                Ok(Some(request)) => {
                     // A length and three numbers at least.
                     read += 7;
-                    if let Body::Subscribe { predicate, .. } = message.body {
+                    if let RequestBody::Subscribe { predicate, .. } = request.body {
                         read += predicate.len();
                     }
                 }

@@ -208,7 +208,7 @@ impl Hearing {
     pub fn told(&self) -> BTreeMap<Key, Told> {
         let mut told = BTreeMap::new();
         for (tick, notice) in &self.notices {
-            let mut what = notice.what.clone();
+            let mut what = notice.body.clone();
             if let What::Change { command, .. } = &mut what {
                 *command = None;
             }
@@ -222,7 +222,7 @@ impl Hearing {
     pub fn heard(&self) -> FxHashMap<Key, usize> {
         let mut all = FxHashMap::default();
         for (tick, notice) in self.notices.iter().filter(|(_, notice)| notice.heard) {
-            *all.entry(Key::of(*tick, &notice.what)).or_insert(0) += 1;
+            *all.entry(Key::of(*tick, &notice.body)).or_insert(0) += 1;
         }
         all
     }

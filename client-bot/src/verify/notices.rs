@@ -107,7 +107,7 @@ pub fn check(
 /// A bot was told of everything for the right reasons.
 fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, hearing: &Hearing) {
     for (tick, notice) in hearing.notices() {
-        let wanted = hearing.wanted(*tick, &notice.what, schema);
+        let wanted = hearing.wanted(*tick, &notice.body, schema);
         let is_reason = notice.heard || !wanted.is_empty();
         // Who is told of too much still hears what is near, whatever it subscribed to.
         let is_cut = notice.heard && notice.subscriptions.is_empty() && !wanted.is_empty();
@@ -119,7 +119,7 @@ fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, hearing: &Hea
             format!(
                 "tick {tick}: bot {bot} was told of {:?} for its subscriptions {:?}, \
                  where {wanted:?} match",
-                notice.what, notice.subscriptions
+                notice.body, notice.subscriptions
             )
         });
     }
@@ -128,7 +128,7 @@ fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, hearing: &Hea
 /// Within a tick, notifications come first, then changes by slot and column.
 fn check_order(findings: &Findings, bot: usize, hearing: &Hearing) {
     let place = |(tick, notice): &(Tick, Notice)| {
-        let change = match notice.what {
+        let change = match notice.body {
             What::Notification { .. } => None,
             What::Change { entity, column, .. } => Some((entity.slot.0, column)),
         };
@@ -219,7 +219,7 @@ mod tests {
 
     fn notice(what: What, subscriptions: &[u32]) -> Item {
         Item::Notice(Notice {
-            what,
+            body: what,
             heard: false,
             subscriptions: subscriptions.to_vec(),
         })

@@ -431,8 +431,6 @@ fn write_string(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Words that can't be names.
-pub(super) const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffix", "contains"];
 /// Deeper, the reader's own stack would be at the writer's mercy.
 const NESTING_MAX: usize = 64;
 const FOUND_CHARACTERS: usize = 24;

@@ -107,11 +107,12 @@ impl Vocabulary {
 fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-    characters.next().is_some_and(starts)
-        && characters.all(is_in_name)
-        && !super::text::RESERVED.contains(&text)
+    characters.next().is_some_and(starts) && characters.all(is_in_name) && !RESERVED.contains(&text)
 }
 
 pub(super) fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }
+
+/// Words that can't be names.
+const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffix", "contains"];

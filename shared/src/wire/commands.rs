@@ -13,6 +13,7 @@
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
+use super::fields::{put_word, word};
 use crate::world::attribute::AttributeType;
 use crate::world::command::{CommandKind, Sender};
 use crate::world::id::Tick;
@@ -148,43 +149,11 @@ impl CommandCodec {
                 .ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);
             for ty in types {
-                out.words.push(get_word(&mut reader, *ty, self.symbols)?);
+                out.words.push(word(&mut reader, *ty, self.symbols)?);
             }
         }
         reader.finish()
     }
-}
-
-/// Writes a word by its type.
-pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
-    match ty {
-        AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
-        AttributeType::Bool => writer.put(word as u64, 1),
-        AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
-    }
-}
-
-/// Reads a word of a world with so many symbols.
-pub(super) fn get_word(
-    reader: &mut BitReader<'_>,
-    ty: AttributeType,
-    symbols: u32,
-) -> Result<i32, DecodeError> {
-    Ok(match ty {
-        AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
-        AttributeType::Bool => reader.get(1)? as i32,
-        AttributeType::Entity => reader.get(32)? as i32,
-        AttributeType::Symbol => {
-            let index = reader.get(32)?;
-            if index >= u64::from(symbols) {
-                return Err(DecodeError::OutOfRange {
-                    what: "a symbol",
-                    found: index,
-                });
-            }
-            index as i32
-        }
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Predicates in their text form.
 
 use proptest::prelude::*;
-use shared::content::{
+use shared::predicate::{
     Constraint, ContentError, Filter, NameId, Notification, Operator, Predicate, PredicateLimits,
     TextError, Value, ValueType, Vocabulary,
 };
