@@ -115,9 +115,9 @@ impl View {
     /// The empty view of a client that was just welcomed.
     pub fn new(welcome: &Welcome) -> Result<View, DecodeError> {
         let movement =
-            MovementCodec::new(&welcome.schema).map_err(|bits| DecodeError::OutOfRange {
+            MovementCodec::new(&welcome.schema).map_err(|error| DecodeError::OutOfRange {
                 what: "the width of an entity's movement",
-                found: u64::from(bits),
+                found: u64::from(error.bits),
             })?;
         Ok(View {
             stream: StreamCodec::new(&welcome.schema),

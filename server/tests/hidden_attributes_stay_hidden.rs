@@ -66,8 +66,8 @@ async fn a_hidden_attribute_cannot_be_named() {
         assert_eq!(
             refusal,
             format!(
-                "the predicate: column {column}: no notification has {name:?}: expected a \
-                 declared name"
+                "the predicate: column {column}: expected a name that this world declares, \
+                 found `{name}`"
             )
         );
     }

@@ -124,7 +124,7 @@ async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
         (
             "more than a message",
             framed(&(good.clone(), [0u8; 3])),
-            "3 bytes stand behind the message's end",
+            "3 bytes follow the end of the message",
         ),
         (
             "a huge length",

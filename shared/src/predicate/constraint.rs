@@ -1,39 +1,34 @@
+//! Predicates: disjunctions of filters, which are conjunctions of constraints.
+
 use std::fmt;
 
-use super::{ContentError, NameId, Number, PredicateLimits, ValueType, Vocabulary};
+use thiserror::Error;
 
+use super::value::{Value, ValueType};
+use super::vocabulary::{NameId, Vocabulary};
+
+/// A disjunction of filters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Predicate {
+    pub filters: Vec<Filter>,
+}
+
+/// A conjunction of constraints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    pub constraints: Vec<Constraint>,
+}
+
+/// A condition on the value of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    Integer(i64),
-    Float(f64),
-    String(Box<str>),
+pub struct Constraint {
+    pub name: NameId,
+    pub operator: Operator,
+    pub value: Value,
 }
 
-impl Value {
-    pub fn value_type(&self) -> ValueType {
-        match self {
-            Value::Integer(_) => ValueType::Integer,
-            Value::Float(_) => ValueType::Float,
-            Value::String(_) => ValueType::String,
-        }
-    }
-
-    /// None for strings.
-    pub fn number(&self) -> Option<Number> {
-        match *self {
-            Value::Integer(value) => Some(Number::Integer(value)),
-            Value::Float(value) => Some(Number::Float(value)),
-            Value::String(_) => None,
-        }
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::String(text.into())
-    }
-}
-
+/// How a constraint compares. `==` and `!=` compare numbers or strings, the orders
+/// numbers only, the patterns strings only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Equal,
@@ -45,6 +40,136 @@ pub enum Operator {
     Prefix,
     Suffix,
     Contains,
+}
+
+/// The most that one predicate may contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PredicateLimits {
+    pub filters: usize,
+    pub constraints_per_filter: usize,
+    /// Bytes of each string that a constraint compares with.
+    pub string_bytes: usize,
+}
+
+/// Why a predicate is rejected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PredicateError {
+    #[error("expected a name that this world declares, found `{0}`")]
+    UnknownName(String),
+    #[error("expected {} for `{name}`, found {found}", operand(*declared))]
+    WrongType {
+        name: String,
+        declared: ValueType,
+        found: ValueType,
+    },
+    #[error("`{operator}` compares {}, and `{name}` is {declared}", operator.operands())]
+    WrongOperator {
+        name: String,
+        operator: Operator,
+        declared: ValueType,
+    },
+    #[error("expected a number for `{0}`, found NaN")]
+    NotANumber(String),
+    #[error("{found} filters, where at most {limit} are allowed")]
+    TooManyFilters { found: usize, limit: usize },
+    #[error("{found} constraints in one filter, where at most {limit} are allowed")]
+    TooManyConstraints { found: usize, limit: usize },
+    #[error("a string of {found} bytes, where at most {limit} are allowed")]
+    LongString { found: usize, limit: usize },
+}
+
+/// What a name of this type can be compared with.
+fn operand(declared: ValueType) -> &'static str {
+    match declared {
+        ValueType::Integer | ValueType::Float => "a number",
+        ValueType::String => "a string",
+    }
+}
+
+impl Default for PredicateLimits {
+    fn default() -> PredicateLimits {
+        PredicateLimits {
+            filters: 1_024,
+            constraints_per_filter: 64,
+            string_bytes: 255,
+        }
+    }
+}
+
+impl Predicate {
+    /// Checks all constraints against a vocabulary and limits.
+    pub fn check(
+        &self,
+        vocabulary: &Vocabulary,
+        limits: &PredicateLimits,
+    ) -> Result<(), PredicateError> {
+        if self.filters.len() > limits.filters {
+            return Err(PredicateError::TooManyFilters {
+                found: self.filters.len(),
+                limit: limits.filters,
+            });
+        }
+        for filter in &self.filters {
+            let found = filter.constraints.len();
+            if found > limits.constraints_per_filter {
+                return Err(PredicateError::TooManyConstraints {
+                    found,
+                    limit: limits.constraints_per_filter,
+                });
+            }
+            for constraint in &filter.constraints {
+                constraint.check(vocabulary, limits)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Constraint {
+    /// Checks the constraint against a vocabulary and limits.
+    pub fn check(
+        &self,
+        vocabulary: &Vocabulary,
+        limits: &PredicateLimits,
+    ) -> Result<(), PredicateError> {
+        let Constraint {
+            name,
+            operator,
+            value,
+        } = self;
+        if usize::from(name.0) >= vocabulary.len() {
+            return Err(PredicateError::UnknownName(format!("#{}", name.0)));
+        }
+        let declared = vocabulary.value_type(*name);
+        let found = value.value_type();
+        let name = || vocabulary.name(*name).to_owned();
+        if declared.numeric().is_some() != found.numeric().is_some() {
+            return Err(PredicateError::WrongType {
+                name: name(),
+                declared,
+                found,
+            });
+        }
+        let is_text = declared == ValueType::String;
+        let for_both = matches!(operator, Operator::Equal | Operator::NotEqual);
+        if !for_both && operator.is_pattern() != is_text {
+            return Err(PredicateError::WrongOperator {
+                name: name(),
+                operator: *operator,
+                declared,
+            });
+        }
+        match value {
+            Value::Float(value) if value.is_nan() => Err(PredicateError::NotANumber(name())),
+            Value::String(text) if text.len() > limits.string_bytes => {
+                Err(PredicateError::LongString {
+                    found: text.len(),
+                    limit: limits.string_bytes,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Operator {
@@ -60,7 +185,7 @@ impl Operator {
         Operator::Contains,
     ];
 
-    /// As the text form has it.
+    /// The operator in the text form.
     pub const fn text(self) -> &'static str {
         match self {
             Operator::Equal => "==",
@@ -75,7 +200,19 @@ impl Operator {
         }
     }
 
-    /// Whether it looks into a string.
+    /// The values that it compares, in words.
+    const fn operands(self) -> &'static str {
+        match self {
+            Operator::Equal | Operator::NotEqual => "numbers or strings",
+            Operator::Less
+            | Operator::LessOrEqual
+            | Operator::Greater
+            | Operator::GreaterOrEqual => "numbers",
+            Operator::Prefix | Operator::Suffix | Operator::Contains => "strings",
+        }
+    }
+
+    /// Whether it looks for text inside a string.
     pub const fn is_pattern(self) -> bool {
         matches!(
             self,
@@ -87,152 +224,5 @@ impl Operator {
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.text())
-    }
-}
-
-/// What one value of a notification must be like. Strings are ordered by their
-/// bytes only for `==` and `!=`: `<` and its kin are for numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Constraint {
-    pub name: NameId,
-    pub operator: Operator,
-    pub value: Value,
-}
-
-impl Constraint {
-    /// Whether the vocabulary and the limits allow it.
-    pub fn check(
-        &self,
-        vocabulary: &Vocabulary,
-        limits: &PredicateLimits,
-    ) -> Result<(), ContentError> {
-        let Constraint {
-            name,
-            operator,
-            value,
-        } = self;
-        if usize::from(name.0) >= vocabulary.len() {
-            return Err(ContentError::UnknownName(format!("#{}", name.0)));
-        }
-        let declared = vocabulary.value_type(*name);
-        let found = value.value_type();
-        let name = || vocabulary.name(*name).to_owned();
-        if declared.numeric().is_some() != found.numeric().is_some() {
-            return Err(ContentError::WrongType {
-                name: name(),
-                declared,
-                found,
-            });
-        }
-        let is_text = declared == ValueType::String;
-        let for_both = matches!(operator, Operator::Equal | Operator::NotEqual);
-        if !for_both && operator.is_pattern() != is_text {
-            return Err(ContentError::WrongOperator {
-                name: name(),
-                operator: *operator,
-                declared,
-            });
-        }
-        match value {
-            Value::Float(value) if value.is_nan() => Err(ContentError::NotANumber),
-            Value::String(text) if text.len() > limits.string_bytes => {
-                Err(ContentError::LongString {
-                    found: text.len(),
-                    limit: limits.string_bytes,
-                })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A conjunction of constraints.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
-    pub constraints: Vec<Constraint>,
-}
-
-/// A disjunction of filters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Predicate {
-    pub filters: Vec<Filter>,
-}
-
-impl Predicate {
-    /// Whether the vocabulary and the limits allow all of it.
-    pub fn check(
-        &self,
-        vocabulary: &Vocabulary,
-        limits: &PredicateLimits,
-    ) -> Result<(), ContentError> {
-        if self.filters.len() > limits.filters {
-            return Err(ContentError::TooManyFilters {
-                found: self.filters.len(),
-                limit: limits.filters,
-            });
-        }
-        for filter in &self.filters {
-            let found = filter.constraints.len();
-            if found > limits.constraints_per_filter {
-                return Err(ContentError::TooManyConstraints {
-                    found,
-                    limit: limits.constraints_per_filter,
-                });
-            }
-            for constraint in &filter.constraints {
-                constraint.check(vocabulary, limits)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A set of named values, in ascending order of names.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Notification {
-    attributes: Vec<(NameId, Value)>,
-}
-
-impl Notification {
-    /// Takes each name once, with a value of its type; an integer is taken for a
-    /// float where that is exact.
-    pub fn new(
-        vocabulary: &Vocabulary,
-        attributes: impl IntoIterator<Item = (NameId, Value)>,
-    ) -> Result<Notification, ContentError> {
-        let mut attributes = attributes
-            .into_iter()
-            .map(|(name, value)| Ok((name, fitting(vocabulary, name, value)?)))
-            .collect::<Result<Vec<_>, ContentError>>()?;
-        attributes.sort_by_key(|(name, _)| *name);
-        match attributes.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(ContentError::Duplicate(
-                vocabulary.name(pair[0].0).to_owned(),
-            )),
-            None => Ok(Notification { attributes }),
-        }
-    }
-
-    pub fn attributes(&self) -> &[(NameId, Value)] {
-        &self.attributes
-    }
-}
-
-fn fitting(vocabulary: &Vocabulary, name: NameId, value: Value) -> Result<Value, ContentError> {
-    if usize::from(name.0) >= vocabulary.len() {
-        return Err(ContentError::UnknownName(format!("#{}", name.0)));
-    }
-    let declared = vocabulary.value_type(name);
-    match (declared, value) {
-        (ValueType::Float, Value::Float(value)) if value.is_nan() => Err(ContentError::NotANumber),
-        (ValueType::Float, Value::Integer(value)) if value.unsigned_abs() <= 1 << 53 => {
-            Ok(Value::Float(value as f64))
-        }
-        (declared, value) if declared == value.value_type() => Ok(value),
-        (declared, value) => Err(ContentError::WrongType {
-            name: vocabulary.name(name).to_owned(),
-            declared,
-            found: value.value_type(),
-        }),
     }
 }

@@ -1,39 +1,14 @@
-use std::collections::HashMap;
-use std::fmt;
+//! Declared names.
 
-use super::{ContentError, NAME_BYTES_MAX, NAMES_MAX, NumericType};
+use std::collections::HashMap;
+
+use thiserror::Error;
+
+use super::value::ValueType;
 
 /// The number of a declared name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u16);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueType {
-    Integer,
-    Float,
-    String,
-}
-
-impl ValueType {
-    /// None for strings.
-    pub fn numeric(self) -> Option<NumericType> {
-        match self {
-            ValueType::Integer => Some(NumericType::Integer),
-            ValueType::Float => Some(NumericType::Float),
-            ValueType::String => None,
-        }
-    }
-}
-
-impl fmt::Display for ValueType {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            ValueType::Integer => "an integer",
-            ValueType::Float => "a float",
-            ValueType::String => "a string",
-        })
-    }
-}
 
 /// The names that notifications may have, each with its type.
 #[derive(Clone, Debug, Default)]
@@ -42,46 +17,81 @@ pub struct Vocabulary {
     ids: HashMap<Box<str>, NameId>,
 }
 
+/// Why a name can't be declared.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NameError {
+    #[error("`{0}` is not a name of letters, digits, `_` and `.` that begins with a letter or `_`")]
+    Invalid(String),
+    #[error("`{0}` is longer than {NAME_BYTES_MAX} bytes")]
+    TooLong(String),
+    #[error("`{0}` is a word of the predicate language")]
+    Reserved(String),
+    #[error("`{0}` is declared already")]
+    Declared(String),
+    #[error("there are already {NAMES_MAX} names, which is the limit")]
+    TooMany,
+}
+
+impl NameError {
+    /// The name that can't be declared, where the error is about one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            NameError::Invalid(name)
+            | NameError::TooLong(name)
+            | NameError::Reserved(name)
+            | NameError::Declared(name) => Some(name),
+            NameError::TooMany => None,
+        }
+    }
+}
+
+/// The most names of a vocabulary: they are numbered in 16 bits.
+pub const NAMES_MAX: usize = 1 << 16;
+/// The most bytes of a name.
+pub const NAME_BYTES_MAX: usize = 64;
+
 impl Vocabulary {
     pub fn new() -> Vocabulary {
         Vocabulary::default()
     }
 
-    /// Adds a name. Numbers are given in the order of declarations, from 0.
-    pub fn declare(&mut self, name: &str, value_type: ValueType) -> Result<NameId, ContentError> {
+    /// Adds a name. Names are numbered from 0 in the order of their declarations.
+    pub fn declare(&mut self, name: &str, value_type: ValueType) -> Result<NameId, NameError> {
         if !is_name(name) {
-            return Err(ContentError::NotAName(name.to_owned()));
+            return Err(NameError::Invalid(name.to_owned()));
+        }
+        if RESERVED.contains(&name) {
+            return Err(NameError::Reserved(name.to_owned()));
         }
         if name.len() > NAME_BYTES_MAX {
-            return Err(ContentError::LongName(name.to_owned()));
+            return Err(NameError::TooLong(name.to_owned()));
         }
-        if let Some(&id) = self.ids.get(name) {
-            let declared = self.value_type(id);
-            return Err(ContentError::Declared(name.to_owned(), declared));
+        if self.ids.contains_key(name) {
+            return Err(NameError::Declared(name.to_owned()));
         }
-        if self.names.len() == NAMES_MAX {
-            return Err(ContentError::TooManyNames);
-        }
-        let id = NameId(self.names.len() as u16);
-        self.names.push((name.into(), value_type));
+        let id = self.push(name, value_type)?;
         self.ids.insert(name.into(), id);
         Ok(id)
     }
 
-    /// Adds a name that no text means.
-    pub fn declare_unnamed(&mut self, value_type: ValueType) -> Result<NameId, ContentError> {
+    /// Adds a name that no predicate text can refer to.
+    pub fn declare_unnamed(&mut self, value_type: ValueType) -> Result<NameId, NameError> {
+        self.push("", value_type)
+    }
+
+    fn push(&mut self, name: &str, value_type: ValueType) -> Result<NameId, NameError> {
         if self.names.len() == NAMES_MAX {
-            return Err(ContentError::TooManyNames);
+            return Err(NameError::TooMany);
         }
-        self.names.push(("".into(), value_type));
-        Ok(NameId(self.names.len() as u16 - 1))
+        self.names.push((name.into(), value_type));
+        Ok(NameId((self.names.len() - 1) as u16))
     }
 
     pub fn id(&self, name: &str) -> Option<NameId> {
         self.ids.get(name).copied()
     }
 
-    /// How many names are declared.
+    /// The number of declared names, unnamed ones included.
     pub fn len(&self) -> usize {
         self.names.len()
     }
@@ -90,29 +100,30 @@ impl Vocabulary {
         self.names.is_empty()
     }
 
+    /// The text of a name; empty for an unnamed one.
+    ///
     /// # Panics
-    /// For a name of another vocabulary that is not in this one.
+    /// For an id that this vocabulary lacks.
     pub fn name(&self, id: NameId) -> &str {
         &self.names[usize::from(id.0)].0
     }
 
     /// # Panics
-    /// As [`Vocabulary::name`].
+    /// For an id that this vocabulary lacks.
     pub fn value_type(&self, id: NameId) -> ValueType {
         self.names[usize::from(id.0)].1
     }
 }
 
-/// Whether the text form takes it for a name.
 fn is_name(text: &str) -> bool {
-    let mut characters = text.chars();
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-    characters.next().is_some_and(starts) && characters.all(is_in_name) && !RESERVED.contains(&text)
+    text.starts_with(starts) && text.chars().all(is_in_name)
 }
 
+/// Whether a name may have this character behind its first.
 pub(super) fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }
 
-/// Words that can't be names.
+/// Words of the text form, which can't be names.
 const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffix", "contains"];

@@ -1,4 +1,6 @@
-//! A schema that has come over the network: its check and its hash.
+//! The check and the hash of a schema that travels.
+
+use thiserror::Error;
 
 use super::codec;
 use super::movement::MovementCodec;
@@ -6,62 +8,91 @@ use crate::world::id::CAPACITY_MAX;
 use crate::world::mix::mix;
 use crate::world::schema::{ATTRIBUTES_MAX, Schema};
 
+/// Why a schema can't be that of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SchemaError {
+    #[error("the number of axes is not 2 or 3")]
+    Axes,
+    #[error("the capacity is out of range")]
+    Capacity,
+    #[error("the tick rate is 0")]
+    TickRate,
+    #[error("the number of attributes is out of range")]
+    AttributeCount,
+    #[error("the bounds of a position don't match the world's size")]
+    Position,
+    #[error("the radius of the area of interest is out of range")]
+    AreaOfInterest,
+    #[error("an attribute's minimum is above its maximum")]
+    AttributeBounds,
+    #[error("the number of kinds is out of range")]
+    KindCount,
+    #[error("a kind's columns are not ascending, don't exist, or lack the position")]
+    Kind,
+    #[error("a command's words are not those of this version")]
+    Command,
+    #[error("a notification's fields are not those of this version")]
+    Notification,
+    #[error("the movement attributes take too many bits")]
+    Movement,
+}
+
 impl Schema {
-    /// Whether this can be a world's schema at all; the error names what can't.
-    /// A schema that comes from a [`WorldConfig`](crate::WorldConfig) always is;
-    /// one that comes over the network may be anything.
-    pub fn check(&self) -> Result<(), &'static str> {
+    /// Whether this can be the schema of a world. One from a
+    /// [`WorldConfig`](crate::WorldConfig) always can; one from the network may be
+    /// anything.
+    pub fn check(&self) -> Result<(), SchemaError> {
         let dimensions = self.dimensions();
         let columns = self.attributes.len();
-        let held = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
-        held((2..=3).contains(&dimensions), "number of axes")?;
-        held(
-            (1..=CAPACITY_MAX).contains(&self.world.capacity),
-            "capacity",
+        let require = |holds: bool, error| if holds { Ok(()) } else { Err(error) };
+        require((2..=3).contains(&dimensions), SchemaError::Axes)?;
+        let capacities = 1..=CAPACITY_MAX;
+        require(
+            capacities.contains(&self.world.capacity),
+            SchemaError::Capacity,
         )?;
-        held(self.world.tick_hz >= 1, "tick rate")?;
-        held(
-            (dimensions..=ATTRIBUTES_MAX).contains(&columns),
-            "number of attributes",
-        )?;
-        for (axis, size) in self.world.size.iter().enumerate() {
-            let position = &self.attributes[axis];
-            let last = size.raw().checked_sub(1);
-            held(
-                position.min == 0 && Some(position.max) == last && size.raw() <= SIZE_RAW_MAX,
-                "position",
+        require(self.world.tick_hz >= 1, SchemaError::TickRate)?;
+        let counts = dimensions..=ATTRIBUTES_MAX;
+        require(counts.contains(&columns), SchemaError::AttributeCount)?;
+        for (position, size) in self.attributes.iter().zip(&self.world.size) {
+            let is_range = position.min == 0 && Some(position.max) == size.raw().checked_sub(1);
+            require(
+                is_range && size.raw() <= SIZE_RAW_MAX,
+                SchemaError::Position,
             )?;
         }
-        held(
-            (1..=SIZE_RAW_MAX).contains(&self.world.aoi.raw()),
-            "area of interest",
+        let radii = 1..=SIZE_RAW_MAX;
+        require(
+            radii.contains(&self.world.aoi.raw()),
+            SchemaError::AreaOfInterest,
         )?;
-        held(
-            self.attributes.iter().all(|a| a.min <= a.max),
-            "attribute bounds",
+        let is_ordered = self.attributes.iter().all(|a| a.min <= a.max);
+        require(is_ordered, SchemaError::AttributeBounds)?;
+        require(
+            (1..=256).contains(&self.kinds.len()),
+            SchemaError::KindCount,
         )?;
-        held((1..=256).contains(&self.kinds.len()), "number of kinds")?;
         for kind in &self.kinds {
             let own = || kind.attributes.iter().map(|a| usize::from(a.column));
-            let ascending = own().is_sorted_by(|a, b| a < b);
-            let known = own().all(|column| column < columns);
-            let positions = own().take(dimensions).eq(0..dimensions);
-            held(ascending && known && positions, "kind")?;
+            let is_ascending = own().is_sorted_by(|a, b| a < b);
+            let exists = own().all(|column| column < columns);
+            let has_position = own().take(dimensions).eq(0..dimensions);
+            require(is_ascending && exists && has_position, SchemaError::Kind)?;
         }
         for command in &self.commands {
             let expected = command.kind.words(dimensions);
-            held(command.words == expected, "command")?;
+            require(command.words == expected, SchemaError::Command)?;
         }
         for notification in &self.notifications {
             let expected = notification.kind.fields(dimensions);
-            held(notification.fields == expected, "notification")?;
+            require(notification.fields == expected, SchemaError::Notification)?;
         }
-        MovementCodec::new(self).map_err(|_| "movement attributes")?;
+        MovementCodec::new(self).map_err(|_| SchemaError::Movement)?;
         Ok(())
     }
 
-    /// A fingerprint of everything in the schema. A client built for one world
-    /// can require it in its hello.
+    /// A hash of everything in the schema. A client built for one world can require it
+    /// in its hello.
     pub fn hash(&self) -> u64 {
         codec::to_bytes(self)
             .chunks(8)
@@ -73,5 +104,5 @@ impl Schema {
     }
 }
 
-/// Positions of larger worlds could overflow when compared.
+/// In a larger world, the difference of two positions could overflow.
 const SIZE_RAW_MAX: i32 = 1 << 30;

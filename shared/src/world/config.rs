@@ -1,4 +1,4 @@
-//! Everything that defines a world, checked.
+//! The checked definition of a world.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,12 @@ pub struct WorldConfig {
     pub interest: InterestMode,
     /// The kind that a joining client is born as: an index into the schema's kinds.
     pub player_kind: u16,
-    /// How many of each kind are born in the first tick.
+    /// By kind: how many are born in the first tick.
     pub populations: Vec<u32>,
-    /// By kind: how many ticks after its fall one is born anew; 0: none falls. Of
-    /// the players' kind, only those with a client.
+    /// By kind: the ticks from an entity's fall to its rebirth; 0: its entities don't
+    /// fall. Of the players' kind, only entities with a client are reborn.
     pub respawn_ticks: Vec<u32>,
-    /// By kind: the regions that newborns carry.
+    /// By kind.
     pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
     pub rules: Rules,
@@ -26,18 +26,18 @@ pub struct WorldConfig {
     pub schema: Schema,
 }
 
-/// Who counts as near.
+/// Which entities an observer sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InterestMode {
-    /// Everyone within the observer's radius.
+    /// Those within the radius of the area of interest.
     Exact,
-    /// Everyone in the observer's bucket and its neighbours, as in the thesis (3.5).
+    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
     Buckets,
 }
 
-/// A command that every entity of a kind gives itself every `ticks` ticks.
-/// Entities take turns by slot, so that each tick has an even share.
+/// A rule: every entity of a kind gives a command every `ticks` ticks. Which of these
+/// ticks depends on the slot, so that each tick has about as many commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Every {
     pub kind: u16,
@@ -46,35 +46,36 @@ pub struct Every {
     pub words: Vec<i32>,
 }
 
-/// The regions that the newborns of a kind carry: boxes that are centred on them
-/// and follow them. Each is its edges in raw units, 1 on axes that the world lacks.
+/// The regions of newborns of a kind: boxes that are centred on the entity and follow it.
+/// Each is given by its edges in raw units, 1 on axes that the world lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindRegions {
-    /// Where it is published, beside its position.
+    /// Where the entity is published, in addition to its position.
     pub publishes: Option<[i32; 3]>,
-    /// What whoever follows it subscribes to.
+    /// Where clients that observe from the entity see, in addition to the area of
+    /// interest.
     pub subscribes: Option<[i32; 3]>,
 }
 
-/// Sizes and quotas. What exceeds one is dropped by rule and counted.
+/// Sizes and quotas. Whatever exceeds one is dropped by a fixed rule and counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Clients at a time.
+    /// Clients at the same time.
     pub clients: u32,
     pub observers_per_client: u32,
-    /// Regions that a client may subscribe to, beside those of whom it follows.
+    /// Regions that a client may have, not counting those of entities.
     pub regions_per_client: u32,
     /// The longest edge of any region.
     pub region_edge_max: Fixed,
-    /// Whether entities may carry regions.
+    /// Whether entities may have regions.
     pub entity_regions: bool,
-    /// Commands in one tick, those of world rules included.
+    /// Commands in one tick, including those of world rules.
     pub commands_per_tick: u32,
-    /// Timed commands that may be pending.
+    /// Timed commands that may wait at the same time.
     pub timed_commands: u32,
     /// Updates in one tick, before merging.
     pub updates_per_tick: u32,
-    /// Notifications in one tick; 0: there are none in this world.
+    /// Notifications in one tick; 0: this world has none.
     pub notifications_per_tick: u32,
     /// Deliveries in one tick.
     pub deliveries_per_tick: u64,
@@ -82,23 +83,22 @@ pub struct Limits {
     pub client_commands_per_tick: u32,
     /// Commands that a client may send at once after having been quiet.
     pub client_commands_burst: u32,
-    /// Session messages (regions, subscriptions) of a client that are read in a
-    /// second, and at once after it has been quiet.
+    /// Requests of a client that are read in one second; also, those read at once after
+    /// it has been quiet.
     pub client_requests_per_second: u32,
     /// Bytes of the reliable stream that may wait for a slow client.
     pub client_stream_bytes: u32,
-    /// A client that is silent for this long is gone.
+    /// A client that sends nothing for this long is disconnected.
     pub idle_seconds: u32,
-    /// How long a lost client's entity waits for it to come back.
+    /// How long the entity of a disconnected client waits for it to resume.
     pub resume_seconds: u32,
-    /// Content subscriptions of one client; 0: there are none in this world.
+    /// Content subscriptions of one client; 0: this world has none.
     pub subscriptions_per_client: u32,
     /// Filters of one subscription's predicate.
     pub predicate_filters: u32,
     /// Bytes of one subscription's predicate, as text.
     pub predicate_bytes: u32,
-    /// Changes and notifications that a client is told of in one tick because it
-    /// subscribed to them.
+    /// Changes and notifications in one tick that a client is told of by subscription.
     pub client_notices_per_tick: u32,
     /// Notifications that a client hears in one tick.
     pub client_hearings_per_tick: u32,
@@ -120,11 +120,11 @@ impl WorldConfig {
     }
 }
 
-/// The longest that a command may be put off, in ticks.
+/// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
-/// The most entities that one client can be told to know.
+/// The largest `world.visible_max`.
 pub const VISIBLE_MAX: u32 = 1024;
-/// The most regions that a client can be given.
+/// The largest `limits.regions_per_client`.
 pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
-/// The most notifications that one client can be told of in a tick because it hears them.
+/// The largest `limits.client_hearings_per_tick`.
 pub const HEARINGS_MAX: u32 = 1024;

@@ -1,4 +1,4 @@
-//! What a world's entities are made of, as server and clients see it.
+//! The schema of a world: its attributes, kinds, commands and notifications.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::notification::{NotificationKind, NotificationSchema};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kind {
     pub name: String,
-    /// The attributes it has, by ascending column; positions are always there.
+    /// Its attributes by ascending column, always including the position.
     pub attributes: Vec<KindAttribute>,
 }
 
@@ -25,7 +25,7 @@ pub struct KindAttribute {
     pub max: i32,
 }
 
-/// One command as clients must encode it.
+/// The form of a command, as clients encode it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSchema {
     pub kind: CommandKind,
@@ -34,21 +34,21 @@ pub struct CommandSchema {
     pub words: Vec<AttributeType>,
 }
 
-/// The facts about a world that don't change while it runs.
+/// Properties of a world as a whole. They don't change while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorldInfo {
     pub name: String,
-    /// Per axis; 2 or 3 of them. Positions are in `0..size`.
+    /// Per axis, 2 or 3 axes. Positions are in `0..size`.
     pub size: Vec<Fixed>,
     /// The radius of the area of interest.
     pub aoi: Fixed,
     pub capacity: u32,
     pub tick_hz: u32,
-    /// The most entities a client knows at once, the nearest; 0: no such bound.
+    /// The most entities that a client sees at once, the nearest ones; 0: no limit.
     pub visible_max: u32,
 }
 
-/// Attributes, kinds, commands and symbols of a world.
+/// Attributes, kinds, commands, notifications and symbols of a world.
 ///
 /// The first columns are the position: `x`, `y` and in three dimensions `z`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Schema {
     pub attributes: Vec<Attribute>,
     pub kinds: Vec<Kind>,
     pub commands: Vec<CommandSchema>,
-    /// Those that the world can have.
+    /// The notifications that can happen in the world.
     pub notifications: Vec<NotificationSchema>,
     pub symbols: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub struct Schema {
 pub const ATTRIBUTES_MAX: usize = 64;
 
 impl Schema {
-    /// How many of the first columns are the position.
+    /// The number of axes, 2 or 3: as many columns, the first ones, are the position.
     pub fn dimensions(&self) -> usize {
         self.world.size.len()
     }
@@ -87,7 +87,7 @@ impl Schema {
         self.notifications.iter().find(|n| n.kind == kind)
     }
 
-    /// A kind's default row, one value a column; columns it lacks are 0.
+    /// The default row of a kind: a value for each column, 0 in columns that it lacks.
     pub fn default_row(&self, kind: usize) -> Vec<i32> {
         let mut row = vec![0; self.attributes.len()];
         for attribute in &self.kinds[kind].attributes {
@@ -96,7 +96,7 @@ impl Schema {
         row
     }
 
-    /// A kind's bounds by column; columns it lacks are held at 0.
+    /// The bounds of a kind by column, (min, max); (0, 0) in columns that it lacks.
     pub fn bounds(&self, kind: usize) -> Vec<(i32, i32)> {
         let mut bounds = vec![(0, 0); self.attributes.len()];
         for attribute in &self.kinds[kind].attributes {
