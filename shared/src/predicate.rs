@@ -18,6 +18,7 @@
 //!   (`false`) never.
 
 mod constraint;
+mod display;
 mod notification;
 pub mod number;
 mod text;

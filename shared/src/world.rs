@@ -1,5 +1,5 @@
-//! The world's vocabulary: ids, numbers, attributes, commands, notifications, and
-//! the checked definition of a world.
+//! Worlds: ids, numbers, attributes, commands and notifications, and the checked
+//! definition of a world.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | [`id`] | ticks, slots, entities, references to entities, client rows |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
-//! | [`command`] | the built-in commands and the numbers that they take |
+//! | [`command`] | the built-in commands, their words and their rules |
 //! | [`notification`] | the built-in notifications and their fields |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`config`] | everything that defines a world, checked |

@@ -1,5 +1,5 @@
-//! Whatever the network brings, decoders return: with an error, or with content
-//! that lies within the world and is no larger than the bytes can tell.
+//! Decoders read arbitrary bytes: they return an error, or content that is within the
+//! world's bounds and not larger than the bytes allow.
 
 mod worlds;
 
@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-/// What happens to a valid message on its way.
+/// Damage to a valid message: flipped bits, a cut, bytes added at the end.
 #[derive(Clone, Debug)]
 struct Damage {
     flips: Vec<(Index, u8)>,
@@ -143,7 +143,7 @@ fn any_damage() -> impl Strategy<Value = Damage> {
         .prop_map(|(flips, cut, tail)| Damage { flips, cut, tail })
 }
 
-/// Random bytes, and runs of ones and zeros: long counts, long codes.
+/// Random bytes, and runs of ones and zeros, which are long counts and long codes.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![2 => any::<u8>(), 1 => Just(0), 1 => Just(0xff)];
     prop_oneof![
@@ -158,8 +158,8 @@ fn read_movement(schema: &Schema, bytes: &[u8]) {
     let mut read = Movement::default();
     let complete = codec.decode(bytes, &mut read).is_ok();
     let dimensions = schema.dimensions();
-    // An entity takes at least a gap's bit and 12 bits an axis; the last may lack
-    // the rest where the bytes ended early.
+    // An entity takes at least one bit for its gap and 12 bits an axis. The last one is
+    // incomplete where the bytes end early.
     assert!(read.slots.len() <= 1_023);
     assert!(read.positions.len() * 12 <= bytes.len() * 8);
     assert!(read.slots.len() <= read.positions.len() / dimensions + 1);
@@ -186,7 +186,7 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
     let Ok(frame) = StreamCodec::new(schema).decode(bytes) else {
         return;
     };
-    // The shortest message is a leave from a world of one slot: its tag.
+    // The shortest message is a leave in a world of one slot: only a tag.
     assert!(frame.messages.len() * 2 <= bytes.len() * 8);
     for message in frame.messages {
         let (slot, values) = match message {
@@ -284,7 +284,7 @@ fn read_hello(bytes: &[u8]) {
 fn read_welcome(bytes: &[u8]) {
     if let Ok(welcome) = Welcome::decode(bytes) {
         let schema = welcome.schema;
-        // What a client builds of it.
+        // A client builds these from the schema.
         assert!(MovementCodec::new(&schema).is_ok());
         StreamCodec::new(&schema);
         CommandCodec::new(&schema, welcome.epoch);

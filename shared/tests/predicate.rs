@@ -1,4 +1,4 @@
-//! Predicates in their text form.
+//! The text form of predicates, names, and notifications.
 
 use proptest::prelude::*;
 use shared::predicate::{

@@ -1,4 +1,4 @@
-//! Whatever one side writes, the other reads; and what it costs.
+//! Messages come back as they were written; sizes of messages.
 
 mod worlds;
 
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn the_low_bits_of_a_tick_tell_it_from_any_near_reference(
+    fn low_bits_give_the_tick_that_is_near_a_reference(
         reference: u32,
         away in -32_767i32..=32_767,
     ) {
@@ -143,7 +143,7 @@ fn a_request_has_a_limit() {
     reader.push(&subscribe(16 * 1024));
     assert!(matches!(reader.next_request(), Ok(Some(_))));
     let long = subscribe(17 * 1024);
-    // Its length alone will do.
+    // The length alone is enough.
     reader.push(&long[..4]);
     let error = DecodeError::TooLong {
         found: long.len() - 4,
@@ -153,7 +153,7 @@ fn a_request_has_a_limit() {
 }
 
 #[test]
-fn a_long_refusal_is_cut_between_characters() {
+fn a_long_reason_is_cut_between_characters() {
     let codec = StreamCodec::new(&schemas()[0]);
     let mut writer = BitWriter::default();
     let mut bytes = vec![];
@@ -215,7 +215,7 @@ fn an_entity_in_view_costs_at_most_seven_bytes() {
 }
 
 #[test]
-fn a_vast_world_makes_a_view_dearer_by_its_corner_only() {
+fn in_a_vast_world_a_view_costs_only_a_corner_more() {
     let near = schema("[world]\nsize = [1000, 1000]\naoi = 50");
     let vast = schema("[world]\nsize = [200000, 200000]\naoi = 50");
     for seed in 0..100 {
@@ -256,7 +256,7 @@ fn commands_that_clients_may_not_send_are_unknown() {
 
 #[test]
 #[should_panic(expected = "a word")]
-fn a_command_without_all_its_words_is_the_callers_mistake() {
+fn a_command_without_all_its_words_panics() {
     let datagram = ClientDatagram {
         kinds: vec![CommandKind::Move],
         words: vec![1],
@@ -362,8 +362,7 @@ fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
     (position, extras)
 }
 
-/// What a client has seen after all datagrams, decoded in an order that `order`
-/// decides.
+/// The entities in all datagrams, by slot. `order` decides the order of decoding.
 fn received(
     schema: &Schema,
     header: Header,

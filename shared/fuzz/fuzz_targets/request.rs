@@ -3,7 +3,7 @@
 use libfuzzer_sys::fuzz_target;
 use shared::wire::request::RequestReader;
 
-// The first byte says where the rest is cut in two.
+// The first byte is the offset at which the rest is cut in two.
 fuzz_target!(|data: &[u8]| {
     let Some((&cut, bytes)) = data.split_first() else {
         return;

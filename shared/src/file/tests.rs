@@ -173,7 +173,7 @@ fn errors_name_the_attribute() {
 }
 
 #[test]
-fn there_is_room_to_wait_where_anything_can_be_put_off() {
+fn there_is_room_for_timed_commands_where_anything_is_put_off() {
     let room = |text| {
         let config = WorldConfig::parse(text, "w.toml").unwrap();
         let burns = config.schema.command(CommandKind::Burn).is_some();

@@ -1,4 +1,4 @@
-//! The text form of predicates: `(area == "north" && temp > 30) || wind > 20`.
+//! Reading the text form of predicates: `(area == "north" && temp > 30) || wind > 20`.
 //!
 //! ```text
 //! any        = all { "||" all }
@@ -11,8 +11,6 @@
 //!
 //! In a string, `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` stand for one character each. A
 //! conjunction of disjunctions is multiplied out, within the limits.
-
-use std::fmt::{self, Write};
 
 use thiserror::Error;
 
@@ -60,11 +58,6 @@ impl Predicate {
             None => Ok(predicate),
             Some(_) => Err(parser.unexpected("`&&`, `||` or the end")),
         }
-    }
-
-    /// Writes the text form. [`Predicate::parse`] reads an equal predicate from it.
-    pub fn display<'a>(&'a self, vocabulary: &'a Vocabulary) -> impl fmt::Display + 'a {
-        fmt::from_fn(move |f| write_predicate(f, self, vocabulary))
     }
 }
 
@@ -388,53 +381,6 @@ fn shortened(text: &str) -> String {
         shown.push('…');
     }
     format!("`{shown}`")
-}
-
-fn write_predicate(
-    f: &mut fmt::Formatter,
-    predicate: &Predicate,
-    vocabulary: &Vocabulary,
-) -> fmt::Result {
-    if predicate.filters.is_empty() {
-        return f.write_str("false");
-    }
-    for (i, filter) in predicate.filters.iter().enumerate() {
-        if i > 0 {
-            f.write_str(" || ")?;
-        }
-        if filter.constraints.is_empty() {
-            f.write_str("true")?;
-        }
-        for (j, constraint) in filter.constraints.iter().enumerate() {
-            if j > 0 {
-                f.write_str(" && ")?;
-            }
-            let name = vocabulary.name(constraint.name);
-            write!(f, "{name} {} ", constraint.operator)?;
-            match &constraint.value {
-                Value::Integer(value) => write!(f, "{value}")?,
-                // Debug writes a point or an exponent, so it's read as a float.
-                Value::Float(value) => write!(f, "{value:?}")?,
-                Value::String(text) => write_string(f, text)?,
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write_string(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
-    f.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(f, "\\{c}")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_char('"')
 }
 
 /// The parser recurses at each parenthesis, so its stack must be bounded.

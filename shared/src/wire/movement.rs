@@ -1,9 +1,10 @@
 //! Movement datagrams: positions and the other attributes of audience `movement`.
 //!
-//! No datagram depends on an earlier one, so any may be lost. The entities that a client
-//! sees lie within twice the radius of its area of interest. So positions are sent as
-//! low bits, and each datagram names the corner that completes them. This is lossless,
-//! and with a radius of 50 takes at most 19 bits an axis, however large the world is.
+//! No datagram depends on an earlier one, so any may be lost. Where the entities lie as
+//! close together as in one area of interest, positions are sent as low bits, and each
+//! datagram names the corner that completes them. This is lossless, and with a radius of
+//! 50 takes at most 19 bits an axis, however large the world is. Elsewhere, positions are
+//! sent in full.
 //!
 //! | field | bits |
 //! | --- | --- |

@@ -34,13 +34,13 @@ pub enum MergeRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
-    /// All that see the entity, by datagram: newest wins.
+    /// All clients that see the entity, by datagram: newest wins.
     Movement,
-    /// All that see the entity, reliably and in order.
+    /// All clients that see the entity, reliably and in order.
     State,
     /// The entity's own client, reliably and in order.
     Private,
-    /// Nobody.
+    /// No client.
     Hidden,
 }
 

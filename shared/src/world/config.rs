@@ -18,7 +18,7 @@ pub struct WorldConfig {
     /// By kind: the ticks from an entity's fall to its rebirth; 0: its entities don't
     /// fall. Of the players' kind, only entities with a client are reborn.
     pub respawn_ticks: Vec<u32>,
-    /// By kind.
+    /// By kind: the regions of newborns.
     pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
     pub rules: Rules,

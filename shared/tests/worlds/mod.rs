@@ -1,4 +1,4 @@
-//! Worlds that differ in everything the wire depends on, and what lives in them.
+//! Worlds that differ in everything that the wire depends on, and messages in them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ pub enum Sent {
     Leave(Slot),
     Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
-    /// An answer, a notice, full or lost.
+    /// Any other message: an answer, a notice, full or lost.
     Other(Message),
 }
 
@@ -86,7 +86,7 @@ pub fn any_header() -> impl Strategy<Value = Header> {
     })
 }
 
-/// The datagrams of some entities, and how many entities found no place.
+/// The datagrams of entities, and the number of entities that don't fit into them.
 pub fn movement(schema: &Schema, header: Header, entities: &Entities) -> (Vec<Vec<u8>>, usize) {
     let codec = MovementCodec::new(schema).expect("a world file's schema");
     let slots: Vec<u32> = entities.keys().copied().collect();
@@ -229,7 +229,7 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Notice(notice)) => codec.notice(&mut writer, notice),
             Sent::Other(Message::Full) => codec.full(&mut writer),
             Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
-            Sent::Other(message) => panic!("{message:?} has a form of its own"),
+            Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
     codec.finish(&mut writer, out);
