@@ -394,7 +394,7 @@ mod tests {
             (
                 2,
                 "z == 1",
-                "the predicate: column 1: no notification has \"z\": expected a declared name",
+                "the predicate: column 1: expected a name that this world declares, found `z`",
             ),
             (2, long, "a text of 42 bytes, where at most 40 are allowed"),
         ];

@@ -124,8 +124,7 @@ impl Server {
             Some(path) => Some(JournalWriter::create(path, &world)?),
             None => None,
         };
-        let movement = MovementCodec::new(&world.schema)
-            .map_err(|bits| anyhow!("an entity's movement takes {bits} bits"))?;
+        let movement = MovementCodec::new(&world.schema)?;
         let mirror = Mirror::new(&world.schema, movement);
         let shard_world = Arc::new(ShardWorld {
             commands: CommandCodec::new(&world.schema, EPOCH),

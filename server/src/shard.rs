@@ -277,7 +277,10 @@ impl Shard {
         let Some(client) = session.client() else {
             return Err("a request before the welcome".to_owned());
         };
-        let SessionMessage { request, body } = message;
+        let SessionMessage {
+            number: request,
+            body,
+        } = message;
         let limit = self.world.config.limits.predicate_bytes as usize;
         let body = match body {
             // Many of these may wait.

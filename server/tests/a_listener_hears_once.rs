@@ -54,7 +54,7 @@ async fn strike(server: &Server, players: &mut [&mut Player], by: usize, target:
 /// A blow that took a player to some hit points.
 fn blow(server_column: usize, entity: EntityId, old: i32, new: i32, ids: &[u32]) -> Notice {
     Notice {
-        what: What::Change {
+        body: What::Change {
             entity,
             kind: 0,
             column: server_column as u16,
@@ -126,7 +126,7 @@ async fn notifications_are_told_with_their_fields() {
         strike(&server, players, 1, fallen).await;
     }
     let notification = |kind, source, words: &[i32], id| Notice {
-        what: What::Notification {
+        body: What::Notification {
             kind,
             source,
             words: words.to_vec(),
@@ -165,7 +165,7 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
     let told: Vec<(EntityId, u16, i32, i32)> = listener
         .notices()
         .iter()
-        .map(|notice| match notice.what {
+        .map(|notice| match notice.body {
             What::Change {
                 entity,
                 column,

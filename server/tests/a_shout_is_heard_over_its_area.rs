@@ -67,7 +67,7 @@ async fn all_listen(server: &Server, players: &mut [Player]) {
 
 fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
     Notice {
-        what: What::Notification {
+        body: What::Notification {
             kind: NotificationKind::Shout,
             source,
             words: vec![number],
@@ -157,14 +157,14 @@ async fn a_blast_is_heard_farther_than_it_harms() {
     all_listen(&server, &mut players).await;
     let heard: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
     assert_eq!(heard, [1, 1, 0, 0]);
-    let Notice { what, heard, .. } = players[1].notices()[0];
+    let Notice { body, heard, .. } = players[1].notices()[0];
     let [x, y] = centre;
     let expected = What::Notification {
         kind: NotificationKind::Blast,
         source,
         words: vec![x, y],
     };
-    assert_eq!((what, *heard), (&expected, true));
+    assert_eq!((body, *heard), (&expected, true));
     assert_eq!(players[1].value(players[1].entity(), "hp"), 100);
     server.stop().unwrap();
 }

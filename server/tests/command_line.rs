@@ -71,11 +71,11 @@ fn a_bad_world_is_refused_with_file_key_and_what_is_allowed() {
     let cases = [
         (
             "[world]\naoi = -3",
-            vec!["world.aoi: -3 is not allowed; expected 1 to"],
+            vec!["world.aoi: expected 1 to 262143, found -3"],
         ),
         (
             "[limits]\nidle_seconds = 0",
-            vec!["limits.idle_seconds: 0 is not allowed; expected 1 to 3600"],
+            vec!["limits.idle_seconds: expected 1 to 3600, found 0"],
         ),
         (
             "[world]\nsizes = [1, 2]",

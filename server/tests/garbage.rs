@@ -37,7 +37,7 @@ async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
             "more than a hello",
             framed(&(good.clone(), [0u8; 3])),
             Close::Malformed,
-            "3 bytes stand behind the message's end",
+            "3 bytes follow the end of the message",
         ),
         (
             "an oversized hello",
@@ -182,7 +182,7 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "more than a datagram",
             [whole.clone(), vec![0; 2]].concat(),
-            "stand behind the message's end",
+            "follow the end of the message",
         ),
         (
             "a command for servers only",

@@ -44,7 +44,7 @@ async fn strike(server: &Server, knight: &mut Player, other: &mut Player, target
 /// Each change of hit points that a player was told of: whose, to how many, and the
 /// subscriptions.
 fn blows(player: &Player) -> Vec<(EntityId, i32, Vec<u32>)> {
-    let blow = |notice: &&shared::wire::notice::Notice| match notice.what {
+    let blow = |notice: &&shared::wire::notice::Notice| match notice.body {
         What::Change { entity, new, .. } => (entity, new, notice.subscriptions.clone()),
         _ => panic!("{notice:?}"),
     };
@@ -66,8 +66,8 @@ async fn a_hidden_attribute_cannot_be_named() {
         assert_eq!(
             refusal,
             format!(
-                "the predicate: column {column}: no notification has {name:?}: expected a \
-                 declared name"
+                "the predicate: column {column}: expected a name that this world declares, \
+                 found `{name}`"
             )
         );
     }
@@ -120,7 +120,7 @@ async fn what_is_private_is_no_reason_to_be_told_of_others() {
     let mut told: Vec<_> = spy
         .notices()
         .iter()
-        .map(|notice| match notice.what {
+        .map(|notice| match notice.body {
             What::Notification { source, .. } => (source == own, notice.subscriptions.clone()),
             _ => panic!("{notice:?}"),
         })

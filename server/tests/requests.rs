@@ -107,7 +107,7 @@ async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;
     let good = SessionMessage {
-        request: 1,
+        number: 1,
         body: Body::Unsubscribe { id: 1 },
     };
     let whole = framed(&good);
@@ -124,7 +124,7 @@ async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
         (
             "more than a message",
             framed(&(good.clone(), [0u8; 3])),
-            "3 bytes stand behind the message's end",
+            "3 bytes follow the end of the message",
         ),
         (
             "a huge length",
@@ -134,7 +134,7 @@ async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
         (
             "an oversized message",
             framed(&SessionMessage {
-                request: 1,
+                number: 1,
                 body: Body::Subscribe {
                     id: 1,
                     predicate: "x".repeat(SESSION_MESSAGE_BYTES_MAX),
@@ -176,7 +176,7 @@ async fn who_asks_before_the_welcome_or_ends_its_half_of_the_stream_is_treated_s
     let raw = Raw::connect(&server, TransportConfig::default()).await;
     let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
     let early = SessionMessage {
-        request: 1,
+        number: 1,
         body: Body::Unsubscribe { id: 1 },
     };
     let both = [framed(&hello("", None)), framed(&early)].concat();

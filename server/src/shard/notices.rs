@@ -62,7 +62,7 @@ pub fn write(
             continue;
         };
         let notice = Notice {
-            what,
+            body: what,
             heard,
             subscriptions: subscriptions.to_vec(),
         };

@@ -67,7 +67,7 @@ impl Requests {
             if next > Instant::now() {
                 sleep_until(next).await;
             }
-            match self.reader.next_message() {
+            match self.reader.next_request() {
                 Ok(Some(message)) => {
                     self.pace.take(Instant::now());
                     // It is there again with the answer.

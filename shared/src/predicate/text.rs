@@ -1,4 +1,4 @@
-//! The text form of predicates: `(area == "north" && temp > 30) || wind > 20`.
+//! Reading the text form of predicates: `(area == "north" && temp > 30) || wind > 20`.
 //!
 //! ```text
 //! any        = all { "||" all }
@@ -9,18 +9,16 @@
 //! value      = integer | float | [ "-" ] "inf" | '"' text '"'
 //! ```
 //!
-//! In a string, `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` stand for a character. A
-//! conjunction over disjunctions is multiplied out, within the limits.
-
-use std::fmt::{self, Write};
+//! In a string, `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` stand for one character each. A
+//! conjunction of disjunctions is multiplied out, within the limits.
 
 use thiserror::Error;
 
-use super::vocabulary::is_in_name;
-use super::{Constraint, ContentError, Filter, Operator, Predicate, PredicateLimits};
-use super::{Value, Vocabulary};
+use super::constraint::{Constraint, Filter, Operator, Predicate, PredicateError, PredicateLimits};
+use super::value::Value;
+use super::vocabulary::{Vocabulary, is_in_name};
 
-/// Why a text is no predicate, and where: the column counts characters from 1.
+/// Why a text is not a predicate. Columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TextError {
     #[error("column {column}: expected {expected}, found {found}")]
@@ -30,15 +28,18 @@ pub enum TextError {
         found: String,
     },
     #[error("column {column}: {error}")]
-    Refused { column: usize, error: ContentError },
-    #[error("column {column}: more than {NESTING_MAX} parentheses inside each other")]
+    Predicate {
+        column: usize,
+        error: PredicateError,
+    },
+    #[error("column {column}: more than {NESTING_MAX} nested parentheses")]
     TooDeep { column: usize },
-    #[error("column {column}: more than {limit} constraints, once all is multiplied out")]
-    TooMuch { column: usize, limit: usize },
+    #[error("column {column}: more than {limit} constraints after multiplying out")]
+    TooManyCopies { column: usize, limit: usize },
 }
 
 impl Predicate {
-    /// Reads the text form.
+    /// Reads the text form, within the limits.
     pub fn parse(
         text: &str,
         vocabulary: &Vocabulary,
@@ -58,19 +59,15 @@ impl Predicate {
             Some(_) => Err(parser.unexpected("`&&`, `||` or the end")),
         }
     }
-
-    /// Writes the text form, from which [`Predicate::parse`] reads the same.
-    pub fn display<'a>(&'a self, vocabulary: &'a Vocabulary) -> impl fmt::Display + 'a {
-        fmt::from_fn(move |f| write_predicate(f, self, vocabulary))
-    }
 }
 
 struct Parser<'a> {
     text: &'a str,
-    /// In bytes, always between characters.
+    /// Offset in bytes, always between characters.
     position: usize,
     depth: usize,
-    /// Constraints, by multiplying out. A text can make far more than it ends up with.
+    /// Constraints copied by multiplying out. These can be far more than the predicate
+    /// has at the end.
     copied: usize,
     vocabulary: &'a Vocabulary,
     limits: &'a PredicateLimits,
@@ -102,7 +99,7 @@ impl<'a> Parser<'a> {
                 return Ok(predicate);
             }
             let right = self.part()?;
-            // Before anything is multiplied: the product may be huge.
+            // Checked before multiplying, since the product may be huge.
             let found = predicate.filters.len() * right.filters.len();
             if found > self.limits.filters {
                 return Err(self.too_many_filters(start, found));
@@ -125,17 +122,19 @@ impl<'a> Parser<'a> {
         let (longest_right, all_right) = lengths(right);
         let (found, limit) = (longest + longest_right, self.limits.constraints_per_filter);
         if found > limit && !left.filters.is_empty() && !right.filters.is_empty() {
-            let error = ContentError::TooManyConstraints { found, limit };
-            return Err(self.refused(start, error));
+            let error = PredicateError::TooManyConstraints { found, limit };
+            return Err(self.rejected(start, error));
         }
-        // What holds for every filter is added to each, where it is.
-        let is_added = right.filters.len() == 1;
-        let again = if is_added { 0 } else { right.filters.len() };
-        self.copied += left.filters.len() * all_right + again * all;
+        // A single filter on the right is appended in place; otherwise the left is copied.
+        let copies_of_left = match right.filters.len() {
+            1 => 0,
+            count => count,
+        };
+        self.copied += left.filters.len() * all_right + copies_of_left * all;
         let limit = COPIES * self.limits.filters * self.limits.constraints_per_filter;
         if self.copied > limit {
             let column = self.column(start);
-            return Err(TextError::TooMuch { column, limit });
+            return Err(TextError::TooManyCopies { column, limit });
         }
         if let [own] = &right.filters[..] {
             for filter in &mut left.filters {
@@ -182,8 +181,8 @@ impl<'a> Parser<'a> {
             _ => {}
         }
         let Some(name) = self.vocabulary.id(name) else {
-            let error = ContentError::UnknownName(name.to_owned());
-            return Err(self.refused(start, error));
+            let error = PredicateError::UnknownName(name.to_owned());
+            return Err(self.rejected(start, error));
         };
         let operator = self.operator()?;
         let value = self.value()?;
@@ -194,12 +193,12 @@ impl<'a> Parser<'a> {
         };
         constraint
             .check(self.vocabulary, self.limits)
-            .map_err(|error| self.refused(start, error))?;
+            .map_err(|error| self.rejected(start, error))?;
         let constraints = vec![constraint];
         if self.limits.constraints_per_filter == 0 || self.limits.filters == 0 {
             let (found, limit) = (1, 0);
-            let error = ContentError::TooManyConstraints { found, limit };
-            return Err(self.refused(start, error));
+            let error = PredicateError::TooManyConstraints { found, limit };
+            return Err(self.rejected(start, error));
         }
         Ok(Predicate {
             filters: vec![Filter { constraints }],
@@ -209,7 +208,7 @@ impl<'a> Parser<'a> {
     fn operator(&mut self) -> Result<Operator, TextError> {
         const EXPECTED: &str = "`==`, `!=`, `<`, `<=`, `>`, `>=`, `prefix`, `suffix` or `contains`";
         self.skip_space();
-        // Longer ones first, so that `<=` isn't taken for `<`.
+        // `<=` and `>=` before `<` and `>`, which begin in the same way.
         for operator in [
             Operator::Equal,
             Operator::NotEqual,
@@ -266,7 +265,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A string from its opening quote on.
+    /// A string, which begins with its opening quote.
     fn string(&mut self) -> Result<Value, TextError> {
         self.position += 1;
         let mut text = String::new();
@@ -292,7 +291,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// The character that an escape stands for, without its backslash.
     fn escape(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.position += c.len_utf8();
@@ -315,7 +314,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word that begins here, or nothing.
+    /// The name or keyword that begins here; empty if there is none.
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !is_in_name(c)).unwrap_or(rest.len());
@@ -364,18 +363,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn refused(&self, position: usize, error: ContentError) -> TextError {
+    fn rejected(&self, position: usize, error: PredicateError) -> TextError {
         let column = self.column(position);
-        TextError::Refused { column, error }
+        TextError::Predicate { column, error }
     }
 
     fn too_many_filters(&self, position: usize, found: usize) -> TextError {
         let limit = self.limits.filters;
-        self.refused(position, ContentError::TooManyFilters { found, limit })
+        self.rejected(position, PredicateError::TooManyFilters { found, limit })
     }
 }
 
-/// In quotes, and not longer than a line.
+/// A part of the text in backticks, cut where it is long.
 fn shortened(text: &str) -> String {
     let mut shown: String = text.chars().take(FOUND_CHARACTERS).collect();
     if shown.len() < text.len() {
@@ -384,58 +383,10 @@ fn shortened(text: &str) -> String {
     format!("`{shown}`")
 }
 
-fn write_predicate(
-    f: &mut fmt::Formatter,
-    predicate: &Predicate,
-    vocabulary: &Vocabulary,
-) -> fmt::Result {
-    if predicate.filters.is_empty() {
-        return f.write_str("false");
-    }
-    for (i, filter) in predicate.filters.iter().enumerate() {
-        if i > 0 {
-            f.write_str(" || ")?;
-        }
-        if filter.constraints.is_empty() {
-            f.write_str("true")?;
-        }
-        for (j, constraint) in filter.constraints.iter().enumerate() {
-            if j > 0 {
-                f.write_str(" && ")?;
-            }
-            let name = vocabulary.name(constraint.name);
-            write!(f, "{name} {} ", constraint.operator)?;
-            match &constraint.value {
-                Value::Integer(value) => write!(f, "{value}")?,
-                // Debug writes a point or an exponent, so it's read as a float.
-                Value::Float(value) => write!(f, "{value:?}")?,
-                Value::String(text) => write_string(f, text)?,
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write_string(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
-    f.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(f, "\\{c}")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_char('"')
-}
-
-/// Words that can't be names.
-pub(super) const RESERVED: [&str; 6] = ["true", "false", "inf", "prefix", "suffix", "contains"];
-/// Deeper, the reader's own stack would be at the writer's mercy.
+/// The parser recurses at each parenthesis, so its stack must be bounded.
 const NESTING_MAX: usize = 64;
+/// The most characters of the text that an error repeats.
 const FOUND_CHARACTERS: usize = 24;
-/// How many times the constraints of the largest predicate may be copied: whatever ends
-/// up within the limits takes less.
+/// How many times the constraints of the largest predicate may be copied. No predicate
+/// within the limits needs as many.
 const COPIES: usize = 4;

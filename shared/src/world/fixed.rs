@@ -1,7 +1,7 @@
 //! Fixed-point numbers: `i32` with 12 fractional bits.
 //!
-//! Integers give the same bits on every machine and in every order of
-//! execution, which floating point does not; see [`Fixed`].
+//! Integers give the same bits on every machine and in every order of execution;
+//! floating point does not.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fixed(i32);
 
 impl Fixed {
-    /// How many of the 32 bits stand after the point.
+    /// How many of the 32 bits are behind the point.
     pub const FRACTION_BITS: u32 = 12;
     /// 1.0.
     pub const ONE: Fixed = Fixed(1 << Self::FRACTION_BITS);
@@ -57,13 +57,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fraction_survives_the_round_trip() {
+    fn a_fraction_comes_back() {
         assert_eq!(Fixed::from_f64(1.25).map(Fixed::raw), Some(5120));
         assert_eq!(Fixed::from_raw(-2048).to_f64(), -0.5);
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn a_number_that_does_not_fit_is_rejected() {
         assert_eq!(Fixed::from_f64(524_288.0), None);
         assert_eq!(Fixed::from_f64(f64::NAN), None);
         assert_eq!(Fixed::from_f64(f64::INFINITY), None);

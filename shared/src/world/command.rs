@@ -1,43 +1,42 @@
-//! The built-in commands: what each takes, and the numbers a world file may set.
+//! The built-in commands, and the numbers of theirs that a world file may set.
 
 use serde::{Deserialize, Serialize};
 
-use crate::fixed::Fixed;
-use crate::schema::AttributeType;
+use super::attribute::AttributeType;
+use super::fixed::Fixed;
 
-/// The kinds of command that every world knows.
+/// The kinds of command.
 ///
-/// Those that need an attribute which a world lacks (`hp`, `owner`) are simply
-/// not in that world's schema.
+/// A kind that needs an attribute (`hp`, `owner`) is in the schema of a world only if
+/// the world has that attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u16)]
 pub enum CommandKind {
-    /// A birth. Words: kind, token, and optionally a position; without one the
-    /// place is random. Server only.
+    /// A birth. Words: kind, token, and optionally a position, which is otherwise
+    /// random. Server only.
     Spawn = 0,
-    /// A death of the commanding entity. Server only.
+    /// The death of the commanding entity. Server only.
     Despawn = 1,
     /// A step by an offset, each axis clamped to `speed_max`.
     Move = 2,
     /// Takes `damage` from the `hp` of one target in reach.
     Strike = 3,
-    /// Gives `amount` to the `hp` of one target in reach (oneself too).
+    /// Gives `amount` to the `hp` of one target in reach, which may be the entity itself.
     Heal = 4,
-    /// Takes `damage` from the `hp` of everyone but oneself within `radius` of a
-    /// point in reach: several updates from one command.
+    /// Takes `damage` from the `hp` of all other entities within `radius` of a point in
+    /// reach: several updates from one command.
     Blast = 5,
-    /// Claims an item in reach that nobody owns; of several claims the item's
-    /// merge rule decides. Picking what one owns puts it down.
+    /// Claims an item in reach that has no owner. The merge rule of `owner` decides
+    /// between several claims. Picking an item that the entity owns puts it down.
     Pick = 6,
-    /// A random step, for npcs. World rules only.
+    /// A random step. World rules only.
     Roam = 7,
-    /// What a blast leaves behind: takes `ember_damage` from the `hp` of everyone
-    /// within the blast's radius of a point, and comes again in the next tick.
-    /// Words: the point, and how many times more it burns. Of no entity; only
-    /// what falls due by itself.
+    /// The embers of a blast: takes `ember_damage` from the `hp` of all entities within
+    /// the blast's radius of a point, and schedules itself for the next tick. Words: the
+    /// point, and how many more times it burns. No entity gives it; timers only.
     Burn = 8,
-    /// An announcement to whoever hears it around the commanding entity. Words: how
-    /// far along each axis, cut to `radius_max`, and a number.
+    /// A notification around the commanding entity. Words: how far it is heard along
+    /// each axis, at most `radius_max`, and a number.
     Shout = 9,
 }
 
@@ -92,7 +91,7 @@ impl CommandKind {
         }
     }
 
-    /// The attribute that a world must have for this command to exist in it.
+    /// The attribute that a world needs for this command.
     pub const fn needs(self) -> Option<(&'static str, AttributeType)> {
         match self {
             CommandKind::Strike | CommandKind::Heal | CommandKind::Blast | CommandKind::Burn => {
@@ -103,7 +102,7 @@ impl CommandKind {
         }
     }
 
-    /// The types of its words, in a world of `dimensions` axes.
+    /// The types of its words in a world of `dimensions` axes.
     pub fn words(self, dimensions: usize) -> Vec<AttributeType> {
         match self {
             CommandKind::Spawn => vec![AttributeType::I32; 2],
@@ -147,15 +146,15 @@ pub struct Rules {
     pub blast_reach: Fixed,
     pub blast_radius: Fixed,
     pub blast_damage: i32,
-    /// How many ticks a blast's embers burn; 0: it leaves none.
+    /// How many ticks the embers of a blast burn; 0: a blast has none.
     pub blast_ember_ticks: i32,
     pub blast_ember_damage: i32,
-    /// How far along each axis a blast is heard; 0: nobody is told of it.
+    /// How far along each axis a blast is heard; 0: it is not heard.
     pub blast_sound: Fixed,
     pub pick_reach: Fixed,
     /// The longest step per axis of one `roam`.
     pub roam_step: Fixed,
-    /// How far along each axis a shout is heard at most; 0: nobody can shout.
+    /// How far along each axis a shout is heard at most; 0: there are no shouts.
     pub shout_radius_max: Fixed,
 }
 

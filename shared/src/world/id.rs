@@ -1,4 +1,4 @@
-//! Identities: ticks, slots, entities, references to entities, clients.
+//! Identities: ticks, slots, entities, references to entities, client rows.
 
 use std::fmt;
 
@@ -45,8 +45,8 @@ impl ClientRow {
     }
 }
 
-/// An entity's identity for as long as the world runs: the slot, and how often
-/// that slot had been filled when the entity was born (1 for the first).
+/// An entity's identity for as long as the world runs: its slot, and the generation of
+/// the slot, which is 1 for the first entity in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(C)]
 pub struct EntityId {
@@ -55,7 +55,7 @@ pub struct EntityId {
 }
 
 impl EntityId {
-    /// No entity: the sender of a command that nobody in the world gave.
+    /// No entity: the sender of a command that no entity gave.
     pub const NONE: EntityId = EntityId {
         slot: Slot(u32::MAX),
         generation: 0,
@@ -68,7 +68,7 @@ impl EntityId {
         }
     }
 
-    /// The identity as one number, which is how the wire and hashes carry it.
+    /// The identity as one number: the generation in the high 32 bits, the slot in the low.
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.slot.0 as u64
     }
@@ -96,30 +96,30 @@ impl fmt::Display for EntityId {
     }
 }
 
-/// A reference to an entity that fits an attribute: 24 bits of slot and the low
-/// 8 bits of the generation, so that a reference outliving its entity is noticed
-/// until the slot has been filled 256 times more.
+/// A reference to an entity that fits an attribute: 24 bits of slot and the low 8 bits of
+/// the generation. A reference to a dead entity is recognised as such until the slot has
+/// been filled 256 times more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct EntityRef(pub i32);
 
 impl EntityRef {
-    /// Refers to nobody.
+    /// Refers to no entity.
     pub const NONE: EntityRef = EntityRef(-1);
     const SLOT_MASK: u32 = 0x00ff_ffff;
 
-    /// The slot referred to; outside the world for [`EntityRef::NONE`].
+    /// The slot of the entity; outside the world for [`EntityRef::NONE`].
     pub const fn slot(self) -> Slot {
         Slot(self.0 as u32 & Self::SLOT_MASK)
     }
 
-    /// Whether an entity of this generation in [`EntityRef::slot`] is the one meant.
+    /// Whether the reference is to the entity of this generation in [`EntityRef::slot`].
     pub const fn is_generation(self, generation: u32) -> bool {
         (self.0 as u32) >> 24 == generation & 0xff
     }
 }
 
-/// The most entities a world can hold: what [`EntityRef`] can tell apart from
+/// The most slots of a world: as many as [`EntityRef`] can tell apart from
 /// [`EntityRef::NONE`].
 pub const CAPACITY_MAX: u32 = EntityRef::SLOT_MASK;
 
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_knows_its_entity_and_not_its_successor() {
+    fn a_reference_is_to_its_entity_and_not_to_the_next_one_in_the_slot() {
         let id = EntityId::new(77, 5);
         assert_eq!(id.reference().slot(), Slot(77));
         assert!(id.reference().is_generation(5));

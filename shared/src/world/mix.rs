@@ -1,22 +1,21 @@
-//! The one hash and the one random generator of the tick.
+//! The hash function and the random generator of the tick.
 //!
-//! Both are defined by a few integer operations, so that every backend gives the
-//! same bits.
+//! Both consist of a few integer operations, so that every backend gives the same bits.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::id::{EntityId, Tick};
+use super::id::{EntityId, Tick};
 
-/// Mixes two words into one by a 64 × 64 → 128 bit multiplication whose halves
-/// are folded together (the step of wyhash).
+/// Mixes two words into one: multiplies them to 128 bits and combines the halves (the
+/// step of wyhash).
 pub const fn mix(a: u64, b: u64) -> u64 {
     let product = (a ^ 0xa076_1d64_78bd_642f) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Where an entity's commands stand in a tick's frame: an order that favours
-/// nobody and doesn't depend on how clients are spread over shards.
+/// The key by which the commands of a tick are ordered by entity. The order favours no
+/// entity and does not depend on how clients are spread over shards.
 pub const fn order_key(world_seed: u64, tick: Tick, entity: EntityId) -> u64 {
     mix(mix(world_seed, tick.0 as u64), entity.to_bits())
 }
@@ -25,8 +24,8 @@ pub const fn order_key(world_seed: u64, tick: Tick, entity: EntityId) -> u64 {
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// xoshiro256++, seeded through SplitMix64 from `order_key`'s complement, so
-    /// that luck and order are not the same number.
+    /// xoshiro256++, seeded through SplitMix64. The seed is the complement of
+    /// [`order_key`], so that chance and order don't come from the same number.
     pub fn new(world_seed: u64, tick: Tick, entity: EntityId) -> Random {
         Random(Xoshiro256PlusPlus::seed_from_u64(!order_key(
             world_seed, tick, entity,
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_the_published_one() {
+    fn the_generator_gives_the_published_numbers() {
         // First outputs of xoshiro256++ seeded by SplitMix64 from 0, as the
         // authors' C code (prng.di.unimi.it) gives them.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);

@@ -1,9 +1,9 @@
-//! Predicates in their text form.
+//! The text form of predicates, names, and notifications.
 
 use proptest::prelude::*;
-use shared::content::{
-    Constraint, ContentError, Filter, NameId, Notification, Operator, Predicate, PredicateLimits,
-    TextError, Value, ValueType, Vocabulary,
+use shared::predicate::{
+    Constraint, Filter, NameError, NameId, Notification, NotificationError, Operator, Predicate,
+    PredicateError, PredicateLimits, TextError, Value, ValueType, Vocabulary,
 };
 
 fn vocabulary() -> Vocabulary {
@@ -76,7 +76,7 @@ fn errors_name_the_column_and_what_was_expected() {
         ),
         (
             "wind > 3 && gust > 4",
-            "column 13: no notification has \"gust\"",
+            "column 13: expected a name that this world declares, found `gust`",
         ),
         // Columns count characters: the string before has two of several bytes.
         (r#"area == "öß" & wind > 3"#, "column 14: expected `&&`"),
@@ -88,11 +88,20 @@ fn errors_name_the_column_and_what_was_expected() {
         (r#"area == "\u{d800}""#, "column 10: expected"),
         (
             r#"wind == "north""#,
-            "column 1: \"wind\" is an integer: expected an integer, found a string",
+            "column 1: expected a number for `wind`, found a string",
         ),
-        ("area == 3", "column 1: \"area\" is a string"),
-        ("wind prefix 3", "column 1: `prefix` compares strings"),
-        (r#"area < "b""#, "column 1: `<` compares"),
+        (
+            "area == 3",
+            "column 1: expected a string for `area`, found an integer",
+        ),
+        (
+            "wind prefix 3",
+            "column 1: `prefix` compares strings, and `wind` is an integer",
+        ),
+        (
+            r#"area < "b""#,
+            "column 1: `<` compares numbers, and `area` is a string",
+        ),
     ];
     for (text, expected) in cases {
         let error = parse(text).unwrap_err().to_string();
@@ -108,8 +117,8 @@ fn limits_hold_before_memory_is_spent() {
     let too_many = |error: &TextError| {
         matches!(
             error,
-            TextError::Refused {
-                error: ContentError::TooManyFilters { limit: 1024, .. },
+            TextError::Predicate {
+                error: PredicateError::TooManyFilters { limit: 1024, .. },
                 ..
             }
         )
@@ -122,14 +131,14 @@ fn limits_hold_before_memory_is_spent() {
             .to_string()
             .contains("65 constraints")
     );
-    // What is thrown away again has been multiplied out, too.
+    // Filters that `false` removes again have been multiplied out, too.
     let pairs = ["(wind > 1 || wind > 2)"; 10].join(" && ");
     let largest = format!("{pairs} && {}", ["wind > 3"; 54].join(" && "));
     assert_eq!(parse(&largest).unwrap().filters.len(), 1024);
     let wasted = format!("{largest} && false || ").repeat(5) + "wind > 4";
     let error = parse(&wasted).unwrap_err();
     assert!(
-        matches!(error, TextError::TooMuch { limit: 262_144, .. }),
+        matches!(error, TextError::TooManyCopies { limit: 262_144, .. }),
         "{error}"
     );
     let idle = format!("{pairs}{}", " && true".repeat(10_000));
@@ -158,17 +167,17 @@ fn notifications_hold_each_name_once_and_with_its_type() {
     assert_eq!(made_float.attributes(), [(NameId(1), Value::Float(3.0))]);
     assert_eq!(
         made(vec![(1, Value::Float(f64::NAN))]),
-        Err(ContentError::NotANumber)
+        Err(NotificationError::NotANumber("temp".to_owned()))
     );
     let twice = made(vec![(2, Value::Integer(3)), (2, Value::Integer(4))]);
-    assert_eq!(twice, Err(ContentError::Duplicate("wind".to_owned())));
+    assert_eq!(twice, Err(NotificationError::Duplicate("wind".to_owned())));
     assert!(matches!(
         made(vec![(0, Value::Integer(3))]),
-        Err(ContentError::WrongType { .. })
+        Err(NotificationError::WrongType { .. })
     ));
     assert!(matches!(
         made(vec![(9, Value::Integer(3))]),
-        Err(ContentError::UnknownName(_))
+        Err(NotificationError::UnknownName(_))
     ));
 }
 
@@ -176,16 +185,14 @@ fn notifications_hold_each_name_once_and_with_its_type() {
 fn names_are_declared_once() {
     let mut vocabulary = vocabulary();
     let again = vocabulary.declare("wind", ValueType::Float);
-    assert_eq!(
-        again,
-        Err(ContentError::Declared(
-            "wind".to_owned(),
-            ValueType::Integer
-        ))
-    );
-    for name in ["", "3d", "a b", "prefix", "inf", "ö"] {
-        let refused = vocabulary.declare(name, ValueType::Float);
-        assert_eq!(refused, Err(ContentError::NotAName(name.to_owned())));
+    assert_eq!(again, Err(NameError::Declared("wind".to_owned())));
+    for name in ["", "3d", "a b", ".a", "ö"] {
+        let invalid = vocabulary.declare(name, ValueType::Float);
+        assert_eq!(invalid, Err(NameError::Invalid(name.to_owned())));
+    }
+    for name in ["prefix", "inf"] {
+        let reserved = vocabulary.declare(name, ValueType::Float);
+        assert_eq!(reserved, Err(NameError::Reserved(name.to_owned())));
     }
 }
 

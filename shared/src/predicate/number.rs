@@ -1,14 +1,14 @@
-//! Numbers as order-preserving integers, and how constants of either numeric
-//! type lie between them.
+//! Numbers as keys: integers that order as the numbers do. A constant of either numeric
+//! type has its place among the keys of the other.
 
-/// An integer or a float; compares by exact value.
+/// An integer or a float. The two compare by their exact values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     Integer(i64),
     Float(f64),
 }
 
-/// How the values of a name are stored.
+/// The numeric type of a name's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumericType {
     Integer,
@@ -16,14 +16,14 @@ pub enum NumericType {
 }
 
 impl NumericType {
-    /// The key of the smallest value of this type that is not below `constant`,
-    /// if there is one. NaN has none.
+    /// The key of the smallest value of this type that is at least `constant`; `None`
+    /// without such a value, and for NaN.
     pub fn key_at_least(self, constant: Number) -> Option<u64> {
         match (self, constant) {
             (NumericType::Integer, Number::Integer(c)) => Some(integer_key(c)),
             (NumericType::Integer, Number::Float(c)) => {
                 let up = c.ceil();
-                // Between the bounds the conversion is exact.
+                // Within these bounds, the conversion is exact.
                 match () {
                     _ if up < -TWO_63 => Some(integer_key(i64::MIN)),
                     _ if up < TWO_63 => Some(integer_key(up as i64)),
@@ -33,7 +33,7 @@ impl NumericType {
             (NumericType::Float, Number::Float(c)) => (!c.is_nan()).then(|| float_key(c)),
             (NumericType::Float, Number::Integer(c)) => {
                 let near = c as f64;
-                // The nearest float may lie on either side.
+                // The nearest float may be above or below the constant.
                 match near as i128 >= i128::from(c) {
                     true => Some(float_key(near)),
                     false => Some(float_key(near.next_up())),
@@ -42,8 +42,8 @@ impl NumericType {
         }
     }
 
-    /// The key of the largest value of this type that is not above `constant`, if
-    /// there is one. NaN has none.
+    /// The key of the largest value of this type that is at most `constant`; `None`
+    /// without such a value, and for NaN.
     pub fn key_at_most(self, constant: Number) -> Option<u64> {
         match (self, constant) {
             (NumericType::Integer, Number::Integer(c)) => Some(integer_key(c)),
@@ -75,14 +75,14 @@ impl NumericType {
     }
 }
 
-/// Orders as the integers do.
+/// The key of an integer.
 pub const fn integer_key(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
 
-/// Orders as the floats do, infinities included; both zeros are one. Not for NaN.
+/// The key of a float, which may be infinite but not NaN. Both zeros have the same key.
 pub fn float_key(value: f64) -> u64 {
-    // Adding a positive zero turns the negative one into it.
+    // Adding 0.0 turns -0.0 into 0.0.
     let bits = (value + 0.0).to_bits();
     match bits >> 63 {
         0 => bits | 1 << 63,
@@ -90,7 +90,7 @@ pub fn float_key(value: f64) -> u64 {
     }
 }
 
-/// The first float beyond i64.
+/// 2^63, the first float above every i64.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_of_the_other_type_lie_where_they_belong() {
+    fn a_constant_of_the_other_type_lies_between_its_neighbours() {
         use NumericType::{Float, Integer};
         let half = Number::Float(30.5);
         assert_eq!(Integer.key_at_least(half), Some(integer_key(31)));
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(Integer.key_at_least(Number::Float(TWO_63)), None);
         let huge = Number::Float(f64::INFINITY);
         assert_eq!(Integer.key_at_most(huge), Some(integer_key(i64::MAX)));
-        // 2^53 + 1 is no float; its neighbours are two apart.
+        // 2^53 + 1 is not a float; its neighbours differ by 2.
         let odd = Number::Integer((1 << 53) + 1);
         let (below, above) = ((1u64 << 53) as f64, ((1u64 << 53) + 2) as f64);
         assert_eq!(Float.key_at_most(odd), Some(float_key(below)));

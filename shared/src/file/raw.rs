@@ -1,9 +1,9 @@
-//! The world file as it is written, before anything is checked.
+//! The keys of a world file and their TOML types, before any check.
 
 use serde::Deserialize;
 
-use super::InterestMode;
-use crate::schema::{AttributeType, Audience, MergeRule};
+use crate::world::attribute::{AttributeType, Audience, MergeRule};
+use crate::world::config::InterestMode;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,7 +202,7 @@ pub struct Shout {
     pub radius_max: Option<f64>,
 }
 
-/// What a file without any `[[kind]]` gets: a player that can be hurt.
+/// The kinds of a file without any `[[kind]]`: players with hit points.
 pub fn default_kinds() -> Vec<Kind> {
     vec![Kind {
         name: "player".to_owned(),

@@ -1,26 +1,27 @@
-//! The built-in notifications: what the world's logic tells besides changes.
+//! The built-in notifications.
 //!
-//! A notification says that something happened, to whom and, where it can be heard,
-//! in which area. It is no part of any view: whoever hears it or subscribed to it is
-//! told once.
+//! A notification says that something happened in a tick, to which entity, and in which
+//! area it can be heard. It is not part of any view: each client that hears it or has
+//! subscribed to it is told once.
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::AttributeType;
+use super::attribute::AttributeType;
 
-/// The kinds of notification that worlds know.
+/// The kinds of notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u16)]
 pub enum NotificationKind {
-    /// A blast, heard wider than it hurts: `commands.blast.sound` along each axis from
-    /// its centre, which its words tell. Of whoever blasted.
+    /// A blast. Source: the entity that gave the command. Words: the centre. It is heard
+    /// within `commands.blast.sound` of the centre along each axis.
     Blast = 0,
-    /// An entity that respawns has no hit points left. Of the fallen, at its place,
-    /// with its kind.
+    /// An entity of a kind that respawns has no hit points left. Source: the entity.
+    /// Words: its kind. It is heard at its position.
     Fall = 1,
-    /// An item has a new owner. Of the owner, at the item's place, with the item.
+    /// An item has a new owner. Source: the owner. Words: the item. It is heard at the
+    /// item's position.
     Pick = 2,
-    /// What a client announces with the command of this name.
+    /// A shout. Source: the entity that gave the command. Words: its number.
     Shout = 3,
 }
 
@@ -31,7 +32,7 @@ pub struct NotificationField {
     pub ty: AttributeType,
 }
 
-/// One notification as clients must read it.
+/// The form of a notification, as clients decode it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotificationSchema {
     pub kind: NotificationKind,
@@ -40,7 +41,7 @@ pub struct NotificationSchema {
     pub fields: Vec<NotificationField>,
 }
 
-/// The most words that a notification has.
+/// The most words of a notification.
 pub const NOTIFICATION_WORDS_MAX: usize = 4;
 
 impl NotificationKind {
@@ -72,7 +73,7 @@ impl NotificationKind {
         }
     }
 
-    /// Its words in a world of `dimensions` axes: names and types.
+    /// The names and types of its words in a world of `dimensions` axes.
     pub fn fields(self, dimensions: usize) -> Vec<NotificationField> {
         let field = |name: &str, ty| NotificationField {
             name: name.to_owned(),
@@ -89,7 +90,7 @@ impl NotificationKind {
         }
     }
 
-    /// As clients must read it.
+    /// Its form in a world of `dimensions` axes.
     pub fn schema(self, dimensions: usize) -> NotificationSchema {
         NotificationSchema {
             kind: self,
