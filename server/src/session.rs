@@ -1,139 +1,110 @@
-use std::collections::VecDeque;
+//! One client's end of the protocol, without sockets and without a clock: bytes and
+//! ticks go in, bytes come out.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`commands`] | the client's datagrams: new commands go to the inbox |
+//! | [`quota`] | how many commands the client may send |
+//! | [`acknowledgement`] | movement that may have been lost, and is sent again |
+//! | [`stream`] | bytes of the reliable stream that wait for the transport |
+//! | [`fan_out`] | what the client is told of one tick |
+//! | [`notices`] | the notices of that tick |
 
-use quinn::{Connection, SendStream};
-use shared::wire::codec;
-use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
-use shared::wire::control::Welcome;
+pub mod acknowledgement;
+pub mod commands;
+pub mod fan_out;
+pub mod notices;
+pub mod quota;
+pub mod stream;
+
+use shared::wire::commands::{Acknowledgement, CommandCodec};
+use shared::wire::control::{Ticket, Welcome};
 use shared::wire::session::Answer;
-use shared::{ClientRow, EntityId, Limits, Tick};
+use shared::wire::stream::StreamCodec;
+use shared::{ClientRow, EntityId, Limits, Tick, WorldConfig};
 
-use super::ShardWorld;
-use super::requests::Unanswered;
-use crate::inbox::{Request, SharedInbox};
-use crate::publication::Notice;
+use acknowledgement::PendingMovement;
+use commands::Processed;
+use quota::Quota;
+use stream::OutStream;
 
-/// One client's end of things: what it sent, and what it has yet to receive.
+/// What every session needs of the world.
+pub struct SessionWorld {
+    pub config: WorldConfig,
+    pub commands: CommandCodec,
+    pub stream: StreamCodec,
+    pub epoch: u8,
+}
+
+/// One client: what it sent, and what it has yet to receive.
 pub struct Session {
-    pub connection: Connection,
-    pub stream: OutStream,
-    /// Once the world has taken it in.
-    pub player: Option<Player>,
-    /// Its entity is another one than it has been told.
-    pub is_reborn: bool,
-    /// We closed it ourselves, or it is being closed.
-    pub is_ending: bool,
-    pub acknowledgement: Acknowledgement,
-    /// Movement sent in a tick that is not known to have arrived, ascending by slot.
-    pub pending: Vec<Pending>,
-    /// The last tick in which it was sent a datagram.
-    pub told: Tick,
-    pub processed: Processed,
-    /// To be told with this tick's items.
-    pub answers: Vec<Answer>,
-    pub unanswered: Unanswered,
+    /// Set once the client has an entity.
+    player: Option<Player>,
+    /// The client has not been told of its new entity yet.
+    is_reborn: bool,
+    is_ending: bool,
+    acknowledgement: Acknowledgement,
+    movement: PendingMovement,
+    /// The last tick in which the client was sent a datagram.
+    last_datagram: Tick,
+    processed: Processed,
+    /// Answers for the next frame.
+    answers: Vec<Answer>,
+    stream: OutStream,
     quota: Quota,
     next_sequence: u32,
 }
 
-/// Who a session is in the world.
-#[derive(Clone, Copy)]
+/// A client in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Player {
     pub client: ClientRow,
     pub entity: EntityId,
 }
 
-/// An entity's movement that may have been lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pending {
-    pub slot: u32,
-    /// The tick whose datagrams carried it last; `None` where it found no room.
-    pub sent: Option<Tick>,
-}
-
-/// The reliable stream, with what waits for the transport.
-pub struct OutStream {
-    pub send: SendStream,
-    pub waiting: Vec<u8>,
-    pub waiting_max: usize,
-    /// Ticks of frames that the client has not said to have taken in.
-    pub frames: VecDeque<Tick>,
-}
-
-/// Which of the client's commands the world has taken in.
-#[derive(Default)]
-pub struct Processed {
-    /// (tick that takes it in, sequence number), oldest first.
-    coming: VecDeque<(Tick, u32)>,
-    pub sequence: u32,
-    /// As last told.
-    pub told: u32,
-}
-
-/// A token bucket: commands per tick on average, more after a pause.
-struct Quota {
-    tokens: u32,
-    per_tick: u32,
-    burst: u32,
-    /// The tick up to which it was filled.
-    filled: Tick,
-}
-
 impl Session {
-    pub fn new(
-        connection: Connection,
-        send: SendStream,
-        unanswered: Unanswered,
-        limits: &Limits,
-    ) -> Session {
+    /// A session that waits for its entity.
+    pub fn new(limits: &Limits) -> Session {
         Session {
-            connection,
-            stream: OutStream {
-                send,
-                waiting: vec![],
-                waiting_max: limits.client_stream_bytes as usize,
-                frames: VecDeque::new(),
-            },
             player: None,
             is_reborn: false,
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
-            pending: vec![],
-            told: Tick(0),
+            movement: PendingMovement::default(),
+            last_datagram: Tick(0),
             processed: Processed::default(),
             answers: vec![],
-            unanswered,
-            quota: Quota {
-                tokens: limits.client_commands_burst,
-                per_tick: limits.client_commands_per_tick,
-                burst: limits.client_commands_burst,
-                filled: Tick(0),
-            },
+            stream: OutStream::new(limits.client_stream_bytes as usize),
+            quota: Quota::new(limits),
             next_sequence: 1,
         }
     }
 
+    /// The client's row, once it has an entity.
     pub fn client(&self) -> Option<ClientRow> {
-        self.player.map(|p| p.client)
+        self.player.map(|player| player.client)
     }
 
-    /// Welcomes the client as an entity of the world.
-    pub fn assign(&mut self, notice: &Notice, tick: Tick, world: &ShardWorld) {
-        let Notice::Assigned {
-            client,
-            entity,
-            ticket,
-            resumed,
-            ..
-        } = *notice
-        else {
-            return;
-        };
-        self.player = Some(Player { client, entity });
+    /// The client's entity, once it has one.
+    pub fn entity(&self) -> Option<EntityId> {
+        self.player.map(|player| player.entity)
+    }
+
+    /// Welcomes the client, which acts as `player` from `tick` on.
+    pub fn assign(
+        &mut self,
+        player: Player,
+        ticket: Ticket,
+        resumed: bool,
+        tick: Tick,
+        world: &SessionWorld,
+    ) {
+        self.player = Some(player);
         self.acknowledgement.newest = tick;
-        self.quota.filled = tick;
+        self.quota.start(tick);
         self.stream.push_welcome(&Welcome {
             tick,
-            entity,
+            entity: player.entity,
             epoch: world.epoch,
             ticket,
             resumed,
@@ -141,122 +112,50 @@ impl Session {
         });
     }
 
-    /// Lets the client go on as another entity.
-    pub fn be_reborn(&mut self, entity: EntityId) {
+    /// Gives the client another entity in place of the one that died.
+    pub fn reassign(&mut self, entity: EntityId) {
         if let Some(player) = &mut self.player {
             player.entity = entity;
             self.is_reborn = true;
         }
     }
 
-    /// Takes in what a client says it has received, and its new commands. An
-    /// error is a client that says what cannot be.
-    pub fn take_in(
-        &mut self,
-        datagram: &ClientDatagram,
-        codec: &CommandCodec,
-        inbox: &SharedInbox,
-    ) -> Result<(), String> {
-        let Some(player) = self.player else {
-            return Err("commands before the welcome".to_owned());
-        };
-        let mut inbox = inbox.lock();
-        if datagram.acknowledgement.newest >= inbox.tick.max(Tick(1)) {
-            return Err(format!(
-                "tick {} is acknowledged before it was sent",
-                datagram.acknowledgement.newest
-            ));
-        }
-        self.acknowledge(&datagram.acknowledgement);
-        self.quota.fill(inbox.tick);
-        let mut words = &datagram.words[..];
-        for (i, &kind) in datagram.kinds.iter().enumerate() {
-            let count = codec.word_count(kind).unwrap_or(0);
-            let (own, rest) = words.split_at(count);
-            words = rest;
-            let sequence = datagram.first_sequence.wrapping_add(i as u32);
-            if sequence.wrapping_sub(self.next_sequence) > u32::MAX / 2 {
-                inbox.refusals.commands_repeated += 1;
-                continue;
-            }
-            self.next_sequence = sequence.wrapping_add(1);
-            self.processed.coming.push_back((inbox.tick, sequence));
-            if !self.quota.take() {
-                inbox.refusals.commands_over_quota += 1;
-                continue;
-            }
-            inbox.words.extend_from_slice(own);
-            inbox.commands.push(Request {
-                entity: player.entity,
-                sequence,
-                kind,
-                word_count: count as u16,
-            });
-        }
-        self.processed.bound();
-        Ok(())
+    /// Puts an answer into the next frame.
+    pub fn answer(&mut self, answer: Answer) {
+        self.answers.push(answer);
     }
 
-    fn acknowledge(&mut self, new: &Acknowledgement) {
-        // Datagrams overtake each other; an older one knows nothing new.
-        if new.newest < self.acknowledgement.newest || new.stream < self.acknowledgement.stream {
-            return;
+    /// The connection is being closed: the client is told nothing more.
+    pub fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// The bytes of the reliable stream that the transport should send, oldest first.
+    pub fn unsent(&self) -> &[u8] {
+        self.stream.unsent()
+    }
+
+    /// The transport has taken the first `bytes` of [`Session::unsent`].
+    pub fn sent(&mut self, bytes: usize) {
+        self.stream.sent(bytes);
+    }
+
+    /// The client has read its stream up to this tick; none: it has read all of it.
+    pub fn taken_in(&self) -> Option<Tick> {
+        self.stream.taken_in()
+    }
+
+    /// Whether the client leaves more unread, or for longer, than the world allows. What
+    /// is unsent is dropped then.
+    pub fn is_too_slow(&mut self, tick: Tick, world: &SessionWorld) -> bool {
+        if self.is_ending {
+            return false;
         }
-        self.acknowledgement = *new;
-        self.pending
-            .retain(|p| p.sent.is_none_or(|sent| !new.has(sent)));
-        while self.stream.frames.front().is_some_and(|&t| t <= new.stream) {
-            self.stream.frames.pop_front();
-        }
-    }
-}
-
-impl OutStream {
-    fn push_welcome(&mut self, welcome: &Welcome) {
-        let bytes = codec::to_bytes(welcome);
-        self.waiting
-            .extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        self.waiting.extend_from_slice(&bytes);
-    }
-}
-
-impl Processed {
-    /// Moves on to the commands that a tick has taken in.
-    pub fn advance(&mut self, tick: Tick) {
-        while let Some(&(_, sequence)) = self.coming.front().filter(|&&(t, _)| t <= tick) {
-            self.sequence = sequence;
-            self.coming.pop_front();
-        }
-    }
-
-    /// Of one tick's commands, only the last one's number matters.
-    fn bound(&mut self) {
-        let last = self.coming.back().copied();
-        while let [.., before, _] = self.coming.make_contiguous() {
-            if Some(before.0) != last.map(|l| l.0) {
-                break;
-            }
-            self.coming.pop_back();
-            if let (Some(place), Some(last)) = (self.coming.back_mut(), last) {
-                *place = last;
-            }
-        }
-    }
-}
-
-impl Quota {
-    fn fill(&mut self, tick: Tick) {
-        let ticks = tick.0.saturating_sub(self.filled.0);
-        self.filled = tick;
-        let tokens = self
-            .tokens
-            .saturating_add(ticks.saturating_mul(self.per_tick));
-        self.tokens = tokens.min(self.burst);
-    }
-
-    fn take(&mut self) -> bool {
-        let may = self.tokens > 0;
-        self.tokens -= u32::from(may);
-        may
+        let ticks_max = world.config.limits.idle_seconds * world.config.schema.world.tick_hz;
+        self.stream.is_too_slow(tick, ticks_max)
     }
 }

@@ -1,20 +1,63 @@
-//! `myriad doctor`: what this machine offers, and what to change.
+//! `myriad doctor`: checks this machine and suggests fixes.
 
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
 use client_bot::say;
 use shared::WorldConfig;
 
-use crate::machine;
-use crate::quic::SOCKET_BUFFER_BYTES;
+use super::parity;
+use crate::metrics::machine;
+use crate::transport::quic::SOCKET_BUFFER_BYTES;
 
-/// One thing looked at.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// World file: print the memory that the world needs on each backend
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Run random worlds on the processor and on the GPU, and compare every tick
+    #[arg(long)]
+    parity: bool,
+    /// Number of random worlds
+    #[arg(long, default_value_t = 12, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    worlds: u32,
+    /// Ticks of each world
+    #[arg(long, default_value_t = 60, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    ticks: u32,
+    /// Seed of the random worlds
+    #[arg(long, default_value_t = 1, requires = "parity")]
+    seed: u64,
+}
+
+/// Does what the arguments say. False if something should be changed.
+pub fn run(arguments: &DoctorArguments) -> Result<bool> {
+    if arguments.parity {
+        let DoctorArguments {
+            worlds,
+            ticks,
+            seed,
+            ..
+        } = *arguments;
+        say!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
+        return Ok(true);
+    }
+    if let Some(path) = &arguments.world {
+        print_plans(&WorldConfig::load(path)?);
+        return Ok(true);
+    }
+    Ok(print(&examine()))
+}
+
+/// The result of one check.
 pub struct Finding {
     pub name: &'static str,
     pub value: String,
-    /// What to change, if anything.
+    /// A fix, if one is needed.
     pub advice: Option<String>,
 }
 
-/// Looks at everything.
+/// Checks everything.
 pub fn examine() -> Vec<Finding> {
     vec![
         processor(),
@@ -31,7 +74,7 @@ pub fn examine() -> Vec<Finding> {
     ]
 }
 
-/// Prints what was found. True if there is nothing to change.
+/// Prints the results. True if no fix is needed.
 pub fn print(findings: &[Finding]) -> bool {
     let width = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
     for finding in findings {
@@ -102,7 +145,7 @@ fn usable_gpu() -> Result<String, String> {
     Err("the cuda backend needs Linux on x86-64".to_owned())
 }
 
-/// Prints what a world's buffers need on each backend, when full.
+/// Prints the memory of a world's full buffers on each backend.
 pub fn print_plans(world: &WorldConfig) {
     print_plan("cpu", &gpu_kernels::cpu::memory_plan(world));
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -133,8 +176,9 @@ fn socket_buffer(what: &'static str, path: &str, setting: &str) -> Finding {
     Finding {
         name,
         value: format!("up to {} KB a socket", max / 1024),
-        advice: (max < wanted)
-            .then(|| format!("bursts of many clients are lost; set: sysctl -w {setting}={wanted}")),
+        advice: (max < wanted).then(|| {
+            format!("bursts from many clients are lost; set: sysctl -w {setting}={wanted}")
+        }),
     }
 }
 
@@ -144,7 +188,7 @@ fn udp_errors() -> Finding {
         name: "UDP datagrams lost",
         value: match errors {
             Some(errors) => {
-                format!("{errors} for want of receive buffer, since the machine started")
+                format!("{errors} because a receive buffer was full, since the machine started")
             }
             None => "unknown".to_owned(),
         },

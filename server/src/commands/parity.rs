@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
-use crate::server::{BackendChoice, start_backend};
+use crate::tick::backend::{BackendChoice, start_backend};
 
 /// Runs random worlds; says what was compared, or where the backends differ.
 pub fn check(worlds: u32, ticks: u32, threads: usize, seed: u64) -> Result<String> {

@@ -4,24 +4,25 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use gpu_kernels::content::listen::Notices;
 use gpu_kernels::{Stage, TickOutput};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::inbox::Refusals;
-use crate::machine;
-use crate::publication::FanOutDone;
-use crate::stats::TickFigures;
+use super::counts::{FanOutCounts, Refusals};
+use super::machine;
+use super::stats::TickFigures;
 
 /// One tick, as the metrics see it.
 pub struct TickReport<'a> {
     pub figures: &'a TickFigures,
     pub output: &'a TickOutput,
-    pub subscribed: &'a Notices,
+    /// Subscriptions that ended by themselves.
+    pub subscriptions_lost: u64,
     /// How long it took to find out who subscribed to what happened.
     pub listen: Duration,
-    pub fan_out: &'a FanOutDone,
+    /// How long the tick waited for the fan-out of the one before.
+    pub fan_out_wait: Duration,
+    pub fan_out: &'a FanOutCounts,
     pub refusals: &'a Refusals,
     /// How long after its scheduled time the tick began.
     pub lateness: Duration,
@@ -112,8 +113,9 @@ pub fn record(report: &TickReport<'_>) {
     let TickReport {
         figures,
         output,
-        subscribed,
+        subscriptions_lost,
         listen,
+        fan_out_wait,
         fan_out,
         refusals,
         lateness,
@@ -124,6 +126,7 @@ pub fn record(report: &TickReport<'_>) {
     }
     histogram!("tick_engine_seconds").record(figures.engine);
     histogram!("tick_seconds").record(figures.tick);
+    histogram!("tick_fan_out_wait_seconds").record(*fan_out_wait);
     histogram!("tick_lateness_seconds").record(*lateness);
     counter!("ticks_late_total").increment(u64::from(figures.late));
     counter!("ticks_skipped_total").increment(figures.skipped);
@@ -151,7 +154,7 @@ pub fn record(report: &TickReport<'_>) {
     histogram!("tick_listen_seconds").record(*listen);
     counter!("notices_total").increment(fan_out.notices);
     counter!("notices_full_total").increment(fan_out.notices_full);
-    counter!("subscriptions_lost_total").increment(subscribed.lost().len() as u64);
+    counter!("subscriptions_lost_total").increment(*subscriptions_lost);
     gauge!("clients_behind").set(counts.clients_behind as f64);
     counter!("deliveries_total").increment(counts.deliveries);
     counter!("deliveries_dropped_total").increment(counts.deliveries_dropped);
@@ -162,7 +165,7 @@ pub fn record(report: &TickReport<'_>) {
     counter!("sent_bytes_total", "carrier" => "stream").increment(fan_out.stream_bytes);
     counter!("messages_malformed_total").increment(refusals.malformed);
     counter!("requests_refused_total").increment(refusals.requests);
-    counter!("sessions_lost_total").increment(fan_out.lost);
+    counter!("sessions_lost_total").increment(fan_out.sessions_lost);
     // Reading it costs some microseconds, and nobody scrapes more often.
     if output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
         && let Some(errors) = machine::udp_receive_buffer_errors()

@@ -1,64 +1,49 @@
-//! What one client is told of one tick beside its view: what it subscribed to, and
-//! what it can hear.
+//! The notices that one client is told of one tick: what it subscribed to, and what it
+//! hears.
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::content::listen::{self, Told};
 use shared::wire::FRAME_BYTES_MAX;
-use shared::wire::bits::BitWriter;
 use shared::wire::notice::{Notice, What};
 use shared::{ClientRow, NotificationKind};
 
-use super::ShardWorld;
-use crate::publication::{FanOutDone, Publication};
+use super::fan_out::{FrameWriter, TickView};
+use crate::metrics::counts::FanOutCounts;
 
-/// Writes a client's notices, each once, in the tick's order: notifications, then
-/// changes; and which of its subscriptions have ended by themselves. Begins the frame
-/// if need be.
+/// Writes a client's notices, each once, in the order of the tick: notifications, then
+/// changes. Before them, the subscriptions that have ended by themselves.
 ///
-/// As many as the client may be told of are there already. What takes up too much of
-/// the frame is left out besides. In both cases the client is told that there may have
-/// been more.
+/// The tick has already left out what is beyond the client's limits. Notices that would
+/// take up too much of the frame are left out here. In both cases the client is told
+/// that there may have been more.
 pub fn write(
     client: ClientRow,
-    publication: &Publication,
-    world: &ShardWorld,
-    writer: &mut BitWriter,
-    report: &mut FanOutDone,
+    view: TickView<'_>,
+    frame: &mut FrameWriter<'_>,
+    counts: &mut FanOutCounts,
 ) {
-    let Publication {
-        tick,
-        output,
-        subscribed,
-        ..
-    } = publication;
-    let heard = output.hearings.of(client);
-    let mut notices = Both {
+    let publication = view.publication;
+    let codec = frame.codec;
+    let subscribed = &publication.subscribed;
+    for &(_, id) in subscribed.lost().iter().filter(|lost| lost.0 == client) {
+        codec.lost(frame.begun(), id);
+    }
+    let heard = publication.output.hearings.of(client);
+    let notices = Both {
         told: subscribed.of(client).peekable(),
         heard,
-    }
-    .peekable();
-    let lost = subscribed.lost().iter().filter(|lost| lost.0 == client);
-    let mut lost = lost.map(|lost| lost.1).peekable();
-    if notices.peek().is_none() && lost.peek().is_none() {
-        return;
-    }
-    if writer.bit_len() == 0 {
-        world.stream.begin(writer, *tick);
-    }
-    for id in lost {
-        world.stream.lost(writer, id);
-    }
-    let limits = &world.config.limits;
+    };
+    let limits = &view.world.config.limits;
     let mut matching = 0;
-    let most = limits.client_hearings_per_tick as usize;
-    let mut is_full = !heard.is_empty() && heard.len() == most;
+    let heard_max = limits.client_hearings_per_tick as usize;
+    let mut is_full = !heard.is_empty() && heard.len() == heard_max;
     for (notice, heard, subscriptions) in notices {
-        if writer.bit_len() >= NOTICES_BITS_MAX {
+        if frame.bit_len() >= NOTICES_BITS_MAX {
             is_full = true;
             break;
         }
         matching += usize::from(!subscriptions.is_empty());
-        let Some(what) = what(output, notice) else {
+        let Some(what) = body(&publication.output, notice) else {
             continue;
         };
         let notice = Notice {
@@ -66,18 +51,18 @@ pub fn write(
             heard,
             subscriptions: subscriptions.to_vec(),
         };
-        world.stream.notice(writer, &notice);
-        report.notices += 1;
+        codec.notice(frame.begun(), &notice);
+        counts.notices += 1;
     }
     is_full |= matching == limits.client_notices_per_tick as usize;
     if is_full {
-        world.stream.full(writer);
-        report.notices_full += 1;
+        codec.full(frame.begun());
+        counts.notices_full += 1;
     }
 }
 
-/// None of what no client has a word for.
-fn what(output: &TickOutput, notice: listen::Notice) -> Option<What> {
+/// A notice as the wire has it; none if it is of a kind that the wire does not know.
+fn body(output: &TickOutput, notice: listen::Notice) -> Option<What> {
     Some(match notice {
         listen::Notice::Change {
             entity,
@@ -105,15 +90,15 @@ fn what(output: &TickOutput, notice: listen::Notice) -> Option<What> {
     })
 }
 
-/// Joins what a client subscribed to with what it hears: places of notifications,
-/// ascending.
+/// Joins the notices that a client subscribed to with the notifications that it hears.
 struct Both<'a, T: Iterator<Item = Told<'a>>> {
     told: std::iter::Peekable<T>,
+    /// Places in [`TickOutput::notifications`], ascending.
     heard: &'a [u32],
 }
 
 impl<'a, T: Iterator<Item = Told<'a>>> Iterator for Both<'a, T> {
-    /// What, whether it is heard, and the subscriptions that it satisfies.
+    /// A notice, whether it is heard, and the subscriptions that it satisfies.
     type Item = (listen::Notice, bool, &'a [u32]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -134,7 +119,7 @@ impl<'a, T: Iterator<Item = Told<'a>>> Iterator for Both<'a, T> {
     }
 }
 
-/// Half of a frame; the other half has room for answers and a whole view.
+/// Half of a frame: the other half has room for answers and a whole view.
 const NOTICES_BITS_MAX: usize = FRAME_BYTES_MAX / 2 * 8;
 
 #[cfg(test)]
@@ -142,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_heard_and_subscribed_to_comes_once_and_in_order() {
+    fn a_notice_that_is_heard_and_subscribed_to_comes_once_and_in_order() {
         let change = listen::Notice::Change {
             entity: shared::EntityId::new(1, 1),
             kind: 0,

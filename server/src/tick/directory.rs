@@ -1,5 +1,5 @@
-//! Who is connected, as which entity, and which slots rest: the part of the tick
-//! thread that deals with sessions. It does no I/O and reads no clock.
+//! Which client acts as which entity, and which slots can't be reused yet. Without I/O and
+//! without a clock.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -8,8 +8,8 @@ use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
-use crate::inbox::{Join, Leave, SessionId};
-use crate::publication::Notice;
+use super::inbox::{Join, Leave, SessionId};
+use super::publication::SessionEvent;
 
 /// A session's place: its shard and its name there.
 pub type Place = (usize, SessionId);
@@ -36,7 +36,7 @@ pub struct Directory {
     /// Rebirths under way: when, for whom, and the ticket of then.
     rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
     resting: VecDeque<Resting>,
-    notices: Vec<(usize, Notice)>,
+    events: Vec<(usize, SessionEvent)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Directory {
             fallen: vec![],
             rebirths: VecDeque::new(),
             resting: VecDeque::new(),
-            notices: vec![],
+            events: vec![],
         }
     }
 
@@ -326,8 +326,8 @@ impl Directory {
                 Waiting::Player(place) => {
                     self.rows[client.index()] = Row::Live(place, entity, ticket);
                     let (shard, session) = place;
-                    self.notices
-                        .push((shard, Notice::Reborn { session, entity }));
+                    self.events
+                        .push((shard, SessionEvent::Reborn { session, entity }));
                     self.observers.push((client, Target::Entity(entity)));
                 }
                 Waiting::Returned(place) => self.resume(client, place, entity, ticket),
@@ -371,9 +371,9 @@ impl Directory {
         }
     }
 
-    /// What to tell the shards: (shard, notice).
-    pub fn notices(&mut self) -> impl Iterator<Item = (usize, Notice)> + '_ {
-        self.notices.drain(..)
+    /// What was decided since the last call: (shard, event).
+    pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> + '_ {
+        self.events.drain(..)
     }
 
     /// Whether a session is the one that a row stands for.
@@ -416,9 +416,9 @@ impl Directory {
 
     fn assign(&mut self, client: ClientRow, resumed: bool) {
         if let Row::Live((shard, session), entity, ticket) = self.rows[client.index()] {
-            self.notices.push((
+            self.events.push((
                 shard,
-                Notice::Assigned {
+                SessionEvent::Assigned {
                     session,
                     client,
                     entity,
@@ -442,9 +442,9 @@ impl Directory {
     }
 
     fn close(&mut self, (shard, session): Place, close: Close, reason: &'static str) {
-        self.notices.push((
+        self.events.push((
             shard,
-            Notice::Closed {
+            SessionEvent::Closed {
                 session,
                 close,
                 reason,

@@ -1,9 +1,16 @@
-//! The world as clients may be told of it, kept on the host from ticks' outputs.
+//! The world as clients may be told of it, kept on the host from the outputs of ticks.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::content::listen::Before;
 use shared::wire::movement::{MovementCodec, Packed};
 use shared::{Audience, EntityId, Schema, Slot, Tick};
+
+/// The mirror that the tick and the shards share. The tick writes it only when no shard
+/// reads: after all reports on one tick, before the publication of the next.
+#[derive(Clone)]
+pub struct SharedMirror(Arc<RwLock<Mirror>>);
 
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
@@ -35,7 +42,22 @@ struct Entry {
     columns: u64,
 }
 
+impl SharedMirror {
+    pub fn new(mirror: Mirror) -> SharedMirror {
+        SharedMirror(Arc::new(RwLock::new(mirror)))
+    }
+
+    pub fn read(&self) -> RwLockReadGuard<'_, Mirror> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn write(&self) -> RwLockWriteGuard<'_, Mirror> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Mirror {
+    /// A mirror of a world without entities.
     pub fn new(schema: &Schema, movement: MovementCodec) -> Mirror {
         let capacity = schema.world.capacity as usize;
         let mask = |audience: Audience| {
@@ -73,7 +95,7 @@ impl Mirror {
         }
     }
 
-    /// Takes in a tick's births and changes, packing each changed entity once.
+    /// Takes in a tick's births and changes. Packs each changed entity once.
     pub fn apply(&mut self, output: &TickOutput) {
         let newborns = output
             .births
@@ -106,10 +128,12 @@ impl Mirror {
         }
     }
 
+    /// The entity that lives or last lived in a slot.
     pub fn id(&self, slot: Slot) -> EntityId {
         self.entities[slot.index()].id
     }
 
+    /// The kind of the entity that lives or last lived in a slot.
     pub fn kind(&self, slot: Slot) -> u16 {
         self.entities[slot.index()].kind
     }
@@ -124,7 +148,7 @@ impl Mirror {
         &self.rows[slot.index() * self.columns..][..self.columns]
     }
 
-    /// In raw units; also where somebody was who has died in this tick.
+    /// In raw units; for an entity that died in this tick, the place of its death.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
         let axes = &self.row(slot)[..self.dimensions];
@@ -132,12 +156,13 @@ impl Mirror {
         position
     }
 
+    /// The entity's movement as datagrams carry it.
     pub fn packed(&self, slot: Slot) -> Packed {
         self.entities[slot.index()].packed
     }
 
-    /// The columns that this tick changed, as bits; all of them where the tick
-    /// delivers an entity that it did not change, to a client that is catching up.
+    /// The columns that this tick changed, as bits. All of them if it changed none: then
+    /// the delivery is for a client that is catching up.
     pub fn changed_columns(&self, slot: Slot, tick: Tick) -> u64 {
         let entry = &self.entities[slot.index()];
         if entry.changed == tick {
@@ -152,7 +177,7 @@ impl Mirror {
     }
 }
 
-/// As long as it has not taken in the tick that is listened to.
+/// Holds while the mirror has not taken in the tick that is listened to.
 impl Before for Mirror {
     fn id(&self, slot: Slot) -> EntityId {
         Mirror::id(self, slot)

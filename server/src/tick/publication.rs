@@ -9,25 +9,26 @@ use shared::wire::control::{Close, Ticket};
 use shared::wire::session::Answer;
 use shared::{ClientRow, EntityId, Tick};
 
-use crate::inbox::SessionId;
-use crate::mirror::Mirror;
+use super::inbox::SessionId;
+use super::mirror::SharedMirror;
+use crate::metrics::counts::FanOutCounts;
 
-/// One tick's results. Shards read it side by side; the tick thread has it back,
-/// to go on with, when all of them have let go of it.
+/// One tick's results, which all shards read. A shard lets go of them before it reports.
 pub struct Publication {
     pub tick: Tick,
     pub output: Arc<TickOutput>,
-    pub mirror: Mirror,
-    /// What happened in it that clients subscribed to.
+    /// The world after the tick, until every shard has reported.
+    pub mirror: SharedMirror,
+    /// The tick's changes and notifications that clients subscribed to.
     pub subscribed: Notices,
     /// By shard.
-    pub notices: Vec<Vec<Notice>>,
+    pub events: Vec<Vec<SessionEvent>>,
 }
 
 /// What the tick decided about a session.
 #[derive(Clone, Debug)]
-pub enum Notice {
-    /// It is in the world.
+pub enum SessionEvent {
+    /// It has an entity.
     Assigned {
         session: SessionId,
         client: ClientRow,
@@ -35,14 +36,14 @@ pub enum Notice {
         ticket: Ticket,
         resumed: bool,
     },
-    /// Its entity had died; it acts as this one from now on.
+    /// It has another entity in place of the one that died.
     Reborn {
         session: SessionId,
         entity: EntityId,
     },
-    /// What it asked for is granted, or not.
+    /// One of its requests is answered.
     Answered { session: SessionId, answer: Answer },
-    /// It has to go.
+    /// It must end.
     Closed {
         session: SessionId,
         close: Close,
@@ -50,28 +51,30 @@ pub enum Notice {
     },
 }
 
-/// A message to a shard.
+/// From the tick to a shard.
 pub enum ToShard {
+    /// Tell every client of this tick, then report.
     Tick(Arc<Publication>),
-    /// Close every connection, saying why, and end.
+    /// Close every connection with this reason, and end.
     Stop(&'static str),
 }
 
-/// A shard's report after a tick's fan-out.
+/// A shard's report after the fan-out of a tick.
 #[derive(Clone, Copy, Debug)]
-pub struct FanOutDone {
-    /// When the last client's datagram was with the transport.
+pub struct FanOutReport {
+    /// When the last client's datagram was handed to the transport.
     pub finished: Instant,
-    /// Every client of this shard has taken in the stream's frames up to this tick.
+    /// Every client of the shard has taken in its stream up to this tick.
     pub taken_in: Tick,
-    pub sessions: u64,
-    pub datagrams: u64,
-    pub datagram_bytes: u64,
-    pub stream_bytes: u64,
-    /// Changes and notifications that clients were told of beside their views.
-    pub notices: u64,
-    /// Clients for whom there may have been more of them than they may be told of.
-    pub notices_full: u64,
-    /// Sessions lost since the last report, other than by a client's own wish.
-    pub lost: u64,
+    pub counts: FanOutCounts,
+}
+
+impl FanOutReport {
+    /// Joins the reports of two shards on the same tick.
+    pub fn and(mut self, other: &FanOutReport) -> FanOutReport {
+        self.finished = self.finished.max(other.finished);
+        self.taken_in = self.taken_in.min(other.taken_in);
+        self.counts += other.counts;
+        self
+    }
 }

@@ -1,391 +1,368 @@
-//! The clock: one thread that, every period, swaps the inboxes, runs the tick and
-//! hands its results to the shards. Only here is the time of day read.
+//! The clock, and the list of a tick's steps.
+//!
+//! The fan-out of a tick overlaps the work on the next one:
+//!
+//! ```text
+//! tick thread   gather 1 · engine 1 · apply 1 ·  gather 2 · engine 2 · wait · apply 2 · …
+//! shards                                      └─ fan-out 1 ──────────────┘ └─ fan-out 2 …
+//! ```
+//!
+//! Shards read the mirror, so it takes in a tick only when the fan-out of the one before
+//! is done.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use gpu_kernels::content::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
-use shared::wire::control::Ticket;
-use shared::wire::session::{Answer, Body};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
-use tracing::{debug, warn};
+use tracing::debug;
 
-use crate::directory::Directory;
-use crate::holdings::Holdings;
-use crate::inbox::{Ask, Inbox, Refusals, SharedInbox};
-use crate::journal::JournalWriter;
-use crate::mirror::Mirror;
-use crate::publication::{FanOutDone, Notice, Publication, ToShard};
-use crate::stats::{Stats, TickFigures};
-use crate::telemetry::{self, TickReport};
+use super::directory::Directory;
+use super::holdings::Holdings;
+use super::inbox::SharedInbox;
+use super::intake::Intake;
+use super::mirror::{Mirror, SharedMirror};
+use super::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use super::requests::RequestQueue;
+use super::shards::{FannedOut, Shards};
+use crate::durable::journal::JournalWriter;
+use crate::metrics::counts::Refusals;
+use crate::metrics::stats::{Stats, TickFigures};
+use crate::metrics::telemetry::{self, TickReport};
 
-/// The tick thread's possessions.
+/// Everything that the tick thread owns.
 pub struct TickLoop {
     config: WorldConfig,
     backend: Box<dyn Backend>,
+    fan_out: FanOutMode,
     directory: Directory,
     holdings: Holdings,
-    /// Where clients can subscribe.
+    /// Matches the tick with subscriptions; none in worlds without them.
     listeners: Option<Listeners>,
-    /// What clients asked for, by shard, oldest first.
-    asks: VecDeque<(usize, Ask)>,
+    intake: Intake,
+    requests: RequestQueue,
     /// The answers of this tick, by shard.
-    answers: Vec<(usize, Notice)>,
-    inboxes: Vec<SharedInbox>,
-    shards: Vec<UnboundedSender<ToShard>>,
-    done: Receiver<FanOutDone>,
+    answers: Vec<(usize, SessionEvent)>,
+    mirror: SharedMirror,
+    shards: Shards<TickRecord>,
     journal: Option<JournalWriter>,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
     frame: Frame,
-    /// An empty inbox to swap in.
-    spare: Inbox,
-    tickets: TicketSource,
+    /// Notices of an earlier tick, kept for their memory.
+    spare: Notices,
     /// Every client has taken in its stream up to this tick.
     taken_in: Tick,
 }
 
-/// What the loop is made of.
+/// What a loop is made of.
 pub struct Parts {
     pub config: WorldConfig,
     pub backend: Box<dyn Backend>,
+    pub fan_out: FanOutMode,
     pub listeners: Option<Listeners>,
+    /// Of the world before its first tick.
+    pub mirror: Mirror,
+    /// By shard.
     pub inboxes: Vec<SharedInbox>,
+    /// By shard.
     pub shards: Vec<UnboundedSender<ToShard>>,
-    pub done: Receiver<FanOutDone>,
+    pub reports: Receiver<FanOutReport>,
     pub journal: Option<JournalWriter>,
     pub stats: Arc<Stats>,
     pub stop: Arc<AtomicBool>,
+}
+
+/// What the tick thread does during a fan-out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FanOutMode {
+    /// It works on the next tick.
+    #[default]
+    Overlapped,
+    /// It waits.
+    Awaited,
+}
+
+/// When a tick should start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    pub scheduled: Instant,
+    /// Starts that were left out before this one, because a tick was late.
+    pub skipped: u64,
+}
+
+/// A tick on the tick thread, for the figures.
+pub struct TickRecord {
+    start: Start,
+    begun: Instant,
+    /// The thread's work, without `fan_out_wait`.
+    engine: Duration,
+    /// How long it took to find out who subscribed to what happened.
+    listen: Duration,
+    /// How long the tick waited for the fan-out of the one before.
+    fan_out_wait: Duration,
+    refusals: Refusals,
+    clients: u64,
 }
 
 impl TickLoop {
     pub fn new(parts: Parts) -> TickLoop {
         let mut frame = Frame::new(Tick(0));
         frame.populate(&parts.config);
+        let registry = parts.listeners.as_ref().map(Listeners::desk);
         TickLoop {
             directory: Directory::new(&parts.config),
-            holdings: Holdings::new(&parts.config, parts.listeners.as_ref().map(Listeners::desk)),
+            holdings: Holdings::new(&parts.config, registry),
             listeners: parts.listeners,
-            asks: VecDeque::new(),
+            intake: Intake::new(parts.inboxes),
+            requests: RequestQueue::new(&parts.config),
             answers: vec![],
+            mirror: SharedMirror::new(parts.mirror),
+            shards: Shards::new(parts.shards, parts.reports),
             config: parts.config,
             backend: parts.backend,
-            inboxes: parts.inboxes,
-            shards: parts.shards,
-            done: parts.done,
+            fan_out: parts.fan_out,
             journal: parts.journal,
             stats: parts.stats,
             stop: parts.stop,
             frame,
-            spare: Inbox::default(),
-            tickets: TicketSource::new(),
+            spare: Notices::default(),
             taken_in: Tick(0),
         }
     }
 
-    /// Runs the world until it is told to stop, then tells the shards.
-    pub fn run(mut self, mirror: Mirror) -> Result<()> {
-        let ended = self.tick_until_stopped(mirror);
-        let reason = match &ended {
+    /// Runs the world until it is told to stop, then ends the shards.
+    pub fn run(mut self) -> Result<()> {
+        let ended = self.tick_until_stopped();
+        self.end(ended)
+    }
+
+    /// Ends the shards and the recording. `ended` is how the last tick went.
+    pub fn end(mut self, ended: Result<()>) -> Result<()> {
+        self.shards.stop(match &ended {
             Ok(()) => "the server is shutting down",
             Err(_) => "the server has failed",
-        };
-        for shard in &self.shards {
-            // A shard that is gone has nobody left to tell.
-            let _ = shard.send(ToShard::Stop(reason));
-        }
+        });
         match self.journal.take() {
             Some(journal) => ended.and(journal.finish()),
             None => ended,
         }
     }
 
-    fn tick_until_stopped(&mut self, mut mirror: Mirror) -> Result<()> {
+    fn tick_until_stopped(&mut self) -> Result<()> {
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
-        let mut scheduled = Instant::now();
-        let mut subscribed = Notices::default();
-        while self.wait_until(scheduled) {
-            let begun = Instant::now();
-            let refusals = self.gather();
-            self.directory.prepare(&mut self.frame, self.taken_in);
-            let directory = &self.directory;
-            let presence = |client| directory.presence(client);
-            self.holdings.follow(presence, &mut self.frame);
-            self.frame.order(self.config.seed);
-            let output = self.backend.tick(&self.frame)?;
-            if let Some(journal) = &self.journal {
-                journal.record(&self.frame, &output.hash)?;
-            }
-            let listening = Instant::now();
-            if let Some(listeners) = &mut self.listeners {
-                listeners.listen_into(&output, &mirror, &mut subscribed);
-            }
-            let listen = listening.elapsed();
-            mirror.apply(&output);
-            self.directory.settle(&output, |slot| mirror.position(slot));
-            let publication = self.publish(mirror, output, subscribed);
-            let engine = begun.elapsed();
+        let mut start = Start {
+            scheduled: Instant::now(),
+            skipped: 0,
+        };
+        while self.wait_until(start.scheduled)? {
+            self.tick(start)?;
+            start = next_start(start.scheduled, period, Instant::now());
+        }
+        self.finish_fan_out()
+    }
 
-            let fan_out = self.wait_for_shards()?;
-            let finished = fan_out.finished.max(begun + engine);
-            // The shards have let go of it before they reported.
-            let Some(publication) = Arc::into_inner(publication) else {
-                bail!("a shard still reads a tick that it reported as done");
-            };
-            mirror = publication.mirror;
-            subscribed = publication.subscribed;
-            self.taken_in = fan_out.taken_in;
+    /// Runs one tick: from the inboxes to the shards. With [`FanOutMode::Awaited`], to
+    /// the end of its fan-out.
+    pub fn tick(&mut self, start: Start) -> Result<()> {
+        let begun = Instant::now();
+        let refusals = self.gather();
+        let output = self.backend.tick(&self.frame)?;
+        self.record(&output)?;
+        let listening = Instant::now();
+        let subscribed = self.listen(&output);
+        let waiting = Instant::now();
+        let fanned_out = self.shards.wait()?;
+        let waited = Instant::now();
+        self.apply(&output);
+        let record = TickRecord {
+            start,
+            begun,
+            engine: begun.elapsed() - (waited - waiting),
+            listen: waiting - listening,
+            fan_out_wait: waited - waiting,
+            refusals,
+            clients: self.directory.live() as u64,
+        };
+        self.publish(output, subscribed, record)?;
+        // Figures can wait; the shards could not.
+        if let Some(fanned_out) = fanned_out {
+            self.conclude(fanned_out);
+        }
+        match self.fan_out {
+            FanOutMode::Overlapped => Ok(()),
+            FanOutMode::Awaited => self.finish_fan_out(),
+        }
+    }
 
-            let next = next_start(scheduled, period, Instant::now());
-            let figures = TickFigures {
-                clients: self.directory.live() as u64,
-                late: finished > scheduled + period,
-                skipped: next.skipped,
-                engine,
-                tick: finished - begun,
-                commands_applied: publication.output.counts.applied,
-                deliveries: publication.output.counts.deliveries,
-                notices: fan_out.notices,
-                sessions_lost: fan_out.lost,
-                malformed: refusals.malformed,
-                commands_over_quota: refusals.commands_over_quota,
-            };
-            if figures.late {
-                debug!(tick = %publication.tick, behind = ?(finished - scheduled), "a late tick");
-            }
-            self.stats.add(&figures);
-            telemetry::record(&TickReport {
-                figures: &figures,
-                output: &publication.output,
-                subscribed: &subscribed,
-                listen,
-                fan_out: &fan_out,
-                refusals: &refusals,
-                lateness: begun.saturating_duration_since(scheduled),
-            });
-            self.frame.reset(publication.tick.next());
-            scheduled = next.start;
+    /// Waits for the fan-out that is under way, if one is.
+    pub fn finish_fan_out(&mut self) -> Result<()> {
+        if let Some(fanned_out) = self.shards.wait()? {
+            self.conclude(fanned_out);
         }
         Ok(())
     }
 
-    /// Sleeps until a tick's scheduled start. False when it's time to stop.
-    fn wait_until(&self, scheduled: Instant) -> bool {
+    /// Waits until a scheduled start, and takes in the shards' reports meanwhile. False
+    /// when it is time to stop.
+    fn wait_until(&mut self, scheduled: Instant) -> Result<bool> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
-                return false;
+                return Ok(false);
             }
             let left = scheduled.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
+            let patience = left.min(STOP_LATENCY);
+            let fanned_out = match (left.is_zero(), self.shards.is_busy()) {
+                (true, _) => self.shards.poll()?,
+                (false, true) => self.shards.poll_for(patience)?,
+                (false, false) => {
+                    std::thread::sleep(patience);
+                    None
+                }
+            };
+            if let Some(fanned_out) = fanned_out {
+                self.conclude(fanned_out);
             }
-            std::thread::sleep(left.min(STOP_LATENCY));
+            if left.is_zero() {
+                return Ok(true);
+            }
         }
     }
 
-    /// Takes what has reached the shards into the frame.
+    /// Makes the frame: from the inboxes, the directory and the holdings.
     fn gather(&mut self) -> Refusals {
-        let mut refusals = Refusals::default();
-        for shard in 0..self.inboxes.len() {
-            self.spare.reset();
-            self.inboxes[shard].swap(&mut self.spare, self.frame.tick);
-            for leave in &self.spare.leaves {
-                self.directory.leave(shard, leave, &mut self.frame);
-            }
-            for join in &self.spare.joins {
-                let ticket = self.tickets.next();
-                self.directory.join(shard, join, ticket, &mut self.frame);
-            }
-            let asks = self.spare.asks.drain(..);
-            self.asks.extend(asks.map(|ask| (shard, ask)));
-            let mut words = &self.spare.words[..];
-            for request in &self.spare.commands {
-                let (own, rest) = words.split_at(usize::from(request.word_count));
-                words = rest;
-                self.frame
-                    .push(request.entity, request.sequence, request.kind, own);
-            }
-            let taken = self.spare.refusals;
-            refusals.malformed += taken.malformed;
-            refusals.commands_over_quota += taken.commands_over_quota;
-            refusals.commands_repeated += taken.commands_repeated;
-        }
-        // A row may have gone on with another connection: nobody is there to be answered,
-        // and nobody may have more that waits than one connection may.
+        let frame = &mut self.frame;
+        let requests = &mut self.requests;
+        let mut refusals = self.intake.gather(&mut self.directory, requests, frame);
+        refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
+        self.directory.prepare(frame, self.taken_in);
         let directory = &self.directory;
-        self.asks
-            .retain(|(shard, ask)| directory.is_at(ask.client, (*shard, ask.session)));
-        refusals.requests = self.answer();
+        self.holdings
+            .follow(|client| directory.presence(client), frame);
+        frame.order(self.config.seed);
         refusals
     }
 
-    /// Grants or refuses what clients ask for, as much as one tick may take in, and
-    /// says how much it refused.
-    fn answer(&mut self) -> u64 {
-        let mut refused = 0;
-        let mut cost = 0;
-        while cost < ASKS_COST_MAX
-            && let Some((shard, ask)) = self.asks.pop_front()
-        {
-            let Ask {
-                session,
-                client,
-                request,
-                body,
-            } = ask;
-            let Some(presence) = self.directory.presence(client) else {
-                continue;
-            };
-            cost += self.cost_of(&body);
-            let result = body.and_then(|body| self.holdings.ask(client, &presence, &body));
-            refused += u64::from(result.is_err());
-            let answer = Answer { request, result };
-            self.answers
-                .push((shard, Notice::Answered { session, answer }));
+    fn record(&mut self, output: &TickOutput) -> Result<()> {
+        match &self.journal {
+            Some(journal) => journal.record(&self.frame, &output.hash),
+            None => Ok(()),
         }
-        refused
     }
 
-    /// What a request takes at most, in units of some two microseconds, its end included.
-    fn cost_of(&self, body: &Result<Body, String>) -> usize {
-        let Ok(Body::Subscribe { predicate, .. }) = body else {
-            return 1;
-        };
-        // Each `||` doubles at most what the text comes to, once all is multiplied out.
-        let alternatives = predicate
-            .matches("||")
-            .count()
-            .min(usize::BITS as usize / 2);
-        let filters = (1_usize << alternatives).min(self.config.limits.predicate_filters as usize);
-        let schema = &self.config.schema;
-        let sorts = schema.kinds.len() * schema.attributes.len();
-        let each = FILTER_COST + sorts / SORTS_PER_COST;
-        SUBSCRIBE_COST + filters * each + predicate.len() / BYTES_PER_COST
+    /// Finds out who subscribed to what happened. The mirror is still that of the tick
+    /// before.
+    fn listen(&mut self, output: &TickOutput) -> Notices {
+        let mut subscribed = std::mem::take(&mut self.spare);
+        if let Some(listeners) = &mut self.listeners {
+            listeners.listen_into(output, &*self.mirror.read(), &mut subscribed);
+        }
+        subscribed
+    }
+
+    /// Brings the mirror and the directory up to date. No shard reads the mirror now.
+    fn apply(&mut self, output: &TickOutput) {
+        let mut mirror = self.mirror.write();
+        mirror.apply(output);
+        self.directory.settle(output, |slot| mirror.position(slot));
     }
 
     fn publish(
         &mut self,
-        mirror: Mirror,
         output: Arc<TickOutput>,
         subscribed: Notices,
-    ) -> Arc<Publication> {
-        let mut notices = vec![vec![]; self.shards.len()];
-        let all = self.directory.notices().chain(self.answers.drain(..));
-        for (shard, notice) in all {
-            notices[shard].push(notice);
+        record: TickRecord,
+    ) -> Result<()> {
+        let mut events = vec![vec![]; self.shards.count()];
+        for (shard, event) in self.directory.events().chain(self.answers.drain(..)) {
+            events[shard].push(event);
         }
-        let publication = Arc::new(Publication {
+        self.frame.reset(output.tick.next());
+        let publication = Publication {
             tick: output.tick,
             output,
-            mirror,
+            mirror: self.mirror.clone(),
             subscribed,
-            notices,
+            events,
+        };
+        self.shards.publish(publication, record)
+    }
+
+    /// Takes in what the shards report of a tick, and counts it.
+    fn conclude(&mut self, fanned_out: FannedOut<TickRecord>) {
+        let FannedOut {
+            publication,
+            report,
+            record,
+        } = fanned_out;
+        self.taken_in = report.taken_in;
+        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
+        let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
+        let counts = &publication.output.counts;
+        let figures = TickFigures {
+            clients: record.clients,
+            late: !late_by.is_zero(),
+            skipped: record.start.skipped,
+            engine: record.engine,
+            tick: report.finished - record.begun,
+            commands_applied: counts.applied,
+            deliveries: counts.deliveries,
+            notices: report.counts.notices,
+            sessions_lost: report.counts.sessions_lost,
+            malformed: record.refusals.malformed,
+            commands_over_quota: record.refusals.commands_over_quota,
+        };
+        if figures.late {
+            debug!(tick = %publication.tick, ?late_by, "a late tick");
+        }
+        self.stats.add(&figures);
+        telemetry::record(&TickReport {
+            figures: &figures,
+            output: &publication.output,
+            subscriptions_lost: publication.subscribed.lost().len() as u64,
+            listen: record.listen,
+            fan_out_wait: record.fan_out_wait,
+            fan_out: &report.counts,
+            refusals: &record.refusals,
+            lateness: (record.begun).saturating_duration_since(record.start.scheduled),
         });
-        for shard in &self.shards {
-            if shard.send(ToShard::Tick(publication.clone())).is_err() {
-                warn!("a shard has ended");
-            }
-        }
-        publication
-    }
-
-    fn wait_for_shards(&self) -> Result<FanOutDone> {
-        let mut all: Option<FanOutDone> = None;
-        for _ in &self.shards {
-            let one = self
-                .done
-                .recv_timeout(SHARD_PATIENCE)
-                .context("a shard does not answer")?;
-            all = Some(match all {
-                None => one,
-                Some(all) => all.and(&one),
-            });
-        }
-        all.context("the server has no shards")
+        self.spare = publication.subscribed;
     }
 }
 
-impl FanOutDone {
-    fn and(&self, other: &FanOutDone) -> FanOutDone {
-        FanOutDone {
-            finished: self.finished.max(other.finished),
-            taken_in: self.taken_in.min(other.taken_in),
-            sessions: self.sessions + other.sessions,
-            datagrams: self.datagrams + other.datagrams,
-            datagram_bytes: self.datagram_bytes + other.datagram_bytes,
-            stream_bytes: self.stream_bytes + other.stream_bytes,
-            notices: self.notices + other.notices,
-            notices_full: self.notices_full + other.notices_full,
-            lost: self.lost + other.lost,
-        }
+/// The next scheduled start that is not past. Starts that a late tick has missed are
+/// left out, so that the world does not run faster afterwards.
+fn next_start(scheduled: Instant, period: Duration, now: Instant) -> Start {
+    let mut start = Start {
+        scheduled: scheduled + period,
+        skipped: 0,
+    };
+    while start.scheduled < now {
+        start.scheduled += period;
+        start.skipped += 1;
     }
+    start
 }
 
-struct NextStart {
-    start: Instant,
-    skipped: u64,
-}
-
-/// The next scheduled start that is not past. Starts that a late tick has missed
-/// are left out, so that the world doesn't run faster afterwards.
-fn next_start(scheduled: Instant, period: Duration, now: Instant) -> NextStart {
-    let mut start = scheduled + period;
-    let mut skipped = 0;
-    while start < now {
-        start += period;
-        skipped += 1;
-    }
-    NextStart { start, skipped }
-}
-
-/// Session tickets: unguessable, from the TLS library's generator.
-struct TicketSource(Arc<rustls::crypto::CryptoProvider>);
-
-impl TicketSource {
-    fn new() -> TicketSource {
-        TicketSource(Arc::new(rustls::crypto::ring::default_provider()))
-    }
-
-    fn next(&mut self) -> Ticket {
-        let mut ticket = Ticket::default();
-        // Without randomness TLS would not work either.
-        self.0
-            .secure_random
-            .fill(&mut ticket)
-            .expect("the system gives random bytes");
-        ticket
-    }
-}
-
-/// What requests may cost in one tick: some milliseconds. More than that waits.
-const ASKS_COST_MAX: usize = 8192;
-const SUBSCRIBE_COST: usize = 12;
-const FILTER_COST: usize = 4;
-/// Kinds of entities times attributes, each of which a filter may want.
-const SORTS_PER_COST: usize = 128;
-const BYTES_PER_COST: usize = 16;
 /// The longest that a stop waits for a sleeping tick thread.
 const STOP_LATENCY: Duration = Duration::from_millis(50);
-/// A shard that takes this long for one tick is broken, not slow.
-const SHARD_PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_late_tick_leaves_starts_out_and_keeps_the_beat() {
+    fn a_late_tick_leaves_out_the_starts_that_it_missed() {
         let period = Duration::from_millis(100);
-        let start = Instant::now();
-        let on_time = next_start(start, period, start + Duration::from_millis(30));
-        assert_eq!((on_time.start, on_time.skipped), (start + period, 0));
-        let late = next_start(start, period, start + Duration::from_millis(250));
-        assert_eq!((late.start, late.skipped), (start + 3 * period, 2));
+        let first = Instant::now();
+        let on_time = next_start(first, period, first + Duration::from_millis(30));
+        assert_eq!((on_time.scheduled, on_time.skipped), (first + period, 0));
+        let late = next_start(first, period, first + Duration::from_millis(250));
+        assert_eq!((late.scheduled, late.skipped), (first + 3 * period, 2));
     }
 }

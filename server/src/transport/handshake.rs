@@ -1,3 +1,5 @@
+//! The hello of a client, and why a client may not come in.
+
 use std::time::Duration;
 
 use quinn::{Connection, RecvStream, SendStream};
@@ -5,7 +7,12 @@ use shared::wire::codec;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
-use super::ShardWorld;
+/// What a hello must carry.
+pub struct Admission {
+    pub schema_hash: u64,
+    /// Empty where anyone may come in.
+    pub token: String,
+}
 
 /// Why a client may not come in.
 pub struct Refusal {
@@ -13,15 +20,15 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// Waits for a client's hello and checks it. Gives both halves of its stream, too.
+/// Waits for a client's hello and checks it. Gives both halves of the client's stream, too.
 pub async fn receive_hello(
     connection: &Connection,
-    world: &ShardWorld,
+    admission: &Admission,
 ) -> Result<(SendStream, RecvStream, Hello), Refusal> {
     let (send, receive, hello) = tokio::time::timeout(HELLO_WAIT, read_hello(connection))
         .await
         .map_err(|_| refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs())))??;
-    check(&hello, world)?;
+    check(&hello, admission)?;
     Ok((send, receive, hello))
 }
 
@@ -46,20 +53,20 @@ async fn read_hello(connection: &Connection) -> Result<(SendStream, RecvStream, 
     Ok((send, receive, hello))
 }
 
-fn check(hello: &Hello, world: &ShardWorld) -> Result<(), Refusal> {
+fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
     if hello.version != PROTOCOL_VERSION {
         return Err(refused(format!(
             "the client speaks protocol version {}, the server {PROTOCOL_VERSION}",
             hello.version
         )));
     }
-    if hello.token != world.token {
+    if hello.token != admission.token {
         return Err(refused("the token is not the server's".to_owned()));
     }
     match hello.schema_hash {
-        Some(hash) if hash != world.schema_hash => Err(refused(format!(
+        Some(hash) if hash != admission.schema_hash => Err(refused(format!(
             "the client needs schema {hash:016x}, the server has {:016x}",
-            world.schema_hash
+            admission.schema_hash
         ))),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! What a client asks for over its stream, read no faster than it may ask.
+//! The requests on a client's stream, read no faster than the client may send them.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ pub struct Requests {
     is_ended: bool,
 }
 
-/// So many a second, and as many at once after a pause. Who asks faster waits: what
-/// it sends stays in its own buffers, as the stream's window is small.
+/// So many requests a second, and as many at once after a pause. More requests wait in the
+/// client's own buffers, since the stream's window is small.
 struct Pace {
     interval: Duration,
     burst: Duration,
-    /// When all that was taken in would be paid for.
+    /// When the requests so far would have been taken in at an even pace.
     paid: Instant,
 }
 
-/// Room for requests that wait for their answers: as many as may be asked in a second.
+/// Room for requests that wait for their answers: as many as a client may send in a second.
 #[derive(Clone)]
 pub struct Unanswered(Arc<Semaphore>);
 
@@ -38,7 +38,7 @@ impl Unanswered {
         Unanswered(Arc::new(Semaphore::new(per_second as usize)))
     }
 
-    /// One is answered.
+    /// A request is answered.
     pub fn answer(&self) {
         self.0.add_permits(1);
     }
@@ -55,11 +55,11 @@ impl Requests {
         }
     }
 
-    /// Waits for the next message, for ever where none can come any more. Dropping
-    /// the future loses nothing.
+    /// Waits for the next request; for ever after the end of the stream. Dropping the
+    /// future loses nothing.
     pub async fn next(&mut self) -> Result<SessionMessage, DecodeError> {
         while !self.is_ended {
-            // Both before anything is read, so that the client is held back by its window.
+            // Both waits come before the reading, so that the window fills.
             let Ok(room) = self.unanswered.0.clone().acquire_owned().await else {
                 break;
             };
@@ -70,7 +70,7 @@ impl Requests {
             match self.reader.next_message() {
                 Ok(Some(message)) => {
                     self.pace.take(Instant::now());
-                    // It is there again with the answer.
+                    // The answer gives the room back.
                     room.forget();
                     return Ok(message);
                 }
@@ -80,8 +80,8 @@ impl Requests {
                     return Err(error);
                 }
             }
-            // A stream that ends, even inside a message, only asks for nothing more;
-            // the end of a connection is for whoever reads its datagrams.
+            // A stream may end, even inside a request, before the connection does; the
+            // reader of the datagrams sees the end of the connection.
             match self.receive.read_chunk(CHUNK_BYTES_MAX, true).await {
                 Ok(Some(chunk)) => self.reader.push(&chunk.bytes),
                 Ok(None) | Err(_) => self.is_ended = true,
@@ -101,7 +101,7 @@ impl Pace {
         }
     }
 
-    /// When the next may be taken in.
+    /// When the next request may be taken in.
     fn next(&self) -> Instant {
         self.paid.checked_sub(self.burst).unwrap_or(self.paid)
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_goes_through_and_then_one_an_interval() {
+    fn a_burst_of_requests_goes_through_and_then_one_an_interval() {
         let start = Instant::now() + Duration::from_secs(100);
         let ms = Duration::from_millis;
         let mut pace = Pace::new(10, start);
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(pace.next(), start + ms(100));
         pace.take(start + ms(100));
         assert_eq!(pace.next(), start + ms(200));
-        // Quiet for long: as at the beginning, and no more than that.
+        // After a long pause there is room for one burst, not more.
         let later = start + Duration::from_secs(60);
         for _ in 0..10 {
             assert!(pace.next() <= later);

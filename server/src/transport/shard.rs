@@ -1,260 +1,157 @@
-//! One thread's connections: it accepts them, hands their commands to the tick,
-//! and tells each client what the tick says it may know.
-//!
-//! A shard owns a thread, a single-threaded runtime, a socket on the shared port,
-//! and its sessions. It shares nothing with other shards but the read-only
-//! [`Publication`].
+//! The clients of one thread: their datagrams and requests go to the tick, and what the
+//! tick says goes to them.
 
-mod fan_out;
-mod handshake;
-mod notices;
-mod requests;
-mod session;
-
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::UdpSocket;
-use std::rc::Rc;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
-use anyhow::{Context, Result};
 use gpu_kernels::content::listen::SubscribeError;
-use quinn::{
-    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, VarInt,
-};
-use shared::wire::bits::BitWriter;
-use shared::wire::commands::{ClientDatagram, CommandCodec};
+use quinn::{Connection, ConnectionError, SendStream, VarInt};
+use shared::Tick;
+use shared::wire::commands::ClientDatagram;
 use shared::wire::control::{Close, Hello};
 use shared::wire::session::{Body, SessionMessage};
-use shared::wire::stream::StreamCodec;
-use shared::{Tick, WorldConfig};
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::{LocalSet, spawn_local, yield_now};
+use thiserror::Error;
 use tracing::debug;
 
-use crate::inbox::{Ask, Join, Leave, SessionId, SharedInbox};
-use crate::publication::{FanOutDone, Notice, Publication, ToShard};
-use requests::{Requests, Unanswered};
-use session::Session;
+use super::handshake::Admission;
+use super::requests::Unanswered;
+use crate::metrics::counts::{FanOutCounts, Refusals};
+use crate::session::commands::DatagramError;
+use crate::session::fan_out::{Scratch, TickView};
+use crate::session::{Player, Session, SessionWorld};
+use crate::tick::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
+use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
 
-/// What all shards agree on.
+/// What all shards know of the world.
 pub struct ShardWorld {
-    pub config: WorldConfig,
-    pub commands: CommandCodec,
-    pub stream: StreamCodec,
-    pub schema_hash: u64,
-    pub epoch: u8,
-    /// What a hello must carry; empty where anyone may come.
-    pub token: String,
+    pub session: SessionWorld,
+    pub admission: Admission,
 }
 
-/// A shard's ends of the channels to the tick thread.
-pub struct Channels {
-    pub inbox: SharedInbox,
-    pub from_tick: UnboundedReceiver<ToShard>,
-    pub done: Sender<FanOutDone>,
+/// A request before the welcome: the client has no row yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a request before the welcome")]
+pub struct EarlyRequest;
+
+/// A session with its connection.
+pub struct Client {
+    session: Session,
+    connection: Connection,
+    stream: SendStream,
+    unanswered: Unanswered,
 }
 
-/// Starts a shard's thread.
-pub fn spawn(
-    number: usize,
-    world: Arc<ShardWorld>,
-    config: ServerConfig,
-    socket: UdpSocket,
-    channels: Channels,
-) -> Result<JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start a runtime")?;
-    let endpoint = {
-        let _guard = runtime.enter();
-        Endpoint::new(
-            EndpointConfig::default(),
-            Some(config),
-            socket,
-            Arc::new(quinn::TokioRuntime),
-        )
-        .context("cannot start a QUIC endpoint")?
-    };
-    let run = move || {
-        let shard = Rc::new(RefCell::new(Shard::new(number, world, channels.inbox)));
-        let local = LocalSet::new();
-        let work = run(shard, endpoint, channels.from_tick, channels.done);
-        local.block_on(&runtime, work);
-    };
-    std::thread::Builder::new()
-        .name(format!("shard-{number}"))
-        .spawn(run)
-        .context("cannot start a shard's thread")
-}
-
-async fn run(
-    shard: Rc<RefCell<Shard>>,
-    endpoint: Endpoint,
-    mut from_tick: UnboundedReceiver<ToShard>,
-    done: Sender<FanOutDone>,
-) {
-    spawn_local(accept(shard.clone(), endpoint.clone()));
-    while let Some(message) = from_tick.recv().await {
-        match message {
-            ToShard::Tick(publication) => {
-                let report = fan_out(&shard, &publication).await;
-                // The tick thread takes the publication back as soon as it hears.
-                drop(publication);
-                if done.send(report).is_err() {
-                    break;
-                }
-            }
-            ToShard::Stop(reason) => {
-                endpoint.close(VarInt::from_u32(Close::Shutdown.code()), reason.as_bytes());
-                break;
-            }
-        }
-    }
-    // Gives the closing packets time to leave.
-    let _ = tokio::time::timeout(CLOSE_WAIT, endpoint.wait_idle()).await;
-}
-
-async fn accept(shard: Rc<RefCell<Shard>>, endpoint: Endpoint) {
-    while let Some(incoming) = endpoint.accept().await {
-        let mut this = shard.borrow_mut();
-        if this.connections >= this.connections_max {
-            incoming.refuse();
-            continue;
-        }
-        this.connections += 1;
-        let shard = shard.clone();
-        spawn_local(async move {
-            serve(shard.clone(), incoming).await;
-            shard.borrow_mut().connections -= 1;
-        });
-    }
-}
-
-/// A connection from its first packet to its last.
-async fn serve(shard: Rc<RefCell<Shard>>, incoming: Incoming) {
-    let connection = match incoming.await {
-        Ok(connection) => connection,
-        Err(error) => return debug!(%error, "a connection failed before its handshake ended"),
-    };
-    let world = shard.borrow().world.clone();
-    let (send, receive, hello) = match handshake::receive_hello(&connection, &world).await {
-        Ok(received) => received,
-        Err(refusal) => {
-            debug!(reason = %refusal.reason, "a client was refused");
-            shard.borrow().note_refusal(&refusal);
-            return close(&connection, refusal.close, &refusal.reason);
-        }
-    };
-    let per_second = world.config.limits.client_requests_per_second;
-    let unanswered = Unanswered::new(per_second);
-    let mut requests = Requests::new(receive, per_second, unanswered.clone());
-    let session = Session::new(connection.clone(), send, unanswered, &world.config.limits);
-    let session = shard.borrow_mut().admit(session, &hello);
-    let mut datagram = ClientDatagram::default();
-    let end = loop {
-        let taken = tokio::select! {
-            received = connection.read_datagram() => match received {
-                Ok(bytes) => match world.commands.decode(&bytes, &mut datagram) {
-                    Ok(()) => shard.borrow_mut().take_in(session, &datagram),
-                    Err(error) => Err(error.to_string()),
-                },
-                Err(error) => break error,
-            },
-            asked = requests.next() => match asked {
-                Ok(message) => shard.borrow_mut().ask(session, message),
-                Err(error) => Err(error.to_string()),
-            },
-        };
-        if let Err(reason) = taken {
-            debug!(%reason, "a client sent what cannot be read");
-            shard.borrow().inbox.lock().refusals.malformed += 1;
-            close(&connection, Close::Malformed, &reason);
-        }
-    };
-    debug!(%end, "a session ended");
-    shard.borrow_mut().remove(session, &end);
-}
-
-fn close(connection: &Connection, close: Close, reason: &str) {
-    connection.close(VarInt::from_u32(close.code()), reason.as_bytes());
-}
-
-/// Tells every client of one tick. Lets go of the thread now and then, so that
-/// thousands of clients don't keep the transport from sending.
-async fn fan_out(shard: &Rc<RefCell<Shard>>, publication: &Publication) -> FanOutDone {
-    let sessions = shard.borrow_mut().begin_tick(publication);
-    for (i, some) in sessions.chunks(SESSIONS_BETWEEN_YIELDS).enumerate() {
-        if i > 0 {
-            yield_now().await;
-        }
-        shard.borrow_mut().tell(some, publication);
-    }
-    shard.borrow_mut().end_tick(sessions, publication.tick)
-}
-
-/// Sessions and what serving them needs.
+/// Clients, and what serving them needs.
 pub struct Shard {
     number: usize,
     world: Arc<ShardWorld>,
     inbox: SharedInbox,
-    sessions: HashMap<SessionId, Session>,
+    clients: HashMap<SessionId, Client>,
     next_session: SessionId,
-    /// Handshakes and sessions.
+    /// Handshakes and clients.
     connections: usize,
     connections_max: usize,
     /// Kept between ticks for its memory.
     order: Vec<SessionId>,
     scratch: Scratch,
-    report: FanOutDone,
+    /// All clients have taken in their streams up to this tick.
+    taken_in: Tick,
+    counts: FanOutCounts,
 }
 
-/// Buffers that every session's fan-out uses in turn.
-#[derive(Default)]
-pub struct Scratch {
-    pub stream: BitWriter,
-    pub datagram: BitWriter,
-    /// Entities whose movement a client is sent, ascending.
-    pub slots: Vec<u32>,
-    pub merged: Vec<u32>,
-    pub pending: Vec<session::Pending>,
+impl Client {
+    pub fn new(
+        session: Session,
+        connection: Connection,
+        stream: SendStream,
+        unanswered: Unanswered,
+    ) -> Client {
+        Client {
+            session,
+            connection,
+            stream,
+            unanswered,
+        }
+    }
+
+    /// Tells the client of a tick. Closes the connection of one that does not read.
+    fn tell(&mut self, view: TickView<'_>, scratch: &mut Scratch, counts: &mut FanOutCounts) {
+        let connection = &self.connection;
+        self.session.tell(view, scratch, counts, |datagram| {
+            // An error is a connection that is ending: its task hears of it.
+            let _ = connection.send_datagram(datagram.into());
+        });
+        self.flush(counts);
+        if self.session.is_too_slow(view.publication.tick, view.world) {
+            let reason = "the client does not read what it is sent";
+            close(&self.connection, Close::TooSlow, reason);
+        }
+    }
+
+    /// Gives the transport what it takes now; the rest waits for the next tick.
+    fn flush(&mut self, counts: &mut FanOutCounts) {
+        let mut context = Context::from_waker(Waker::noop());
+        let unsent = self.session.unsent();
+        let mut written = 0;
+        while written < unsent.len() {
+            let stream = Pin::new(&mut self.stream);
+            match stream.poll_write(&mut context, &unsent[written..]) {
+                Poll::Ready(Ok(n)) => written += n,
+                Poll::Ready(Err(_)) | Poll::Pending => break,
+            }
+        }
+        counts.stream_bytes += written as u64;
+        self.session.sent(written);
+    }
 }
 
 impl Shard {
-    fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
-        // Room for all to come back while their old connections linger, and for
-        // some to be told that there is none.
-        let connections_max = 2 * world.config.limits.clients as usize + CONNECTIONS_SPARE;
+    pub fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
+        // Room for all clients to resume while their old connections linger, and for some
+        // to be told that the server is full.
+        let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
             connections: 0,
-            connections_max,
+            connections_max: 2 * clients_max + CONNECTIONS_SPARE,
             world,
             inbox,
-            sessions: HashMap::new(),
+            clients: HashMap::new(),
             next_session: 0,
             order: vec![],
             scratch: Scratch::default(),
-            report: empty_report(),
+            taken_in: Tick(0),
+            counts: FanOutCounts::default(),
         }
     }
 
-    fn note_refusal(&self, refusal: &handshake::Refusal) {
-        if refusal.close == Close::Malformed {
-            self.inbox.lock().refusals.malformed += 1;
-        }
+    pub fn world(&self) -> Arc<ShardWorld> {
+        self.world.clone()
     }
 
-    /// A client that said a valid hello becomes a session, and asks the tick for
-    /// its entity.
-    fn admit(&mut self, new: Session, hello: &Hello) -> SessionId {
+    /// Counts a new connection; false if there are too many already.
+    pub fn has_room(&mut self) -> bool {
+        let has_room = self.connections < self.connections_max;
+        self.connections += usize::from(has_room);
+        has_room
+    }
+
+    pub fn connection_ended(&mut self) {
+        self.connections -= 1;
+    }
+
+    pub fn count_refusals(&self, count: impl FnOnce(&mut Refusals)) {
+        count(&mut self.inbox.lock().refusals);
+    }
+
+    /// Adds a client that said a valid hello, and asks the tick for its entity.
+    pub fn admit(&mut self, client: Client, hello: &Hello) -> SessionId {
         let session = self.next_session;
         self.next_session += 1;
-        self.sessions.insert(session, new);
+        self.clients.insert(session, client);
         self.inbox.lock().joins.push(Join {
             session,
             resume: hello.resume,
@@ -262,144 +159,146 @@ impl Shard {
         session
     }
 
-    fn take_in(&mut self, session: SessionId, datagram: &ClientDatagram) -> Result<(), String> {
-        match self.sessions.get_mut(&session) {
-            Some(session) => session.take_in(datagram, &self.world.commands, &self.inbox),
-            None => Ok(()),
-        }
-    }
-
-    /// Hands on what a client asks for. An error is a client that asks too early.
-    fn ask(&mut self, id: SessionId, message: SessionMessage) -> Result<(), String> {
-        let Some(session) = self.sessions.get(&id) else {
+    /// Takes in a client's datagram.
+    pub fn take_in(
+        &mut self,
+        id: SessionId,
+        datagram: &ClientDatagram,
+    ) -> Result<(), DatagramError> {
+        let Some(client) = self.clients.get_mut(&id) else {
             return Ok(());
         };
-        let Some(client) = session.client() else {
-            return Err("a request before the welcome".to_owned());
+        let codec = &self.world.session.commands;
+        client
+            .session
+            .take_in(datagram, codec, &mut self.inbox.lock())
+    }
+
+    /// Hands a client's request to the tick.
+    pub fn request(&mut self, id: SessionId, message: SessionMessage) -> Result<(), EarlyRequest> {
+        let Some(client) = self.clients.get(&id) else {
+            return Ok(());
         };
-        let SessionMessage { request, body } = message;
-        let limit = self.world.config.limits.predicate_bytes as usize;
-        let body = match body {
-            // Many of these may wait.
+        let row = client.session.client().ok_or(EarlyRequest)?;
+        let limit = self.world.session.config.limits.predicate_bytes as usize;
+        let body = match message.body {
+            // Many requests may wait for the tick, so long texts end here.
             Body::Subscribe { predicate, .. } if predicate.len() > limit => {
                 let found = predicate.len();
-                Err(SubscribeError::LongText { found, limit }.to_string())
+                Err(SubscribeError::LongText { found, limit })
             }
             body => Ok(body),
         };
-        self.inbox.lock().asks.push(Ask {
+        self.inbox.lock().requests.push(PendingRequest {
             session: id,
-            client,
-            request,
+            client: row,
+            number: message.request,
             body,
         });
         Ok(())
     }
 
-    fn remove(&mut self, id: SessionId, end: &ConnectionError) {
-        let Some(session) = self.sessions.remove(&id) else {
+    /// Removes a client whose connection has ended, and tells the tick.
+    pub fn remove(&mut self, id: SessionId, end: &ConnectionError) {
+        let Some(client) = self.clients.remove(&id) else {
             return;
         };
         let bye = u64::from(Close::Bye.code());
         let is_final = matches!(end, ConnectionError::ApplicationClosed(close)
             if close.error_code.into_inner() == bye);
-        if !is_final && !session.is_ending {
-            self.report.lost += 1;
+        if !is_final && !client.session.is_ending() {
+            self.counts.sessions_lost += 1;
         }
         self.inbox.lock().leaves.push(Leave {
             session: id,
-            client: session.client(),
+            client: client.session.client(),
             is_final,
         });
     }
 
-    fn begin_tick(&mut self, publication: &Publication) -> Vec<SessionId> {
-        for notice in &publication.notices[self.number] {
-            self.notice(notice, publication);
+    /// Acts on a tick's events, and gives the sessions to tell of it.
+    pub fn begin_tick(&mut self, publication: &Publication) -> Vec<SessionId> {
+        for event in &publication.events[self.number] {
+            self.act_on(event, publication.tick);
         }
-        self.report = FanOutDone {
-            lost: self.report.lost,
-            taken_in: publication.tick,
-            ..empty_report()
-        };
+        self.taken_in = publication.tick;
         let mut order = std::mem::take(&mut self.order);
         order.clear();
-        order.extend(self.sessions.keys());
+        order.extend(self.clients.keys());
         order
     }
 
-    fn tell(&mut self, sessions: &[SessionId], publication: &Publication) {
+    /// Tells some clients of a tick.
+    pub fn tell(&mut self, sessions: &[SessionId], publication: &Publication) {
+        let mirror = publication.mirror.read();
+        let view = TickView {
+            publication,
+            mirror: &mirror,
+            world: &self.world.session,
+        };
         for id in sessions {
-            if let Some(session) = self.sessions.get_mut(id) {
-                session.tell(
-                    publication,
-                    &self.world,
-                    &mut self.scratch,
-                    &mut self.report,
-                );
+            if let Some(client) = self.clients.get_mut(id) {
+                client.tell(view, &mut self.scratch, &mut self.counts);
+                if let Some(tick) = client.session.taken_in() {
+                    self.taken_in = self.taken_in.min(tick);
+                }
             }
         }
     }
 
-    fn end_tick(&mut self, order: Vec<SessionId>, tick: Tick) -> FanOutDone {
-        self.order = order;
-        self.report.sessions = self.sessions.len() as u64;
-        self.report.finished = Instant::now();
-        debug!(%tick, sessions = self.report.sessions, "fanned out");
-        let report = self.report;
-        self.report.lost = 0;
-        report
+    /// The report on a tick that all `sessions` were told of.
+    pub fn end_tick(&mut self, sessions: Vec<SessionId>, tick: Tick) -> FanOutReport {
+        self.order = sessions;
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.sessions = self.clients.len() as u64;
+        debug!(%tick, sessions = counts.sessions, "fanned out");
+        FanOutReport {
+            finished: Instant::now(),
+            taken_in: self.taken_in,
+            counts,
+        }
     }
 
-    /// Acts on what the tick decided about sessions.
-    fn notice(&mut self, notice: &Notice, publication: &Publication) {
-        match notice {
-            Notice::Assigned { session, .. } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.assign(notice, publication.tick, &self.world);
-                }
+    fn act_on(&mut self, event: &SessionEvent, tick: Tick) {
+        let (SessionEvent::Assigned { session, .. }
+        | SessionEvent::Reborn { session, .. }
+        | SessionEvent::Answered { session, .. }
+        | SessionEvent::Closed { session, .. }) = event;
+        let Some(client) = self.clients.get_mut(session) else {
+            return;
+        };
+        let session = &mut client.session;
+        match event {
+            &SessionEvent::Assigned {
+                client,
+                entity,
+                ticket,
+                resumed,
+                ..
+            } => {
+                let player = Player { client, entity };
+                session.assign(player, ticket, resumed, tick, &self.world.session);
             }
-            Notice::Reborn { session, entity } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.be_reborn(*entity);
-                }
+            SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
+            SessionEvent::Answered { answer, .. } => {
+                session.answer(answer.clone());
+                client.unanswered.answer();
             }
-            Notice::Answered { session, answer } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.answers.push(answer.clone());
-                    session.unanswered.answer();
-                }
-            }
-            Notice::Closed {
-                session,
+            SessionEvent::Closed {
                 close: code,
                 reason,
+                ..
             } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.is_ending = true;
-                    close(&session.connection, *code, reason);
-                }
+                session.end();
+                close(&client.connection, *code, reason);
             }
         }
     }
 }
 
-fn empty_report() -> FanOutDone {
-    FanOutDone {
-        finished: Instant::now(),
-        taken_in: Tick(0),
-        sessions: 0,
-        datagrams: 0,
-        datagram_bytes: 0,
-        stream_bytes: 0,
-        notices: 0,
-        notices_full: 0,
-        lost: 0,
-    }
+/// Closes a connection with a code and a sentence for people.
+pub fn close(connection: &Connection, close: Close, reason: &str) {
+    connection.close(VarInt::from_u32(close.code()), reason.as_bytes());
 }
 
-/// Each takes a few microseconds: long enough apart to matter little, short
-/// enough that acknowledgements and handshakes go on.
-const SESSIONS_BETWEEN_YIELDS: usize = 1024;
-const CLOSE_WAIT: Duration = Duration::from_millis(500);
 const CONNECTIONS_SPARE: usize = 64;

@@ -35,23 +35,23 @@ impl World {
         self.directory.leave(0, &leave, &mut self.frame);
     }
 
-    fn tick(&mut self, taken_in: u32) -> Vec<Notice> {
+    fn tick(&mut self, taken_in: u32) -> Vec<SessionEvent> {
         self.directory.prepare(&mut self.frame, Tick(taken_in));
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [7, 8, 0]);
         self.frame.reset(output.tick.next());
-        self.directory.notices().map(|(_, notice)| notice).collect()
+        self.directory.events().map(|(_, event)| event).collect()
     }
 }
 
-fn entity_of(notice: &Notice) -> (EntityId, bool) {
-    match notice {
-        Notice::Assigned {
+fn entity_of(event: &SessionEvent) -> (EntityId, bool) {
+    match event {
+        SessionEvent::Assigned {
             entity, resumed, ..
         } => (*entity, *resumed),
-        Notice::Answered { .. } => panic!("a directory answers nothing"),
-        Notice::Reborn { entity, .. } => (*entity, false),
-        Notice::Closed { reason, .. } => panic!("closed: {reason}"),
+        SessionEvent::Answered { .. } => panic!("a directory answers nothing"),
+        SessionEvent::Reborn { entity, .. } => (*entity, false),
+        SessionEvent::Closed { reason, .. } => panic!("closed: {reason}"),
     }
 }
 
@@ -126,10 +126,10 @@ fn a_slot_rests_until_its_leaves_are_taken_in() {
     let death = world.frame.tick;
     world.tick(0);
     world.join(3, None);
-    let notices = world.tick(death.0 - 1);
+    let events = world.tick(death.0 - 1);
     assert!(matches!(
-        notices[0],
-        Notice::Closed {
+        events[0],
+        SessionEvent::Closed {
             close: Close::Full,
             ..
         }
@@ -187,9 +187,9 @@ fn who_falls_is_born_anew_and_watches_the_place_until_then() {
     assert_eq!(observer.target, Target::Point([7, 8, 0]));
     assert!(world.tick(death).is_empty());
     assert!(world.tick(death).is_empty());
-    let notices = world.tick(death);
-    let [Notice::Reborn { session: 1, entity }] = notices[..] else {
-        panic!("{notices:?}");
+    let events = world.tick(death);
+    let [SessionEvent::Reborn { session: 1, entity }] = events[..] else {
+        panic!("{events:?}");
     };
     assert_eq!(world.frame.tick.0 - 1, death + 3);
     assert!(is_alive(&mut world, entity) && entity != first);
@@ -203,8 +203,11 @@ fn a_rebirth_that_finds_no_room_is_tried_again() {
         assert!(world.tick(0).is_empty());
     }
     let now = world.frame.tick.0;
-    let notices: Vec<_> = (0..4).flat_map(|_| world.tick(now)).collect();
-    assert!(matches!(notices[..], [Notice::Reborn { session: 1, .. }]));
+    let events: Vec<_> = (0..4).flat_map(|_| world.tick(now)).collect();
+    assert!(matches!(
+        events[..],
+        [SessionEvent::Reborn { session: 1, .. }]
+    ));
 }
 
 #[test]
@@ -233,11 +236,11 @@ fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
     world.leave(1, 0, false);
     world.join(3, Some([1; 16]));
     let death = world.frame.tick.0 - 1;
-    let notices: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
-    let [ref notice @ Notice::Assigned { session: 3, .. }] = notices[..] else {
-        panic!("{notices:?}");
+    let events: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
+    let [ref event @ SessionEvent::Assigned { session: 3, .. }] = events[..] else {
+        panic!("{events:?}");
     };
-    let (entity, resumed) = entity_of(notice);
+    let (entity, resumed) = entity_of(event);
     assert!(resumed && entity != first && is_alive(&mut world, entity));
 }
 
