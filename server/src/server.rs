@@ -116,7 +116,7 @@ impl Server {
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
-            fan_out: FanOutMode::Awaited,
+            fan_out: FanOutMode::Overlapped,
             listeners,
             mirror,
             inboxes: shards.inboxes,

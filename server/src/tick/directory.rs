@@ -11,71 +11,73 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
 
-/// A session's place: its shard and its name there.
+/// A session's place: its shard and its number there.
 pub type Place = (usize, SessionId);
 
-/// Client rows and what they stand for.
+/// All client rows.
 pub struct Directory {
     player_kind: u16,
     radius: i32,
     resume_ticks: u32,
-    /// After how many ticks a player who fell is born anew.
+    /// Ticks from a player's death to its rebirth.
     respawn_ticks: u32,
     rows: Vec<Row>,
     free: BinaryHeap<Reverse<u32>>,
     tickets: HashMap<Ticket, ClientRow>,
-    /// Lost rows with the tick at which their wait ends, in that order; among them
-    /// some that came back since.
+    /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
     deadlines: VecDeque<(Tick, ClientRow)>,
-    /// Whose entity is whose.
+    /// The client of each player's entity.
     players: HashMap<EntityId, ClientRow>,
     /// Observers to set in the next frame.
     observers: Vec<(ClientRow, Target)>,
-    /// Rows whose rebirth the next frame puts off.
+    /// Rows of players that died in the last tick.
     fallen: Vec<ClientRow>,
-    /// Rebirths under way: when, for whom, and the ticket of then.
+    /// Rebirths under way: (tick, row, the row's ticket).
     rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
+    /// Slots of the dead that can't be reused yet.
     resting: VecDeque<Resting>,
+    /// By shard.
     events: Vec<(usize, SessionEvent)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
     Free,
-    /// Waits for its birth. The session may be gone by then.
+    /// The client waits for its birth. Its session may be gone already.
     Joining(Option<Place>, Ticket),
     Live(Place, EntityId, Ticket),
-    /// The connection was lost; the entity waits until a tick.
+    /// The connection was lost; the entity lives on until a tick.
     Lost(EntityId, Ticket, Tick),
-    /// Its entity died, and it waits for another one.
+    /// The entity died; the row waits for another one.
     Fallen(Waiting, Ticket),
 }
 
-/// Who waits for a rebirth.
+/// The client that waits for a rebirth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    /// A session that was welcomed as the one who died.
+    /// A session that was welcomed with the entity that died.
     Player(Place),
-    /// A session that came back since.
+    /// A session that resumed since the death.
     Returned(Place),
-    /// Nobody, but somebody may come back until a tick.
+    /// None, but the client may resume until a tick.
     Nobody(Tick),
 }
 
-/// Who a row stands for.
+/// The client that a row stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Presence {
     pub ticket: Ticket,
     pub is_connected: bool,
-    /// Its entity, if it has one.
+    /// None while it waits for a birth.
     pub entity: Option<EntityId>,
 }
 
-/// A slot whose entity died.
+/// A slot whose entity died. It can't be reused while a client may take a new entity in
+/// it for the dead one.
 struct Resting {
     slot: Slot,
-    /// The tick whose leaves told of the death; none while some client is owed
-    /// its leaves.
+    /// The tick whose leaves told of the death; none while a client may still be owed its
+    /// leave.
     told: Option<Tick>,
 }
 
@@ -100,7 +102,7 @@ impl Directory {
         }
     }
 
-    /// A client wants in. `ticket` is a fresh one for it.
+    /// A client comes in, or resumes. `ticket` is a new one for it.
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let place = (shard, join.session);
         if let Some(&client) = join.resume.and_then(|t| self.tickets.get(&t)) {
@@ -144,8 +146,8 @@ impl Directory {
     pub fn leave(&mut self, shard: usize, leave: &Leave, frame: &mut Frame) {
         let place = (shard, leave.session);
         let Some(client) = leave.client else {
-            // It left before it heard of its row, which may or may not be born by now,
-            // or may be an older one's that it was about to go on with.
+            // The session has not heard of its row. The row may wait for its birth, may
+            // be born, or may be an older one that the client resumes.
             let mine = |row: &Row| match row {
                 Row::Joining(Some(p), _)
                 | Row::Live(p, ..)
@@ -182,12 +184,13 @@ impl Directory {
                     Row::Fallen(Waiting::Nobody(self.wait(client, frame.tick)), ticket)
                 };
             }
-            // Its row went on with another connection.
+            // The row has gone on with another session.
             _ => {}
         }
     }
 
-    /// Nobody sees anything by this row for now, nor by what the next frame would have set.
+    /// Takes the row's observer and what its client knows out of the world. The observer
+    /// that the next frame would have set is dropped, too.
     fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
         self.observers.retain(|&(c, _)| c != client);
         frame.observers.push(ObserverChange {
@@ -198,16 +201,17 @@ impl Directory {
         frame.forget.push(client);
     }
 
-    /// Has a lost client waited for; until which tick.
+    /// Starts the wait for a lost client, and gives its end.
     fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
         let deadline = Tick(now.0.saturating_add(self.resume_ticks));
         self.deadlines.push_back((deadline, client));
         deadline
     }
 
-    /// Ends the waits that are over, sets the observers of those who came in or
-    /// died, puts off rebirths, and releases the slots of which every client knows.
-    /// `taken_in` is the tick up to which all clients have read their streams.
+    /// Completes a frame: ends the waits that are over, sets the observers of clients that
+    /// came in or died, schedules rebirths, and releases the slots of which every client
+    /// knows that the entity died. `taken_in` is the tick up to which all clients have read
+    /// their streams.
     pub fn prepare(&mut self, frame: &mut Frame, taken_in: Tick) {
         while let Some(&(deadline, client)) = self.deadlines.front() {
             if deadline > frame.tick {
@@ -215,7 +219,7 @@ impl Directory {
             }
             self.deadlines.pop_front();
             match self.rows[client.index()] {
-                // Who was lost again since then has a later deadline.
+                // A client that was lost again since then has a later deadline.
                 Row::Lost(entity, ticket, own) if own == deadline => {
                     self.end(client, entity, ticket, frame);
                 }
@@ -236,7 +240,7 @@ impl Directory {
             });
         }
         for client in std::mem::take(&mut self.fallen) {
-            self.put_off_rebirth(client, frame);
+            self.schedule_rebirth(client, frame);
         }
         while let Some(resting) = self.resting.front() {
             if resting.told.is_none_or(|told| told > taken_in) {
@@ -247,9 +251,8 @@ impl Directory {
         }
     }
 
-    /// In as many ticks after the death, which was in the last one, as the world
-    /// says.
-    fn put_off_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
+    /// Schedules a rebirth: `respawn_ticks` after the death, which was in the last tick.
+    fn schedule_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
         let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows[client.index()] else {
             return;
         };
@@ -264,8 +267,7 @@ impl Directory {
         self.rebirths.push_back((due, client, ticket));
     }
 
-    /// Takes in a tick's births and deaths. `position` is where somebody was who
-    /// died in it.
+    /// Takes in a tick's births and deaths. `position` gives the place of a death.
     pub fn settle(&mut self, output: &TickOutput, position: impl Fn(Slot) -> [i32; 3]) {
         for birth in &output.births {
             self.take_birth(birth, output.tick);
@@ -308,7 +310,7 @@ impl Directory {
                 self.observers.push((client, Target::Entity(entity)));
             }
             (Row::Joining(None, ticket), Some(entity)) => {
-                // Nobody waits for it: the deadline is now.
+                // The client is gone: the wait ends now.
                 self.rows[client.index()] = Row::Lost(entity, ticket, tick);
                 self.deadlines.push_front((tick, client));
             }
@@ -335,12 +337,12 @@ impl Directory {
                     self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
                 }
             },
-            // There may be room later; and who lives is somebody already.
+            // A rebirth without room is tried again; a living client needs no birth.
             _ => {}
         }
     }
 
-    /// Players see the place of their death until they are born anew.
+    /// Players see the place of their death until they are reborn.
     fn take_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
         let (waiting, ticket) = match self.rows[client.index()] {
             Row::Live(place, own, ticket) if own == entity => {
@@ -356,7 +358,8 @@ impl Directory {
         self.fallen.push(client);
     }
 
-    /// A rebirth that found no room, to wait or in the world, is put off again.
+    /// Schedules again the rebirths that found no room, among the timed commands or in the
+    /// world.
     fn retry_rebirths(&mut self, tick: Tick) {
         while let Some(&(due, client, ticket)) = self.rebirths.front() {
             if due > tick {
@@ -376,7 +379,7 @@ impl Directory {
         self.events.drain(..)
     }
 
-    /// Whether a session is the one that a row stands for.
+    /// Whether a row stands for this session.
     pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
         match self.rows.get(client.index()) {
             Some(Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _)) => *p == place,
@@ -384,7 +387,7 @@ impl Directory {
         }
     }
 
-    /// Who a row stands for, if for anybody.
+    /// The client that a row stands for; none if the row is free.
     pub fn presence(&self, client: ClientRow) -> Option<Presence> {
         let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
             Row::Free => return None,
@@ -403,7 +406,7 @@ impl Directory {
         })
     }
 
-    /// How many clients are in the world, those included who wait to be born anew.
+    /// The number of clients in the world, including those that wait for a rebirth.
     pub fn live(&self) -> usize {
         let live = |row: &&Row| {
             matches!(
@@ -412,6 +415,14 @@ impl Directory {
             )
         };
         self.rows.iter().filter(live).count()
+    }
+
+    /// The shard and the entity of each client that is in the world, by client row.
+    pub fn players(&self) -> impl Iterator<Item = (usize, EntityId)> {
+        self.rows.iter().filter_map(|row| match *row {
+            Row::Live((shard, _), entity, _) => Some((shard, entity)),
+            _ => None,
+        })
     }
 
     fn assign(&mut self, client: ClientRow, resumed: bool) {

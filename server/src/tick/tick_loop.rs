@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use gpu_kernels::content::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
-use shared::{Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::debug;
 
@@ -208,6 +208,15 @@ impl TickLoop {
         Ok(())
     }
 
+    /// By shard: the entities of its clients, by client row.
+    pub fn players(&self) -> Vec<Vec<EntityId>> {
+        let mut players = vec![vec![]; self.shards.count()];
+        for (shard, entity) in self.directory.players() {
+            players[shard].push(entity);
+        }
+        players
+    }
+
     /// Waits until a scheduled start, and takes in the shards' reports meanwhile. False
     /// when it is time to stop.
     fn wait_until(&mut self, scheduled: Instant) -> Result<bool> {
@@ -353,16 +362,4 @@ fn next_start(scheduled: Instant, period: Duration, now: Instant) -> Start {
 const STOP_LATENCY: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_late_tick_leaves_out_the_starts_that_it_missed() {
-        let period = Duration::from_millis(100);
-        let first = Instant::now();
-        let on_time = next_start(first, period, first + Duration::from_millis(30));
-        assert_eq!((on_time.scheduled, on_time.skipped), (first + period, 0));
-        let late = next_start(first, period, first + Duration::from_millis(250));
-        assert_eq!((late.scheduled, late.skipped), (first + 3 * period, 2));
-    }
-}
+mod tests;

@@ -82,7 +82,7 @@ fn a_lost_client_that_stays_away_dies_after_its_wait() {
 }
 
 #[test]
-fn who_is_lost_again_is_waited_for_in_full_again() {
+fn a_client_that_is_lost_again_has_the_whole_wait_again() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     let first = entity_of(&world.tick(0)[0]);
@@ -91,7 +91,7 @@ fn who_is_lost_again_is_waited_for_in_full_again() {
         for _ in 0..6 {
             world.tick(0);
         }
-        // Each time the wait of ten ticks begins anew.
+        // Each wait takes ten ticks.
         world.join(session, Some([1; 16]));
         assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
         world.leave(session, 0, false);
@@ -99,7 +99,7 @@ fn who_is_lost_again_is_waited_for_in_full_again() {
 }
 
 #[test]
-fn who_breaks_off_while_coming_back_may_try_again() {
+fn a_client_that_breaks_off_while_resuming_may_try_again() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     let first = entity_of(&world.tick(0)[0]);
@@ -117,7 +117,7 @@ fn who_breaks_off_while_coming_back_may_try_again() {
 }
 
 #[test]
-fn a_slot_rests_until_its_leaves_are_taken_in() {
+fn a_slot_is_not_reused_until_its_leaves_are_taken_in() {
     let mut world = World::new("");
     world.join(1, None);
     world.join(2, None);
@@ -140,7 +140,7 @@ fn a_slot_rests_until_its_leaves_are_taken_in() {
     assert_eq!(entity.generation, 2);
 }
 
-/// Whose players fall to two strikes, and are born anew three ticks later.
+/// A world whose players die after two strikes and are reborn three ticks later.
 fn mortals(extra: &str) -> World {
     World::new(&format!(
         "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
@@ -149,8 +149,8 @@ fn mortals(extra: &str) -> World {
     ))
 }
 
-/// Two clients in the world, the second of which has just killed the first;
-/// and who they were.
+/// A world with two clients, the second of which has just killed the first; and the
+/// entity that died.
 fn one_down(extra: &str) -> (World, EntityId) {
     let mut world = mortals(extra);
     world.join(1, None);
@@ -175,9 +175,9 @@ fn is_alive(world: &mut World, entity: EntityId) -> bool {
 }
 
 #[test]
-fn who_falls_is_born_anew_and_watches_the_place_until_then() {
-    // A world with two slots: the fallen one's is free again once all clients
-    // know of the death.
+fn a_player_that_dies_watches_the_place_until_it_is_reborn() {
+    // The world has two slots: the dead player's is free once all clients know of the
+    // death.
     let (mut world, first) = one_down("");
     assert!(!is_alive(&mut world, first));
     assert_eq!(world.directory.live(), 2);
@@ -199,7 +199,7 @@ fn who_falls_is_born_anew_and_watches_the_place_until_then() {
 fn a_rebirth_that_finds_no_room_is_tried_again() {
     let (mut world, _) = one_down("");
     for _ in 0..5 {
-        // Nobody has taken in the leave, so the slot rests.
+        // No client has taken in the leave, so the slot is not reused.
         assert!(world.tick(0).is_empty());
     }
     let now = world.frame.tick.0;
@@ -211,7 +211,7 @@ fn a_rebirth_that_finds_no_room_is_tried_again() {
 }
 
 #[test]
-fn who_leaves_while_dead_leaves_nothing_behind() {
+fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
     for is_final in [true, false] {
         let (mut world, _) = one_down("resume_seconds = 1");
         world.leave(1, 0, is_final);
@@ -231,7 +231,7 @@ fn who_leaves_while_dead_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
+fn a_client_that_resumes_while_dead_is_welcomed_at_its_rebirth() {
     let (mut world, first) = one_down("resume_seconds = 1");
     world.leave(1, 0, false);
     world.join(3, Some([1; 16]));
@@ -245,7 +245,7 @@ fn who_comes_back_while_dead_is_welcomed_as_who_is_born() {
 }
 
 #[test]
-fn who_takes_over_in_the_tick_after_a_death_watches_nothing_until_it_is_born() {
+fn a_session_that_takes_over_after_a_death_watches_nothing_until_the_rebirth() {
     let (mut world, _) = one_down("resume_seconds = 1");
     world.join(3, Some([1; 16]));
     let taken_in = world.frame.tick;
@@ -256,7 +256,7 @@ fn who_takes_over_in_the_tick_after_a_death_watches_nothing_until_it_is_born() {
 }
 
 #[test]
-fn whose_lost_entity_falls_may_come_back_to_a_new_one() {
+fn a_lost_client_whose_entity_dies_may_resume_with_a_new_one() {
     let mut world = mortals("resume_seconds = 10");
     world.join(1, None);
     world.join(2, None);
@@ -279,7 +279,7 @@ fn whose_lost_entity_falls_may_come_back_to_a_new_one() {
 }
 
 #[test]
-fn a_client_that_leaves_before_its_birth_leaves_nothing_behind() {
+fn a_client_that_leaves_before_its_birth_leaves_no_entity_behind() {
     let mut world = World::new("");
     world.join(1, None);
     let leave = Leave {
