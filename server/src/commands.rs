@@ -7,12 +7,14 @@
 //! | [`serve`] | `myriad serve` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
+//! | [`difference`] | where two states differ |
 //! | [`doctor`] | `myriad doctor` |
 //! | [`parity`] | `myriad doctor --parity` |
 
 pub mod arguments;
 pub mod cli;
 pub mod demo;
+pub mod difference;
 pub mod doctor;
 pub mod parity;
 pub mod replay;

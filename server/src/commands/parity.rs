@@ -1,15 +1,16 @@
-//! `myriad doctor --parity`: the same random worlds on the processor and on the
-//! GPU, compared to the bit after every tick.
+//! `myriad doctor --parity`: the same random worlds on the processor and on the GPU,
+//! compared after every tick.
 
-use anyhow::{Result, bail};
-use gpu_kernels::{Backend, CpuBackend, Frame, Observer, ObserverChange, StateHash, Target};
+use anyhow::{Context, Result, bail};
+use gpu_kernels::{Backend, CpuBackend, Frame, Observer, ObserverChange, Target, TickOutput};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
+use super::difference::differing_parts;
 use crate::tick::backend::{BackendChoice, start_backend};
 
-/// Runs random worlds; says what was compared, or where the backends differ.
+/// Runs random worlds, and says what was compared. An error says where the backends differ.
 pub fn check(worlds: u32, ticks: u32, threads: usize, seed: u64) -> Result<String> {
     let mut compared = Compared::default();
     let mut device = String::new();
@@ -25,27 +26,8 @@ pub fn check(worlds: u32, ticks: u32, threads: usize, seed: u64) -> Result<Strin
             let frame = game.frame();
             let expected = cpu.tick(&frame)?;
             let found = gpu.tick(&frame)?;
-            let place = format!("world {world} (seed {seed}), tick {}", frame.tick);
-            if expected.hash != found.hash {
-                let names = StateHash::part_names(&config.schema);
-                let parts = expected.hash.parts.iter().zip(&found.hash.parts).zip(names);
-                let differing = parts.filter(|((a, b), _)| a != b).map(|(_, name)| name);
-                let differing: Vec<String> = differing.collect();
-                bail!("{place}: the states differ in {}", differing.join(", "));
-            }
-            let clients = config.limits.clients;
-            for client in (0..clients).map(ClientRow) {
-                if expected.deliveries.of(client) != found.deliveries.of(client) {
-                    bail!("{place}: client {} is told different things", client.0);
-                }
-            }
-            if expected.counts != found.counts {
-                bail!(
-                    "{place}: {:?} on cpu, {:?} on cuda",
-                    expected.counts,
-                    found.counts
-                );
-            }
+            compare(&config, &expected, &found)
+                .with_context(|| format!("world {world} (seed {seed}), tick {}", frame.tick))?;
             compared.ticks += 1;
             compared.commands += expected.counts.applied;
             compared.deliveries += expected.counts.deliveries;
@@ -58,6 +40,22 @@ pub fn check(worlds: u32, ticks: u32, threads: usize, seed: u64) -> Result<Strin
     ))
 }
 
+fn compare(config: &WorldConfig, cpu: &TickOutput, cuda: &TickOutput) -> Result<()> {
+    if cpu.hash != cuda.hash {
+        let parts = differing_parts(&config.schema, &cpu.hash, &cuda.hash);
+        bail!("the states differ in {parts}");
+    }
+    for client in (0..config.limits.clients).map(ClientRow) {
+        if cpu.deliveries.of(client) != cuda.deliveries.of(client) {
+            bail!("the deliveries to client {} differ", client.0);
+        }
+    }
+    if cpu.counts != cuda.counts {
+        bail!("{:?} on cpu, {:?} on cuda", cpu.counts, cuda.counts);
+    }
+    Ok(())
+}
+
 #[derive(Default)]
 struct Compared {
     ticks: u64,
@@ -65,7 +63,7 @@ struct Compared {
     deliveries: u64,
 }
 
-/// Every world has something that others lack.
+/// A small world that differs from others in size, shape and limits.
 fn random_world(dice: &mut Xoshiro256PlusPlus, number: u32) -> Result<WorldConfig> {
     let mut below = |n: u64| dice.next_u64() % n;
     let capacity = 64 + below(4000);
@@ -120,7 +118,7 @@ fn random_world(dice: &mut Xoshiro256PlusPlus, number: u32) -> Result<WorldConfi
     Ok(WorldConfig::parse(&text, "a random world")?)
 }
 
-/// Plays at random with whoever is alive.
+/// Plays at random.
 struct Game<'a> {
     config: &'a WorldConfig,
     dice: Xoshiro256PlusPlus,

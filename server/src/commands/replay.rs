@@ -6,8 +6,10 @@ use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
 use client_bot::say;
-use gpu_kernels::StateHash;
+use gpu_kernels::{Backend, Frame, StateHash, Ticket};
+use shared::Schema;
 
+use super::difference::differing_parts;
 use crate::durable::journal::{JournalReader, Next};
 use crate::metrics::machine;
 use crate::tick::backend::{BackendChoice, start_backend};
@@ -46,41 +48,58 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     Ok(replayed.broken_off.is_none())
 }
 
-/// Replays a recording on a backend. An error names the first tick whose state differs
-/// from the recorded one, and what differs in it.
+/// Replays a recording on a backend, with two ticks in flight. An error names the first
+/// tick whose state differs from the recorded one, and what differs in it.
 pub fn replay(path: &Path, choice: BackendChoice, threads: usize) -> Result<Replayed> {
     let mut journal = JournalReader::open(path)?;
     let available = machine::memory_available();
     let mut backend = start_backend(choice, &journal.config, threads, available)?.backend;
-    let names = StateHash::part_names(&journal.config.schema);
     let mut ticks = 0;
+    let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {
         let (frame, recorded) = match journal.next_tick() {
             Next::Tick(frame, hash) => (frame, hash),
             Next::End => break None,
             Next::BrokenOff(reason) => break Some(reason),
         };
-        let output = backend.tick(&frame)?;
-        if output.hash != recorded {
-            bail!(
-                "tick {}: the {} backend's state differs from the recorded one in {}",
-                frame.tick,
-                backend.name(),
-                differences(&names, &recorded, &output.hash).join(", ")
-            );
+        let submitted = backend.submit(&frame);
+        if let Some(earlier) = in_flight.take() {
+            earlier.compare(backend.as_mut(), &journal.config.schema)?;
+            ticks += 1;
         }
-        ticks += 1;
+        in_flight = Some(InFlight {
+            ticket: submitted?,
+            frame,
+            recorded,
+        });
     };
+    if let Some(last) = in_flight {
+        last.compare(backend.as_mut(), &journal.config.schema)?;
+        ticks += 1;
+    }
     Ok(Replayed { ticks, broken_off })
 }
 
-fn differences(names: &[String], a: &StateHash, b: &StateHash) -> Vec<String> {
-    if a.parts.len() != b.parts.len() {
-        return vec!["the number of attributes".to_owned()];
+/// A tick that is submitted and not collected.
+struct InFlight {
+    ticket: Ticket,
+    /// The backend may still read it.
+    frame: Box<Frame>,
+    recorded: StateHash,
+}
+
+impl InFlight {
+    /// Collects the tick. Fails if its state is not the recorded one.
+    fn compare(self, backend: &mut dyn Backend, schema: &Schema) -> Result<()> {
+        let output = backend.collect(self.ticket)?;
+        if output.hash != self.recorded {
+            bail!(
+                "tick {}: the {} backend's state differs from the recorded one in {}",
+                self.frame.tick,
+                backend.name(),
+                differing_parts(schema, &self.recorded, &output.hash)
+            );
+        }
+        Ok(())
     }
-    let parts = a.parts.iter().zip(&b.parts).zip(names);
-    parts
-        .filter(|((a, b), _)| a != b)
-        .map(|(_, name)| name.clone())
-        .collect()
 }
