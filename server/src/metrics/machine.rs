@@ -1,4 +1,4 @@
-//! What the operating system says of this machine and this process (Linux).
+//! What the operating system (Linux) says of this machine and this process.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ pub fn memory_available() -> Option<u64> {
     Some(status_kilobytes("/proc/meminfo", "MemAvailable:")? * 1024)
 }
 
-/// Memory in all.
+/// All memory of the machine.
 pub fn memory_total() -> Option<u64> {
     Some(status_kilobytes("/proc/meminfo", "MemTotal:")? * 1024)
 }

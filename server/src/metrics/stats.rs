@@ -12,7 +12,7 @@ pub struct Figures {
     pub ticks: u64,
     /// Ticks whose fan-out ended more than a period after their scheduled start.
     pub ticks_late: u64,
-    /// Scheduled ticks that were left out because one before was late.
+    /// Scheduled ticks that were left out because one was late.
     pub ticks_skipped: u64,
     pub commands_applied: u64,
     pub deliveries: u64,
@@ -20,13 +20,13 @@ pub struct Figures {
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
-    /// Microseconds of the tick thread's work.
+    /// Work of the tick thread, in microseconds.
     engine_us: Histogram<u64>,
-    /// Microseconds from the inbox swap to the last datagram.
+    /// From taking in commands to the last datagram, in microseconds.
     tick_us: Histogram<u64>,
 }
 
-/// One tick's contribution.
+/// The figures of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct TickFigures {
     pub clients: u64,
@@ -42,7 +42,7 @@ pub struct TickFigures {
     pub commands_over_quota: u64,
 }
 
-/// Shared between the tick thread and whoever shows figures.
+/// Figures that the tick thread writes and other threads read.
 pub struct Stats(Mutex<Figures>);
 
 impl Figures {
@@ -66,12 +66,12 @@ impl Figures {
         }
     }
 
-    /// The tick thread's work at a quantile, in milliseconds.
+    /// A quantile of the tick thread's work, in milliseconds.
     pub fn engine_ms(&self, quantile: f64) -> f64 {
         self.engine_us.value_at_quantile(quantile) as f64 / 1000.0
     }
 
-    /// A whole tick at a quantile, in milliseconds.
+    /// A quantile of whole ticks, in milliseconds.
     pub fn tick_ms(&self, quantile: f64) -> f64 {
         self.tick_us.value_at_quantile(quantile) as f64 / 1000.0
     }
@@ -82,7 +82,7 @@ impl Stats {
         Stats(Mutex::new(Figures::new()))
     }
 
-    /// Counts anew from here.
+    /// Starts counting at 0 again.
     pub fn restart(&self) {
         let mut figures = self.lock();
         let clients = figures.clients;
