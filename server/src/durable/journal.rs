@@ -1,8 +1,8 @@
 //! Recordings: a world's configuration, then each tick's frame and state hash.
 //!
-//! The file is a magic number, then records of length (4 bytes, little-endian),
-//! CRC-32 of the payload (4 bytes), payload. A recording that breaks off in the
-//! middle of a record, as after a crash, is good up to there.
+//! The file is a magic number, then records: length (4 bytes, little-endian), CRC-32 of
+//! the payload (4 bytes), payload. A recording that breaks off inside a record, as after a
+//! crash, can be read up to there.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -19,20 +19,20 @@ use shared::wire::codec;
 /// One record.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Record {
-    /// The first, and only there.
+    /// The first record.
     Start(Box<WorldConfig>),
     Tick(Box<Frame>, StateHash),
 }
 
-/// Writes a recording on a thread of its own, so that a slow disk delays the
-/// world only when it is thousands of ticks behind.
+/// Writes a recording on a thread of its own: a slow disk delays the world only when it is
+/// thousands of ticks behind.
 pub struct JournalWriter {
     records: SyncSender<Record>,
     thread: JoinHandle<Result<()>>,
 }
 
 impl JournalWriter {
-    /// Creates the file, replacing what was there.
+    /// Creates the file, or replaces it.
     pub fn create(path: &Path, config: &WorldConfig) -> Result<JournalWriter> {
         let file = File::create(path)
             .with_context(|| format!("cannot create the recording {}", path.display()))?;
@@ -54,6 +54,7 @@ impl JournalWriter {
         Ok(JournalWriter { records, thread })
     }
 
+    /// Appends a tick. Fails if the file can't be written.
     pub fn record(&self, frame: &Frame, hash: &StateHash) -> Result<()> {
         self.records
             .send(Record::Tick(Box::new(frame.clone()), hash.clone()))
@@ -89,18 +90,19 @@ pub struct JournalReader {
 pub enum Next {
     Tick(Box<Frame>, StateHash),
     End,
-    /// The file breaks off; the reason is for people.
+    /// The recording is incomplete or damaged; the reason is for people.
     BrokenOff(String),
 }
 
 impl JournalReader {
+    /// Opens a recording and reads its world.
     pub fn open(path: &Path) -> Result<JournalReader> {
         let name = path.display();
         let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
         let mut input = BufReader::new(file);
         let mut magic = [0; MAGIC.len()];
         if input.read_exact(&mut magic).is_err() || magic != *MAGIC {
-            bail!("{name} is not a recording: it does not begin as one made with --record");
+            bail!("{name} is not a recording: it does not begin like one");
         }
         match read_record(&mut input) {
             Ok(Some(Record::Start(config))) => Ok(JournalReader {
@@ -112,6 +114,7 @@ impl JournalReader {
         }
     }
 
+    /// Reads the next tick.
     pub fn next_tick(&mut self) -> Next {
         match read_record(&mut self.input) {
             Ok(Some(Record::Tick(frame, hash))) => Next::Tick(frame, hash),
@@ -138,7 +141,7 @@ fn read_record(input: &mut impl Read) -> Result<Option<Record>, String> {
     let length = u32::from_le_bytes([l0, l1, l2, l3]);
     let checksum = u32::from_le_bytes([c0, c1, c2, c3]);
     let mut payload = vec![];
-    // Grows with what is there, not with what a damaged length claims.
+    // Memory grows with the bytes that are there, not with a damaged length.
     let read = input.take(u64::from(length)).read_to_end(&mut payload);
     read.map_err(|error| error.to_string())?;
     if payload.len() < length as usize {

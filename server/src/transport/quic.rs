@@ -23,16 +23,21 @@ impl Identity {
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity> {
         let chain = CertificateDer::pem_file_iter(certificate)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .with_context(|| format!("{} is no readable PEM certificate", certificate.display()))?;
+            .with_context(|| {
+                format!(
+                    "{} is not a readable PEM certificate",
+                    certificate.display()
+                )
+            })?;
         if chain.is_empty() {
             bail!("{} holds no certificate", certificate.display());
         }
         let key = PrivateKeyDer::from_pem_file(key)
-            .with_context(|| format!("{} is no readable PEM private key", key.display()))?;
+            .with_context(|| format!("{} is not a readable PEM private key", key.display()))?;
         Ok(Identity { chain, key })
     }
 
-    /// A certificate for this run, which clients must be told to trust.
+    /// A new self-signed certificate for `localhost`.
     pub fn self_signed() -> Result<Identity> {
         let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .context("cannot make a self-signed certificate")?;
@@ -50,13 +55,12 @@ pub fn server_config(identity: Identity, idle: Duration) -> Result<ServerConfig>
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(identity.chain, identity.key)
-        .context("the certificate and the key don't belong together")?;
+        .context("the certificate and the key do not match")?;
     tls.alpn_protocols = vec![wire::ALPN.to_vec()];
-    // Sessions have tickets of their own; TLS's would cost each client some
-    // kilobytes.
+    // Sessions have tickets of their own; TLS's would take some kilobytes a client.
     tls.send_tls13_tickets = 0;
     let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls)
-        .context("the TLS settings don't suit QUIC")?;
+        .context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.transport_config(Arc::new(transport(idle)?));
     Ok(config)
@@ -65,31 +69,31 @@ pub fn server_config(identity: Identity, idle: Duration) -> Result<ServerConfig>
 fn transport(idle: Duration) -> Result<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
-        // One stream is all a client may open: room is kept for each it may.
+        // A client opens one stream; each more would cost memory.
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .max_concurrent_uni_streams(VarInt::from_u32(0))
-        // A hello, and now and then a request.
+        // A hello and requests.
         .stream_receive_window(VarInt::from_u32(4 * 1024))
         .receive_window(VarInt::from_u32(8 * 1024))
         .send_window(256 * 1024)
         .send_fairness(false)
         .datagram_receive_buffer_size(Some(32 * 1024))
-        // A tick or two: what is older is better dropped.
+        // A tick or two: older movement is out of date.
         .datagram_send_buffer_size(32 * 1024)
         .max_idle_timeout(Some(
             idle.try_into().context("the idle time-out is too long")?,
         ))
         .initial_rtt(Duration::from_millis(50))
-        // Datagrams fit the smallest packet, so a search for larger ones only costs.
+        // Datagrams fit the smallest packet, so larger ones are not searched for.
         .mtu_discovery_config(None);
     Ok(transport)
 }
 
-/// One socket for each shard, all on one port: the kernel spreads clients over
-/// them. Port 0 picks a free one.
+/// One socket for each shard, all on one port: the kernel spreads clients over them. Port
+/// 0 picks a free port.
 pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
-    // Without this, a second server of the same user would join the port's group
-    // and get a share of the first one's packets.
+    // Fails if the port is taken: a second server would join the port's group and get a
+    // share of the first one's packets.
     if address.port() != 0 {
         UdpSocket::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     }
@@ -111,7 +115,7 @@ fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
         Some(Protocol::UDP),
     )?;
     socket.set_reuse_port(true)?;
-    // As much as the system allows; `doctor` says when that is little.
+    // The system may allow less; `myriad doctor` says so.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
     socket.bind(&address.into())?;
@@ -119,5 +123,5 @@ fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// What a burst of one tick's datagrams of a few thousand clients needs.
+/// Room for the datagrams of some thousand clients in one tick.
 pub const SOCKET_BUFFER_BYTES: usize = 8 << 20;
