@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use benches::thesis::{BackendName, Baseline, Engine, Moves, OutputName, Scenario, Subject};
+use benches::tick::thesis::{BackendName, Baseline, Engine, Moves, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use gpu_kernels::cpu::{RadixSorter, Workers};
 use shared::mix::mix;

@@ -1,6 +1,8 @@
 use std::process::ExitCode;
 
-use benches::{content, due, events, fight, hot, listen, overlap, regions, reprint, thesis};
+use benches::engines::{content, events, regions};
+use benches::report::reprint;
+use benches::tick::{due, fight, hot, listen, overlap, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures Myriad
@@ -23,7 +25,7 @@ enum Bench {
     Overlap(overlap::Options),
     Regions(regions::Options),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Primitives(benches::primitives::Options),
+    Primitives(benches::tick::primitives::Options),
     Report(reprint::Options),
 }
 
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
         Bench::Overlap(options) => overlap::run(&options, out).map(drop),
         Bench::Regions(options) => regions::run(&options, out).map(drop),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Bench::Primitives(options) => benches::primitives::run(&options, out).map(drop),
+        Bench::Primitives(options) => benches::tick::primitives::run(&options, out).map(drop),
         Bench::Report(options) => reprint::run(&options, out),
     };
     match result {

@@ -1,6 +1,11 @@
 //! The one JSON form of every bench: where and of what it was measured, then a
 //! row for each scenario and approach.
 
+pub mod markdown;
+pub mod plot;
+pub mod reprint;
+pub mod statistics;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +15,7 @@ use anyhow::Context;
 use gpu_kernels::{Stage, TickOutput};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Summary;
+use crate::report::statistics::Summary;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {

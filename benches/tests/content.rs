@@ -1,6 +1,6 @@
 //! A small run of the content bench, from options to tables.
 
-use benches::content::{self, Options};
+use benches::engines::content::{self, Options};
 use clap::Parser;
 
 #[derive(Parser)]

@@ -1,6 +1,6 @@
 //! A tiny run of the event benches, from the command line to tables and JSON.
 
-use benches::events::{self, Options};
+use benches::engines::events::{self, Options};
 use clap::Parser;
 use serde_json::Value;
 

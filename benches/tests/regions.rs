@@ -1,6 +1,6 @@
 //! A tiny run of region matching, from the command line to the JSON file.
 
-use benches::regions::{self, Options};
+use benches::engines::regions::{self, Options};
 use clap::Parser;
 use serde_json::Value;
 

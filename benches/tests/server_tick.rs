@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use benches::report::Report;
-use benches::{fight, hot, overlap, reprint};
+use benches::report::reprint;
+use benches::tick::{fight, hot, overlap};
 use clap::Args;
 
 /// The options of a bench as `arguments` give them.

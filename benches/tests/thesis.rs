@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use benches::reprint;
-use benches::thesis::{self, Options};
+use benches::report::reprint;
+use benches::tick::thesis::{self, Options};
 use clap::Parser;
 use serde_json::Value;
 

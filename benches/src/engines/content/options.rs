@@ -1,0 +1,55 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Group;
+use crate::tick::backends::{RunOptions, at_least_one};
+
+/// Content matching, in the scenarios of Margara and Cugola's paper
+///
+/// Every way must find the same interfaces for the notifications that all of them
+/// match, or the bench fails. Tables go to standard output.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// What to measure
+    #[arg(long = "only", value_delimiter = ',', value_name = "LIST", default_values_t = Group::ALL, value_enum)]
+    pub groups: Vec<Group>,
+    /// Ways of matching
+    #[arg(
+        long = "backend",
+        default_value = "baseline,cpu",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
+    pub backends: Vec<BackendName>,
+    /// Seconds to spend on each way in each scenario
+    #[arg(long, default_value = "0.5", value_name = "S", value_parser = seconds)]
+    pub seconds: f64,
+    #[command(flatten)]
+    pub run: RunOptions,
+    /// Divides the number of filters, for a quick look
+    #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
+    pub divide: usize,
+    /// Draws the figures into this folder, as SVG files
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// On one thread: counting as SFF does, subsets of names by hash, the a-tree crate
+    Baseline,
+    /// Ours, and the paper's way, on CPUs
+    Cpu,
+    /// Ours, and the paper's way, on an NVIDIA GPU
+    Cuda,
+    /// Ours, each batch where it costs less
+    Auto,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected seconds from 0.001 to 600".to_owned()),
+    }
+}
