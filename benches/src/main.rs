@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use benches::engines::{content, events, regions};
 use benches::report::reprint;
-use benches::tick::{due, fight, hot, listen, overlap, thesis};
+use benches::tick::{due, fan_out, fight, hot, listen, overlap, thesis};
 use clap::{Parser, Subcommand};
 
 /// Measures Myriad
@@ -19,6 +19,7 @@ enum Bench {
     Content(content::Options),
     Events(events::Options),
     Due(due::Options),
+    FanOut(fan_out::Options),
     Fight(fight::Options),
     Hot(hot::Options),
     Listen(listen::Options),
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Bench::Content(options) => content::run(&options, out).map(drop),
         Bench::Events(options) => events::run(&options, out).map(drop),
         Bench::Due(options) => due::run(&options, out).map(drop),
+        Bench::FanOut(options) => fan_out::run(&options, out).map(drop),
         Bench::Fight(options) => fight::run(&options, out).map(drop),
         Bench::Hot(options) => hot::run(&options, out).map(drop),
         Bench::Listen(options) => listen::run(&options, out).map(drop),

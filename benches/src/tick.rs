@@ -2,6 +2,7 @@
 
 pub mod backends;
 pub mod due;
+pub mod fan_out;
 pub mod fight;
 pub mod hot;
 pub mod listen;

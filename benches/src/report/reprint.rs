@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::engines::{content, events, regions};
 use crate::report::{Report, Row};
-use crate::tick::{due, fight, hot, listen, overlap, thesis};
+use crate::tick::{due, fan_out, fight, hot, listen, overlap, thesis};
 
 /// Prints the tables of a kept JSON file again
 ///
@@ -68,6 +68,7 @@ const BENCHES: &[(&str, Show)] = &[
     (hot::NAME, |report, _, out| hot::show(report, out)),
     (listen::NAME, |report, _, out| listen::show(report, out)),
     (due::NAME, |report, _, out| due::show(report, out)),
+    (fan_out::NAME, |report, _, out| fan_out::show(report, out)),
     (overlap::NAME, overlap::show),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     (crate::tick::primitives::NAME, |report, _, out| {
