@@ -12,7 +12,7 @@ use benches::tick::Moves;
 use benches::tick::thesis::{BackendName, Baseline, Engine, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use gpu_kernels::cpu::{RadixSorter, Workers};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 criterion_main!(benches);
 criterion_group! {

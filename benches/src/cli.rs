@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
-use crate::tick::{Due, Fight, Hot, Listen, Overlap, Thesis};
+use crate::tick::{Due, FanOut, Fight, Hot, Listen, Overlap, Thesis};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -18,6 +18,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Due>(),
     Entry::of::<Listen>(),
     Entry::of::<Overlap>(),
+    Entry::of::<FanOut>(),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     Entry::of::<crate::tick::Primitives>(),
     Entry::of::<Content>(),

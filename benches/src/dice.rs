@@ -1,4 +1,4 @@
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 /// Random numbers for one purpose: SplitMix64 with the project's own hash.
 pub struct Dice(pub u64);

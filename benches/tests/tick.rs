@@ -113,3 +113,16 @@ fn ticks_in_flight_overlap_and_end_in_the_same_state() {
         }
     }
 }
+
+#[test]
+fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
+    let folder = Folder::new();
+    let line = "fan-out --clients 256 --ticks 4 --runs 2 --shards 2 --threads 1";
+    let (report, ..) = run_and_keep(line, &folder);
+
+    let rows = &report.rows;
+    let ways: Vec<&str> = rows.iter().map(|row| row.approach.as_str()).collect();
+    assert_eq!(ways, ["the fan-out awaited", "the fan-out overlapped"]);
+    assert_eq!(rows[0].checksum, rows[1].checksum);
+    assert!(rows.iter().all(|row| row.samples == 8 && row.work > 0));
+}

@@ -2,7 +2,7 @@
 //! code for predicates.
 
 use client_core::NoticeBody;
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{Audience, EntityId, NotificationKind, Schema};
 
 /// Selects some events. A condition that is `None` holds for all of them.

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use client_bot::BehaviourKind;
 use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
-use server::journal::{JournalReader, JournalWriter, Next};
-use server::replay::{Replayed, replay};
-use server::server::BackendChoice;
+use server::commands::replay::{Replayed, replay};
+use server::durable::journal::{JournalReader, JournalWriter, Next};
+use server::tick::backend::BackendChoice;
 use shared::CommandKind;
 
 const FIGHT: &str = "

@@ -10,7 +10,7 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 use gpu_kernels::Counts;
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use super::backends::{BackendOptions, Candidate};
 use super::checks::ensure_same;

@@ -1,5 +1,5 @@
 use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{ClientRow, CommandKind, EntityId, Fixed, Tick, WorldConfig};
 
 /// Frames in which every client moves: small steps that keep all entities inside the

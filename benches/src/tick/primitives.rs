@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use clap::Args;
 use gpu_kernels::cuda::primitives::{self as kernels, Pairs};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use crate::bench::Bench;
 use crate::options::{SeedOption, at_least_one};

@@ -51,10 +51,10 @@ pub use shared::wire::movement::Movement;
 /// What a client is told once, beside its view.
 pub use shared::wire::notice::Notice;
 /// What a notice tells.
-pub use shared::wire::notice::What as NoticeBody;
+pub use shared::wire::notice::NoticeBody;
 /// The reply to a request; a box that a client sees into.
-pub use shared::wire::session::{Answer, Region};
+pub use shared::wire::request::{Answer, Region};
 /// A request as it is sent, and its content.
-pub use shared::wire::session::{Body as RequestBody, SessionMessage as Request};
+pub use shared::wire::request::{Request, RequestBody};
 /// An entry of a frame of the stream.
-pub use shared::wire::stream::Item as Message;
+pub use shared::wire::stream::Message;

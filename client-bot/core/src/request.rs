@@ -1,6 +1,6 @@
 //! Requests for regions and subscriptions.
 
-use shared::wire::session::SESSION_MESSAGE_BYTES_MAX;
+use shared::wire::request::SESSION_MESSAGE_BYTES_MAX;
 use thiserror::Error;
 
 use crate::{Region, Request, RequestBody};
@@ -48,7 +48,11 @@ impl RequestQueue {
     fn push(&mut self, body: RequestBody) -> u32 {
         let request = self.next_number;
         self.next_number = request.wrapping_add(1);
-        Request { request, body }.encode(&mut self.bytes);
+        Request {
+            number: request,
+            body,
+        }
+        .encode(&mut self.bytes);
         request
     }
 

@@ -52,9 +52,9 @@ impl Session {
             .check()
             .map_err(|what| DecodeError::Malformed(format!("the schema's {what}")))?;
         let movement_codec =
-            MovementCodec::new(schema).map_err(|bits| DecodeError::OutOfRange {
+            MovementCodec::new(schema).map_err(|wide| DecodeError::OutOfRange {
                 what: "the width of an entity's movement",
-                found: u64::from(bits),
+                found: u64::from(wide.bits),
             })?;
         let receipt = Receipt::new(welcome.tick);
         Ok(Session {
@@ -131,7 +131,7 @@ impl Session {
             let frame = self.stream_codec.decode(bytes)?;
             self.receipt.frame(frame.tick);
             self.view.begin_frame(frame.tick, bytes.len());
-            for message in frame.items {
+            for message in frame.messages {
                 handler.message(frame.tick, &message);
                 self.view.apply_message(frame.tick, message);
             }

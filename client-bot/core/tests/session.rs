@@ -9,7 +9,7 @@ use client_core::{
 use common::{EPOCH, OWN, Server, WELCOMED, session, welcome};
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
-use shared::wire::session::MessageReader;
+use shared::wire::request::RequestReader;
 use shared::wire::{DecodeError, codec};
 use shared::{CommandKind, Tick};
 
@@ -127,14 +127,19 @@ fn requests_are_numbered_and_stay_until_the_transport_takes_them() {
     assert_eq!(session.set_region(0, Some(region)), 1);
     assert_eq!(session.subscribe(4, "true"), Ok(2));
     assert_eq!(session.unsubscribe(4), 3);
-    let mut reader = MessageReader::default();
+    let mut reader = RequestReader::default();
     while !session.stream_bytes().is_empty() {
         reader.push(&session.stream_bytes()[..1]);
         session.stream_sent(1);
     }
-    let mut next = || reader.next_message().unwrap();
+    let mut next = || reader.next_request().unwrap();
     let requests = [next(), next(), next(), next()];
-    let request = |request, body| Some(Request { request, body });
+    let request = |request, body| {
+        Some(Request {
+            number: request,
+            body,
+        })
+    };
     let (index, region) = (0, Some(region));
     let predicate = "true".to_owned();
     assert_eq!(

@@ -109,7 +109,7 @@ pub fn check(
 /// Checks that each notice names the subscriptions that match, and that it has a reason.
 fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, record: &BotRecord) {
     for (tick, notice) in record.notices() {
-        let matching = record.matching(*tick, &notice.what, schema);
+        let matching = record.matching(*tick, &notice.body, schema);
         let has_reason = notice.heard || !matching.is_empty();
         // Beyond the limit of notices, hearings still come, without subscriptions.
         let is_cut = notice.heard && notice.subscriptions.is_empty() && !matching.is_empty();
@@ -121,7 +121,7 @@ fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, record: &BotR
             format!(
                 "tick {tick}: bot {bot} was told of {:?} for its subscriptions {:?}, \
                  expected {matching:?}",
-                notice.what, notice.subscriptions
+                notice.body, notice.subscriptions
             )
         });
     }
@@ -130,7 +130,7 @@ fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, record: &BotR
 /// Checks that within a tick notifications come first, then changes by slot and column.
 fn check_order(findings: &Findings, bot: usize, record: &BotRecord) {
     let place = |(tick, notice): &(Tick, Notice)| {
-        let change = match notice.what {
+        let change = match notice.body {
             NoticeBody::Notification { .. } => None,
             NoticeBody::Change { entity, column, .. } => Some((entity.slot.0, column)),
         };
@@ -222,7 +222,7 @@ mod tests {
 
     fn notice(body: NoticeBody, subscriptions: &[u32]) -> Message {
         Message::Notice(Notice {
-            what: body,
+            body,
             heard: false,
             subscriptions: subscriptions.to_vec(),
         })

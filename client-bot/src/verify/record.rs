@@ -209,7 +209,7 @@ impl BotRecord {
     pub fn counts(&self) -> BTreeMap<EventKey, NoticeCount> {
         let mut counts = BTreeMap::new();
         for (tick, notice) in &self.notices {
-            let mut body = notice.what.clone();
+            let mut body = notice.body.clone();
             if let NoticeBody::Change { command, .. } = &mut body {
                 *command = None;
             }
@@ -223,7 +223,7 @@ impl BotRecord {
     pub fn heard(&self) -> FxHashMap<EventKey, usize> {
         let mut all = FxHashMap::default();
         for (tick, notice) in self.notices.iter().filter(|(_, notice)| notice.heard) {
-            *all.entry(EventKey::of(*tick, &notice.what)).or_insert(0) += 1;
+            *all.entry(EventKey::of(*tick, &notice.body)).or_insert(0) += 1;
         }
         all
     }

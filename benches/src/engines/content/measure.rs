@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use gpu_kernels::content::{Batch, Subscriptions};
-use shared::content::Predicate;
+use shared::predicate::Predicate;
 
 use super::baselines::ATTRIBUTES_MAX;
 use super::options::Options;

@@ -1,5 +1,5 @@
 use gpu_kernels::content::{Batch, Matches, Subscriptions};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 /// One way to match. The subscriptions are common to all.
 pub trait Subject {

@@ -2,11 +2,11 @@
 //! parameter free, and a dense one in the manner of BE-Gen.
 
 use gpu_kernels::content::{Batch, Limits, Subscriptions};
-use shared::content::{
+use shared::predicate::{
     Constraint, Filter, NameId, Notification, Operator, Predicate, PredicateLimits, Value,
     ValueType, Vocabulary,
 };
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use crate::dice::Dice;
 

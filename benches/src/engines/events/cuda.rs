@@ -9,7 +9,7 @@ mod here {
     use anyhow::{Context, ensure};
     use gpu_kernels::cuda::events::{CudaPhold, CudaTorus, Selection, SelectionTrial};
     use gpu_kernels::events::{Phold, Torus};
-    use shared::mix::mix;
+    use shared::world::mix::mix;
 
     use crate::engines::events::NAME;
     use crate::engines::events::options::{BackendName, Options};

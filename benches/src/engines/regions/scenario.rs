@@ -1,6 +1,6 @@
 use gpu_kernels::regions::{Bounds, Dimension, RegionsConfig, Space};
 use shared::Fixed;
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 /// A square field with as many publications as subscriptions. In each step, some
 /// regions move half their size to the north, south, east or west.

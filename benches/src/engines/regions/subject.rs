@@ -5,7 +5,7 @@ use anyhow::{Context, ensure};
 use gpu_kernels::regions::{
     Approach, Batch, CpuRegions, Metrics, Pair, Region, RegionEngine, RegionsConfig, Side,
 };
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use super::baseline::Baseline;
 use super::options::{BackendName, Options};

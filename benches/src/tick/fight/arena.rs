@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use gpu_kernels::{Backend, Delivery, Frame, TickOutput};
-use shared::mix::mix;
+use shared::world::mix::mix;
 use shared::{ClientRow, Tick};
 
 use super::scenario::{self, Frames};

@@ -1,5 +1,5 @@
 use gpu_kernels::{Delivery, Frame, TickOutput};
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{CommandKind, WorldConfig};
 
 use crate::tick::moves::{Actor, Moves};

@@ -1,9 +1,9 @@
 use gpu_kernels::TickOutput;
 use gpu_kernels::content::listen::Before;
-use shared::content::{
+use shared::predicate::{
     Constraint, NameId, Operator, Predicate, PredicateLimits, Value, WorldNames,
 };
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{CommandKind, Fixed, Slot};
 
 use super::scenario::{Mirror, Scenario, client_of};

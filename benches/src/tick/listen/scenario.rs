@@ -4,7 +4,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use gpu_kernels::content::listen::Before;
 use gpu_kernels::{Backend, CpuBackend, Frame, TickOutput};
-use shared::mix::mix;
+use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Slot, Tick, WorldConfig};
 
 use super::{LISTENERS_MAX, Options, WARM_UP_TICKS};

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use gpu_kernels::Frame;
 use shared::Fixed;
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use super::scenario::Scenario;
 use super::subject::Subject;

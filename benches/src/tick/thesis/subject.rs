@@ -1,5 +1,5 @@
 use gpu_kernels::Frame;
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use crate::report::Sample;
 

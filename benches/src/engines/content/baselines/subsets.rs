@@ -7,7 +7,7 @@ use super::Finder;
 use gpu_kernels::content::batch::{Attribute, ResolvedStrings};
 use gpu_kernels::content::compile::Condition;
 use gpu_kernels::content::{Batch, Subscriptions};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 pub struct Subsets {
     /// By the hash of the names: begin and end of the filters with these names.
