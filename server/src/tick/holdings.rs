@@ -1,6 +1,5 @@
-//! Regions and subscriptions that clients have because they asked: what is granted, and
-//! what becomes of it while a client is away and once it is gone. Without I/O and without
-//! a clock.
+//! Regions and subscriptions of clients: what is granted, and what becomes of it while a
+//! client is away and once it is gone. Without I/O and without a clock.
 
 use std::collections::BTreeMap;
 

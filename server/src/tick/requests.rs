@@ -101,6 +101,6 @@ impl Prices {
 const TICK_PRICE_MAX: usize = 8192;
 const SUBSCRIBE_PRICE: usize = 12;
 const FILTER_PRICE: usize = 4;
-/// Kinds of entities times attributes: a filter may want each.
+/// Kinds of entities times attributes; a filter may match each.
 const COLUMNS_PER_PRICE: usize = 128;
 const BYTES_PER_PRICE: usize = 16;
