@@ -7,12 +7,14 @@
 //! | [`quota`] | how many commands the client may send |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
+//! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
 
 pub mod acknowledgement;
 pub mod commands;
 pub mod fan_out;
+pub mod frame;
 pub mod notices;
 pub mod quota;
 pub mod stream;

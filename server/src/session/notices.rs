@@ -7,7 +7,7 @@ use shared::wire::FRAME_BYTES_MAX;
 use shared::wire::notice::{Notice, What};
 use shared::{ClientRow, NotificationKind};
 
-use super::fan_out::{FrameWriter, TickView};
+use super::frame::{FrameWriter, TickView};
 use crate::metrics::counts::FanOutCounts;
 
 /// Writes a client's notices, each once, in the order of the tick: notifications, then
