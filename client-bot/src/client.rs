@@ -12,8 +12,6 @@ use shared::wire::control::{Close, Hello, Ticket};
 use crate::connect::{ClientError, Connected, Connector, ended};
 
 pub use client_core::EventHandler;
-/// Old name, until the server names the new one.
-pub use client_core::EventHandler as Witness;
 
 /// A client in the world: a [`Session`] and the connection that it runs over.
 pub struct Client {

@@ -35,9 +35,6 @@ pub use swarm::{Swarm, SwarmOptions};
 /// The client without I/O that this one is made of.
 pub use client_core;
 
-/// Old name, until the server names the new one.
-pub use client_core::EventHandler as Witness;
-
 /// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

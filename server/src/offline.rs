@@ -41,11 +41,11 @@ pub struct Run {
     pub ticks: Vec<Duration>,
     /// Times of the tick thread and of whole ticks, and deliveries.
     pub figures: Figures,
-    /// Of the state after each tick, warm-up included.
+    /// The state hash after each tick, including the warm-up.
     pub hashes: Vec<u64>,
-    /// Bytes for all clients, warm-up included.
+    /// Bytes for all clients, including the warm-up.
     pub bytes: u64,
-    /// Of the bytes for every client in every tick; 0 if it was not asked for.
+    /// Checksum of the bytes for every client in every tick; 0 without `is_checked`.
     pub checksum: u64,
 }
 

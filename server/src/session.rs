@@ -7,19 +7,21 @@
 //! | [`quota`] | how many commands the client may send |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
+//! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
 
 pub mod acknowledgement;
 pub mod commands;
 pub mod fan_out;
+pub mod frame;
 pub mod notices;
 pub mod quota;
 pub mod stream;
 
 use shared::wire::commands::{Acknowledgement, CommandCodec};
 use shared::wire::control::{Ticket, Welcome};
-use shared::wire::session::Answer;
+use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::{ClientRow, EntityId, Limits, Tick, WorldConfig};
 

@@ -9,7 +9,7 @@
 //! | [`requests`] | which requests are answered in a tick |
 //! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
 //! | [`holdings`] | regions and subscriptions of clients |
-//! | [`mirror`] | the world as clients may be told of it |
+//! | [`mirror`] | the world on the host, for the fan-out |
 //! | [`publication`] | from the tick to shards, and their reports |
 //! | [`shards`] | the shards as the tick thread sees them |
 

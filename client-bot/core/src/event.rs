@@ -11,13 +11,7 @@ pub trait EventHandler {
     fn datagram(&mut self, _view: &View, _summary: DatagramSummary, _movement: &Movement) {}
 
     /// A message of the stream, sent in this tick, is about to take effect on the view.
-    fn message(&mut self, tick: Tick, message: &Message) {
-        self.item(tick, message);
-    }
-
-    /// Old name of [`EventHandler::message`], until the server names the new one.
-    #[doc(hidden)]
-    fn item(&mut self, _tick: Tick, _message: &Message) {}
+    fn message(&mut self, _tick: Tick, _message: &Message) {}
 }
 
 /// Ignores everything.

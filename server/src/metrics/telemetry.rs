@@ -17,7 +17,7 @@ pub struct TickReport<'a> {
     pub output: &'a TickOutput,
     /// Subscriptions that ended by themselves.
     pub subscriptions_lost: u64,
-    /// How long it took to find out who subscribed to what happened.
+    /// The time of matching changes and notifications with subscriptions.
     pub listen: Duration,
     /// How long the tick waited for the fan-out of the one before.
     pub fan_out_wait: Duration,

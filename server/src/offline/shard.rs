@@ -9,7 +9,8 @@ use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::metrics::counts::FanOutCounts;
-use crate::session::fan_out::{Scratch, TickView};
+use crate::session::fan_out::Scratch;
+use crate::session::frame::TickView;
 use crate::session::{Player, Session, SessionWorld};
 use crate::tick::inbox::SharedInbox;
 use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};

@@ -1,25 +1,14 @@
 //! What one client is told of one tick.
 
 use gpu_kernels::Delivery;
+use shared::Slot;
 use shared::wire::bits::BitWriter;
 use shared::wire::movement::Header;
-use shared::wire::stream::StreamCodec;
-use shared::{Slot, Tick};
 
 use super::acknowledgement::MergeScratch;
+use super::frame::{FrameWriter, TickView};
 use super::{Player, Session, SessionWorld, notices};
 use crate::metrics::counts::FanOutCounts;
-use crate::tick::mirror::Mirror;
-use crate::tick::publication::Publication;
-
-/// One tick, as the sessions of a shard read it.
-#[derive(Clone, Copy)]
-pub struct TickView<'a> {
-    pub publication: &'a Publication,
-    /// The world after the tick.
-    pub mirror: &'a Mirror,
-    pub world: &'a SessionWorld,
-}
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
 #[derive(Default)]
@@ -61,11 +50,7 @@ impl Session {
     ) {
         let tick = view.publication.tick;
         let codec = &view.world.stream;
-        let mut frame = FrameWriter {
-            codec,
-            tick,
-            writer: &mut scratch.frame,
-        };
+        let mut frame = FrameWriter::new(codec, tick, &mut scratch.frame);
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
@@ -150,27 +135,6 @@ impl Session {
         self.movement.put_off(&slots[slots.len() - left_over..]);
         self.last_datagram = tick;
         self.processed.tell();
-    }
-}
-
-/// A frame of the stream that begins with its first message.
-pub struct FrameWriter<'a> {
-    pub codec: &'a StreamCodec,
-    tick: Tick,
-    writer: &'a mut BitWriter,
-}
-
-impl FrameWriter<'_> {
-    /// Where the next message goes.
-    pub fn begun(&mut self) -> &mut BitWriter {
-        if self.writer.bit_len() == 0 {
-            self.codec.begin(self.writer, self.tick);
-        }
-        self.writer
-    }
-
-    pub fn bit_len(&self) -> usize {
-        self.writer.bit_len()
     }
 }
 

@@ -4,10 +4,10 @@
 use gpu_kernels::TickOutput;
 use gpu_kernels::content::listen::{self, Told};
 use shared::wire::FRAME_BYTES_MAX;
-use shared::wire::notice::{Notice, What};
+use shared::wire::notice::{Notice, NoticeBody};
 use shared::{ClientRow, NotificationKind};
 
-use super::fan_out::{FrameWriter, TickView};
+use super::frame::{FrameWriter, TickView};
 use crate::metrics::counts::FanOutCounts;
 
 /// Writes a client's notices, each once, in the order of the tick: notifications, then
@@ -62,7 +62,7 @@ pub fn write(
 }
 
 /// A notice as the wire has it; none if it is of a kind that the wire does not know.
-fn body(output: &TickOutput, notice: listen::Notice) -> Option<What> {
+fn body(output: &TickOutput, notice: listen::Notice) -> Option<NoticeBody> {
     Some(match notice {
         listen::Notice::Change {
             entity,
@@ -71,7 +71,7 @@ fn body(output: &TickOutput, notice: listen::Notice) -> Option<What> {
             old,
             new,
             command,
-        } => What::Change {
+        } => NoticeBody::Change {
             entity,
             kind,
             column,
@@ -81,7 +81,7 @@ fn body(output: &TickOutput, notice: listen::Notice) -> Option<What> {
         },
         listen::Notice::Notification(place) => {
             let notification = &output.notifications[place as usize];
-            What::Notification {
+            NoticeBody::Notification {
                 kind: NotificationKind::from_id(notification.kind)?,
                 source: notification.source,
                 words: notification.words().to_vec(),

@@ -60,7 +60,7 @@ enum Waiting {
     /// A session that resumed since the death.
     Returned(Place),
     /// None, but the client may resume until a tick.
-    Nobody(Tick),
+    Absent(Tick),
 }
 
 /// The client that a row stands for.
@@ -181,7 +181,7 @@ impl Directory {
                 self.rows[client.index()] = if is_final || self.resume_ticks == 0 {
                     Row::Joining(None, ticket)
                 } else {
-                    Row::Fallen(Waiting::Nobody(self.wait(client, frame.tick)), ticket)
+                    Row::Fallen(Waiting::Absent(self.wait(client, frame.tick)), ticket)
                 };
             }
             // The row has gone on with another session.
@@ -223,7 +223,7 @@ impl Directory {
                 Row::Lost(entity, ticket, own) if own == deadline => {
                     self.end(client, entity, ticket, frame);
                 }
-                Row::Fallen(Waiting::Nobody(own), ticket) if own == deadline => {
+                Row::Fallen(Waiting::Absent(own), ticket) if own == deadline => {
                     self.rows[client.index()] = Row::Joining(None, ticket);
                 }
                 _ => {}
@@ -333,7 +333,7 @@ impl Directory {
                     self.observers.push((client, Target::Entity(entity)));
                 }
                 Waiting::Returned(place) => self.resume(client, place, entity, ticket),
-                Waiting::Nobody(deadline) => {
+                Waiting::Absent(deadline) => {
                     self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
                 }
             },
@@ -350,7 +350,7 @@ impl Directory {
                 (Waiting::Player(place), ticket)
             }
             Row::Lost(own, ticket, deadline) if own == entity => {
-                (Waiting::Nobody(deadline), ticket)
+                (Waiting::Absent(deadline), ticket)
             }
             _ => return,
         };

@@ -1,16 +1,15 @@
-//! Regions and subscriptions that clients have because they asked: what is granted, and
-//! what becomes of it while a client is away and once it is gone. Without I/O and without
-//! a clock.
+//! Regions and subscriptions of clients: what is granted, and what becomes of it while a
+//! client is away and once it is gone. Without I/O and without a clock.
 
 use std::collections::BTreeMap;
 
 use gpu_kernels::content::listen::{Desk, SubscribeError, UnsubscribeError};
 use gpu_kernels::frame::RegionError;
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
-use shared::config::REGIONS_PER_CLIENT_MAX;
-use shared::content::TextError;
+use shared::predicate::TextError;
 use shared::wire::control::Ticket;
-use shared::wire::session::{self, Body};
+use shared::wire::request::{self, RequestBody};
+use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
@@ -88,20 +87,20 @@ impl Holdings {
         &mut self,
         client: ClientRow,
         presence: &Presence,
-        body: &Body,
+        body: &RequestBody,
     ) -> Result<(), RequestError> {
         match body {
-            Body::SetRegion { index, region } => {
+            RequestBody::SetRegion { index, region } => {
                 let region = self.check(*index, region.as_ref())?;
                 let holdings = self.of(client, presence);
                 holdings.regions[*index as usize] = region;
                 holdings.changed |= 1 << index;
             }
-            Body::Subscribe { id, predicate } => {
+            RequestBody::Subscribe { id, predicate } => {
                 self.registry()?.subscribe(client, *id, predicate)?;
                 self.note_subscriber(client, presence);
             }
-            Body::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
+            RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
         }
         Ok(())
     }
@@ -167,7 +166,7 @@ impl Holdings {
     fn check(
         &self,
         index: u32,
-        requested: Option<&session::Region>,
+        requested: Option<&request::Region>,
     ) -> Result<Option<Region>, RequestError> {
         let count = self.config.limits.regions_per_client;
         if count == 0 {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpu_kernels::content::listen::SubscribeError;
 use shared::wire::control::Ticket;
-use shared::wire::session::Body;
+use shared::wire::request::RequestBody;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 use crate::metrics::counts::Refusals;
@@ -52,7 +52,7 @@ pub struct PendingRequest {
     /// The client's own number for it.
     pub number: u32,
     /// An error is a request that the shard has rejected already.
-    pub body: Result<Body, SubscribeError>,
+    pub body: Result<RequestBody, SubscribeError>,
 }
 
 /// A client's command.

@@ -1,4 +1,4 @@
-//! The world as clients may be told of it, kept on the host from the outputs of ticks.
+//! The world on the host, for the fan-out: kept up to date from the outputs of ticks.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -69,7 +69,7 @@ impl Mirror {
                 .filter(with_audience)
                 .fold(0, |mask, (column, _)| mask | 1 << column)
         };
-        let nobody = Entry {
+        let empty = Entry {
             id: EntityId::NONE,
             kind: 0,
             packed: Packed::default(),
@@ -90,7 +90,7 @@ impl Mirror {
                 .iter()
                 .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
                 .collect(),
-            entities: vec![nobody; capacity],
+            entities: vec![empty; capacity],
             rows: vec![0; capacity * schema.attributes.len()],
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use gpu_kernels::TickOutput;
 use gpu_kernels::content::listen::Notices;
 use shared::wire::control::{Close, Ticket};
-use shared::wire::session::Answer;
+use shared::wire::request::Answer;
 use shared::{ClientRow, EntityId, Tick};
 
 use super::inbox::SessionId;

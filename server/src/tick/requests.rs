@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use shared::WorldConfig;
-use shared::wire::session::{Answer, Body};
+use shared::wire::request::{Answer, RequestBody};
 
 use super::directory::Directory;
 use super::holdings::{Holdings, RequestError};
@@ -85,8 +85,8 @@ impl Prices {
     }
 
     /// A request and, for a subscription, its end.
-    fn of(&self, body: &Body) -> usize {
-        let Body::Subscribe { predicate, .. } = body else {
+    fn of(&self, body: &RequestBody) -> usize {
+        let RequestBody::Subscribe { predicate, .. } = body else {
             return 1;
         };
         // Each `||` doubles at most the number of filters, once all is multiplied out.
@@ -101,6 +101,6 @@ impl Prices {
 const TICK_PRICE_MAX: usize = 8192;
 const SUBSCRIBE_PRICE: usize = 12;
 const FILTER_PRICE: usize = 4;
-/// Kinds of entities times attributes: a filter may want each.
+/// Kinds of entities times attributes; a filter may match each.
 const COLUMNS_PER_PRICE: usize = 128;
 const BYTES_PER_PRICE: usize = 16;

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::publication::{FanOutReport, Publication, ToShard};
 
-/// The ends of the channels to the shards. `T` is what the tick thread wants to know
-/// again when the fan-out of a tick is done.
+/// The ends of the channels to the shards. `T` is what the tick thread keeps of a
+/// tick until its fan-out is done.
 pub struct Shards<T> {
     senders: Vec<UnboundedSender<ToShard>>,
     reports: Receiver<FanOutReport>,

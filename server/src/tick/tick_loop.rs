@@ -102,7 +102,7 @@ pub struct TickRecord {
     begun: Instant,
     /// The thread's work, without `fan_out_wait`.
     engine: Duration,
-    /// How long it took to find out who subscribed to what happened.
+    /// The time of matching changes and notifications with subscriptions.
     listen: Duration,
     /// How long the tick waited for the fan-out of the one before.
     fan_out_wait: Duration,
@@ -264,8 +264,8 @@ impl TickLoop {
         }
     }
 
-    /// Finds out who subscribed to what happened. The mirror is still that of the tick
-    /// before.
+    /// Matches changes and notifications with subscriptions. The mirror is still that of
+    /// the tick before.
     fn listen(&mut self, output: &TickOutput) -> Notices {
         let mut subscribed = std::mem::take(&mut self.spare);
         if let Some(listeners) = &mut self.listeners {

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use quinn::RecvStream;
 use shared::wire::DecodeError;
-use shared::wire::session::{MessageReader, SessionMessage};
+use shared::wire::request::{Request, RequestReader};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
 /// The client's half of its stream, behind the hello.
 pub struct Requests {
     receive: RecvStream,
-    reader: MessageReader,
+    reader: RequestReader,
     pace: Pace,
     unanswered: Unanswered,
     /// Nothing more can come.
@@ -48,7 +48,7 @@ impl Requests {
     pub fn new(receive: RecvStream, per_second: u32, unanswered: Unanswered) -> Requests {
         Requests {
             receive,
-            reader: MessageReader::default(),
+            reader: RequestReader::default(),
             pace: Pace::new(per_second, Instant::now()),
             unanswered,
             is_ended: false,
@@ -57,7 +57,7 @@ impl Requests {
 
     /// Waits for the next request; for ever after the end of the stream. Dropping the
     /// future loses nothing.
-    pub async fn next(&mut self) -> Result<SessionMessage, DecodeError> {
+    pub async fn next(&mut self) -> Result<Request, DecodeError> {
         while !self.is_ended {
             // Both waits come before the reading, so that the window fills.
             let Ok(room) = self.unanswered.0.clone().acquire_owned().await else {

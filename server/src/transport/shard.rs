@@ -12,7 +12,7 @@ use quinn::{Connection, ConnectionError, SendStream, VarInt};
 use shared::Tick;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::{Close, Hello};
-use shared::wire::session::{Body, SessionMessage};
+use shared::wire::request::{Request, RequestBody};
 use thiserror::Error;
 use tracing::debug;
 
@@ -20,7 +20,8 @@ use super::handshake::Admission;
 use super::requests::Unanswered;
 use crate::metrics::counts::{FanOutCounts, Refusals};
 use crate::session::commands::DatagramError;
-use crate::session::fan_out::{Scratch, TickView};
+use crate::session::fan_out::Scratch;
+use crate::session::frame::TickView;
 use crate::session::{Player, Session, SessionWorld};
 use crate::tick::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
 use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
@@ -175,7 +176,7 @@ impl Shard {
     }
 
     /// Hands a client's request to the tick.
-    pub fn request(&mut self, id: SessionId, message: SessionMessage) -> Result<(), EarlyRequest> {
+    pub fn request(&mut self, id: SessionId, message: Request) -> Result<(), EarlyRequest> {
         let Some(client) = self.clients.get(&id) else {
             return Ok(());
         };
@@ -183,7 +184,7 @@ impl Shard {
         let limit = self.world.session.config.limits.predicate_bytes as usize;
         let body = match message.body {
             // Many requests may wait for the tick, so long texts end here.
-            Body::Subscribe { predicate, .. } if predicate.len() > limit => {
+            RequestBody::Subscribe { predicate, .. } if predicate.len() > limit => {
                 let found = predicate.len();
                 Err(SubscribeError::LongText { found, limit })
             }

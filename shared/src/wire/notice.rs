@@ -57,9 +57,6 @@ pub enum NoticeBody {
     },
 }
 
-// Old name, until every crate uses the new one.
-pub use NoticeBody as What;
-
 /// Writes and reads notices in one world.
 #[derive(Clone, Debug)]
 pub(super) struct NoticeCodec {

@@ -37,12 +37,6 @@ pub enum RequestBody {
     Unsubscribe { id: u32 },
 }
 
-// Old names, until every crate uses the new ones.
-pub use {
-    REQUEST_BYTES_MAX as SESSION_MESSAGE_BYTES_MAX, Request as SessionMessage, RequestBody as Body,
-    RequestReader as MessageReader,
-};
-
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes
 /// that the world lacks are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -65,9 +65,6 @@ pub enum Message {
     Lost(u32),
 }
 
-// Old name, until every crate uses the new one.
-pub use Message as Item;
-
 /// The messages of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {

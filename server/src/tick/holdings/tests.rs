@@ -31,20 +31,20 @@ fn world() -> World {
 }
 
 impl World {
-    fn set_region(&mut self, index: u32, region: Option<session::Region>) -> Result<(), String> {
-        self.request(&Body::SetRegion { index, region })
+    fn set_region(&mut self, index: u32, region: Option<request::Region>) -> Result<(), String> {
+        self.request(&RequestBody::SetRegion { index, region })
     }
 
     fn subscribe(&mut self, id: u32, predicate: &str) -> Result<(), String> {
         let predicate = predicate.to_owned();
-        self.request(&Body::Subscribe { id, predicate })
+        self.request(&RequestBody::Subscribe { id, predicate })
     }
 
     fn subscriptions(&self) -> usize {
         self.holdings.registry.as_ref().unwrap().subscriptions()
     }
 
-    fn request(&mut self, body: &Body) -> Result<(), String> {
+    fn request(&mut self, body: &RequestBody) -> Result<(), String> {
         let presence = self.presence.unwrap();
         let granted = self.holdings.grant(ROW, &presence, body);
         granted.map_err(|error| error.to_string())
@@ -71,8 +71,8 @@ impl World {
     }
 }
 
-fn region(x: i32) -> session::Region {
-    session::Region::fixed(&[x, 0], &[x + 10, 10])
+fn region(x: i32) -> request::Region {
+    request::Region::fixed(&[x, 0], &[x + 10, 10])
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn a_region_around_the_own_entity_follows_the_next_one() {
     let mut world = world();
     let [own, other, next] = [(5, 1), (6, 1), (2, 4)].map(|(s, g)| EntityId::new(s, g));
     world
-        .set_region(0, Some(session::Region::around(own, &[7, 7])))
+        .set_region(0, Some(request::Region::around(own, &[7, 7])))
         .unwrap();
     world
-        .set_region(1, Some(session::Region::around(other, &[9, 9])))
+        .set_region(1, Some(request::Region::around(other, &[9, 9])))
         .unwrap();
     world.tick();
     world.change(|p| p.entity = None);
@@ -136,7 +136,7 @@ fn subscriptions_outlast_a_lost_connection_and_end_with_their_client() {
     let mut world = world();
     world.subscribe(1, "x < 5").unwrap();
     world.subscribe(2, "y < 5").unwrap();
-    world.request(&Body::Unsubscribe { id: 1 }).unwrap();
+    world.request(&RequestBody::Unsubscribe { id: 1 }).unwrap();
     for is_connected in [true, false, true] {
         world.change(|p| p.is_connected = is_connected);
         assert_eq!(world.tick(), []);
@@ -179,7 +179,7 @@ fn subscriptions_are_rejected_with_the_reason() {
     let rejection = world.subscribe(3, "x < 5");
     let reason = "2 subscriptions already: end one first";
     assert_eq!(rejection, Err(reason.to_owned()));
-    let rejection = world.request(&Body::Unsubscribe { id: 7 });
+    let rejection = world.request(&RequestBody::Unsubscribe { id: 7 });
     assert_eq!(rejection, Err("there is no subscription 7".to_owned()));
 }
 
@@ -195,22 +195,22 @@ fn regions_are_rejected_with_the_reason() {
         ),
         (
             0,
-            session::Region::fixed(&[0, 5], &[9, 5]),
+            request::Region::fixed(&[0, 5], &[9, 5]),
             "the region: 5..5 on axis 1 is empty or inverted",
         ),
         (
             0,
-            session::Region::fixed(&[0, 0], &[large, 5]),
+            request::Region::fixed(&[0, 0], &[large, 5]),
             "the region: an edge of 413696 on axis 0 is longer than 409600",
         ),
         (
             0,
-            session::Region::fixed(&[i32::MIN, 0], &[i32::MIN + 5, 5]),
+            request::Region::fixed(&[i32::MIN, 0], &[i32::MIN + 5, 5]),
             "the region: -2147483648..-2147483643 on axis 0 leaves -1073741824..1073741824",
         ),
         (
             1,
-            session::Region::around(EntityId::new(8, 1), &[5, 5]),
+            request::Region::around(EntityId::new(8, 1), &[5, 5]),
             "the region follows slot 8, where the world has 8",
         ),
     ];
