@@ -151,7 +151,7 @@ fn malformed_requests() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "more than a request",
             framed(&(good_request(), [0u8; 3])),
-            "3 bytes stand behind the message's end",
+            "3 bytes follow the end of the message",
         ),
         (
             "a huge length",

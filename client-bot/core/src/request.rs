@@ -1,6 +1,6 @@
 //! Requests for regions and subscriptions.
 
-use shared::wire::request::SESSION_MESSAGE_BYTES_MAX;
+use shared::wire::request::REQUEST_BYTES_MAX;
 use thiserror::Error;
 
 use crate::{Region, Request, RequestBody};
@@ -67,4 +67,4 @@ impl RequestQueue {
 }
 
 /// A request's numbers take at most five bytes each; this leaves room for them.
-const PREDICATE_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX - 64;
+const PREDICATE_BYTES_MAX: usize = REQUEST_BYTES_MAX - 64;
