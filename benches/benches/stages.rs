@@ -1,17 +1,18 @@
-//! The stages one by one, in the thesis's densest scenario, and the sort that
-//! two of them rest on.
+//! The stages one by one, in the thesis's densest scenario, and the sort that two of
+//! them use.
 //!
-//! Stages only run as parts of a tick, so a group runs whole ticks and counts
-//! its own stage's time. Each group has its baseline: the grid of linked lists,
-//! which moves clients where the engine runs logic, merge and index, and walks
-//! its lists where the engine runs interest; for sorting, the standard library.
+//! Stages only run as parts of a tick, so a group runs whole ticks and counts its own
+//! stage's time. The baseline of the stages is the grid of linked lists: moving clients,
+//! for logic, merge and index, and walking the lists, for interest. The baseline of the
+//! sort is the standard library.
 
 use std::time::{Duration, Instant};
 
-use benches::thesis::{BackendName, Baseline, Engine, Moves, OutputName, Scenario, Subject};
+use benches::tick::Moves;
+use benches::tick::thesis::{BackendName, Baseline, Engine, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use gpu_kernels::cpu::{RadixSorter, Workers};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 criterion_main!(benches);
 criterion_group! {
@@ -32,7 +33,7 @@ fn stages(criterion: &mut Criterion) {
         ("index", "move"),
         ("interest", "interest"),
     ];
-    for (stage, of_baseline) in groups {
+    for (stage, baseline_stage) in groups {
         let mut group = criterion.benchmark_group(stage);
         group.sampling_mode(SamplingMode::Flat);
         for clients in ENTITIES {
@@ -49,15 +50,15 @@ fn stages(criterion: &mut Criterion) {
             group.bench_function(BenchmarkId::new("cpu", clients), |bencher| {
                 bencher.iter_custom(|ticks| time(&mut engine, &mut moves, stage, ticks));
             });
-            // It began where the engine did, and goes on with the same moves' like.
+            // It starts with the engine's positions and continues with similar moves.
             group.bench_function(BenchmarkId::new("baseline", clients), |bencher| {
-                bencher.iter_custom(|ticks| time(&mut baseline, &mut moves, of_baseline, ticks));
+                bencher.iter_custom(|ticks| time(&mut baseline, &mut moves, baseline_stage, ticks));
             });
         }
     }
 }
 
-/// What one stage takes in so many ticks.
+/// The time of one stage in all these ticks.
 fn time(subject: &mut dyn Subject, moves: &mut Moves, stage: &str, ticks: u64) -> Duration {
     let one = |_| {
         let sample = subject.tick(moves.next_frame()).unwrap();

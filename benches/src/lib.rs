@@ -1,39 +1,20 @@
-//! What Myriad is measured with.
+//! The benches of Myriad: each measures one thing beside a baseline in the same run.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`content`] | content matching, in the scenarios of the paper on it |
-//! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own numbers |
-//! | [`regions`] | region matching: the paper's scenarios, larger ones, hard ones |
-//! | [`events`] | discrete-event simulation: the paper's torus network and PHOLD |
-//! | [`fight`] | the tick that the server runs: exact distance, known sets, blows |
-//! | [`due`] | commands that wait for their tick, and those whose tick has come |
-//! | [`listen`] | content subscriptions in the tick: who is told of which changes |
-//! | [`hot`] | all updates to one attribute of one entity, against an even spread |
-//! | [`overlap`] | two ticks in flight against one at a time |
-//! | `primitives` | the tick's sort and scan against CUB's |
-//! | [`engines`] | backends by name |
-//! | [`markdown`] | tables |
-//! | [`plot`] | line charts as SVG files |
-//! | [`report`] | the one JSON form of every bench |
-//! | [`reprint`] | tables and plots of a kept report |
-//! | [`statistics`] | median, mean and deviation |
+//! | [`cli`] | the command line, with the list of all benches |
+//! | [`mod@bench`] | what a bench is, and the one way to run it |
+//! | [`tick`] | benches of the server's tick and its stages |
+//! | [`engines`] | benches of engines that run outside of a tick |
+//! | [`report`] | the JSON form, statistics, Markdown tables, plots |
+//! | [`options`] | options that several benches have |
 #![deny(unsafe_code)]
 
-pub mod content;
-pub mod due;
+pub mod bench;
+pub mod cli;
+mod cuda;
+mod dice;
 pub mod engines;
-pub mod events;
-pub mod fight;
-pub mod hot;
-pub mod listen;
-pub mod markdown;
-pub mod overlap;
-pub mod plot;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub mod primitives;
-pub mod regions;
+pub mod options;
 pub mod report;
-pub mod reprint;
-pub mod statistics;
-pub mod thesis;
+pub mod tick;

@@ -1,28 +1,19 @@
-//! A tiny run of the event benches, from the command line to tables and JSON.
+//! A small run of timed events.
 
-use benches::events::{self, Options};
-use clap::Parser;
+mod common;
+
+use common::{Folder, run_and_keep};
 use serde_json::Value;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    options: Options,
-}
-
 #[test]
-fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
-    let file = std::env::temp_dir().join(format!("myriad-events-{}.json", std::process::id()));
-    let line = "events --sides 16,32 --lookaheads 500,1000 --events 20000 --processes 2000";
-    let mut options = Line::parse_from(line.split(' ')).options;
-    options.run.json = Some(file.clone());
-    let folder = std::env::temp_dir().join(format!("myriad-events-{}", std::process::id()));
-    options.plots = Some(folder.clone());
-    let mut tables = vec![];
-    events::run(&options, &mut tables).unwrap();
+fn all_backends_end_in_the_same_state_and_the_tables_have_their_speed() {
+    let folder = Folder::new();
+    let line = format!(
+        "events --sides 16,32 --lookaheads 500,1000 --events 20000 --processes 2000 --plots {}",
+        folder.root().display()
+    );
+    let (_, tables, text) = run_and_keep(&line, &folder);
 
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let rows = report["rows"].as_array().unwrap();
     let of = |part: &str| {
@@ -35,10 +26,9 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
         "utilization",
         "time-in-facility",
     ] {
-        let svg = std::fs::read_to_string(folder.join(format!("events-{name}.svg"))).unwrap();
+        let svg = folder.read(&format!("events-{name}.svg"));
         assert!(svg.contains("<svg") && svg.contains("polyline"), "{name}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
     // Two sides, two lookaheads, three backends; two shares of remote events.
     assert_eq!((of("torus").len(), of("phold").len()), (12, 6));
     for same in of("torus").chunks(3).chain(of("phold").chunks(3)) {
@@ -50,8 +40,8 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
             assert!(row["work"].as_u64().unwrap() > 15_000, "{row}");
         }
     }
-    // Without a lookahead to speak of, half of the servers are busy; with more,
-    // services vary less, so that tokens wait less.
+    // With nearly no lookahead, half of the servers are busy. With more, service times
+    // vary less, so that tokens wait less.
     let utilizations: Vec<f64> = of("accuracy")
         .iter()
         .filter(|row| row["mean"] == 10)
@@ -61,7 +51,6 @@ fn all_event_sets_come_to_the_same_state_and_the_tables_say_how_fast() {
     assert!((utilizations[0] - 0.5).abs() < 0.02, "{utilizations:?}");
     assert!(utilizations[2] > utilizations[0], "{utilizations:?}");
 
-    let tables = String::from_utf8(tables).unwrap();
     for part in [
         "Figure 12",
         "Figure 13",

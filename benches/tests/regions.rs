@@ -1,26 +1,16 @@
-//! A tiny run of region matching, from the command line to the JSON file.
+//! A small run of region matching.
 
-use benches::regions::{self, Options};
-use clap::Parser;
+mod common;
+
+use common::{Folder, run_and_keep};
 use serde_json::Value;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    options: Options,
-}
-
 #[test]
-fn all_ways_of_matching_find_the_same_and_the_report_says_so() {
-    let file = std::env::temp_dir().join(format!("myriad-regions-{}.json", std::process::id()));
+fn all_ways_find_the_same_pairs_and_each_has_a_row() {
+    let folder = Folder::new();
     let line = "regions --suites paper --regions-max 2048 --steps 2 --threads 2";
-    let mut options = Line::parse_from(line.split(' ')).options;
-    options.run.json = Some(file.clone());
-    let mut tables = vec![];
-    regions::run(&options, &mut tables).unwrap();
+    let (_, tables, text) = run_and_keep(line, &folder);
 
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let rows = report["rows"].as_array().unwrap();
     // Four scenarios, each with three baselines and four approaches.
@@ -38,7 +28,6 @@ fn all_ways_of_matching_find_the_same_and_the_report_says_so() {
     let pairs = rows[7]["pairs"].as_u64().unwrap();
     assert!((300..550).contains(&pairs), "{pairs}");
 
-    let tables = String::from_utf8(tables).unwrap();
     for figure in 5..=12 {
         assert!(tables.contains(&format!("Figure {figure}:")), "{tables}");
     }

@@ -1,4 +1,4 @@
-//! What bots do, one file each.
+//! What bots do: one file per behaviour.
 
 mod crowd;
 mod fight;
@@ -7,68 +7,69 @@ mod survey;
 mod wander;
 
 use clap::ValueEnum;
+use client_core::{Region, View};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use shared::wire::session::Region;
 use shared::{CommandKind, Fixed};
 
-use crate::view::View;
-use crate::wish::Wish;
+use crate::filter::Filter;
 
 /// The behaviours by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BehaviourKind {
-    /// Walk straight, turn now and then, bounce off the world's edge.
+    /// Walk straight, turn now and then, bounce off the edges of the world
     #[default]
     Wander,
-    /// Gather in the middle of the world.
+    /// Gather in the middle of the world
     Crowd,
-    /// Wander, and strike, blast, heal and pick on the way.
+    /// Wander, and strike, blast, heal and pick on the way
     Fight,
-    /// Wander, and watch regions far away, which move now and then; the world must allow
-    /// regions_per_client.
+    /// Wander, and watch distant regions that move now and then; needs a world with
+    /// regions_per_client
     Survey,
-    /// Fight and shout, and subscribe to what changes and is shouted anywhere; the world
-    /// must allow subscriptions_per_client.
+    /// Fight, shout, and subscribe to changes and notifications anywhere; needs a world
+    /// with subscriptions_per_client
     Listen,
 }
 
 /// Decides what one bot does next.
 pub trait Behaviour {
-    /// Called once per period of the bot's rate, with what it sees.
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds);
+    /// Adds this turn's commands and requests to `input`. Called once per period of the
+    /// bot's rate, with what the bot sees.
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input);
 }
 
-/// What a bot does in one turn.
+/// What a bot sends to the server in one turn.
 #[derive(Default)]
-pub struct Deeds {
-    /// Commands with their words, padded.
+pub struct Input {
+    /// Commands: kind, words padded with zeros, number of words.
     pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
     pub requests: Vec<Request>,
 }
 
-/// What a bot asks for in one turn.
+/// A bot's request. In place of a predicate's text it holds the filter that the bot can
+/// evaluate itself.
 #[derive(Clone, Debug)]
 pub enum Request {
     SetRegion { index: u32, region: Option<Region> },
-    Subscribe { id: u32, wish: Wish },
+    Subscribe { id: u32, filter: Filter },
     Unsubscribe { id: u32 },
 }
 
-impl Deeds {
-    /// Gives a command, of at most [`WORDS_MAX`] words.
+impl Input {
+    /// Adds a command of at most [`WORDS_MAX`] words.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) {
-        let mut own = [0; WORDS_MAX];
-        own[..words.len()].copy_from_slice(words);
-        self.commands.push((kind, own, words.len()));
+        let mut padded = [0; WORDS_MAX];
+        padded[..words.len()].copy_from_slice(words);
+        self.commands.push((kind, padded, words.len()));
     }
 
     pub fn set_region(&mut self, index: u32, region: Option<Region>) {
         self.requests.push(Request::SetRegion { index, region });
     }
 
-    pub fn subscribe(&mut self, id: u32, wish: Wish) {
-        self.requests.push(Request::Subscribe { id, wish });
+    pub fn subscribe(&mut self, id: u32, filter: Filter) {
+        self.requests.push(Request::Subscribe { id, filter });
     }
 
     pub fn unsubscribe(&mut self, id: u32) {
@@ -87,8 +88,8 @@ impl BehaviourKind {
         }
     }
 
-    /// Whether its bots ask for regions or subscriptions, which a world may refuse.
-    pub fn asks(self) -> bool {
+    /// Whether its bots request regions or subscriptions, which a world may refuse.
+    pub fn makes_requests(self) -> bool {
         matches!(self, BehaviourKind::Survey | BehaviourKind::Listen)
     }
 
@@ -103,7 +104,7 @@ impl BehaviourKind {
     }
 }
 
-/// A bot's luck: the same for the same seed.
+/// A bot's random numbers: the same ones for the same seed.
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -116,16 +117,16 @@ impl Dice {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number below `n`; 0 for 0.
+    /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
 }
 
-/// The most words of a command that bots give.
+/// The most words of any command that bots send.
 pub const WORDS_MAX: usize = 4;
 
-/// A number of units as a command's word.
+/// A length in units as a command's word.
 fn word(units: f64) -> i32 {
     Fixed::from_f64(units).unwrap_or_default().raw()
 }

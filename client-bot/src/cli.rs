@@ -14,44 +14,44 @@ use crate::report::{SwarmReport, print_lines};
 use crate::say;
 use crate::swarm::{Swarm, SwarmOptions};
 
-/// Load-tests a Myriad server with a swarm of bots, and checks what it tells them.
+/// Load-test a Myriad server with a swarm of bots, and check what it tells them
 #[derive(Debug, Parser)]
 #[command(name = "myriad-bot", version)]
 pub struct Arguments {
     /// The server's address, as HOST:PORT
     #[arg(default_value = "127.0.0.1:4433")]
     server: String,
-    /// How many bots
+    /// Number of bots
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     clients: u32,
-    /// How long they play, once all are connected
+    /// Seconds that the bots play, once all are connected
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     seconds: f64,
-    /// Actions per second of each bot [default: the server's tick rate]
+    /// Turns per second of each bot [default: the server's tick rate]
     #[arg(long, value_parser = positive)]
     rate: Option<f64>,
-    /// What they do
+    /// What the bots do
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
-    /// Compare what different bots are told, in play and at rest
+    /// Check what bots are told against each other, in play and at rest
     #[arg(long)]
     verify: bool,
-    /// End with one JSON object on standard output
+    /// Print the report as one JSON object, on the last line of standard output
     #[arg(long)]
     json: bool,
-    /// The SHA-256 fingerprint that a server with a self-signed certificate prints
+    /// Accept the certificate with this SHA-256 fingerprint, which the server prints
     #[arg(long, value_name = "HEX", conflicts_with_all = ["authority", "insecure"])]
     fingerprint: Option<String>,
-    /// A PEM file with the authority that signed the server's certificate
+    /// Accept certificates signed by an authority in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     authority: Option<PathBuf>,
-    /// Believe any server
+    /// Accept any certificate
     #[arg(long)]
     insecure: bool,
-    /// The name in the server's certificate
+    /// Name in the server's certificate
     #[arg(long, default_value = "localhost")]
     name: String,
-    /// The token that the server asks for
+    /// Token that the server requires
     #[arg(long, default_value = "")]
     token: String,
     /// Threads to run the bots on [default: all cores]
@@ -60,15 +60,16 @@ pub struct Arguments {
     /// Sockets to connect from; all bots of one socket land on one shard of the server
     #[arg(long, default_value_t = 16, value_parser = at_least_one)]
     sockets: usize,
-    /// Percentage of datagrams to lose on purpose, each way
+    /// Percentage of datagrams to lose on purpose each way
     #[arg(long, default_value_t = 0.0, value_parser = percentage)]
     loss: f64,
-    /// Makes bots act the same way again
+    /// Seed of the bots' random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Runs a swarm as the arguments say. False if a bot saw anything wrong.
+/// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
+/// error, or if nothing was verified that should have been.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let options = SwarmOptions {
         server: resolve(&arguments.server)?,
@@ -117,33 +118,31 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
     if swarm.progress().connected == 0 {
         let report = swarm.finish()?;
         let why = report.examples.first().map_or("no answer", String::as_str);
-        bail!("no bot could connect; is a server there? {why}");
+        bail!("no bot could connect; is the server running? {why}");
     }
     swarm.play();
     std::thread::sleep(time);
     swarm.rest();
-    if verify {
-        std::thread::sleep(REST);
-    } else {
-        std::thread::sleep(Duration::from_millis(300));
-    }
+    std::thread::sleep(if verify { REST } else { LAST_UPDATES });
     Ok(swarm.finish()?)
 }
 
 fn trust(arguments: &Arguments) -> Result<Trust> {
     if arguments.insecure {
-        return Ok(Trust::Anyone);
+        return Ok(Trust::AnyCertificate);
     }
     if let Some(path) = &arguments.authority {
         return Ok(Trust::Authority(path.clone()));
     }
     let Some(text) = &arguments.fingerprint else {
-        bail!("say which server to believe: --fingerprint HEX, --authority FILE or --insecure");
+        bail!(
+            "no certificate to accept; expected --fingerprint HEX, --authority FILE or --insecure"
+        );
     };
     let digits: String = text.chars().filter(|&c| c != ':').collect();
     let mut fingerprint = [0; 32];
     if digits.len() != 64 || !digits.is_ascii() {
-        bail!("--fingerprint takes 64 hexadecimal digits, as the server prints them");
+        bail!("--fingerprint takes 64 hexadecimal digits, as printed by the server");
     }
     for (byte, i) in fingerprint.iter_mut().zip((0..64).step_by(2)) {
         *byte = u8::from_str_radix(&digits[i..i + 2], 16)
@@ -155,7 +154,7 @@ fn trust(arguments: &Arguments) -> Result<Trust> {
 fn resolve(server: &str) -> Result<SocketAddr> {
     server
         .to_socket_addrs()
-        .with_context(|| format!("{server:?} is no address; expected HOST:PORT"))?
+        .with_context(|| format!("{server:?} is not an address; expected HOST:PORT"))?
         .next()
         .with_context(|| format!("{server:?} has no address"))
 }
@@ -171,7 +170,7 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a number of things of which there is at least one.
+/// Parses a whole number of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -179,7 +178,7 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a percentage, for whoever offers such an option.
+/// Parses a percentage.
 pub fn percentage(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
@@ -191,3 +190,5 @@ pub fn percentage(text: &str) -> Result<f64, String> {
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How long the world rests before views are compared.
 const REST: Duration = Duration::from_secs(2);
+/// How long the last updates may take to arrive, if nothing is compared.
+const LAST_UPDATES: Duration = Duration::from_millis(300);

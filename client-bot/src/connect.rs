@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use client_core::{Handshake, Session, Welcomed};
 use quinn::{
     ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, Runtime,
     SendStream, TokioRuntime, TransportConfig, VarInt,
@@ -15,34 +16,36 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use shared::wire::control::{Close, Hello, Ticket, WELCOME_BYTES_MAX, Welcome};
-use shared::wire::{self, DecodeError, PROTOCOL_VERSION, codec};
+use shared::wire::control::{Close, Hello, Welcome};
+use shared::wire::{self, DecodeError};
 use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 
 use crate::lossy::LossySocket;
 
-/// Which servers to believe.
+pub use client_core::hello;
+
+/// Which server certificates to accept.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// The one that shows this certificate.
+    /// Only this certificate.
     Certificate(CertificateDer<'static>),
-    /// The one whose certificate has this SHA-256 fingerprint.
+    /// Only a certificate with this SHA-256 fingerprint.
     Fingerprint([u8; 32]),
-    /// Those whose certificate an authority in this PEM file has signed.
+    /// Certificates signed by an authority in this PEM file.
     Authority(PathBuf),
-    /// Any: for tests on networks where nobody listens in.
-    Anyone,
+    /// Any certificate: only for tests on networks without attackers.
+    AnyCertificate,
 }
 
-/// Why a connection did not come about, or ended.
+/// Why a connection could not be opened, or why it ended.
 #[derive(Debug, Error)]
 pub enum ClientError {
     #[error("cannot open a socket: {0}")]
     Socket(std::io::Error),
     #[error("cannot set up TLS: {0}")]
     Tls(String),
-    #[error("{path} is no readable PEM certificate: {message}")]
+    #[error("cannot read PEM certificates from {path}: {message}")]
     Authority { path: String, message: String },
     #[error("cannot connect: {0}")]
     Connect(#[from] quinn::ConnectError),
@@ -50,7 +53,7 @@ pub enum ClientError {
     Refused(String),
     #[error("the connection ended: {0}")]
     Ended(String),
-    #[error("the server sent what cannot be read: {0}")]
+    #[error("cannot read what the server sent: {0}")]
     Unreadable(#[from] DecodeError),
 }
 
@@ -64,16 +67,19 @@ pub struct Connector {
 /// A connection that the server has welcomed.
 pub struct Connected {
     pub connection: Connection,
-    /// Kept open: the server's end of the stream lives as long as ours.
+    /// The client's end of the stream, for requests.
     pub send: SendStream,
     pub receive: RecvStream,
     pub welcome: Welcome,
+    pub session: Session,
+    /// Bytes of the stream behind the welcome, see [`Welcomed::rest`].
+    pub rest: Vec<u8>,
 }
 
 impl Connector {
-    /// Opens a socket for connections to one server. `loss` is the share of
-    /// datagrams, each way, that it loses on purpose, and the seed of which.
-    /// Must be called inside a tokio runtime.
+    /// Opens a socket for connections to one server, whose certificate must carry `name`
+    /// if an authority signed it. `loss` makes the socket lose datagrams on purpose: the
+    /// share (0 to 1), and a seed for which ones. Must be called inside a tokio runtime.
     pub fn new(
         server: SocketAddr,
         name: &str,
@@ -103,66 +109,68 @@ impl Connector {
         })
     }
 
-    /// Waits until every connection's goodbye has left, but no longer than a second.
+    /// Waits until the close of every connection is sent, for a second at most.
     pub async fn wait_idle(&self) {
         let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
     }
 
-    /// Connects, says hello and waits for the welcome.
+    /// Connects, sends the hello and waits for the welcome.
     pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
         let connecting = self.endpoint.connect(self.server, &self.name)?;
         let connection = connecting.await.map_err(ended)?;
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
-        let bytes = codec::to_bytes(hello);
-        let mut message = (bytes.len() as u32).to_le_bytes().to_vec();
-        message.extend_from_slice(&bytes);
-        let exchange = async {
-            send.write_all(&message).await.map_err(|e| e.to_string())?;
-            let mut length = [0; 4];
-            receive
-                .read_exact(&mut length)
-                .await
-                .map_err(|e| e.to_string())?;
-            let length = u32::from_le_bytes(length) as usize;
-            if length > WELCOME_BYTES_MAX {
-                return Err(format!("a welcome of {length} bytes"));
-            }
-            let mut bytes = vec![0; length];
-            receive
-                .read_exact(&mut bytes)
-                .await
-                .map_err(|e| e.to_string())?;
-            Ok(bytes)
-        };
-        let bytes = match exchange.await {
-            Ok(bytes) => bytes,
+        let Welcomed {
+            welcome,
+            session,
+            rest,
+        } = match shake_hands(hello, &mut send, &mut receive).await {
+            Ok(welcomed) => welcomed,
+            Err(HandshakeError::Unreadable(error)) => return Err(error.into()),
             // The connection's own end says more than the stream's.
-            Err(message) => {
+            Err(HandshakeError::Stream(message)) => {
                 let reason = connection.close_reason();
                 return Err(reason.map_or(ClientError::Ended(message), ended));
             }
         };
-        let welcome = Welcome::decode(&bytes)?;
         Ok(Connected {
             connection,
             send,
             receive,
             welcome,
+            session,
+            rest,
         })
     }
 }
 
-/// A hello without special wishes.
-pub fn hello(token: &str, resume: Option<Ticket>) -> Hello {
-    Hello {
-        version: PROTOCOL_VERSION,
-        token: token.to_owned(),
-        schema_hash: None,
-        resume,
+enum HandshakeError {
+    /// The stream has ended.
+    Stream(String),
+    Unreadable(DecodeError),
+}
+
+async fn shake_hands(
+    hello: &Hello,
+    send: &mut SendStream,
+    receive: &mut RecvStream,
+) -> Result<Welcomed, HandshakeError> {
+    let mut handshake = Handshake::new(hello);
+    let ended = |error: &dyn std::fmt::Display| HandshakeError::Stream(error.to_string());
+    send.write_all(handshake.stream_bytes())
+        .await
+        .map_err(|e| ended(&e))?;
+    loop {
+        let chunk = receive.read_chunk(CHUNK_BYTES_MAX, true).await;
+        let chunk = chunk.map_err(|e| ended(&e))?;
+        let chunk = chunk.ok_or_else(|| ended(&"the stream is finished"))?;
+        let welcomed = handshake.handle_stream(&chunk.bytes);
+        if let Some(welcomed) = welcomed.map_err(HandshakeError::Unreadable)? {
+            return Ok(welcomed);
+        }
     }
 }
 
-/// A connection's end, in the server's words where it gave any.
+/// Why a connection ended, in the server's words if it gave any.
 pub fn ended(error: ConnectionError) -> ClientError {
     let ConnectionError::ApplicationClosed(close) = &error else {
         return ClientError::Ended(error.to_string());
@@ -252,8 +260,8 @@ fn verifier(
     Ok(verifier)
 }
 
-/// Believes one certificate, or any; that the server has its key is checked all
-/// the same.
+/// Accepts one certificate, or any. The server must always prove that it has the
+/// certificate's key.
 #[derive(Debug)]
 struct Pinned {
     trust: Trust,
@@ -269,13 +277,13 @@ impl ServerCertVerifier for Pinned {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let believed = match &self.trust {
+        let is_accepted = match &self.trust {
             Trust::Certificate(expected) => certificate == expected,
             Trust::Fingerprint(expected) => fingerprint(certificate) == *expected,
-            Trust::Anyone => true,
+            Trust::AnyCertificate => true,
             Trust::Authority(_) => false,
         };
-        if believed {
+        if is_accepted {
             Ok(ServerCertVerified::assertion())
         } else {
             Err(CertificateError::ApplicationVerificationFailure.into())
@@ -317,3 +325,5 @@ pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
     bytes.copy_from_slice(hash.as_ref());
     bytes
 }
+
+const CHUNK_BYTES_MAX: usize = 64 * 1024;

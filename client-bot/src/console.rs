@@ -1,10 +1,9 @@
-//! What programs say to whoever started them.
+//! Output of programs on a terminal or into a file.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// As `println!`, but nothing happens where nobody reads any more: that is no reason to
-/// stop.
+/// Prints a line like `println!`, but does not panic if standard output is closed.
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {{
@@ -13,7 +12,8 @@ macro_rules! say {
     }};
 }
 
-/// A line on standard error that is written over again on a terminal.
+/// A line of progress on standard error. On a terminal each one overwrites the one before;
+/// elsewhere, one is printed every few seconds.
 pub struct ProgressLine {
     terminal: bool,
     shown: Option<Instant>,
@@ -35,17 +35,17 @@ impl ProgressLine {
 
     pub fn show(&mut self, text: &str) {
         let mut err = std::io::stderr();
-        // A progress line that can't be written is no reason to stop.
+        // Progress is not worth an error.
         if self.terminal {
             let _ = write!(err, "\r\x1b[2K{text}");
-        } else if self.shown.is_none_or(|t| t.elapsed() >= LINE_EVERY) {
+        } else if self.shown.is_none_or(|t| t.elapsed() >= LINE_PERIOD) {
             let _ = writeln!(err, "{text}");
             self.shown = Some(Instant::now());
         }
         let _ = err.flush();
     }
 
-    /// Clears it.
+    /// Clears the line on a terminal.
     pub fn end(&mut self) {
         if self.terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
@@ -53,4 +53,4 @@ impl ProgressLine {
     }
 }
 
-const LINE_EVERY: Duration = Duration::from_secs(2);
+const LINE_PERIOD: Duration = Duration::from_secs(2);

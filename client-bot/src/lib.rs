@@ -1,17 +1,17 @@
-//! A client of Myriad, and bots made of it.
+//! A client of Myriad over QUIC, and bots made of it.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`connect`] | trust, sockets, the handshake |
-//! | [`client`] | one connection: commands out, a view in |
-//! | [`view`] | the world as one client was told of it |
+//! | [`connect`] | certificates, sockets, the handshake |
+//! | [`client`] | a client: [`client_core::Session`] and its connection |
 //! | [`behaviour`] | what bots do, one file each |
+//! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
-//! | [`verify`] | whether what the bots were told can be true |
-//! | [`wish`] | what listening bots subscribe to |
+//! | [`verify`] | checks of what bots are told |
 //! | [`report`] | figures, for people and as JSON |
-//! | [`console`] | lines on standard output, and of progress |
+//! | [`console`] | output of programs |
 //! | [`lossy`] | a socket that loses datagrams on purpose |
+//! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
 
 pub mod behaviour;
@@ -19,16 +19,23 @@ pub mod cli;
 pub mod client;
 pub mod connect;
 pub mod console;
+pub mod filter;
 pub mod lossy;
 pub mod report;
 pub mod swarm;
 pub mod verify;
-pub mod view;
-pub mod wish;
 
 pub use behaviour::BehaviourKind;
-pub use client::{Client, Witness};
+pub use client::Client;
+pub use client_core::{EventHandler, View};
 pub use connect::{Connector, Trust};
 pub use report::SwarmReport;
 pub use swarm::{Swarm, SwarmOptions};
-pub use view::View;
+
+/// The client without I/O that this one is made of.
+pub use client_core;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,4 +1,4 @@
-//! A socket that loses datagrams on purpose, the same ones for the same seed.
+//! A socket that loses datagrams on purpose. Which ones depends on a seed.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -12,10 +12,10 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Loses a share of what is sent and of what is received.
+/// Loses a share of the datagrams that are sent and received.
 pub struct LossySocket {
     inner: Arc<dyn AsyncUdpSocket>,
-    /// Out of 2^32.
+    /// The share to lose, times 2^32.
     threshold: u64,
     random: Mutex<Xoshiro256PlusPlus>,
 }
@@ -72,7 +72,7 @@ impl AsyncUdpSocket for LossySocket {
         self.inner.may_fragment()
     }
 
-    // One datagram a call, so that each is lost or not by itself.
+    // One datagram per call, so that datagrams are lost one by one.
     fn max_transmit_segments(&self) -> usize {
         1
     }

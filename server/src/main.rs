@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use server::cli;
+use server::commands::cli;
 
 fn main() -> ExitCode {
     match cli::run(cli::Arguments::parse()) {

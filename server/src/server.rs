@@ -1,45 +1,37 @@
-//! Starting and stopping a server.
+//! Starting and stopping a server: the one place that knows all its parts.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::ValueEnum;
 use gpu_kernels::content::listen::Listeners;
-use gpu_kernels::{Backend, CpuBackend, StartError};
+use quinn::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
 use shared::wire::stream::StreamCodec;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tracing::warn;
 
-use crate::inbox::SharedInbox;
-use crate::journal::JournalWriter;
-use crate::mirror::Mirror;
-use crate::quic::{self, Identity};
-use crate::shard::{self, Channels, ShardWorld};
-use crate::stats::Stats;
-use crate::tick_loop::{Parts, TickLoop};
-use crate::{machine, telemetry};
-
-/// Which backend runs the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum BackendChoice {
-    /// A GPU if there is one, else the processor.
-    #[default]
-    Auto,
-    /// The processor.
-    Cpu,
-    /// An NVIDIA GPU, or nothing.
-    Cuda,
-}
+use crate::durable::journal::JournalWriter;
+use crate::metrics::stats::Stats;
+use crate::metrics::{machine, telemetry};
+use crate::session::SessionWorld;
+use crate::tick::backend::{BackendChoice, Started, start_backend};
+use crate::tick::inbox::SharedInbox;
+use crate::tick::mirror::Mirror;
+use crate::tick::publication::{FanOutReport, ToShard};
+use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
+use crate::transport::handshake::Admission;
+use crate::transport::quic::{self, Identity};
+use crate::transport::shard::ShardWorld;
+use crate::transport::shards::{self, Channels};
 
 /// How to run a server.
 #[derive(Clone, Debug)]
@@ -56,7 +48,7 @@ pub struct ServerOptions {
     pub backend: BackendChoice,
     pub metrics: Option<SocketAddr>,
     pub record: Option<PathBuf>,
-    /// What clients must know to come in; empty lets everyone in.
+    /// The token that a client must show; empty lets every client in.
     pub token: String,
 }
 
@@ -92,22 +84,13 @@ pub struct Server {
 impl Server {
     /// Starts a server; it takes clients when this returns.
     pub fn start(options: ServerOptions) -> Result<Server> {
-        let world = options.world;
+        let world = &options.world;
         if world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to 1024");
         }
-        let started = start_backend(
-            options.backend,
-            &world,
-            options.threads,
-            machine::memory_available(),
-        )?;
-        // A GPU that runs the world has room for its subscriptions too, or says why not.
-        let may_use_gpu = started.backend.name() == "cuda";
-        let listeners = Listeners::new(&world, options.threads, may_use_gpu)?;
-        if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
-            warn!(reason, "subscriptions are matched on the processor");
-        }
+        let available = machine::memory_available();
+        let started = start_backend(options.backend, world, options.threads, available)?;
+        let listeners = start_listeners(&options, &started)?;
         let identity = match &options.identity {
             Some((certificate, key)) => Identity::load(certificate, key)?,
             None => Identity::self_signed()?,
@@ -121,71 +104,41 @@ impl Server {
             telemetry::serve(address)?;
         }
         let journal = match &options.record {
-            Some(path) => Some(JournalWriter::create(path, &world)?),
+            Some(path) => Some(JournalWriter::create(path, world)?),
             None => None,
         };
-        let movement = MovementCodec::new(&world.schema)
-            .map_err(|bits| anyhow!("an entity's movement takes {bits} bits"))?;
-        let mirror = Mirror::new(&world.schema, movement);
-        let shard_world = Arc::new(ShardWorld {
-            commands: CommandCodec::new(&world.schema, EPOCH),
-            stream: StreamCodec::new(&world.schema),
-            schema_hash: world.schema.hash(),
-            epoch: EPOCH,
-            token: options.token,
-            config: world.clone(),
-        });
+        let mirror = Mirror::new(&world.schema, MovementCodec::new(&world.schema)?);
+        let shards = start_shards(shard_world(&options), &config, sockets)?;
 
-        let (done, reports) = mpsc::channel();
-        let mut inboxes = vec![];
-        let mut senders = vec![];
-        let mut shards = vec![];
-        for (number, socket) in sockets.into_iter().enumerate() {
-            let inbox = SharedInbox::default();
-            let (to_shard, from_tick) = unbounded_channel();
-            let channels = Channels {
-                inbox: inbox.clone(),
-                from_tick,
-                done: done.clone(),
-            };
-            let thread = shard::spawn(
-                number,
-                shard_world.clone(),
-                config.clone(),
-                socket,
-                channels,
-            )?;
-            inboxes.push(inbox);
-            senders.push(to_shard);
-            shards.push(thread);
-        }
         let stats = Arc::new(Stats::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let backend_name = started.backend.name();
+        let backend = started.backend.name();
         let tick_loop = TickLoop::new(Parts {
-            config: world,
+            config: options.world,
             backend: started.backend,
+            fan_out: FanOutMode::Overlapped,
             listeners,
-            inboxes,
-            shards: senders,
-            done: reports,
+            mirror,
+            inboxes: shards.inboxes,
+            shards: shards.senders,
+            reports: shards.reports,
             journal,
             stats: stats.clone(),
             stop: stop.clone(),
         });
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
-            .spawn(move || tick_loop.run(mirror))
+            .spawn(move || tick_loop.run())
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
             certificate,
-            backend: backend_name,
+            backend,
             backend_note: started.description,
             stats,
             stop,
             tick_thread: Some(tick_thread),
-            shards,
+            shards: shards.threads,
         })
     }
 
@@ -194,17 +147,17 @@ impl Server {
         self.address
     }
 
-    /// What clients must trust when it is self-signed.
+    /// The certificate, which clients must trust if it is self-signed.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// Which backend runs the world.
+    /// The name of the backend that runs the world.
     pub fn backend(&self) -> &'static str {
         self.backend
     }
 
-    /// The same for people: on what, or why not another.
+    /// The same for people: the device, or why a GPU is not used.
     pub fn backend_note(&self) -> &str {
         &self.backend_note
     }
@@ -213,7 +166,7 @@ impl Server {
         &self.stats
     }
 
-    /// Whether the world still runs; it ends by itself only after an error.
+    /// Whether the world still runs. Only an error ends it before [`Server::stop`].
     pub fn is_running(&self) -> bool {
         self.tick_thread.as_ref().is_some_and(|t| !t.is_finished())
     }
@@ -243,53 +196,74 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended calls `stop`.
+        // `Server::stop` tells how it ended.
         let _ = self.end();
     }
 }
 
-/// A backend that has started.
-pub struct Started {
-    pub backend: Box<dyn Backend>,
-    /// For people: which it is, and why it is not another.
-    pub description: String,
+/// The tick's ends of the channels to the shards, and their threads.
+struct RunningShards {
+    inboxes: Vec<SharedInbox>,
+    senders: Vec<UnboundedSender<ToShard>>,
+    reports: Receiver<FanOutReport>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-/// Starts the backend that was asked for.
-pub fn start_backend(
-    choice: BackendChoice,
-    world: &WorldConfig,
-    threads: usize,
-    memory_available: Option<u64>,
-) -> Result<Started, StartError> {
-    let cpu = |why: &str| -> Result<Started, StartError> {
-        Ok(Started {
-            backend: Box::new(CpuBackend::new(world, threads, memory_available)?),
-            description: format!("cpu{why}"),
-        })
+/// Starts a shard for each socket.
+fn start_shards(
+    world: ShardWorld,
+    config: &ServerConfig,
+    sockets: Vec<UdpSocket>,
+) -> Result<RunningShards> {
+    let world = Arc::new(world);
+    let (to_tick, reports) = mpsc::channel();
+    let mut running = RunningShards {
+        inboxes: vec![],
+        senders: vec![],
+        reports,
+        threads: vec![],
     };
-    match choice {
-        BackendChoice::Cpu => cpu(""),
-        BackendChoice::Cuda => start_cuda(world),
-        BackendChoice::Auto => match start_cuda(world) {
-            Ok(started) => Ok(started),
-            Err(reason) => cpu(&format!(" ({reason})")),
+    for (number, socket) in sockets.into_iter().enumerate() {
+        let inbox = SharedInbox::default();
+        let (to_shard, from_tick) = unbounded_channel();
+        let channels = Channels {
+            inbox: inbox.clone(),
+            from_tick,
+            reports: to_tick.clone(),
+        };
+        let thread = shards::spawn(number, world.clone(), config.clone(), socket, channels)?;
+        running.inboxes.push(inbox);
+        running.senders.push(to_shard);
+        running.threads.push(thread);
+    }
+    Ok(running)
+}
+
+/// Starts matching with subscriptions, if the world has them.
+fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<Listeners>> {
+    // A GPU that runs the world has room for its subscriptions too, or says why not.
+    let may_use_gpu = started.backend.name() == "cuda";
+    let listeners = Listeners::new(&options.world, options.threads, may_use_gpu)?;
+    if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
+        warn!(reason, "subscriptions are matched on the processor");
+    }
+    Ok(listeners)
+}
+
+fn shard_world(options: &ServerOptions) -> ShardWorld {
+    let world = &options.world;
+    ShardWorld {
+        admission: Admission {
+            schema_hash: world.schema.hash(),
+            token: options.token.clone(),
+        },
+        session: SessionWorld {
+            commands: CommandCodec::new(&world.schema, EPOCH),
+            stream: StreamCodec::new(&world.schema),
+            epoch: EPOCH,
+            config: world.clone(),
         },
     }
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(world: &WorldConfig) -> Result<Started, StartError> {
-    let backend = gpu_kernels::CudaBackend::new(world, None)?;
-    Ok(Started {
-        description: format!("cuda on {}", backend.gpu().name),
-        backend: Box::new(backend),
-    })
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &WorldConfig) -> Result<Started, StartError> {
-    Err(StartError::Unsupported("cuda", "Linux on x86-64"))
 }
 
 /// The schema doesn't change while a server runs, so there is one epoch.

@@ -1,4 +1,4 @@
-//! Who subscribes is told of what matches, wherever it happens: once, with all of its
+//! A subscriber is told of what matches, wherever it happens: once, with all of its
 //! subscriptions that match.
 
 mod common;
@@ -6,11 +6,11 @@ mod common;
 use client_bot::BehaviourKind;
 use common::{Bots, Player, Vanished, listen_for, start, start_with, ticks, until};
 use server::Server;
-use shared::wire::notice::{Notice, What};
-use shared::wire::stream::Item;
+use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId, NotificationKind};
 
-/// A world in which nobody sees far, and strikes reach anywhere.
+/// A world in which players see one unit far and strikes reach anywhere.
 const FAR: &str = "
     [world]
     size = [4000, 4000]
@@ -45,16 +45,16 @@ async fn three(server: &Server) -> [Player; 3] {
     ]
 }
 
-/// One strikes another, and everybody hears of what that came to.
+/// Lets a player strike, and all listen for the result.
 async fn strike(server: &Server, players: &mut [&mut Player], by: usize, target: EntityId) {
     players[by].send(CommandKind::Strike, &[target.reference().0]);
     listen_for(server, players, 4).await;
 }
 
-/// A blow that took a player to some hit points.
+/// The notice of a change of hit points.
 fn blow(server_column: usize, entity: EntityId, old: i32, new: i32, ids: &[u32]) -> Notice {
     Notice {
-        what: What::Change {
+        body: NoticeBody::Change {
             entity,
             kind: 0,
             column: server_column as u16,
@@ -68,7 +68,7 @@ fn blow(server_column: usize, entity: EntityId, old: i32, new: i32, ids: &[u32])
 }
 
 #[tokio::test]
-async fn what_two_subscriptions_match_comes_once_with_both() {
+async fn a_change_that_two_subscriptions_match_comes_once_with_both() {
     let server = start(FAR);
     let [mut listener, mut knight, mut victim] = three(&server).await;
     let own = listener.entity();
@@ -105,7 +105,7 @@ async fn what_two_subscriptions_match_comes_once_with_both() {
 }
 
 #[tokio::test]
-async fn notifications_are_told_with_their_fields() {
+async fn notifications_come_with_their_fields() {
     let server = start(FAR);
     let [mut listener, mut shouter, mut other] = three(&server).await;
     let (source, fallen) = (shouter.entity(), other.entity());
@@ -117,7 +117,7 @@ async fn notifications_are_told_with_their_fields() {
         .subscribe(2, "event == \"fall\" && team == \"red\"")
         .await
         .unwrap();
-    listener.log.items.clear();
+    listener.log.messages.clear();
     for number in [4, 6] {
         shouter.send(CommandKind::Shout, &[0, number]);
     }
@@ -126,7 +126,7 @@ async fn notifications_are_told_with_their_fields() {
         strike(&server, players, 1, fallen).await;
     }
     let notification = |kind, source, words: &[i32], id| Notice {
-        what: What::Notification {
+        body: NoticeBody::Notification {
             kind,
             source,
             words: words.to_vec(),
@@ -165,8 +165,8 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
     let told: Vec<(EntityId, u16, i32, i32)> = listener
         .notices()
         .iter()
-        .map(|notice| match notice.what {
-            What::Change {
+        .map(|notice| match notice.body {
+            NoticeBody::Change {
                 entity,
                 column,
                 old,
@@ -182,7 +182,7 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_after_the_subscription_has_ended() {
+async fn no_notice_comes_after_the_end_of_the_subscription() {
     let server = start(FAR);
     let [mut listener, mut knight, mut victim] = three(&server).await;
     let target = victim.entity();
@@ -200,8 +200,8 @@ async fn nothing_is_told_after_the_subscription_has_ended() {
         .map(|n| &n.subscriptions)
         .cloned()
         .collect();
-    assert_eq!(told, [vec![2]], "the second blow is nobody's business");
-    // Its number is free again, and what is not there cannot be ended.
+    assert_eq!(told, [vec![2]], "the second blow matches no subscription");
+    // Its number is free again, and a second end is rejected.
     listener.subscribe(1, "new < 100").await.unwrap();
     let request = listener.client.unsubscribe(7);
     let answer = listener.client.answer(request, &mut listener.log).await;
@@ -213,7 +213,7 @@ async fn nothing_is_told_after_the_subscription_has_ended() {
 }
 
 #[tokio::test]
-async fn who_is_told_as_much_as_it_may_be_is_told_so() {
+async fn a_client_at_its_limit_of_notices_is_told_so() {
     let server = start(FAR);
     let [mut listener, mut a, mut b] = three(&server).await;
     listener.subscribe(1, "event == \"shout\"").await.unwrap();
@@ -229,11 +229,11 @@ async fn who_is_told_as_much_as_it_may_be_is_told_so() {
     }
     listen_for(&server, &mut [&mut listener, &mut a, &mut b], 6).await;
     let mut by_tick = std::collections::BTreeMap::new();
-    for (tick, item) in &listener.log.items {
+    for (tick, item) in &listener.log.messages {
         let (notices, is_full) = by_tick.entry(tick).or_insert((0, false));
         match item {
-            Item::Notice(_) => *notices += 1,
-            Item::Full => *is_full = true,
+            Message::Notice(_) => *notices += 1,
+            Message::Full => *is_full = true,
             _ => {}
         }
     }
@@ -246,13 +246,13 @@ async fn who_is_told_as_much_as_it_may_be_is_told_so() {
 }
 
 #[tokio::test]
-async fn subscriptions_are_there_again_for_who_comes_back_and_for_nobody_else() {
+async fn subscriptions_are_there_again_for_a_client_that_resumes_and_for_no_other() {
     let server = start(FAR);
     let [mut listener, mut knight, mut victim] = three(&server).await;
     let target = victim.entity();
     listener.subscribe(3, "attribute == \"hp\"").await.unwrap();
     // Another connection takes the session over.
-    let mut back = Player::come_back(&server, listener.client.ticket()).await;
+    let mut back = Player::resume(&server, listener.client.ticket()).await;
     let players = &mut [&mut back, &mut knight, &mut victim];
     strike(&server, players, 1, target).await;
     assert_eq!(back.notices().len(), 1);
@@ -260,7 +260,7 @@ async fn subscriptions_are_there_again_for_who_comes_back_and_for_nobody_else() 
     assert!(listener.notices().is_empty());
     back.client.leave();
     ticks(&server, 4).await;
-    // Whoever is next in that row begins with nothing.
+    // The next client with that row has no subscriptions.
     let mut next = Player::join(&server).await;
     let players = &mut [&mut next, &mut knight, &mut victim];
     strike(&server, players, 1, target).await;
@@ -286,9 +286,9 @@ async fn subscriptions_wait_for_a_lost_client() {
         server.stats().figures().sessions_lost > before
     })
     .await;
-    // Nobody is told of this one.
+    // No client is told of this one.
     strike(&server, &mut [&mut knight, &mut victim], 0, target).await;
-    let mut back = Player::come_back(&server, lost.ticket).await;
+    let mut back = Player::resume(&server, lost.ticket).await;
     assert!(back.client.is_resumed());
     let players = &mut [&mut back, &mut knight, &mut victim];
     strike(&server, players, 1, target).await;
@@ -298,7 +298,7 @@ async fn subscriptions_wait_for_a_lost_client() {
     server.stop().unwrap();
 }
 
-/// A world of all that can be subscribed to, and in which players fall.
+/// A world with all that can be subscribed to, in which players die.
 const BUSY: &str = "
     [world]
     size = [200, 200]
@@ -338,7 +338,7 @@ const BUSY: &str = "
 ";
 
 #[tokio::test]
-async fn listening_bots_are_told_of_all_that_they_subscribed_to_and_of_nothing_else() {
+async fn listening_bots_are_told_exactly_what_they_subscribed_to() {
     let server = start(BUSY);
     let bots = Bots::start(&server, 40, BehaviourKind::Listen).await;
     ticks(&server, 100).await;
@@ -360,7 +360,7 @@ async fn lost_datagrams_lose_no_notice() {
 
 #[tokio::test]
 async fn bots_whose_private_attributes_change_hear_of_their_own() {
-    // Where hit points are private, others' cannot be heard of.
+    // Hit points are private, so bots hear only of their own.
     let private = BUSY.replace(
         "max = 100, audience = 'state'",
         "max = 100, audience = 'private'",

@@ -1,16 +1,16 @@
-//! What is announced over an area is heard by whoever sees some of it, or holds a
+//! A notification with an area is heard by clients that see some of the area or have a
 //! region there: once, subscribed to or not.
 
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, start, ticks, units, until};
+use common::{Bots, Player, go, listen_for, start, ticks, units};
 use server::Server;
-use shared::wire::notice::{Notice, What};
-use shared::wire::session::Region;
+use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::request::Region;
 use shared::{CommandKind, EntityId, NotificationKind};
 
-/// Where players see 20 units far, and go anywhere in one step.
+/// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "
     [world]
     size = [1000, 1000]
@@ -36,19 +36,6 @@ const WIDE: &str = "
     ]
 ";
 
-/// Goes somewhere, and waits until it knows that it is there.
-async fn go(player: &mut Player, x: f64, y: f64) {
-    let own = player.client.view().own().expect("it lives");
-    let goal = [units(x), units(y)];
-    let step = [goal[0] - own.row[0], goal[1] - own.row[1]];
-    player.send(CommandKind::Move, &step);
-    until(&mut [player], "it is there", |p| {
-        let own = p[0].client.view().own();
-        own.is_some_and(|own| own.row[..2] == goal)
-    })
-    .await;
-}
-
 /// Players at these distances from the middle of the world, along the first axis.
 async fn along(server: &Server, distances: &[f64]) -> Vec<Player> {
     let mut players = vec![];
@@ -67,7 +54,7 @@ async fn all_listen(server: &Server, players: &mut [Player]) {
 
 fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
     Notice {
-        what: What::Notification {
+        body: NoticeBody::Notification {
             kind: NotificationKind::Shout,
             source,
             words: vec![number],
@@ -78,9 +65,9 @@ fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
 }
 
 #[tokio::test]
-async fn who_sees_some_of_its_area_hears_it_once() {
+async fn a_client_that_sees_some_of_the_area_hears_the_shout_once() {
     let server = start(WIDE);
-    // A shout of 30 units: those up to 50 away see where it is heard.
+    // The shout reaches 30 units: players up to 50 units away see some of its area.
     let mut players = along(&server, &[0.0, 25.0, 49.9, 50.5, 400.0]).await;
     let source = players[0].entity();
     players[0].send(CommandKind::Shout, &[units(30.0), 7]);
@@ -100,11 +87,11 @@ async fn who_sees_some_of_its_area_hears_it_once() {
 }
 
 #[tokio::test]
-async fn who_holds_a_region_there_hears_it_too() {
+async fn a_client_with_a_region_there_hears_the_shout_too() {
     let server = start(WIDE);
     let mut players = along(&server, &[0.0, 300.0, 300.0]).await;
     let corner = |x: f64| [units(x), units(490.0)];
-    // They touch, and touching is not overlapping.
+    // Boxes that touch do not overlap.
     let edges = [(529.9, 550.0), (530.1, 550.0)];
     for (player, (low, high)) in players[1..].iter_mut().zip(edges) {
         let mut region = Region::fixed(&corner(low), &corner(high));
@@ -122,7 +109,7 @@ async fn who_holds_a_region_there_hears_it_too() {
 }
 
 #[tokio::test]
-async fn what_is_heard_and_subscribed_to_comes_once() {
+async fn a_notification_that_is_heard_and_subscribed_to_comes_once() {
     let server = start(WIDE);
     let mut players = along(&server, &[0.0, 10.0, 300.0]).await;
     let source = players[0].entity();
@@ -137,7 +124,7 @@ async fn what_is_heard_and_subscribed_to_comes_once() {
     let near = [shout(source, 7, &[3, 5]), shout(source, 8, &[5])];
     let told: Vec<Notice> = players[1].notices().into_iter().cloned().collect();
     assert_eq!(told, near);
-    // Whoever is far away is told because it subscribed, and hears nothing.
+    // The player far away is told because it subscribed; it hears nothing.
     let far = near.map(|notice| Notice {
         heard: false,
         ..notice
@@ -157,21 +144,21 @@ async fn a_blast_is_heard_farther_than_it_harms() {
     all_listen(&server, &mut players).await;
     let heard: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
     assert_eq!(heard, [1, 1, 0, 0]);
-    let Notice { what, heard, .. } = players[1].notices()[0];
+    let Notice { body, heard, .. } = players[1].notices()[0];
     let [x, y] = centre;
-    let expected = What::Notification {
+    let expected = NoticeBody::Notification {
         kind: NotificationKind::Blast,
         source,
         words: vec![x, y],
     };
-    assert_eq!((what, *heard), (&expected, true));
+    assert_eq!((body, *heard), (&expected, true));
     assert_eq!(players[1].value(players[1].entity(), "hp"), 100);
     server.stop().unwrap();
 }
 
 #[tokio::test]
 async fn bots_hear_what_they_must_and_nothing_from_afar() {
-    // Nobody can subscribe; fighters and shouters are heard all the same.
+    // In this world clients can't subscribe, but fighters and shouters are heard.
     let server = start(
         "
         [world]

@@ -1,10 +1,10 @@
-//! Who is told of which attribute: movement and state are everybody's, what is
-//! private is the owner's, what is hidden nobody's.
+//! Which clients are told of an attribute: movement and state go to all, private
+//! attributes to the owner, hidden ones to none.
 
 mod common;
 
 use common::{Player, listen_for, start, until};
-use shared::wire::stream::Item;
+use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId};
 
 const SECRETS: &str = "
@@ -39,7 +39,7 @@ const SECRETS: &str = "
 ";
 
 #[tokio::test]
-async fn private_values_reach_their_owner_and_hidden_ones_nobody() {
+async fn private_values_reach_their_owner_and_hidden_values_no_client() {
     let server = start(SECRETS);
     let mut knight = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
@@ -74,11 +74,11 @@ async fn private_values_reach_their_owner_and_hidden_ones_nobody() {
 }
 
 #[tokio::test]
-async fn who_takes_over_is_told_what_is_private_and_the_others_still_are_not() {
+async fn a_session_that_takes_over_is_told_private_values_and_others_are_not() {
     let server = start(SECRETS);
     let mut other = Player::join(&server).await;
     let first = Player::join(&server).await;
-    let mut second = Player::come_back(&server, first.client.ticket()).await;
+    let mut second = Player::resume(&server, first.client.ticket()).await;
     let own = second.entity();
     until(&mut [&mut other, &mut second], "both see it", |p| {
         p.iter().all(|p| p.sees(own))
@@ -95,15 +95,15 @@ async fn who_takes_over_is_told_what_is_private_and_the_others_still_are_not() {
     server.stop().unwrap();
 }
 
-/// Everything that came over the stream was for this player to know.
+/// Asserts that the stream brought only what this player may know.
 fn assert_told_only(player: &Player, own: EntityId) {
     let schema = player.client.view().schema();
     let column = |name: &str| schema.column(name).unwrap() as u16;
     let private = [column("hp"), column("gold")];
     let hidden = column("luck");
-    for (tick, item) in &player.log.items {
+    for (tick, item) in &player.log.messages {
         let (slot, values) = match item {
-            Item::Enter {
+            Message::Enter {
                 entity,
                 own: is_own,
                 values,
@@ -112,7 +112,7 @@ fn assert_told_only(player: &Player, own: EntityId) {
                 assert_eq!(*is_own, *entity == own, "tick {tick}");
                 (entity.slot, values)
             }
-            Item::State { slot, values } => (*slot, values),
+            Message::State { slot, values } => (*slot, values),
             _ => continue,
         };
         for (column, value) in values {

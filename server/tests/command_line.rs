@@ -1,4 +1,4 @@
-//! What the binary does and says.
+//! The commands of the binary.
 
 mod common;
 
@@ -71,11 +71,11 @@ fn a_bad_world_is_refused_with_file_key_and_what_is_allowed() {
     let cases = [
         (
             "[world]\naoi = -3",
-            vec!["world.aoi: -3 is not allowed; expected 1 to"],
+            vec!["world.aoi: expected 1 to 262143, found -3"],
         ),
         (
             "[limits]\nidle_seconds = 0",
-            vec!["limits.idle_seconds: 0 is not allowed; expected 1 to 3600"],
+            vec!["limits.idle_seconds: expected 1 to 3600, found 0"],
         ),
         (
             "[world]\nsizes = [1, 2]",
@@ -96,7 +96,7 @@ fn a_bad_world_is_refused_with_file_key_and_what_is_allowed() {
 }
 
 #[test]
-fn files_that_are_not_there_are_named() {
+fn errors_name_missing_files() {
     let missing = scratch("nowhere.toml").display().to_string();
     for arguments in [
         vec!["serve", "--listen", "127.0.0.1:0", "--world", &missing],
@@ -120,7 +120,7 @@ fn files_that_are_not_there_are_named() {
 }
 
 #[test]
-fn a_world_without_room_to_see_is_refused() {
+fn a_world_in_which_clients_see_nothing_is_refused() {
     let file = scratch("blind.toml");
     fs::write(&file, "[world]\nvisible_max = 0").unwrap();
     let path = file.display().to_string();
@@ -135,7 +135,7 @@ fn a_world_without_room_to_see_is_refused() {
 }
 
 #[test]
-fn a_server_says_where_it_listens_and_its_recording_replays() {
+fn a_server_prints_its_address_and_its_recording_replays() {
     let file = scratch("served.journal");
     let path = file.display().to_string();
     let output = myriad(&[

@@ -1,4 +1,4 @@
-//! A client that asks for more than its share gets its share.
+//! A client that sends more commands than its quota gets its quota.
 
 mod common;
 
@@ -8,7 +8,7 @@ use shared::CommandKind;
 use shared::wire::commands::COMMANDS_MAX;
 
 #[tokio::test]
-async fn a_flood_of_commands_moves_nobody_faster_and_disturbs_nobody() {
+async fn a_flood_of_commands_moves_no_player_faster_and_disturbs_no_other_client() {
     let server = start(
         "
         [world]
@@ -29,7 +29,7 @@ async fn a_flood_of_commands_moves_nobody_faster_and_disturbs_nobody() {
     let mut flooder = Player::join(&server).await;
     let x = |player: &Player| player.client.view().own().unwrap().row[0];
     let begun = (x(&flooder), flooder.client.view().newest());
-    // Away from the nearer edge: there is more room than the quota reaches.
+    // Away from the nearer edge: the quota does not reach the other one.
     let step = units(if begun.0 < units(1000.0) { 2.0 } else { -2.0 });
     while server.stats().figures().commands_over_quota < 10_000 {
         for _ in 0..10 {
@@ -45,7 +45,7 @@ async fn a_flood_of_commands_moves_nobody_faster_and_disturbs_nobody() {
     let last = flooder.client.view().own().unwrap().moved;
     let steps = 10 + 2 * (last.0 - begun.1.0 + 1);
     let moved = (x(&flooder) - begun.0).unsigned_abs();
-    assert!(moved > 0, "its share is its to use");
+    assert!(moved > 0, "the quota can be used");
     assert!(
         moved <= steps * units(2.0) as u32,
         "{moved} in raw units, where its quota allows {steps} steps"

@@ -1,5 +1,5 @@
-//! A client that sends what cannot be read is shown out and told why; the others
-//! notice nothing.
+//! A client that sends malformed bytes is closed with the reason; the others are not
+//! disturbed.
 
 mod common;
 
@@ -10,17 +10,42 @@ use client_bot::connect::hello;
 use common::raw::{Raw, closed, framed};
 use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
-use shared::mix::mix;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
+use shared::world::mix::mix;
 use shared::{CommandKind, Tick};
 
 #[tokio::test]
-async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
+async fn an_unacceptable_hello_is_refused_with_the_reason() {
     let server = start_with(PLAIN, |options| options.token = "open sesame".to_owned());
     let good = hello("open sesame", None);
-    let cases: Vec<(&str, Vec<u8>, Close, &str)> = vec![
+    let cases = unacceptable_hellos(&good);
+    let malformed = cases.iter().filter(|c| c.2 == Close::Malformed).count() as u64;
+    for (name, bytes, code, reason) in cases {
+        let raw = Raw::connect(&server, TransportConfig::default()).await;
+        let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
+        send.write_all(&bytes).await.unwrap();
+        let (found, text) = raw.closed().await;
+        assert_eq!(found, u64::from(code.code()), "{name}: {text}");
+        assert!(text.contains(reason), "{name}: {text}");
+    }
+    eventually("all are counted", || {
+        server.stats().figures().malformed == malformed
+    })
+    .await;
+    let schema_hash = Some(common::world(PLAIN).schema.hash());
+    let right = Hello {
+        schema_hash,
+        ..good
+    };
+    Player::try_join(&server, &right).await.unwrap();
+    server.stop().unwrap();
+}
+
+/// Each with the code and the reason with which the connection is closed.
+fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'static str)> {
+    vec![
         (
             "random bytes",
             [20u32.to_le_bytes().to_vec(), garbage(1, 20)].concat(),
@@ -37,7 +62,7 @@ async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
             "more than a hello",
             framed(&(good.clone(), [0u8; 3])),
             Close::Malformed,
-            "3 bytes stand behind the message's end",
+            "3 bytes follow the end of the message",
         ),
         (
             "an oversized hello",
@@ -78,31 +103,11 @@ async fn a_hello_that_will_not_do_is_answered_with_the_reason() {
             Close::Refused,
             "the client needs schema 0000000000001234, the server has",
         ),
-    ];
-    let malformed = cases.iter().filter(|c| c.2 == Close::Malformed).count() as u64;
-    for (name, bytes, code, reason) in cases {
-        let raw = Raw::connect(&server, TransportConfig::default()).await;
-        let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
-        send.write_all(&bytes).await.unwrap();
-        let (found, text) = raw.closed().await;
-        assert_eq!(found, u64::from(code.code()), "{name}: {text}");
-        assert!(text.contains(reason), "{name}: {text}");
-    }
-    eventually("all are counted", || {
-        server.stats().figures().malformed == malformed
-    })
-    .await;
-    let schema_hash = Some(common::world(PLAIN).schema.hash());
-    let right = Hello {
-        schema_hash,
-        ..good
-    };
-    Player::try_join(&server, &right).await.unwrap();
-    server.stop().unwrap();
+    ]
 }
 
 #[tokio::test]
-async fn a_hello_that_breaks_off_is_no_hello() {
+async fn a_hello_that_breaks_off_is_refused() {
     let server = start(PLAIN);
     let raw = Raw::connect(&server, TransportConfig::default()).await;
     let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
@@ -117,7 +122,7 @@ async fn a_hello_that_breaks_off_is_no_hello() {
 }
 
 #[tokio::test]
-async fn garbage_from_some_ends_their_sessions_and_nobody_elses() {
+async fn garbage_ends_the_session_of_its_sender_only() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;
     let mut expected = 0;
@@ -130,7 +135,7 @@ async fn garbage_from_some_ends_their_sessions_and_nobody_elses() {
         assert!(text.contains(reason), "{name}: {text}");
         expected += 1;
     }
-    // Not even QUIC: nobody is there to be told.
+    // These bytes are not QUIC, so there is no connection to close.
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for i in 0..200 {
         let length = 1 + i as usize * 6;
@@ -182,7 +187,7 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "more than a datagram",
             [whole.clone(), vec![0; 2]].concat(),
-            "stand behind the message's end",
+            "follow the end of the message",
         ),
         (
             "a command for servers only",
@@ -190,7 +195,7 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "command kind 0 does not exist in this world",
         ),
         (
-            "an answer to what was never sent",
+            "an acknowledgement of a tick that was never sent",
             future,
             "tick 1000000 is acknowledged before it was sent",
         ),

@@ -1,13 +1,13 @@
-//! No predicate finds out what its client may not know.
+//! No predicate reveals what its client may not know.
 
 mod common;
 
 use common::{Player, listen_for, start, until};
 use server::Server;
-use shared::wire::notice::What;
+use shared::wire::notice::NoticeBody;
 use shared::{CommandKind, EntityId};
 
-/// Hit points are everybody's own business; nobody is told of luck.
+/// Hit points are private, luck is hidden.
 const SECRETS: &str = "
     [world]
     size = [30, 30]
@@ -31,7 +31,7 @@ const SECRETS: &str = "
     ]
 ";
 
-/// As above, but hit points are nobody's business.
+/// As above, but hit points are hidden, too.
 fn hidden() -> String {
     SECRETS.replace("'private'", "'hidden'")
 }
@@ -41,11 +41,11 @@ async fn strike(server: &Server, knight: &mut Player, other: &mut Player, target
     listen_for(server, &mut [knight, other], 4).await;
 }
 
-/// Each change of hit points that a player was told of: whose, to how many, and the
-/// subscriptions.
+/// Each change of hit points that a player was told of: (entity, new value,
+/// subscriptions).
 fn blows(player: &Player) -> Vec<(EntityId, i32, Vec<u32>)> {
-    let blow = |notice: &&shared::wire::notice::Notice| match notice.what {
-        What::Change { entity, new, .. } => (entity, new, notice.subscriptions.clone()),
+    let blow = |notice: &&shared::wire::notice::Notice| match notice.body {
+        NoticeBody::Change { entity, new, .. } => (entity, new, notice.subscriptions.clone()),
         _ => panic!("{notice:?}"),
     };
     player.notices().iter().map(blow).collect()
@@ -66,12 +66,12 @@ async fn a_hidden_attribute_cannot_be_named() {
         assert_eq!(
             refusal,
             format!(
-                "the predicate: column {column}: no notification has {name:?}: expected a \
-                 declared name"
+                "the predicate: column {column}: expected a name that this world declares, \
+                 found `{name}`"
             )
         );
     }
-    // A text in quotes is a text; nothing that happens has it.
+    // A string in quotes needs no declaration; nothing matches it.
     knight.subscribe(1, "attribute == \"hp\"").await.unwrap();
     knight.subscribe(2, "command == \"strike\"").await.unwrap();
     knight.subscribe(3, "new < 100").await.unwrap();
@@ -82,7 +82,7 @@ async fn a_hidden_attribute_cannot_be_named() {
 }
 
 #[tokio::test]
-async fn of_a_private_attribute_only_its_own_client_hears() {
+async fn changes_of_a_private_attribute_go_only_to_its_own_client() {
     let server = start(SECRETS);
     let mut knight = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
@@ -101,11 +101,11 @@ async fn of_a_private_attribute_only_its_own_client_hears() {
 }
 
 #[tokio::test]
-async fn what_is_private_is_no_reason_to_be_told_of_others() {
+async fn a_filter_on_a_private_attribute_matches_only_the_own_entity() {
     let server = start(SECRETS);
     let mut spy = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
-    // Whoever shouts is known to all; its hit points are not.
+    // All clients know who shouts; they do not know its hit points.
     spy.subscribe(1, "event == \"shout\" && hp > 0")
         .await
         .unwrap();
@@ -120,8 +120,10 @@ async fn what_is_private_is_no_reason_to_be_told_of_others() {
     let mut told: Vec<_> = spy
         .notices()
         .iter()
-        .map(|notice| match notice.what {
-            What::Notification { source, .. } => (source == own, notice.subscriptions.clone()),
+        .map(|notice| match notice.body {
+            NoticeBody::Notification { source, .. } => {
+                (source == own, notice.subscriptions.clone())
+            }
             _ => panic!("{notice:?}"),
         })
         .collect();
@@ -131,7 +133,7 @@ async fn what_is_private_is_no_reason_to_be_told_of_others() {
 }
 
 #[tokio::test]
-async fn who_is_born_anew_hears_of_its_new_self_and_of_nobody_who_has_its_old_slot() {
+async fn a_reborn_player_hears_of_its_new_entity_and_not_of_the_next_one_in_its_old_slot() {
     let server = start(SECRETS);
     let mut knight = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
@@ -140,12 +142,12 @@ async fn who_is_born_anew_hears_of_its_new_self_and_of_nobody_who_has_its_old_sl
     for _ in 0..4 {
         strike(&server, &mut knight, &mut victim, first).await;
     }
-    until(&mut [&mut knight, &mut victim], "it is born anew", |p| {
+    until(&mut [&mut knight, &mut victim], "it is reborn", |p| {
         p[1].entity() != first && p[1].client.view().own().is_some()
     })
     .await;
     let second = victim.entity();
-    // Somebody may be born into the slot that the first life has left.
+    // The newcomer may get the slot of the first entity.
     let mut newcomer = Player::join(&server).await;
     let third = newcomer.entity();
     strike(&server, &mut knight, &mut victim, second).await;

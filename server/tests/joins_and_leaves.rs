@@ -1,4 +1,4 @@
-//! Who comes is seen by those near, and who goes is seen no more.
+//! A client that joins is seen by those near it, and one that leaves is not seen any more.
 
 mod common;
 
@@ -28,11 +28,11 @@ async fn a_client_that_leaves_is_seen_leaving_once() {
     })
     .await;
     leaves.client.leave();
-    until(&mut [&mut stays, &mut also_stays], "nobody sees it", |p| {
+    until(&mut [&mut stays, &mut also_stays], "none sees it", |p| {
         p.iter().all(|p| !p.sees(gone))
     })
     .await;
-    // Were it told again, it would be by now.
+    // A second leave would have come by now.
     listen_for(&server, &mut [&mut stays, &mut also_stays], 15).await;
     for player in [&stays, &also_stays] {
         assert_eq!(player.enters_of(gone), 1);

@@ -1,5 +1,5 @@
-//! A tenth of all datagrams is lost each way, and everybody still ends up knowing
-//! what is.
+//! A tenth of all datagrams is lost each way, and every client still ends up with the
+//! true state.
 
 mod common;
 

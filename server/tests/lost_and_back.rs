@@ -1,10 +1,10 @@
-//! Connections are lost, and come back or not.
+//! Lost connections: clients that resume, and clients that don't.
 
 mod common;
 
 use common::{Player, Vanished, listen_for, start, start_with, until};
 
-/// Everybody sees everybody, and nobody is waited for long.
+/// All players see each other, and the wait for a lost client is short.
 const IMPATIENT: &str = "
     [world]
     size = [30, 30]
@@ -17,7 +17,7 @@ const IMPATIENT: &str = "
     resume_seconds = 1
 ";
 
-/// As above, but a lost client's entity waits.
+/// As above, but the wait for a lost client is long.
 const PATIENT: &str = "
     [world]
     size = [30, 30]
@@ -31,7 +31,7 @@ const PATIENT: &str = "
 ";
 
 #[tokio::test]
-async fn who_vanishes_is_gone_from_others_views_after_the_waits() {
+async fn a_client_that_vanishes_leaves_the_views_of_others_after_the_waits() {
     let server = start(IMPATIENT);
     let mut stays = Player::join(&server).await;
     let vanished = Vanished::join(&server);
@@ -48,13 +48,13 @@ async fn who_vanishes_is_gone_from_others_views_after_the_waits() {
     assert!(leaves[0].0 > vanished.newest.0 + 20, "it was waited for");
     let figures = server.stats().figures();
     assert_eq!((figures.clients, figures.sessions_lost), (1, 1));
-    let back = Player::come_back(&server, vanished.ticket).await;
-    assert!(!back.client.is_resumed(), "nobody is there to go on as");
+    let back = Player::resume(&server, vanished.ticket).await;
+    assert!(!back.client.is_resumed(), "the entity is gone");
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn who_comes_back_in_time_goes_on_as_the_same_entity() {
+async fn a_client_that_resumes_in_time_has_the_same_entity() {
     let server = start(PATIENT);
     let mut stays = Player::join(&server).await;
     let vanished = Vanished::join(&server);
@@ -62,8 +62,11 @@ async fn who_comes_back_in_time_goes_on_as_the_same_entity() {
         server.stats().figures().sessions_lost == 1
     })
     .await;
-    assert!(stays.sees(vanished.entity), "a lost client's entity waits");
-    let mut back = Player::come_back(&server, vanished.ticket).await;
+    assert!(
+        stays.sees(vanished.entity),
+        "the entity of a lost client lives on"
+    );
+    let mut back = Player::resume(&server, vanished.ticket).await;
     assert!(back.client.is_resumed());
     assert_eq!(back.entity(), vanished.entity);
     let stayed = stays.entity();
@@ -78,11 +81,11 @@ async fn who_comes_back_in_time_goes_on_as_the_same_entity() {
 
 #[tokio::test]
 async fn a_second_connection_with_the_ticket_takes_over_and_the_first_is_told() {
-    // No room for anybody else: who takes over needs none.
+    // There is room for one client: taking over needs no more.
     let world = "[world]\ncapacity = 1\ntick_hz = 20\n[limits]\nclients = 1";
     let server = start_with(world, |options| options.shards = 1);
     let mut first = Player::join(&server).await;
-    let mut second = Player::come_back(&server, first.client.ticket()).await;
+    let mut second = Player::resume(&server, first.client.ticket()).await;
     assert!(second.client.is_resumed());
     assert_eq!(second.entity(), first.entity());
     assert_eq!(
@@ -100,7 +103,7 @@ async fn a_second_connection_with_the_ticket_takes_over_and_the_first_is_told() 
 }
 
 #[tokio::test]
-async fn who_only_listens_is_not_lost() {
+async fn a_client_that_only_listens_is_not_lost() {
     let server = start("[world]\ntick_hz = 20\n[limits]\nidle_seconds = 1");
     let mut quiet = Player::join(&server).await;
     listen_for(&server, &mut [&mut quiet], 50).await;

@@ -1,13 +1,13 @@
-//! Who falls is seen falling, and goes on as somebody new.
+//! A player that dies is seen dying, and goes on with a new entity.
 
 mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, ticks, until};
 use shared::CommandKind;
-use shared::wire::stream::Item;
+use shared::wire::stream::Message;
 
-/// A room whose players fall to two strikes.
+/// A room whose players die after two strikes.
 const DUEL: &str = "
     [world]
     size = [30, 30]
@@ -27,7 +27,7 @@ const DUEL: &str = "
     ]
 ";
 
-/// Bots that kill each other all the time, in a world that embers set alight.
+/// A world in which bots kill each other all the time, also by embers.
 const BRAWL: &str = "
     [world]
     size = [200, 200]
@@ -56,7 +56,7 @@ const BRAWL: &str = "
 ";
 
 #[tokio::test]
-async fn who_falls_goes_on_as_somebody_new() {
+async fn a_player_that_dies_goes_on_with_a_new_entity() {
     let server = start(DUEL);
     let mut victim = Player::join(&server).await;
     let mut killer = Player::join(&server).await;
@@ -73,7 +73,7 @@ async fn who_falls_goes_on_as_somebody_new() {
         p[0].client.view().is_dead()
     })
     .await;
-    // It sees the place where it fell: the room holds the two others.
+    // It sees the place of its death: the two others are in the room.
     let others = [killer.entity(), witness.entity()];
     until(&mut [&mut victim], "it watches", |p| {
         let is_dead = p[0].client.view().own().is_none();
@@ -81,27 +81,34 @@ async fn who_falls_goes_on_as_somebody_new() {
     })
     .await;
     assert_eq!(victim.entity(), fallen);
-    until(&mut [&mut victim], "it is born anew", |p| {
+    until(&mut [&mut victim], "it is reborn", |p| {
         p[0].client.view().own().is_some()
     })
     .await;
     let reborn = victim.entity();
     assert_ne!(reborn, fallen);
     assert_eq!(victim.value(reborn, "hp"), 100);
-    // What is private is told to the owner of the new one.
+    // The owner is told the private attributes of the new entity.
     assert_eq!(victim.value(reborn, "gold"), 10);
-    let told = &victim.log.items;
-    assert!(told.iter().any(|(_, item)| *item == Item::Reborn(reborn)));
+    let told = &victim.log.messages;
+    assert!(
+        told.iter()
+            .any(|(_, item)| *item == Message::Reborn(reborn))
+    );
     until(&mut [&mut killer, &mut witness], "they see it", |p| {
         p.iter().all(|p| p.sees(reborn) && !p.sees(fallen))
     })
     .await;
     for player in [&killer, &witness] {
         assert_eq!(player.leaves_of(fallen).len(), 1);
-        let told = &player.log.items;
-        assert!(!told.iter().any(|(_, item)| matches!(item, Item::Reborn(_))));
+        let told = &player.log.messages;
+        assert!(
+            !told
+                .iter()
+                .any(|(_, item)| matches!(item, Message::Reborn(_)))
+        );
     }
-    // Its commands are the new one's.
+    // Its commands move the new entity.
     let own = |p: &Player| p.client.view().own().expect("it lives").row[..2].to_vec();
     let before = own(&victim);
     let towards_the_middle = before
@@ -115,7 +122,7 @@ async fn who_falls_goes_on_as_somebody_new() {
 }
 
 #[tokio::test]
-async fn who_asks_all_the_time_is_answered_while_it_is_born_anew() {
+async fn requests_are_answered_in_the_tick_of_a_rebirth_too() {
     let server = start(&format!("{DUEL}[limits]\nclient_requests_per_second = 100"));
     let mut victim = Player::join(&server).await;
     let mut killer = Player::join(&server).await;
@@ -123,33 +130,33 @@ async fn who_asks_all_the_time_is_answered_while_it_is_born_anew() {
     for _ in 0..2 {
         killer.send(CommandKind::Strike, &[fallen.reference().0]);
     }
-    let mut asked = 0;
+    let mut requests = 0;
     for _ in 0..60 {
         // Several a tick, so that the tick of the rebirth has answers too.
         for _ in 0..4 {
             victim.client.unsubscribe(1);
-            asked += 1;
+            requests += 1;
         }
         listen_for(&server, &mut [&mut victim, &mut killer], 1).await;
     }
     assert_ne!(victim.entity(), fallen);
     until(&mut [&mut victim], "all is answered", |p| {
-        p[0].answers().len() == asked
+        p[0].answers().len() == requests
     })
     .await;
-    let told = &victim.log.items;
+    let told = &victim.log.messages;
     let reborn = told
         .iter()
-        .find(|(_, item)| matches!(item, Item::Reborn(_)));
+        .find(|(_, item)| matches!(item, Message::Reborn(_)));
     let tick = reborn.expect("it was told so").0;
     let in_that_tick = told.iter().filter(|told| told.0 == tick);
-    let answered = |told: &&(_, Item)| matches!(told.1, Item::Answer(_));
+    let answered = |told: &&(_, Message)| matches!(told.1, Message::Answer(_));
     assert!(in_that_tick.filter(answered).count() > 0);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn the_dead_take_their_leave() {
+async fn a_client_that_leaves_while_dead_is_gone() {
     let server = start(DUEL);
     let victim = Player::join(&server).await;
     let mut killer = Player::join(&server).await;
@@ -167,7 +174,7 @@ async fn the_dead_take_their_leave() {
 }
 
 #[tokio::test]
-async fn bots_that_fall_all_the_time_are_told_nothing_wrong() {
+async fn bots_that_die_all_the_time_are_told_nothing_wrong() {
     let server = start(BRAWL);
     let bots = Bots::start_with(&server, 40, BehaviourKind::Fight, |o| o.loss = 0.05).await;
     ticks(&server, 120).await;

@@ -1,5 +1,4 @@
-//! A recording replays to the same states, and what is not as it was recorded is
-//! found.
+//! A recording replays to the same states, and any difference is found.
 
 mod common;
 
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 use client_bot::BehaviourKind;
 use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
-use server::journal::{JournalReader, JournalWriter, Next};
-use server::replay::{Replayed, replay};
-use server::server::BackendChoice;
+use server::commands::replay::{Replayed, replay};
+use server::durable::journal::{JournalReader, JournalWriter, Next};
+use server::tick::backend::BackendChoice;
 use shared::CommandKind;
 
 const FIGHT: &str = "
@@ -51,12 +50,10 @@ async fn a_recording_replays_the_same_with_any_number_of_shards_and_threads() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_recording_is_found() {
+async fn damage_is_found() {
     let file = Recording::new("damaged");
     let recorded = record(&file.0, 2).await;
     let bytes = fs::read(&file.0).unwrap();
-    let (config, ticks) = read(&file.0);
-    assert_eq!(ticks.len() as u64, recorded);
     let changed = Recording::new("changed");
 
     // A flipped byte in the middle.
@@ -77,7 +74,20 @@ async fn what_is_wrong_with_a_recording_is_found() {
     assert_eq!(up_to.ticks, recorded - 1);
     assert_eq!(up_to.broken_off.as_deref(), Some("it ends inside a record"));
 
-    // Another hash than the one that was.
+    // Another kind of file.
+    fs::write(&changed.0, "not a recording").unwrap();
+    let failure = replay(&changed.0, BackendChoice::Cpu, 2).unwrap_err();
+    assert!(failure.to_string().contains("is not a recording"));
+}
+
+#[tokio::test]
+async fn a_difference_is_found_in_its_tick() {
+    let file = Recording::new("original");
+    let recorded = record(&file.0, 2).await;
+    let (config, ticks) = read(&file.0);
+    let changed = Recording::new("different");
+
+    // The place of a step that is long enough to make a difference.
     let firm_step = |frame: &Frame| {
         let mut moves = frame.commands.iter();
         let x = |c: &gpu_kernels::Command| frame.words[c.word_start as usize];
@@ -104,6 +114,8 @@ async fn what_is_wrong_with_a_recording_is_found() {
         replay(&changed.0, BackendChoice::Cpu, 2)
     };
     assert_eq!(rewrite(&|_, _| ()).unwrap(), whole(recorded));
+
+    // A changed hash.
     let failure = rewrite(&|_, hash| hash.parts[hp] ^= 1).unwrap_err();
     assert_eq!(
         failure.to_string(),
@@ -112,36 +124,31 @@ async fn what_is_wrong_with_a_recording_is_found() {
         )
     );
 
-    // Another step than the one that was taken.
+    // A changed step.
     let failure = rewrite(&|frame, _| {
-        let x = firm_step(frame).expect("somebody moves");
+        let x = firm_step(frame).expect("a player moves");
         frame.words[x] = -frame.words[x];
     })
     .unwrap_err();
     let text = failure.to_string();
     assert!(text.starts_with(&format!("tick {middle}: ")), "{text}");
     assert!(text.contains("attribute x"), "{text}");
-
-    // Something else altogether.
-    fs::write(&changed.0, "not a recording").unwrap();
-    let failure = replay(&changed.0, BackendChoice::Cpu, 2).unwrap_err();
-    assert!(failure.to_string().contains("is not a recording"));
 }
 
 #[tokio::test]
-async fn what_clients_hold_is_recorded_with_the_rest() {
+async fn regions_of_clients_are_recorded_too() {
     let file = Recording::new("regions");
     let world = format!("{FIGHT}\n[limits]\nregions_per_client = 2");
     let recorded = record_bots(&file.0, 2, &world, BehaviourKind::Survey).await;
     let (_, ticks) = read(&file.0);
     let changes: usize = ticks.iter().map(|(frame, _)| frame.regions.len()).sum();
-    // Two for each of the bots, and their end.
+    // Each bot sets two regions, which end with it.
     assert!(changes >= 20 * 4, "{changes} changes");
     let replayed = replay(&file.0, BackendChoice::Cpu, 2).unwrap();
     assert_eq!(replayed, whole(recorded));
 }
 
-/// Records bots that come, fight and go, and says how many ticks there are.
+/// Records bots that join, fight and leave, and gives the number of ticks.
 async fn record(file: &Path, shards: usize) -> u64 {
     record_bots(file, shards, FIGHT, BehaviourKind::Fight).await
 }
@@ -178,7 +185,7 @@ fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
     }
 }
 
-/// A file that is removed in the end.
+/// A file that is removed when the test ends.
 struct Recording(PathBuf);
 
 impl Recording {
@@ -189,7 +196,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // It may never have been made.
+        // The test may have failed before it made the file.
         let _ = fs::remove_file(&self.0);
     }
 }

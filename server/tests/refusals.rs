@@ -1,4 +1,4 @@
-//! Who cannot stay is told why.
+//! A client that cannot stay is told why.
 
 mod common;
 
@@ -18,7 +18,7 @@ async fn a_full_server_says_so() {
             "the server refused: the server has no room for more clients",
             "with {shards} shards"
         );
-        // The place of one who leaves is free at once.
+        // A client that leaves frees its place at once.
         first.client.leave();
         until(&mut [&mut second], "one has left", |_| {
             server.stats().figures().clients == 1
@@ -42,7 +42,7 @@ async fn a_full_world_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_tells_everybody() {
+async fn a_server_that_stops_tells_every_client() {
     let server = start(ROOM);
     let mut players = vec![Player::join(&server).await, Player::join(&server).await];
     let stopping = tokio::task::spawn_blocking(move || server.stop());

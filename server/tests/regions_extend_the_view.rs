@@ -1,15 +1,14 @@
-//! Who holds a region sees who is in it, beside its area of interest: each enters and
-//! leaves the union of both once.
+//! A client with a region sees the entities in it as well as those in its area of
+//! interest: each enters and leaves the union of both once.
 
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, Vanished, listen_for, start, start_with, units, until};
+use common::{Bots, Player, Vanished, go, listen_for, start, start_with, units, until};
 use server::Server;
-use shared::CommandKind;
-use shared::wire::session::Region;
+use shared::wire::request::Region;
 
-/// Where players see 20 units far, and go anywhere in one step.
+/// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "
     [world]
     size = [400, 400]
@@ -31,40 +30,25 @@ fn square(x: f64, y: f64, edge: f64) -> Region {
     Region::fixed(&corner(0.0), &corner(edge))
 }
 
-/// Goes somewhere, and waits until it knows that it is there.
-async fn go(player: &mut Player, x: f64, y: f64) {
-    let own = player.client.view().own().expect("it lives");
-    let goal = [units(x), units(y)];
-    let step = [goal[0] - own.row[0], goal[1] - own.row[1]];
-    player.send(CommandKind::Move, &step);
-    until(&mut [player], "it is there", |p| {
-        p[0].client
-            .view()
-            .own()
-            .is_some_and(|own| own.row[..2] == goal)
-    })
-    .await;
-}
-
 async fn hold(player: &mut Player, index: u32, region: Option<Region>) {
     let request = player.client.set_region(index, region);
     let answer = player.client.answer(request, &mut player.log).await;
     assert_eq!(answer.expect("an answer"), Ok(()));
 }
 
-/// A watcher in one corner and somebody in the other.
+/// A watcher in one corner and another player in the opposite one.
 async fn two(server: &Server) -> (Player, Player) {
     let (mut watcher, mut other) = (Player::join(server).await, Player::join(server).await);
     go(&mut watcher, 10.0, 10.0).await;
     go(&mut other, 350.0, 350.0).await;
     listen_for(server, &mut [&mut watcher, &mut other], 3).await;
     assert!(!watcher.sees(other.entity()));
-    watcher.log.items.clear();
+    watcher.log.messages.clear();
     (watcher, other)
 }
 
 #[tokio::test]
-async fn a_region_shows_who_is_in_it_until_it_is_given_up() {
+async fn a_region_shows_the_entities_in_it_until_it_is_given_up() {
     let server = start(WIDE);
     let (mut watcher, mut other) = two(&server).await;
     let them = other.entity();
@@ -95,7 +79,7 @@ async fn a_region_shows_who_is_in_it_until_it_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_is_in_sight_and_in_a_region_enters_and_leaves_once() {
+async fn an_entity_in_sight_and_in_a_region_enters_and_leaves_once() {
     let server = start(WIDE);
     let (mut watcher, mut other) = two(&server).await;
     let them = other.entity();
@@ -127,12 +111,12 @@ async fn who_is_in_sight_and_in_a_region_enters_and_leaves_once() {
 }
 
 #[tokio::test]
-async fn a_region_goes_with_whom_it_follows() {
+async fn a_region_goes_with_the_entity_that_it_follows() {
     let server = start(WIDE);
     let (mut watcher, mut other) = two(&server).await;
     let mut third = Player::join(&server).await;
     let them = other.entity();
-    // Ahead of itself, beyond what it sees.
+    // Ahead of the watcher, beyond its area of interest.
     let own = Region {
         follows: Some(watcher.entity()),
         ..square(30.0, 30.0, 20.0)
@@ -149,7 +133,7 @@ async fn a_region_goes_with_whom_it_follows() {
         !p[0].sees(them)
     })
     .await;
-    // Around another one: itself, and who is with it.
+    // Around another player: it shows that player and those near it.
     let around = Region::around(them, &[units(15.0), units(15.0)]);
     hold(&mut watcher, 1, Some(around)).await;
     assert!(watcher.sees(them));
@@ -198,13 +182,13 @@ async fn regions_are_refused_with_the_reason_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn regions_are_there_again_for_who_comes_back_and_for_nobody_else() {
+async fn regions_are_there_again_for_a_client_that_resumes_and_for_no_other() {
     let server = start(WIDE);
     let (mut watcher, mut other) = two(&server).await;
     let them = other.entity();
     hold(&mut watcher, 0, Some(square(340.0, 340.0, 20.0))).await;
     // Another connection takes the session over.
-    let mut back = Player::come_back(&server, watcher.client.ticket()).await;
+    let mut back = Player::resume(&server, watcher.client.ticket()).await;
     until(&mut [&mut back, &mut other], "it sees them again", |p| {
         p[0].sees(them)
     })
@@ -215,7 +199,7 @@ async fn regions_are_there_again_for_who_comes_back_and_for_nobody_else() {
     })
     .await;
     listen_for(&server, &mut [&mut other], 3).await;
-    // Whoever is next in that row begins with nothing.
+    // The next client with that row has no regions.
     let mut next = Player::join(&server).await;
     go(&mut next, 10.0, 10.0).await;
     listen_for(&server, &mut [&mut next, &mut other], 3).await;
@@ -239,7 +223,7 @@ async fn regions_wait_for_a_lost_client() {
         server.stats().figures().sessions_lost > before
     })
     .await;
-    let mut back = Player::come_back(&server, lost.ticket).await;
+    let mut back = Player::resume(&server, lost.ticket).await;
     let them = other.entity();
     until(&mut [&mut back, &mut other], "it sees them again", |p| {
         p[0].sees(them)

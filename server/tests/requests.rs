@@ -1,4 +1,4 @@
-//! What clients ask for over their streams is answered, in order, and cannot hurt.
+//! Requests on the clients' streams are answered in order, and too many do no harm.
 
 mod common;
 
@@ -8,15 +8,15 @@ use common::raw::{Raw, framed};
 use common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
-use shared::wire::session::{Body, Region, SESSION_MESSAGE_BYTES_MAX, SessionMessage};
-use shared::wire::stream::Item;
+use shared::wire::request::{REQUEST_BYTES_MAX, Region, Request, RequestBody};
+use shared::wire::stream::Message;
 
 #[tokio::test]
-async fn what_a_world_does_not_have_is_refused_with_the_reason() {
+async fn requests_for_what_a_world_does_not_have_are_rejected_with_the_reason() {
     let server = start(PLAIN);
     let mut player = Player::join(&server).await;
     let room = Region::fixed(&[0, 0], &[units(10.0), units(10.0)]);
-    let asked = [
+    let requests = [
         player.client.set_region(0, Some(room)),
         player.client.subscribe(1, "hp < 5").unwrap(),
         player.client.unsubscribe(1),
@@ -27,7 +27,7 @@ async fn what_a_world_does_not_have_is_refused_with_the_reason() {
     .await;
     let answers = player.answers();
     assert_eq!(
-        asked.to_vec(),
+        requests.to_vec(),
         answers.iter().map(|a| a.0).collect::<Vec<_>>()
     );
     assert_eq!(
@@ -47,13 +47,13 @@ async fn requests_are_answered_once_each_in_order_and_no_faster_than_the_quota()
     ));
     let mut player = Player::join(&server).await;
     let begun = server.stats().figures().ticks;
-    let asked: Vec<u32> = (0..200).map(|id| player.client.unsubscribe(id)).collect();
+    let requests: Vec<u32> = (0..200).map(|id| player.client.unsubscribe(id)).collect();
     until(&mut [&mut player], "all is answered", |p| {
-        p[0].answers().len() >= asked.len()
+        p[0].answers().len() >= requests.len()
     })
     .await;
     let answered: Vec<u32> = player.answers().into_iter().map(|a| a.0).collect();
-    assert_eq!(answered, asked);
+    assert_eq!(answered, requests);
     // 50 at once and 150 in three seconds, at 20 Hz.
     let ticks = server.stats().figures().ticks - begun;
     assert!(ticks >= 55, "200 requests in {ticks} ticks");
@@ -61,7 +61,7 @@ async fn requests_are_answered_once_each_in_order_and_no_faster_than_the_quota()
 }
 
 #[tokio::test]
-async fn a_tick_takes_in_only_so_many_subscriptions_and_the_rest_wait() {
+async fn a_tick_grants_a_limited_number_of_subscriptions_and_the_others_wait() {
     let server = start(
         "
         [world]
@@ -92,8 +92,8 @@ async fn a_tick_takes_in_only_so_many_subscriptions_and_the_rest_wait() {
     for player in &players {
         assert!(player.answers().iter().all(|answer| answer.1.is_ok()));
         assert!(player.answers().is_sorted_by_key(|answer| answer.0));
-        for (tick, item) in &player.log.items {
-            if matches!(item, Item::Answer(_)) {
+        for (tick, item) in &player.log.messages {
+            if matches!(item, Message::Answer(_)) {
                 *by_tick.entry(tick).or_insert(0) += 1;
             }
         }
@@ -103,60 +103,19 @@ async fn a_tick_takes_in_only_so_many_subscriptions_and_the_rest_wait() {
 }
 
 #[tokio::test]
-async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
+async fn a_client_that_sends_malformed_requests_is_closed_and_the_others_are_not() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;
-    let good = SessionMessage {
-        request: 1,
-        body: Body::Unsubscribe { id: 1 },
-    };
-    let whole = framed(&good);
-    let mut unknown = whole.clone();
-    // Behind the length and the request's number: which of the three it is.
-    unknown[5] = 9;
-    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("an unknown message", unknown, "not a valid message"),
-        (
-            "no bytes",
-            0u32.to_le_bytes().to_vec(),
-            "not a valid message",
-        ),
-        (
-            "more than a message",
-            framed(&(good.clone(), [0u8; 3])),
-            "3 bytes stand behind the message's end",
-        ),
-        (
-            "a huge length",
-            u32::MAX.to_le_bytes().to_vec(),
-            "a message of 4294967295 bytes, where 16448 are allowed",
-        ),
-        (
-            "an oversized message",
-            framed(&SessionMessage {
-                request: 1,
-                body: Body::Subscribe {
-                    id: 1,
-                    predicate: "x".repeat(SESSION_MESSAGE_BYTES_MAX),
-                },
-            }),
-            "where 16448 are allowed",
-        ),
-        (
-            "text that is none",
-            [&[7, 0, 0, 0, 1, 1, 1, 2, 0xff, 0xfe][..], &[0][..]].concat(),
-            "not a valid message",
-        ),
-    ];
+    let cases = malformed_requests();
     let malformed = cases.len() as u64;
     for (name, bytes, reason) in cases {
         let raw = Raw::connect(&server, TransportConfig::default()).await;
         let (mut send, mut receive) = raw.connection.open_bi().await.unwrap();
         send.write_all(&framed(&hello("", None))).await.unwrap();
-        // The welcome's length: the client is in.
+        // The length of the welcome: the client is in.
         receive.read_exact(&mut [0; 4]).await.unwrap();
-        send.write_all(&whole).await.unwrap();
-        // It may be closed before all of it is written.
+        send.write_all(&framed(&good_request())).await.unwrap();
+        // The connection may be closed before all of it is written.
         let _ = send.write_all(&bytes).await;
         let (code, text) = raw.closed().await;
         assert_eq!(code, u64::from(Close::Malformed.code()), "{name}: {text}");
@@ -170,22 +129,67 @@ async fn who_sends_what_cannot_be_read_is_shown_out_and_the_others_are_not() {
     server.stop().unwrap();
 }
 
+fn good_request() -> Request {
+    Request {
+        number: 1,
+        body: RequestBody::Unsubscribe { id: 1 },
+    }
+}
+
+/// Each with the reason for which the connection is closed.
+fn malformed_requests() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let mut unknown = framed(&good_request());
+    // The byte behind the length and the request's number says which request it is.
+    unknown[5] = 9;
+    vec![
+        ("an unknown request", unknown, "not a valid message"),
+        (
+            "no bytes",
+            0u32.to_le_bytes().to_vec(),
+            "not a valid message",
+        ),
+        (
+            "more than a request",
+            framed(&(good_request(), [0u8; 3])),
+            "3 bytes follow the end of the message",
+        ),
+        (
+            "a huge length",
+            u32::MAX.to_le_bytes().to_vec(),
+            "a message of 4294967295 bytes, where 16448 are allowed",
+        ),
+        (
+            "an oversized request",
+            framed(&Request {
+                number: 1,
+                body: RequestBody::Subscribe {
+                    id: 1,
+                    predicate: "x".repeat(REQUEST_BYTES_MAX),
+                },
+            }),
+            "where 16448 are allowed",
+        ),
+        (
+            "text that is not UTF-8",
+            [&[7, 0, 0, 0, 1, 1, 1, 2, 0xff, 0xfe][..], &[0][..]].concat(),
+            "not a valid message",
+        ),
+    ]
+}
+
 #[tokio::test]
-async fn who_asks_before_the_welcome_or_ends_its_half_of_the_stream_is_treated_so() {
+async fn a_request_before_the_welcome_is_malformed_and_half_a_request_at_the_end_is_not() {
     let server = start(PLAIN);
     let raw = Raw::connect(&server, TransportConfig::default()).await;
     let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
-    let early = SessionMessage {
-        request: 1,
-        body: Body::Unsubscribe { id: 1 },
-    };
+    let early = good_request();
     let both = [framed(&hello("", None)), framed(&early)].concat();
     send.write_all(&both).await.unwrap();
     let (code, text) = raw.closed().await;
     assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
     assert!(text.contains("a request before the welcome"), "{text}");
 
-    // Who ends its half asks for nothing more, and stays.
+    // A client that ends its half of the stream sends no more requests, and stays.
     let raw = Raw::connect(&server, TransportConfig::default()).await;
     let (mut send, mut receive) = raw.connection.open_bi().await.unwrap();
     send.write_all(&framed(&hello("", None))).await.unwrap();
@@ -205,7 +209,11 @@ async fn an_answer_can_be_waited_for() {
     let mut log = common::Log::default();
     let answer = player.client.answer(request, &mut log).await.unwrap();
     assert!(answer.is_err());
-    assert!(log.items.iter().any(|(_, i)| matches!(i, Item::Answer(_))));
+    assert!(
+        log.messages
+            .iter()
+            .any(|(_, i)| matches!(i, Message::Answer(_)))
+    );
     // Longer than any message may be.
     assert_eq!(player.client.subscribe(1, &"x".repeat(17_000)), None);
     server.stop().unwrap();

@@ -1,5 +1,5 @@
-//! A client that does not read what it is sent is given up, so that the others
-//! need not wait for it.
+//! A client that does not read what it is sent is closed, so that the others need not
+//! wait for it.
 
 mod common;
 
@@ -12,7 +12,7 @@ use shared::wire::control::Close;
 
 #[tokio::test]
 async fn a_client_whose_window_stays_shut_is_told_that_it_is_too_slow() {
-    // The stones' enters are more than may wait for a client.
+    // The enters of all stones exceed `client_stream_bytes`.
     let server = start(
         "
         [world]
@@ -53,7 +53,7 @@ async fn a_client_whose_window_stays_shut_is_told_that_it_is_too_slow() {
 }
 
 #[tokio::test]
-async fn slots_of_the_dead_are_free_again_once_a_silent_reader_is_gone() {
+async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
     let server = start(
         "
         [world]
@@ -70,7 +70,7 @@ async fn slots_of_the_dead_are_free_again_once_a_silent_reader_is_gone() {
     );
     let mut stays = Player::join(&server).await;
     let leaves = Player::join(&server).await;
-    // Its transport takes in everything; itself it looks at nothing.
+    // Its transport takes in everything; the client reads nothing.
     let connector = Connector::new(server.address(), "localhost", &trust(&server), None).unwrap();
     let silent = connector.connect(&hello("", None)).await.unwrap();
     let (gone, silents) = (leaves.entity(), silent.welcome.entity);
@@ -81,8 +81,8 @@ async fn slots_of_the_dead_are_free_again_once_a_silent_reader_is_gone() {
     leaves.client.leave();
     until(&mut [&mut stays], "it sees one leave", |p| !p[0].sees(gone)).await;
 
-    // The silent one has not confirmed that it knows of the death: until it is
-    // gone, its slot must not be given to anybody.
+    // The silent client has not acknowledged the death: until it is gone, the slot must
+    // not be reused.
     let mut refusals = vec![];
     let late = loop {
         match Player::try_join(&server, &hello("", None)).await {

@@ -1,4 +1,4 @@
-//! Worlds of other shapes are as right as the plain one.
+//! Worlds of other shapes.
 
 mod common;
 
@@ -6,7 +6,7 @@ use client_bot::BehaviourKind;
 use common::{Bots, Player, start, ticks, until};
 
 #[tokio::test]
-async fn in_a_crowd_each_sees_exactly_the_nearest() {
+async fn each_client_in_a_crowd_sees_exactly_the_nearest() {
     let server = start(
         "
         [world]
@@ -25,7 +25,7 @@ async fn in_a_crowd_each_sees_exactly_the_nearest() {
 }
 
 #[tokio::test]
-async fn in_three_dimensions_among_npcs_bots_are_told_nothing_wrong() {
+async fn bots_in_three_dimensions_among_npcs_are_told_nothing_wrong() {
     let server = start(
         "
         [world]
@@ -56,7 +56,7 @@ async fn in_three_dimensions_among_npcs_bots_are_told_nothing_wrong() {
         birds.map(|(&slot, entity)| (slot, entity.row[2])).collect()
     };
     let before = heights(&watcher);
-    assert!(!before.is_empty(), "birds are near wherever one is");
+    assert!(!before.is_empty(), "birds are near every place");
     until(&mut [&mut watcher], "a bird changes its height", |p| {
         let now = heights(p[0]);
         let rose = |&(slot, z): &(u32, i32)| before.iter().any(|b| b.0 == slot && b.1 != z);
@@ -70,7 +70,7 @@ async fn in_three_dimensions_among_npcs_bots_are_told_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn who_may_see_one_sees_itself() {
+async fn a_client_that_may_see_one_entity_sees_itself() {
     let server = start(
         "
         [world]

@@ -1,31 +1,32 @@
 //! What a Myriad server and its clients must agree on.
 //!
-//! | module | holds |
+//! | module | content |
 //! | --- | --- |
-//! | [`fixed`] | fixed-point numbers, the only fractions in the world |
-//! | [`id`] | ticks, slots, entity and client identities |
-//! | [`config`] | the world file, parsed once into a [`WorldConfig`] |
-//! | [`schema`] | attributes, kinds and commands of a world, as clients see them |
-//! | [`command`] | the built-in commands and what each takes |
-//! | [`content`] | what a client may ask to hear of, wherever it happens |
-//! | [`notification`] | the built-in notifications and what each tells |
-//! | [`mix`] | the one hash and the one random generator |
+//! | [`world`] | ids, numbers, attributes, commands and notifications; the checked [`WorldConfig`] |
+//! | [`predicate`] | predicates by which clients subscribe to changes and notifications |
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
+//! | `file` | the world file: TOML text in, a [`WorldConfig`] out (cargo feature `file`) |
+//!
+//! Each module uses only those above it. [`WorldConfig`]`::load` reads a file; nothing
+//! else does I/O.
 #![forbid(unsafe_code)]
 
-pub mod command;
-pub mod config;
-pub mod content;
-pub mod fixed;
-pub mod id;
-pub mod mix;
-pub mod notification;
-pub mod schema;
+#[cfg(feature = "file")]
+pub mod file;
+pub mod predicate;
 pub mod wire;
+pub mod world;
 
-pub use command::{CommandKind, Rules};
-pub use config::{ConfigError, Every, InterestMode, Limits, WorldConfig};
-pub use fixed::Fixed;
-pub use id::{ClientRow, EntityId, EntityRef, Slot, Tick};
-pub use notification::NotificationKind;
-pub use schema::{Attribute, AttributeType, Audience, Kind, MergeRule, Schema, WorldInfo};
+#[cfg(feature = "file")]
+pub use file::ConfigError;
+pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+pub use world::command::{CommandKind, Rules};
+pub use world::config::{Every, InterestMode, Limits, WorldConfig};
+pub use world::fixed::Fixed;
+pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
+pub use world::notification::NotificationKind;
+pub use world::schema::{Kind, Schema, WorldInfo};
+
+// Old paths, until every crate names the new ones.
+pub use predicate as content;
+pub use world::{command, config, fixed, id, mix, notification, schema};

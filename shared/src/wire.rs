@@ -1,39 +1,46 @@
-//! What travels between server and client, and its bounds.
+//! The messages between server and client, and their bounds.
 //!
 //! | direction | carrier | content | module |
 //! | --- | --- | --- | --- |
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
-//! | client → server | same stream, after it | regions and subscriptions asked for | [`session`] |
+//! | client → server | same stream, after it | requests: regions and subscriptions | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | enters, leaves, lasting attributes, answers, notices | [`stream`], [`notice`] |
+//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, answers, notices | [`stream`], [`notice`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
-//! A refusal or an end is a QUIC application close with a [`control::Close`] code
-//! and a sentence. Every decoder takes arbitrary bytes: it returns a
-//! [`DecodeError`] for what it can't read and allocates in proportion to the input.
+//! A connection ends with a QUIC application close: a [`control::Close`] code and a
+//! sentence. Every decoder accepts arbitrary bytes: it returns a [`DecodeError`] for
+//! those it can't read, and allocates in proportion to the input.
 
 pub mod bits;
 pub mod codec;
 pub mod commands;
 pub mod control;
+mod fields;
 pub mod movement;
 pub mod notice;
-pub mod session;
+pub mod request;
+mod schema;
 pub mod stream;
+
+// Old path, until every crate names the new one.
+pub use request as session;
+
+pub use schema::SchemaError;
 
 use thiserror::Error;
 
 /// The application protocol that QUIC negotiates.
 pub const ALPN: &[u8] = b"myriad/1";
-/// Changes whenever old clients could misread what a new server sends.
+/// Changes whenever an old client could misread what a new server sends.
 pub const PROTOCOL_VERSION: u16 = 2;
-/// The most bytes of one datagram: fits every path that QUIC itself accepts.
+/// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
-/// The most bytes of one frame of the reliable stream, its length prefix apart.
+/// The most bytes of a frame of the reliable stream, without its length prefix.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// Why bytes from the network could not be read.
+/// Why bytes from the network can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     #[error("the message ends before its content does")]
@@ -42,12 +49,14 @@ pub enum DecodeError {
     OutOfRange { what: &'static str, found: u64 },
     #[error("command kind {0} does not exist in this world")]
     UnknownCommand(u16),
-    #[error("the message was made for schema epoch {found}, not {expected}")]
+    #[error("expected schema epoch {expected}, found {found}")]
     WrongEpoch { expected: u8, found: u8 },
-    #[error("{0} bytes stand behind the message's end")]
+    #[error("{0} bytes follow the end of the message")]
     TrailingBytes(usize),
     #[error("a message of {found} bytes, where {limit} are allowed")]
     TooLong { found: usize, limit: usize },
     #[error("not a valid message: {0}")]
     Malformed(String),
+    #[error("not a valid schema: {0}")]
+    Schema(#[from] SchemaError),
 }

@@ -1,5 +1,5 @@
-//! Whatever the network brings, decoders return: with an error, or with content
-//! that lies within the world and is no larger than the bytes can tell.
+//! Decoders read arbitrary bytes: they return an error, or content that is within the
+//! world's bounds and not larger than the bytes allow.
 
 mod worlds;
 
@@ -11,12 +11,12 @@ use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::movement::{Movement, MovementCodec};
-use shared::wire::notice::What;
-use shared::wire::session::{Body, MessageReader};
-use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::notice::NoticeBody;
+use shared::wire::request::{RequestBody, RequestReader};
+use shared::wire::stream::{Message, StreamCodec};
 use shared::{Audience, EntityId, Slot, Tick};
 use worlds::{
-    any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent, any_welcome,
+    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_welcome,
     frame, gathered, movement, scattered,
 };
 
@@ -36,20 +36,20 @@ proptest! {
         read_commands(schema, epoch, &bytes);
         read_hello(&bytes);
         read_welcome(&bytes);
-        read_messages(&bytes, usize::from(epoch));
+        read_requests(&bytes, usize::from(epoch));
     }
 
     #[test]
-    fn damaged_messages_are_read_or_refused(
-        sent in prop::collection::vec(any_message(), 1..5),
+    fn damaged_requests_are_read_or_refused(
+        sent in prop::collection::vec(any_request(), 1..5),
         cut in 0usize..200,
         damage in any_damage(),
     ) {
         let mut bytes = vec![];
-        for message in sent {
-            message.encode(&mut bytes);
+        for request in sent {
+            request.encode(&mut bytes);
         }
-        read_messages(&damage.apply(bytes), cut);
+        read_requests(&damage.apply(bytes), cut);
     }
 
     #[test]
@@ -66,13 +66,13 @@ proptest! {
 
     #[test]
     fn damaged_frames_are_read_or_refused(
-        (schema, items) in any_schema()
+        (schema, sent) in any_schema()
             .prop_flat_map(|s| (Just(s), prop::collection::vec(any_sent(s), 0..10))),
         tick: u32,
         damage in any_damage(),
     ) {
         let mut stream = vec![];
-        frame(schema, Tick(tick), &items, &mut stream);
+        frame(schema, Tick(tick), &sent, &mut stream);
         read_frame(schema, &damage.apply(stream.split_off(4)));
     }
 
@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-/// What happens to a valid message on its way.
+/// Damage to a valid message: flipped bits, a cut, bytes added at the end.
 #[derive(Clone, Debug)]
 struct Damage {
     flips: Vec<(Index, u8)>,
@@ -143,7 +143,7 @@ fn any_damage() -> impl Strategy<Value = Damage> {
         .prop_map(|(flips, cut, tail)| Damage { flips, cut, tail })
 }
 
-/// Random bytes, and runs of ones and zeros: long counts, long codes.
+/// Random bytes, and runs of ones and zeros, which are long counts and long codes.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![2 => any::<u8>(), 1 => Just(0), 1 => Just(0xff)];
     prop_oneof![
@@ -158,8 +158,8 @@ fn read_movement(schema: &Schema, bytes: &[u8]) {
     let mut read = Movement::default();
     let complete = codec.decode(bytes, &mut read).is_ok();
     let dimensions = schema.dimensions();
-    // An entity takes at least a gap's bit and 12 bits an axis; the last may lack
-    // the rest where the bytes ended early.
+    // An entity takes at least one bit for its gap and 12 bits an axis. The last one is
+    // incomplete where the bytes end early.
     assert!(read.slots.len() <= 1_023);
     assert!(read.positions.len() * 12 <= bytes.len() * 8);
     assert!(read.slots.len() <= read.positions.len() / dimensions + 1);
@@ -186,24 +186,24 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
     let Ok(frame) = StreamCodec::new(schema).decode(bytes) else {
         return;
     };
-    // The shortest item is a leave from a world of one slot: its tag.
-    assert!(frame.items.len() * 2 <= bytes.len() * 8);
-    for item in frame.items {
-        let (slot, values) = match item {
-            Item::Enter { entity, values, .. } => (entity.slot, values),
-            Item::State { slot, values } => (slot, values),
-            Item::Leave(slot) => (slot, vec![]),
-            Item::Reborn(entity) => (entity.slot, vec![]),
-            Item::Notice(notice) => {
+    // The shortest message is a leave in a world of one slot: only a tag.
+    assert!(frame.messages.len() * 2 <= bytes.len() * 8);
+    for message in frame.messages {
+        let (slot, values) = match message {
+            Message::Enter { entity, values, .. } => (entity.slot, values),
+            Message::State { slot, values } => (slot, values),
+            Message::Leave(slot) => (slot, vec![]),
+            Message::Reborn(entity) => (entity.slot, vec![]),
+            Message::Notice(notice) => {
                 assert!(notice.subscriptions.len() * 32 <= bytes.len() * 8);
-                read_what(schema, &notice.what)
+                read_body(schema, &notice.body)
             }
-            Item::Answer(answer) => {
+            Message::Answer(answer) => {
                 let reason = answer.result.err().unwrap_or_default();
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
-            Item::Full | Item::Lost(_) => continue,
+            Message::Full | Message::Lost(_) => continue,
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);
@@ -214,9 +214,9 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
 }
 
 /// The slot and the values of a notice.
-fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
-    match what {
-        What::Change {
+fn read_body(schema: &Schema, body: &NoticeBody) -> (Slot, Vec<(u16, i32)>) {
+    match body {
+        NoticeBody::Change {
             entity,
             kind,
             column,
@@ -227,7 +227,7 @@ fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
             assert!(usize::from(*kind) < schema.kinds.len());
             (entity.slot, vec![(*column, *old), (*column, *new)])
         }
-        What::Notification {
+        NoticeBody::Notification {
             kind,
             source,
             words,
@@ -240,19 +240,19 @@ fn read_what(schema: &Schema, what: &What) -> (Slot, Vec<(u16, i32)>) {
     }
 }
 
-/// Messages from bytes that arrive in two parts.
-fn read_messages(bytes: &[u8], cut: usize) {
-    let mut reader = MessageReader::default();
+/// Requests from bytes that arrive in two parts.
+fn read_requests(bytes: &[u8], cut: usize) {
+    let mut reader = RequestReader::default();
     let (head, tail) = bytes.split_at(cut.min(bytes.len()));
     let mut read = 0;
     for part in [head, tail] {
         reader.push(part);
         loop {
-            match reader.next_message() {
-                Ok(Some(message)) => {
+            match reader.next_request() {
+                Ok(Some(request)) => {
                     // A length and three numbers at least.
                     read += 7;
-                    if let Body::Subscribe { predicate, .. } = message.body {
+                    if let RequestBody::Subscribe { predicate, .. } = request.body {
                         read += predicate.len();
                     }
                 }
@@ -284,7 +284,7 @@ fn read_hello(bytes: &[u8]) {
 fn read_welcome(bytes: &[u8]) {
     if let Ok(welcome) = Welcome::decode(bytes) {
         let schema = welcome.schema;
-        // What a client builds of it.
+        // A client builds these from the schema.
         assert!(MovementCodec::new(&schema).is_ok());
         StreamCodec::new(&schema);
         CommandCodec::new(&schema, welcome.epoch);

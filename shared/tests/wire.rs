@@ -1,4 +1,4 @@
-//! Whatever one side writes, the other reads; and what it costs.
+//! Messages come back as they were written; sizes of messages.
 
 mod worlds;
 
@@ -10,14 +10,12 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
-use shared::wire::session::{
-    Answer, Body, MessageReader, SESSION_MESSAGE_BYTES_MAX, SessionMessage,
-};
-use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
+use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
 use shared::{Audience, CommandKind, EntityId, Schema, Tick};
 use worlds::{
-    Entities, Sent, any_client_datagram, any_header, any_hello, any_message, any_schema, any_sent,
+    Entities, Sent, any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent,
     any_welcome, frame, gathered, movement, scattered, schema, schemas,
 };
 
@@ -46,24 +44,24 @@ proptest! {
     #[test]
     fn frames_come_back_in_order_with_what_the_receiver_may_know(
         (schema, frames) in any_schema().prop_flat_map(|s| {
-            let items = prop::collection::vec(any_sent(s), 0..30);
-            (Just(s), prop::collection::vec((any::<u32>(), items), 0..4))
+            let sent = prop::collection::vec(any_sent(s), 0..30);
+            (Just(s), prop::collection::vec((any::<u32>(), sent), 0..4))
         }),
     ) {
         let codec = StreamCodec::new(schema);
         let mut stream = vec![];
-        for (tick, items) in &frames {
-            frame(schema, Tick(*tick), items, &mut stream);
+        for (tick, sent) in &frames {
+            frame(schema, Tick(*tick), sent, &mut stream);
         }
         let mut rest = stream.as_slice();
-        for (tick, items) in &frames {
+        for (tick, sent) in &frames {
             let (length, after) = rest.split_first_chunk().expect("a length");
             let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
             rest = after;
             let read = codec.decode(bytes).expect("a frame");
             prop_assert_eq!(read.tick, Tick(*tick));
-            let expected: Vec<Item> = items.iter().map(|item| told(schema, item)).collect();
-            prop_assert_eq!(read.items, expected);
+            let expected: Vec<Message> = sent.iter().map(|sent| decoded(schema, sent)).collect();
+            prop_assert_eq!(read.messages, expected);
         }
         prop_assert!(rest.is_empty());
     }
@@ -103,27 +101,27 @@ proptest! {
     }
 
     #[test]
-    fn messages_come_back_in_order_however_the_stream_is_cut(
-        sent in prop::collection::vec(any_message(), 0..10),
+    fn requests_come_back_in_order_however_the_stream_is_cut(
+        sent in prop::collection::vec(any_request(), 0..10),
         chunk in 1usize..100,
     ) {
         let mut bytes = vec![];
-        for message in &sent {
-            message.encode(&mut bytes);
+        for request in &sent {
+            request.encode(&mut bytes);
         }
-        let mut reader = MessageReader::default();
+        let mut reader = RequestReader::default();
         let mut read = vec![];
         for chunk in bytes.chunks(chunk) {
             reader.push(chunk);
-            while let Some(message) = reader.next_message().expect("valid messages") {
-                read.push(message);
+            while let Some(request) = reader.next_request().expect("valid requests") {
+                read.push(request);
             }
         }
         prop_assert_eq!(read, sent);
     }
 
     #[test]
-    fn the_low_bits_of_a_tick_tell_it_from_any_near_reference(
+    fn low_bits_give_the_tick_that_is_near_a_reference(
         reference: u32,
         away in -32_767i32..=32_767,
     ) {
@@ -133,29 +131,29 @@ proptest! {
 }
 
 #[test]
-fn a_message_has_a_limit() {
+fn a_request_has_a_limit() {
     let subscribe = |length| {
         let mut bytes = vec![];
         let predicate = "p".repeat(length);
-        let body = Body::Subscribe { id: 7, predicate };
-        SessionMessage { request: 1, body }.encode(&mut bytes);
+        let body = RequestBody::Subscribe { id: 7, predicate };
+        Request { number: 1, body }.encode(&mut bytes);
         bytes
     };
-    let mut reader = MessageReader::default();
+    let mut reader = RequestReader::default();
     reader.push(&subscribe(16 * 1024));
-    assert!(matches!(reader.next_message(), Ok(Some(_))));
+    assert!(matches!(reader.next_request(), Ok(Some(_))));
     let long = subscribe(17 * 1024);
-    // Its length alone will do.
+    // The length alone is enough.
     reader.push(&long[..4]);
     let error = DecodeError::TooLong {
         found: long.len() - 4,
-        limit: SESSION_MESSAGE_BYTES_MAX,
+        limit: REQUEST_BYTES_MAX,
     };
-    assert_eq!(reader.next_message(), Err(error));
+    assert_eq!(reader.next_request(), Err(error));
 }
 
 #[test]
-fn a_long_refusal_is_cut_between_characters() {
+fn a_long_reason_is_cut_between_characters() {
     let codec = StreamCodec::new(&schemas()[0]);
     let mut writer = BitWriter::default();
     let mut bytes = vec![];
@@ -172,7 +170,7 @@ fn a_long_refusal_is_cut_between_characters() {
         request: 3,
         result: Err(cut),
     };
-    assert_eq!(frame.items, [Item::Answer(expected)]);
+    assert_eq!(frame.messages, [Message::Answer(expected)]);
 }
 
 #[test]
@@ -217,7 +215,7 @@ fn an_entity_in_view_costs_at_most_seven_bytes() {
 }
 
 #[test]
-fn a_vast_world_makes_a_view_dearer_by_its_corner_only() {
+fn in_a_vast_world_a_view_costs_only_a_corner_more() {
     let near = schema("[world]\nsize = [1000, 1000]\naoi = 50");
     let vast = schema("[world]\nsize = [200000, 200000]\naoi = 50");
     for seed in 0..100 {
@@ -258,7 +256,7 @@ fn commands_that_clients_may_not_send_are_unknown() {
 
 #[test]
 #[should_panic(expected = "a word")]
-fn a_command_without_all_its_words_is_the_callers_mistake() {
+fn a_command_without_all_its_words_panics() {
     let datagram = ClientDatagram {
         kinds: vec![CommandKind::Move],
         words: vec![1],
@@ -364,8 +362,7 @@ fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
     (position, extras)
 }
 
-/// What a client has seen after all datagrams, decoded in an order that `order`
-/// decides.
+/// The entities in all datagrams, by slot. `order` decides the order of decoding.
 fn received(
     schema: &Schema,
     header: Header,
@@ -399,9 +396,9 @@ fn received(
     all
 }
 
-/// What the receiver of an item is told, by the audiences in the world file.
-fn told(schema: &Schema, item: &Sent) -> Item {
-    match item {
+/// The message that a receiver decodes, by the audiences in the world file.
+fn decoded(schema: &Schema, sent: &Sent) -> Message {
+    match sent {
         Sent::Enter(entity, kind, own, row) => {
             let knows = |column: usize| match schema.attributes[column].audience {
                 Audience::Movement | Audience::State => true,
@@ -410,7 +407,7 @@ fn told(schema: &Schema, item: &Sent) -> Item {
             };
             let columns = &schema.kinds[usize::from(*kind)].attributes;
             let columns = columns.iter().map(|a| usize::from(a.column));
-            Item::Enter {
+            Message::Enter {
                 entity: *entity,
                 kind: *kind,
                 own: *own,
@@ -420,10 +417,10 @@ fn told(schema: &Schema, item: &Sent) -> Item {
                     .collect(),
             }
         }
-        Sent::Leave(slot) => Item::Leave(*slot),
-        Sent::Reborn(entity) => Item::Reborn(*entity),
-        Sent::Beside(item) => item.clone(),
-        Sent::State(slot, values) => Item::State {
+        Sent::Leave(slot) => Message::Leave(*slot),
+        Sent::Reborn(entity) => Message::Reborn(*entity),
+        Sent::Other(message) => message.clone(),
+        Sent::State(slot, values) => Message::State {
             slot: *slot,
             values: values.clone(),
         },

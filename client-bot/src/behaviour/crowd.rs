@@ -1,11 +1,11 @@
+use client_core::View;
 use shared::{CommandKind, Fixed};
 
-use super::{Behaviour, Deeds, Dice, word};
-use crate::view::View;
+use super::{Behaviour, Dice, Input, word};
 
-/// Walks to the middle of the world and mills about there.
+/// Walks to the middle of the world and moves about there.
 pub struct Crowd {
-    /// How close to the middle this bot wants to be, in units.
+    /// The distance from the middle at which this bot stops, in units.
     near: f64,
 }
 
@@ -18,7 +18,7 @@ impl Crowd {
 }
 
 impl Behaviour for Crowd {
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
         let Some(own) = view.own() else { return };
         let size = &view.schema().world.size;
         let to_middle =
@@ -36,7 +36,7 @@ impl Behaviour for Crowd {
             };
             *word_out = word(step);
         }
-        deeds.command(CommandKind::Move, &words[..size.len()]);
+        input.command(CommandKind::Move, &words[..size.len()]);
     }
 }
 

@@ -1,11 +1,11 @@
+use client_core::{Entity, View};
 use shared::{CommandKind, EntityId};
 
 use super::wander::Wander;
-use super::{Behaviour, Deeds, Dice};
-use crate::view::{Entity, View};
+use super::{Behaviour, Dice, Input};
 
-/// Wanders, and now and then does something to somebody in view. What is out of
-/// reach comes to nothing: the server decides.
+/// Wanders, and sometimes strikes, heals, blasts or picks up an entity in view. A command
+/// whose target is out of reach has no effect.
 pub struct Fight {
     walk: Wander,
 }
@@ -19,26 +19,26 @@ impl Fight {
 }
 
 impl Behaviour for Fight {
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
-        self.walk.act(view, dice, deeds);
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
+        self.walk.act(view, dice, input);
         let Some(own) = view.own() else { return };
         let offers = |kind| view.schema().command(kind).is_some();
         match dice.below(8) {
             0..3 if offers(CommandKind::Strike) => {
-                if let Some(target) = somebody(view, own, dice) {
-                    deeds.command(CommandKind::Strike, &[target.reference().0]);
+                if let Some(target) = any_target(view, own, dice) {
+                    input.command(CommandKind::Strike, &[target.reference().0]);
                 }
             }
             3 if offers(CommandKind::Heal) => {
-                deeds.command(CommandKind::Heal, &[own.id.reference().0]);
+                input.command(CommandKind::Heal, &[own.id.reference().0]);
             }
             4 if offers(CommandKind::Blast) => {
                 let dimensions = view.schema().dimensions();
-                deeds.command(CommandKind::Blast, &own.row[..dimensions]);
+                input.command(CommandKind::Blast, &own.row[..dimensions]);
             }
             5 if offers(CommandKind::Pick) => {
-                if let Some(item) = an_item(view, own, dice) {
-                    deeds.command(CommandKind::Pick, &[item.reference().0]);
+                if let Some(item) = any_item(view, own, dice) {
+                    input.command(CommandKind::Pick, &[item.reference().0]);
                 }
             }
             _ => {}
@@ -46,13 +46,13 @@ impl Behaviour for Fight {
     }
 }
 
-/// The nearest of a few others.
-fn somebody(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
+/// One of the nearest entities.
+fn any_target(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
     nearest(view, own, dice, |_| true)
 }
 
-/// The nearest of a few that can be owned.
-fn an_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
+/// One of the nearest entities that can be owned.
+fn any_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
     let owner = view.schema().column("owner")? as u16;
     let kinds = &view.schema().kinds;
     nearest(view, own, dice, |e| {
@@ -61,6 +61,7 @@ fn an_item(view: &View, own: &Entity, dice: &mut Dice) -> Option<EntityId> {
     })
 }
 
+/// One of the three nearest entities that suit.
 fn nearest(
     view: &View,
     own: &Entity,

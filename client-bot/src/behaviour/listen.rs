@@ -1,17 +1,18 @@
+use client_core::View;
 use shared::CommandKind;
 
 use super::fight::Fight;
-use super::{Behaviour, Deeds, Dice};
-use crate::view::View;
-use crate::wish::{SOME_NUMBER, Wish};
+use super::{Behaviour, Dice, Input};
+use crate::filter::{Filter, SOME_NUMBER};
 
-/// Fights and shouts, so that things happen, and subscribes to some of what can
-/// happen. Now and then a subscription ends, and another one takes its place.
+/// Fights and shouts, and subscribes to a few kinds of events. Sometimes it replaces a
+/// subscription by another one.
 pub struct Listen {
     fight: Fight,
-    /// What can happen in this world, once known.
-    wishes: Option<Vec<Wish>>,
-    held: Vec<u32>,
+    /// Filters that can match in this world, once the schema is known.
+    filters: Option<Vec<Filter>>,
+    /// Ids of the subscriptions.
+    subscriptions: Vec<u32>,
     next_id: u32,
     next_shout: i32,
 }
@@ -20,8 +21,8 @@ impl Listen {
     pub fn new(dice: &mut Dice) -> Listen {
         Listen {
             fight: Fight::new(dice),
-            wishes: None,
-            held: vec![],
+            filters: None,
+            subscriptions: vec![],
             next_id: 0,
             next_shout: 0,
         }
@@ -29,31 +30,33 @@ impl Listen {
 }
 
 impl Behaviour for Listen {
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
-        self.fight.act(view, dice, deeds);
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
+        self.fight.act(view, dice, input);
         if dice.below(TURNS_PER_SHOUT) == 0 && view.schema().command(CommandKind::Shout).is_some() {
             let radius = dice.below(2 * view.schema().world.aoi.raw() as usize);
-            deeds.command(CommandKind::Shout, &[radius as i32, self.next_shout]);
+            input.command(CommandKind::Shout, &[radius as i32, self.next_shout]);
             self.next_shout = (self.next_shout + SHOUT_STEP) % (2 * SOME_NUMBER);
         }
-        let wishes = self.wishes.get_or_insert_with(|| Wish::all(view.schema()));
-        if wishes.is_empty() {
+        let filters = self
+            .filters
+            .get_or_insert_with(|| Filter::all(view.schema()));
+        if filters.is_empty() {
             return;
         }
-        if self.held.len() == HELD_MAX && dice.below(TURNS_PER_CHANGE) == 0 {
-            deeds.unsubscribe(self.held.remove(dice.below(HELD_MAX)));
-        } else if self.held.len() < HELD_MAX {
-            let wish = wishes[dice.below(wishes.len())].clone();
-            deeds.subscribe(self.next_id, wish);
-            self.held.push(self.next_id);
+        if self.subscriptions.len() == SUBSCRIPTIONS_MAX && dice.below(TURNS_PER_CHANGE) == 0 {
+            input.unsubscribe(self.subscriptions.remove(dice.below(SUBSCRIPTIONS_MAX)));
+        } else if self.subscriptions.len() < SUBSCRIPTIONS_MAX {
+            let filter = filters[dice.below(filters.len())].clone();
+            input.subscribe(self.next_id, filter);
+            self.subscriptions.push(self.next_id);
             self.next_id += 1;
         }
     }
 }
 
-/// Two of them may match the same.
-const HELD_MAX: usize = 3;
+/// More than one, so that several can match the same event.
+const SUBSCRIPTIONS_MAX: usize = 3;
 const TURNS_PER_CHANGE: usize = 50;
 const TURNS_PER_SHOUT: usize = 10;
-/// Takes the numbers of shouts now below and now above some number.
+/// Makes the numbers of shouts alternate below and above [`SOME_NUMBER`].
 const SHOUT_STEP: i32 = 333;

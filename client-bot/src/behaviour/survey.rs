@@ -1,13 +1,11 @@
-use shared::wire::session::Region;
+use client_core::{Region, View};
 use shared::{EntityId, Fixed};
 
 use super::wander::Wander;
-use super::{Behaviour, Deeds, Dice};
-use crate::view::View;
+use super::{Behaviour, Dice, Input};
 
-/// Wanders, and watches two regions besides: one that lies anywhere in the world,
-/// and one that goes with it or with somebody in view, ahead or behind. Now and then
-/// one moves, or is given up.
+/// Wanders, and holds two regions: a fixed one anywhere in the world, and one that follows
+/// an entity in view, ahead of it or behind. Sometimes it moves one or gives it up.
 pub struct Survey {
     walk: Wander,
     turns: usize,
@@ -23,21 +21,21 @@ impl Survey {
 }
 
 impl Behaviour for Survey {
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
-        self.walk.act(view, dice, deeds);
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
+        self.walk.act(view, dice, input);
         let Some(own) = view.own() else { return };
         self.turns += 1;
         if self.turns == 1 || dice.below(TURNS_PER_MOVE) == 0 {
-            // The first is always one.
+            // The first request is always for a region.
             let given_up = self.turns > 1 && dice.below(8) == 0;
             let region = anywhere(view, dice);
-            deeds.set_region(FIXED, (!given_up).then_some(region));
+            input.set_region(FIXED, (!given_up).then_some(region));
         } else if self.turns == 2 || dice.below(TURNS_PER_MOVE) == 0 {
             let others = view.entities().values().map(|e| e.id);
-            // The first by slot, so that the same view means the same one.
+            // The smallest id, so that equal views give the same choice.
             let other = others.min().filter(|_| dice.below(2) == 0);
             let region = beside(other.unwrap_or(own.id), view, dice);
-            deeds.set_region(FOLLOWING, Some(region));
+            input.set_region(FOLLOWING, Some(region));
         }
     }
 }
@@ -49,7 +47,7 @@ fn anywhere(view: &View, dice: &mut Dice) -> Region {
     })
 }
 
-/// A box that goes with an entity, not always around it.
+/// A box that follows an entity, and may lie beside it.
 fn beside(entity: EntityId, view: &View, dice: &mut Dice) -> Region {
     let edge_max = edge_max(view);
     let region = random_box(view, dice, |dice, _, _| {
@@ -61,8 +59,8 @@ fn beside(entity: EntityId, view: &View, dice: &mut Dice) -> Region {
     }
 }
 
-/// A box of any size up to the area of interest's. `low` gives a low corner on an axis, by
-/// the world's size there and the edge.
+/// A box of random size, at most that of the area of interest. `low` gives the low corner
+/// on an axis from the world's size there and the box's edge.
 fn random_box(view: &View, dice: &mut Dice, low: impl Fn(&mut Dice, Fixed, i32) -> i32) -> Region {
     let sizes = view.schema().world.size.iter();
     let (low, high): (Vec<i32>, Vec<i32>) = sizes
@@ -82,5 +80,5 @@ fn edge_max(view: &View) -> usize {
 /// The indexes of its regions.
 const FIXED: u32 = 0;
 const FOLLOWING: u32 = 1;
-/// So seldom that what a region shows is compared for most of the time.
+/// Rarely enough that views into a region can be compared most of the time.
 const TURNS_PER_MOVE: usize = 100;

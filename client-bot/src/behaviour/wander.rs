@@ -1,12 +1,12 @@
 use std::f64::consts::TAU;
 
+use client_core::View;
 use shared::{CommandKind, Fixed};
 
-use super::{Behaviour, Deeds, Dice, word};
-use crate::view::View;
+use super::{Behaviour, Dice, Input, word};
 
-/// Walks straight, turns now and then, and bounces off the world's edge, so that
-/// bots stay spread evenly.
+/// Walks straight, sometimes turns, and bounces off the edges of the world, so that bots
+/// stay evenly spread.
 pub struct Wander {
     /// Units per axis and step.
     step: [f64; 3],
@@ -27,7 +27,7 @@ impl Wander {
 }
 
 impl Behaviour for Wander {
-    fn act(&mut self, view: &View, dice: &mut Dice, deeds: &mut Deeds) {
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
         let Some(own) = view.own() else { return };
         if dice.below(STEPS_PER_TURN) == 0 {
             self.turn(dice);
@@ -44,12 +44,12 @@ impl Behaviour for Wander {
             }
             words[axis] = word(self.step[axis]);
         }
-        deeds.command(CommandKind::Move, &words[..size.len()]);
+        input.command(CommandKind::Move, &words[..size.len()]);
     }
 }
 
 /// Units per step.
 const SPEED: f64 = 1.0;
 const STEPS_PER_TURN: usize = 50;
-/// The view is some steps behind; who turns only at the edge sticks to it.
+/// The view is a few steps old: a bot that turned only at the edge would stick to it.
 const LOOK_AHEAD_STEPS: f64 = 3.0;

@@ -1,111 +1,87 @@
-//! Whether views are right once the world rests.
+//! Checks of whole views once the world rests.
 
+use client_core::Entity;
 use rustc_hash::FxHashMap;
 use shared::{Audience, EntityId, Schema};
 
-use super::{FinalView, Ledger, squared_distance};
-use crate::view::Entity;
+use super::FinalView;
+use super::history::{History, squared_distance};
 
-/// At rest, every view holds everything within the radius and the bot's regions
-/// (where `visible_max` cuts, exactly the nearest) and nothing beyond, each with the
-/// values that its owner knows.
+/// Checks that every view holds all entities within the radius and the bot's regions (the
+/// nearest ones, if `visible_max` cuts them) and no others, each with the values that its
+/// own bot knows.
 ///
-/// Who isn't a bot's entity is taken to be as the first bot says. What still moves (npcs
-/// go on) and what the dead see is left out; so is, and is counted, who came, went or
-/// changed within the last second, as other swarms may not rest.
-pub fn check_at_rest(ledger: &Ledger, schema: &Schema, views: &[FinalView]) {
-    let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
-    let still_moves = |e: &Entity| e.moved.0 + schema.world.tick_hz > newest.0;
-    let mut world: FxHashMap<u32, &Entity> = FxHashMap::default();
-    for view in views {
-        if let Some(own) = view.entities.get(&view.entity.slot.0) {
-            world.insert(view.entity.slot.0, own);
-        }
-    }
-    let mut moving = vec![];
-    for view in views {
-        for (&slot, entity) in &view.entities {
-            let known = *world.entry(slot).or_insert(entity);
-            if still_moves(entity) || still_moves(known) {
-                moving.push(slot);
-            }
-        }
-    }
-    for view in views {
-        for &slot in &view.touched {
-            ledger.findings.leave_open();
-            moving.push(slot);
-        }
-    }
-    moving.sort_unstable();
-    moving.dedup();
-    let public: Vec<usize> = (0..schema.attributes.len())
-        .filter(|&c| {
-            let audience = schema.attributes[c].audience;
-            matches!(audience, Audience::Movement | Audience::State)
-        })
-        .collect();
-    let order = VisibleOrder {
-        ledger,
-        world: &world,
-        moving: &moving,
-    };
+/// An entity of no bot is expected to be as the first bot knows it. Entities that still
+/// move (npcs never rest) and the views of dead bots are left out. Entities that came, went
+/// or changed within the last second are left open, as other swarms may still play.
+pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
+    let world = RestingWorld::new(history, schema, views);
     for view in views.iter().filter(|view| !view.is_dead) {
         let Some(own) = view.entities.get(&view.entity.slot.0) else {
-            ledger
+            history
                 .findings
                 .check(false, || format!("bot {} does not see itself", view.bot));
             continue;
         };
-        let Some(expected) = order.visible(view, own) else {
-            continue;
-        };
-        for slot in &expected {
-            if moving.binary_search(slot).is_ok() {
-                continue;
-            }
-            let seen = view.entities.get(slot);
-            ledger.findings.check(seen.is_some(), || {
-                format!("at rest, bot {} does not see slot {slot}", view.bot)
-            });
-            let Some(seen) = seen else { continue };
-            let known = world[slot];
-            let same = seen.id == known.id && public.iter().all(|&c| seen.row[c] == known.row[c]);
-            ledger.findings.check(same, || {
-                format!(
-                    "at rest, bot {} knows slot {slot} as {seen:?}, its owner as {known:?}",
-                    view.bot
-                )
-            });
-        }
-        for slot in view.entities.keys() {
-            if moving.binary_search(slot).is_ok() {
-                continue;
-            }
-            ledger
-                .findings
-                .check(expected.binary_search(slot).is_ok(), || {
-                    format!(
-                        "at rest, bot {} sees slot {slot}, which is beyond its view",
-                        view.bot
-                    )
-                });
+        if let Some(expected) = world.visible(view, own) {
+            world.check_expected(view, &expected);
+            world.check_unexpected(view, &expected);
         }
     }
 }
 
-struct VisibleOrder<'a> {
-    ledger: &'a Ledger,
-    world: &'a FxHashMap<u32, &'a Entity>,
-    /// The slots of those who still move, ascending.
-    moving: &'a [u32],
+/// All entities that bots know at the end.
+struct RestingWorld<'a> {
+    history: &'a History,
+    /// By slot, as its own bot knows it, or else the first bot.
+    entities: FxHashMap<u32, &'a Entity>,
+    /// Slots of entities that do not rest, ascending.
+    restless: Vec<u32>,
+    /// Columns that every client is told of.
+    public: Vec<usize>,
 }
 
-impl VisibleOrder<'_> {
-    /// The slots that a bot should see, ascending; `None` where one of its regions
-    /// is nobody knows where.
+impl<'a> RestingWorld<'a> {
+    fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
+        let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
+        let is_moving = |e: &Entity| newest.0.saturating_sub(e.moved.0) < schema.world.tick_hz;
+        let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
+        for view in views {
+            if let Some(own) = view.entities.get(&view.entity.slot.0) {
+                entities.insert(view.entity.slot.0, own);
+            }
+        }
+        let mut restless = vec![];
+        for view in views {
+            for (&slot, entity) in &view.entities {
+                let known = *entities.entry(slot).or_insert(entity);
+                if is_moving(entity) || is_moving(known) {
+                    restless.push(slot);
+                }
+            }
+        }
+        for &slot in views.iter().flat_map(|view| &view.touched) {
+            history.findings.leave_open();
+            restless.push(slot);
+        }
+        restless.sort_unstable();
+        restless.dedup();
+        let is_public = |&column: &usize| {
+            let audience = schema.attributes[column].audience;
+            matches!(audience, Audience::Movement | Audience::State)
+        };
+        RestingWorld {
+            history,
+            entities,
+            restless,
+            public: (0..schema.attributes.len()).filter(is_public).collect(),
+        }
+    }
+
+    /// The slots that a bot should see, ascending; `None` if the place of one of its
+    /// regions is not known.
     fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
-        let dimensions = self.ledger.dimensions;
+        let dimensions = self.history.dimensions;
         let mut regions = vec![];
         for region in &view.regions {
             match region.follows {
@@ -113,39 +89,67 @@ impl VisibleOrder<'_> {
                 None => regions.push((region, None)),
             }
         }
-        let reach = self.ledger.radius * self.ledger.radius;
-        let sees = |entity: &Entity, distance: i64| {
+        let reach = self.history.radius * self.history.radius;
+        let is_visible = |entity: &Entity, distance: i64| {
             let place = &entity.row[..dimensions];
             distance <= reach || regions.iter().any(|(r, at)| r.holds(place, *at))
         };
-        let mut near: Vec<(i64, u32)> = self
-            .world
-            .iter()
-            .filter_map(|(&slot, entity)| {
-                let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
-                // One's own entity comes before all others on the same spot.
-                let rank = if slot == view.entity.slot.0 {
-                    -1
-                } else {
-                    distance
-                };
-                sees(entity, distance).then_some((rank, slot))
-            })
-            .collect();
+        let rank = |(&slot, entity): (&u32, &&Entity)| {
+            let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
+            // The client's own entity comes before others at the same place.
+            let is_own = slot == view.entity.slot.0;
+            is_visible(entity, distance).then_some((if is_own { -1 } else { distance }, slot))
+        };
+        let mut near: Vec<(i64, u32)> = self.entities.iter().filter_map(rank).collect();
         near.sort_unstable();
-        near.truncate(self.ledger.visible_max);
+        near.truncate(self.history.visible_max);
         let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();
         slots.sort_unstable();
         Some(slots)
     }
-}
 
-impl<'a> VisibleOrder<'a> {
-    /// Where somebody is who rests there.
+    /// Where an entity rests.
     fn place(&self, entity: EntityId) -> Option<&'a [i32]> {
-        let slot = entity.slot.0;
-        let known = *self.world.get(&slot)?;
-        let rests = known.id == entity && self.moving.binary_search(&slot).is_err();
-        rests.then_some(&known.row[..self.ledger.dimensions])
+        let known = *self.entities.get(&entity.slot.0)?;
+        let rests = known.id == entity && self.rests(entity.slot.0);
+        rests.then_some(&known.row[..self.history.dimensions])
+    }
+
+    fn rests(&self, slot: u32) -> bool {
+        self.restless.binary_search(&slot).is_err()
+    }
+
+    /// Checks that the expected entities are in view, with the right values.
+    fn check_expected(&self, view: &FinalView, expected: &[u32]) {
+        let findings = &self.history.findings;
+        for slot in expected.iter().filter(|slot| self.rests(**slot)) {
+            let seen = view.entities.get(slot);
+            findings.check(seen.is_some(), || {
+                format!("at rest, bot {} does not see slot {slot}", view.bot)
+            });
+            let Some(seen) = seen else { continue };
+            let known = self.entities[slot];
+            let is_same =
+                seen.id == known.id && self.public.iter().all(|&c| seen.row[c] == known.row[c]);
+            findings.check(is_same, || {
+                format!(
+                    "at rest, bot {} knows slot {slot} as {seen:?}, its own bot as {known:?}",
+                    view.bot
+                )
+            });
+        }
+    }
+
+    /// Checks that no other entities are in view.
+    fn check_unexpected(&self, view: &FinalView, expected: &[u32]) {
+        for slot in view.entities.keys().filter(|slot| self.rests(**slot)) {
+            let is_expected = expected.binary_search(slot).is_ok();
+            self.history.findings.check(is_expected, || {
+                format!(
+                    "at rest, bot {} sees slot {slot}, which is beyond its view",
+                    view.bot
+                )
+            });
+        }
     }
 }

@@ -1,64 +1,64 @@
-//! Whether bots heard what they must, and nothing from afar.
+//! Checks of what bots hear by place.
 //!
-//! Bots don't know how far the world lets a shout or a blast be heard. But its area
-//! holds the place of which it tells, so whoever sees that place hears it; and no shout
-//! goes farther than the bot that shouted asked for. What was notified of where no bot
-//! was told to be is left open.
+//! Bots don't know how far a shout or a blast carries in this world. But it is heard at
+//! least at its own place, so a bot that sees that place must hear it. And a shout carries
+//! at most as far as its bot asked for. Notifications are left open if no bot knows where
+//! they happened.
 
 use rustc_hash::FxHashMap;
 use shared::{EntityId, NotificationKind, Tick};
 
-use super::Ledger;
-use super::listening::{Hearing, Key};
-use super::notices::Known;
+use super::history::History;
+use super::notices::KnownEvents;
+use super::record::{BotRecord, EventKey};
 
-/// Compares who heard what, in these ticks.
+/// Checks who heard which notification in these ticks.
 pub fn check(
-    ledger: &Ledger,
-    known: &Known,
-    all: &[(usize, &Hearing)],
+    history: &History,
+    known: &KnownEvents,
+    all: &[(usize, &BotRecord)],
     ticks: &std::ops::RangeInclusive<Tick>,
 ) {
-    let places = Places::new(ledger.dimensions, all);
-    let heard: Vec<_> = all.iter().map(|(_, hearing)| hearing.heard()).collect();
-    for (key, &(_, times)) in &known.happened {
-        let Key::Notification(tick, kind, source, words) = key else {
+    let places = Places::new(history.dimensions, all);
+    let heard: Vec<_> = all.iter().map(|(_, record)| record.heard()).collect();
+    for (key, &(_, times)) in &known.events {
+        let EventKey::Notification(tick, kind, source, words) = key else {
             continue;
         };
         if !ticks.contains(tick) {
             continue;
         }
         let Some(centre) = places.centre(*tick, *kind, *source, words) else {
-            ledger.findings.leave_open();
+            history.findings.leave_open();
             continue;
         };
         let reach = match kind {
             NotificationKind::Shout => places.shout_radius(all, *source, words),
             _ => None,
         };
-        for (heard, (bot, hearing)) in heard.iter().zip(all) {
+        for (heard, (bot, record)) in heard.iter().zip(all) {
             let heard = heard.get(key).copied().unwrap_or(0);
-            let Some(own) = places.of(hearing.own(*tick), *tick) else {
+            let Some(own) = places.of(record.own(*tick), *tick) else {
                 continue;
             };
-            let own = &own[..ledger.dimensions];
-            if ledger.is_near(own, &centre) && !hearing.was_full(*tick) {
-                ledger.findings.check(heard == times, || {
+            let own = &own[..history.dimensions];
+            if history.is_near(own, &centre) && !record.was_full(*tick) {
+                history.findings.check(heard == times, || {
                     format!(
-                        "tick {tick}: bot {bot} heard {heard} times, not {times}, of {key:?} \
-                         within its radius"
+                        "tick {tick}: bot {bot} heard {key:?} within its radius {heard} times, \
+                         expected {times}"
                     )
                 });
             }
-            let Some(reach) = reach.filter(|_| !hearing.has_regions) else {
+            let Some(reach) = reach.filter(|_| !record.has_regions) else {
                 continue;
             };
             let nearest = nearest(own, &centre, reach);
-            if !ledger.is_near(own, &nearest) {
-                ledger.findings.check(heard == 0, || {
+            if !history.is_near(own, &nearest) {
+                history.findings.check(heard == 0, || {
                     format!(
-                        "tick {tick}: bot {bot} at {own:?} heard {key:?} from {centre:?}, to be \
-                         heard {reach} far"
+                        "tick {tick}: bot {bot} at {own:?} heard {key:?} from {centre:?}, which \
+                         carries {reach} at most"
                     )
                 });
             }
@@ -66,29 +66,29 @@ pub fn check(
     }
 }
 
-/// Where bots were.
+/// Where bots were in which ticks.
 struct Places {
     dimensions: usize,
     of: FxHashMap<(EntityId, Tick), [i32; 3]>,
-    /// By entity: which of the bots.
+    /// By entity: an index of the list of bots.
     bots: FxHashMap<EntityId, usize>,
 }
 
 impl Places {
-    fn new(dimensions: usize, all: &[(usize, &Hearing)]) -> Places {
+    fn new(dimensions: usize, all: &[(usize, &BotRecord)]) -> Places {
         let mut places = Places {
             dimensions,
             of: FxHashMap::default(),
             bots: FxHashMap::default(),
         };
-        for (i, (_, hearing)) in all.iter().enumerate() {
-            for &(tick, slot, place) in hearing.places() {
-                let own = hearing.own(tick);
+        for (i, (_, record)) in all.iter().enumerate() {
+            for &(tick, slot, place) in record.places() {
+                let own = record.own(tick);
                 if own.slot == slot {
                     places.of.insert((own, tick), place);
                 }
             }
-            let lives = hearing.lives();
+            let lives = record.lives();
             places.bots.extend(lives.map(|(_, entity)| (entity, i)));
         }
         places
@@ -99,7 +99,7 @@ impl Places {
         self.of.get(&(entity, tick))
     }
 
-    /// A place in the area of a notification.
+    /// The place of a notification, if a bot knows it.
     fn centre(
         &self,
         tick: Tick,
@@ -110,7 +110,7 @@ impl Places {
         match kind {
             NotificationKind::Blast => Some(words[..self.dimensions].to_vec()),
             NotificationKind::Shout => {
-                // Commands see the world as it was before the tick.
+                // Commands read the world as it was before the tick.
                 let before = Tick(tick.0.checked_sub(1)?);
                 let place = self.of(source, before)?;
                 Some(place[..self.dimensions].to_vec())
@@ -121,7 +121,7 @@ impl Places {
 
     fn shout_radius(
         &self,
-        all: &[(usize, &Hearing)],
+        all: &[(usize, &BotRecord)],
         source: EntityId,
         words: &[i32],
     ) -> Option<i32> {
@@ -130,8 +130,8 @@ impl Places {
     }
 }
 
-/// Of what is within a distance of a centre along each axis, the point that is nearest
-/// to a place.
+/// The point nearest to `place` in the box around `centre` that reaches `distance` along
+/// each axis.
 fn nearest(place: &[i32], centre: &[i32], distance: i32) -> Vec<i32> {
     let along = |(place, centre): (&i32, &i32)| {
         let (low, high) = (centre - distance, centre + distance);
@@ -142,11 +142,11 @@ fn nearest(place: &[i32], centre: &[i32], distance: i32) -> Vec<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::squared_distance;
+    use super::super::history::squared_distance;
     use super::*;
 
     #[test]
-    fn the_nearest_point_of_an_area_is_inside_or_on_its_edge() {
+    fn the_nearest_point_of_a_box_is_inside_or_on_its_edge() {
         assert_eq!(nearest(&[5, 6], &[7, 8], 3), [5, 6]);
         assert_eq!(nearest(&[0, 6], &[7, 8], 3), [4, 6]);
         assert_eq!(nearest(&[20, -9], &[7, 8], 3), [10, 5]);

@@ -1,18 +1,19 @@
-//! Which regions a bot held when, as it was answered.
+//! Which regions a bot had in which ticks, according to the answers that it received.
 
+use client_core::Region;
 use shared::Tick;
-use shared::wire::session::Region;
 
 /// A bot's regions over time.
 #[derive(Clone, Debug, Default)]
 pub struct RegionLog {
-    /// (from when on, index, what), oldest first; the last of each index for good.
+    /// First tick, index and region (`None`: given up), oldest first. Each holds until the
+    /// next of the same index.
     changes: Vec<(Tick, u32, Option<Region>)>,
 }
 
 impl RegionLog {
-    /// From a tick on a bot holds something else under an index. `kept_ticks` is for
-    /// how long it may be asked for what was.
+    /// Notes that a region holds from a tick on. Regions that ended more than `kept_ticks`
+    /// ago are forgotten.
     pub fn set(&mut self, tick: Tick, index: u32, region: Option<Region>, kept_ticks: u32) {
         self.changes.push((tick, index, region));
         let is_old = |t: Tick| t.0 + kept_ticks < tick.0;
@@ -25,7 +26,7 @@ impl RegionLog {
         }
     }
 
-    /// What was held in all of the ticks from `first` to `last`.
+    /// The regions that held in every tick from `first` to `last`.
     pub fn throughout(&self, first: Tick, last: Tick) -> impl Iterator<Item = Region> + '_ {
         let changes = self.changes.iter().enumerate();
         changes.filter_map(move |(i, &(from, index, region))| {
@@ -35,8 +36,8 @@ impl RegionLog {
         })
     }
 
-    /// What is held at the end.
-    pub fn held(&self) -> Vec<Region> {
+    /// The regions that hold at the end.
+    pub fn last(&self) -> Vec<Region> {
         self.throughout(Tick(u32::MAX), Tick(u32::MAX)).collect()
     }
 }
@@ -53,17 +54,17 @@ mod tests {
         log.set(Tick(12), 1, Some(region(2)), 100);
         log.set(Tick(20), 0, None, 100);
         log.set(Tick(20), 1, Some(region(3)), 100);
-        let held = |first, last| {
+        let during = |first, last| {
             let all = log.throughout(Tick(first), Tick(last));
             all.map(|r| r.low[0]).collect::<Vec<_>>()
         };
-        assert!(held(9, 11).is_empty());
-        assert_eq!(held(10, 12), [1]);
-        assert_eq!(held(12, 19), [1, 2]);
-        assert!(held(12, 20).is_empty());
-        assert_eq!(held(20, 25), [3]);
+        assert!(during(9, 11).is_empty());
+        assert_eq!(during(10, 12), [1]);
+        assert_eq!(during(12, 19), [1, 2]);
+        assert!(during(12, 20).is_empty());
+        assert_eq!(during(20, 25), [3]);
         log.set(Tick(500), 0, Some(region(4)), 100);
-        assert_eq!(log.held().len(), 2);
+        assert_eq!(log.last().len(), 2);
         assert_eq!(log.changes.len(), 3);
     }
 }

@@ -1,8 +1,8 @@
-//! What the end-to-end tests share: servers, swarms of bots, single players, and
-//! clients that don't keep to the rules.
+//! What the end-to-end tests share: servers, swarms of bots, single players, and clients
+//! that break the rules.
 //!
-//! Nothing here times anything: conditions are awaited with a deadline that only a
-//! failure reaches, and spans are counted in ticks.
+//! Conditions are awaited with a deadline that only a failure reaches, and spans are
+//! counted in ticks.
 
 // Each test file uses its own part of this.
 #![allow(dead_code)]
@@ -15,17 +15,17 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use client_bot::client::Witness;
+use client_bot::EventHandler;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
 use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
 use shared::wire::notice::Notice;
-use shared::wire::stream::Item;
+use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
 use tokio::time::{sleep, timeout};
 
-/// A world in which everybody is near some others.
+/// A world in which every player is near some others.
 pub const PLAIN: &str = "
     [world]
     size = [200, 200]
@@ -34,7 +34,7 @@ pub const PLAIN: &str = "
     tick_hz = 20
 ";
 
-/// A world in which everybody sees everybody.
+/// A world in which all players see each other.
 pub const ROOM: &str = "
     [world]
     size = [30, 30]
@@ -57,16 +57,16 @@ pub fn start_with(text: &str, change: impl FnOnce(&mut ServerOptions)) -> Server
     Server::start(options).expect("the server starts")
 }
 
-/// Waits for something that will come sooner or later.
+/// Waits until a condition holds.
 pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let asked = Instant::now();
+    let started = Instant::now();
     while !holds() {
-        assert!(asked.elapsed() < DEADLINE, "in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
         sleep(POLL).await;
     }
 }
 
-/// Waits until a server has run so many more ticks.
+/// Waits until a server has run this many more ticks.
 pub async fn ticks(server: &Server, count: u64) {
     let end = server.stats().figures().ticks + count;
     eventually("the world goes on", || {
@@ -144,12 +144,12 @@ impl Bots {
         assert_eq!(report.sessions_lost, 0, "{story}");
         assert_eq!(report.verify_errors, 0, "{story}");
         assert!(report.verify_checked > 0, "nothing was verified");
-        assert!(report.commands_sent > 0, "nobody did anything");
+        assert!(report.commands_sent > 0, "no bot did anything");
         report
     }
 }
 
-/// A single client, and what it was told on the stream.
+/// A single client, and the messages of its stream.
 pub struct Player {
     pub client: Client,
     pub log: Log,
@@ -159,12 +159,12 @@ pub struct Player {
 
 #[derive(Default)]
 pub struct Log {
-    pub items: Vec<(Tick, Item)>,
+    pub messages: Vec<(Tick, Message)>,
 }
 
-impl Witness for Log {
-    fn item(&mut self, tick: Tick, item: &Item) {
-        self.items.push((tick, item.clone()));
+impl EventHandler for Log {
+    fn message(&mut self, tick: Tick, item: &Message) {
+        self.messages.push((tick, item.clone()));
     }
 }
 
@@ -180,10 +180,10 @@ impl Player {
         player
     }
 
-    /// Goes on as the entity of a ticket, or begins anew.
-    pub async fn come_back(server: &Server, ticket: Ticket) -> Player {
+    /// Resumes the session of a ticket; begins a new one if it is over.
+    pub async fn resume(server: &Server, ticket: Ticket) -> Player {
         let joined = Player::try_join(server, &hello("", Some(ticket))).await;
-        joined.expect("the server welcomes who comes back")
+        joined.expect("the server welcomes a client that resumes")
     }
 
     pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
@@ -197,7 +197,7 @@ impl Player {
         })
     }
 
-    /// Takes in what arrives soon, and says so.
+    /// Takes in what arrives soon, and acknowledges it.
     pub async fn listen(&mut self) -> Result<(), ClientError> {
         let end = Instant::now() + POLL;
         loop {
@@ -220,25 +220,24 @@ impl Player {
         seen.is_some_and(|seen| seen.id == entity)
     }
 
-    /// How often it was told that an entity came into view.
+    /// The number of enters of an entity's slot.
     pub fn enters_of(&self, of: EntityId) -> usize {
-        let is_it =
-            |item: &Item| matches!(item, Item::Enter { entity, .. } if entity.slot == of.slot);
-        self.log.items.iter().filter(|(_, i)| is_it(i)).count()
+        let is_it = |item: &Message| matches!(item, Message::Enter { entity, .. } if entity.slot == of.slot);
+        self.log.messages.iter().filter(|(_, i)| is_it(i)).count()
     }
 
-    /// The ticks in which it was told that an entity left its view.
+    /// The ticks of the leaves of an entity.
     pub fn leaves_of(&self, entity: EntityId) -> Vec<Tick> {
-        let items = self.log.items.iter();
-        let leaves = items.filter(|(_, item)| *item == Item::Leave(entity.slot));
+        let items = self.log.messages.iter();
+        let leaves = items.filter(|(_, item)| *item == Message::Leave(entity.slot));
         leaves.map(|&(tick, _)| tick).collect()
     }
 
     /// The requests that were answered, each with its answer.
     pub fn answers(&self) -> Vec<(u32, Result<(), String>)> {
-        let items = self.log.items.iter();
+        let items = self.log.messages.iter();
         let answers = items.filter_map(|(_, item)| match item {
-            Item::Answer(answer) => Some((answer.request, answer.result.clone())),
+            Message::Answer(answer) => Some((answer.request, answer.result.clone())),
             _ => None,
         });
         answers.collect()
@@ -251,11 +250,11 @@ impl Player {
         answer.expect("an answer")
     }
 
-    /// What it was told beside its view.
+    /// The notices that it was sent.
     pub fn notices(&self) -> Vec<&Notice> {
-        let items = self.log.items.iter();
+        let items = self.log.messages.iter();
         let notices = items.filter_map(|(_, item)| match item {
-            Item::Notice(notice) => Some(notice),
+            Message::Notice(notice) => Some(notice),
             _ => None,
         });
         notices.collect()
@@ -270,40 +269,53 @@ impl Player {
 
     pub fn send(&mut self, kind: CommandKind, words: &[i32]) {
         let sent = self.client.command(kind, words);
-        assert!(sent.is_some(), "{kind:?} is no command here");
+        assert!(sent.is_some(), "this world has no command {kind:?}");
         self.client.flush();
     }
 
-    /// Listens until the connection ends, and says what the client is told then.
+    /// Listens until the connection ends, and gives the reason.
     pub async fn end(&mut self) -> String {
-        let asked = Instant::now();
+        let started = Instant::now();
         loop {
             if let Err(error) = self.listen().await {
                 return error.to_string();
             }
-            assert!(asked.elapsed() < DEADLINE, "the connection does not end");
+            assert!(started.elapsed() < DEADLINE, "the connection does not end");
         }
     }
 }
 
-/// Lets players listen until something holds.
+/// Lets players listen until a condition holds.
 pub async fn until(
     players: &mut [&mut Player],
     what: &str,
     mut holds: impl FnMut(&[&mut Player]) -> bool,
 ) {
-    let asked = Instant::now();
+    let started = Instant::now();
     while !holds(players) {
-        assert!(asked.elapsed() < DEADLINE, "in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
         listen(players, what).await;
     }
 }
 
-/// Lets players listen for so many ticks.
+/// Lets players listen for this many ticks.
 pub async fn listen_for(server: &Server, players: &mut [&mut Player], ticks: u64) {
     let end = server.stats().figures().ticks + ticks;
     until(players, "the world goes on", |_| {
         server.stats().figures().ticks >= end
+    })
+    .await;
+}
+
+/// Moves a player somewhere in one step, and waits until it is there.
+pub async fn go(player: &mut Player, x: f64, y: f64) {
+    let own = player.client.view().own().expect("it lives");
+    let goal = [units(x), units(y)];
+    let step = [goal[0] - own.row[0], goal[1] - own.row[1]];
+    player.send(CommandKind::Move, &step);
+    until(&mut [player], "it is there", |p| {
+        let own = p[0].client.view().own();
+        own.is_some_and(|own| own.row[..2] == goal)
     })
     .await;
 }
@@ -316,8 +328,7 @@ async fn listen(players: &mut [&mut Player], what: &str) {
     }
 }
 
-/// A player whose machine stands still from some moment on: it sends nothing any
-/// more, not even a goodbye.
+/// A player whose machine has stopped: it sends nothing any more, not even a goodbye.
 pub struct Vanished {
     pub entity: EntityId,
     pub ticket: Ticket,
@@ -355,7 +366,7 @@ impl Vanished {
         let (entity, ticket) = (player.entity(), player.client.ticket());
         let newest = player.client.view().newest();
         let thread = std::thread::spawn(move || {
-            // The socket stays open, and nobody looks after it.
+            // The socket stays open, and is not read.
             let _ = woken.recv();
             drop((player, runtime));
         });
@@ -382,8 +393,8 @@ pub fn trust(server: &Server) -> Trust {
     Trust::Certificate(server.certificate().clone())
 }
 
-/// Only a failure takes this long, however busy the machine is.
+/// Only a failure takes this long, even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(40);
 const POLL: Duration = Duration::from_millis(5);
-/// At 20 Hz: bots compare only who has not moved for a second.
+/// At 20 Hz: bots compare only entities that have not moved for a second.
 const REST_TICKS: u64 = 45;

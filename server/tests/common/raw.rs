@@ -1,4 +1,4 @@
-//! Clients that speak QUIC, and otherwise whatever a test wants.
+//! Clients that speak QUIC, and send any bytes on it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

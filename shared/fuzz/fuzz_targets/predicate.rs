@@ -1,7 +1,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::content::{Predicate, PredicateLimits, ValueType, Vocabulary};
+use shared::predicate::{Predicate, PredicateLimits, ValueType, Vocabulary};
 
 fuzz_target!(|text: &str| {
     let mut vocabulary = Vocabulary::new();

@@ -2,23 +2,23 @@
 
 use libfuzzer_sys::fuzz_target;
 use shared::wire::bits::BitWriter;
-use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::stream::{Message, StreamCodec};
 use shared_fuzz::world_and_message;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((schema, message)) = world_and_message(data) else {
+    let Some((schema, bytes)) = world_and_message(data) else {
         return;
     };
     let codec = StreamCodec::new(schema);
-    let Ok(frame) = codec.decode(message) else {
+    let Ok(frame) = codec.decode(bytes) else {
         return;
     };
-    assert!(frame.items.len() * 2 <= message.len() * 8);
+    assert!(frame.messages.len() * 2 <= bytes.len() * 8);
     let mut writer = BitWriter::default();
     codec.begin(&mut writer, frame.tick);
-    for item in &frame.items {
-        match item {
-            Item::Enter {
+    for message in &frame.messages {
+        match message {
+            Message::Enter {
                 entity,
                 kind,
                 own,
@@ -30,13 +30,13 @@ fuzz_target!(|data: &[u8]| {
                 }
                 codec.enter(&mut writer, *entity, *kind, *own, &row);
             }
-            Item::Leave(slot) => codec.leave(&mut writer, *slot),
-            Item::Reborn(entity) => codec.reborn(&mut writer, *entity),
-            Item::Answer(answer) => codec.answer(&mut writer, answer),
-            Item::Notice(notice) => codec.notice(&mut writer, notice),
-            Item::Full => codec.full(&mut writer),
-            Item::Lost(id) => codec.lost(&mut writer, *id),
-            Item::State { slot, values } => {
+            Message::Leave(slot) => codec.leave(&mut writer, *slot),
+            Message::Reborn(entity) => codec.reborn(&mut writer, *entity),
+            Message::Answer(answer) => codec.answer(&mut writer, answer),
+            Message::Notice(notice) => codec.notice(&mut writer, notice),
+            Message::Full => codec.full(&mut writer),
+            Message::Lost(id) => codec.lost(&mut writer, *id),
+            Message::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());
             }
         }

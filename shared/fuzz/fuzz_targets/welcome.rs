@@ -9,7 +9,7 @@ use shared::wire::stream::StreamCodec;
 
 fuzz_target!(|message: &[u8]| {
     if let Ok(read) = Welcome::decode(message) {
-        // What a client builds of it.
+        // A client builds these from the schema.
         assert!(MovementCodec::new(&read.schema).is_ok());
         StreamCodec::new(&read.schema);
         CommandCodec::new(&read.schema, read.epoch);

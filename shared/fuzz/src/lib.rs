@@ -1,10 +1,10 @@
-//! The worlds whose decoders are fuzzed: those of the wire's tests.
+//! The worlds of the fuzz targets, which are those of the tests.
 
 use std::sync::LazyLock;
 
 use shared::{Schema, WorldConfig};
 
-/// Takes the first byte as the choice of a world, and the rest as the message.
+/// The first byte chooses the world; the rest is the message.
 pub fn world_and_message(data: &[u8]) -> Option<(&'static Schema, &[u8])> {
     let (&choice, message) = data.split_first()?;
     Some((&SCHEMAS[usize::from(choice) % SCHEMAS.len()], message))

@@ -1,4 +1,4 @@
-//! Writing and reading fields of any number of bits, least significant first.
+//! Bit fields: writing and reading them, the least significant bit first.
 
 use super::DecodeError;
 
@@ -34,9 +34,9 @@ impl BitWriter {
         }
     }
 
-    /// Appends a number that is usually about `2^parameter`: its quotient in
-    /// unary, its remainder in `parameter` bits (a Rice code). A quotient too
-    /// long for that is escaped, so no number costs more than 64 bits.
+    /// Appends a number as a Rice code, which is short for numbers of about
+    /// `2^parameter`: the quotient in unary, then the remainder in `parameter` bits. A
+    /// long quotient is escaped, so that no number takes more than 64 bits.
     pub fn put_rice(&mut self, value: u32, parameter: u32) {
         let quotient = value >> parameter;
         if quotient < RICE_ESCAPE {
@@ -48,7 +48,7 @@ impl BitWriter {
         }
     }
 
-    /// Bits that [`BitWriter::put_rice`] would append.
+    /// The number of bits that [`BitWriter::put_rice`] appends.
     pub const fn rice_bits(value: u32, parameter: u32) -> u32 {
         let quotient = value >> parameter;
         if quotient < RICE_ESCAPE {
@@ -58,7 +58,7 @@ impl BitWriter {
         }
     }
 
-    /// Appends a signed number, short where it is close to zero.
+    /// Appends a signed number: fewer bits the closer it is to zero.
     pub fn put_signed(&mut self, value: i32) {
         let zigzag = (value << 1 ^ value >> 31) as u32;
         let bits = 32 - zigzag.leading_zeros();
@@ -66,13 +66,13 @@ impl BitWriter {
         self.put(u64::from(zigzag), bits);
     }
 
-    /// Bits appended so far.
+    /// The number of bits appended so far.
     pub fn bit_len(&self) -> usize {
         self.bytes.len() * 8 + self.pending_bits as usize
     }
 
-    /// Pads with zeros to a whole byte and appends everything to `out`, leaving
-    /// the writer empty for the next message.
+    /// Pads with zeros to a whole byte, appends all bytes to `out` and empties the
+    /// writer for the next message.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) {
         let tail = self.pending_bits.div_ceil(8) as usize;
         out.extend_from_slice(&self.bytes);
@@ -83,7 +83,7 @@ impl BitWriter {
     }
 }
 
-/// Reads what [`BitWriter`] wrote, from bytes that may be anything.
+/// Reads the fields that a [`BitWriter`] wrote, from arbitrary bytes.
 pub struct BitReader<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -94,7 +94,7 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, position: 0 }
     }
 
-    /// The next `bits` (at most 64).
+    /// The next field, of `bits` (at most 64).
     pub fn get(&mut self, bits: u32) -> Result<u64, DecodeError> {
         debug_assert!(bits <= 64);
         if bits as usize > self.bytes.len() * 8 - self.position {
@@ -144,7 +144,7 @@ impl<'a> BitReader<'a> {
         Ok((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32))
     }
 
-    /// Fails unless only the padding of the last byte is left.
+    /// Fails if more than the padding of the last byte is left.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.bytes.len() - self.position.div_ceil(8) {
             0 => Ok(()),
@@ -153,7 +153,7 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// A quotient of this many is escaped. 24 keeps the longest code under 64 bits.
+/// Quotients from here on are escaped. 24 keeps the longest code below 64 bits.
 const RICE_ESCAPE: u32 = 24;
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! The only place that knows bincode: bounded serialisation of whole messages.
+//! Bounded serialisation of whole messages, by bincode.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::DecodeError;
 
-/// The bytes of a message of our own.
+/// The bytes of a message.
 pub fn to_bytes<T: Serialize>(message: &T) -> Vec<u8> {
     bincode::serde::encode_to_vec(message, bincode::config::standard())
-        .expect("our own messages have lengths and no unsupported types")
+        .expect("messages have known lengths and only supported types")
 }
 
-/// Reads a message of at most `LIMIT` bytes, in memory as on the wire: a short
-/// message that claims a long list is an error, not an allocation.
+/// Reads a message of at most `LIMIT` bytes, on the wire and in memory. A short message
+/// that claims a long list is an error; nothing is allocated for the list.
 pub fn from_bytes<const LIMIT: usize, T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     if bytes.len() > LIMIT {
         return Err(DecodeError::TooLong {

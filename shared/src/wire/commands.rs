@@ -1,38 +1,40 @@
 //! Datagrams from client to server: an acknowledgement, and recent commands.
 //!
-//! A client repeats its latest commands until the server has named them as
-//! processed, so a lost datagram costs a command some time and not its effect.
+//! A client repeats its latest commands until the server has named them as processed,
+//! so a lost datagram delays a command but does not lose it.
 //!
 //! | field | bits |
 //! | --- | --- |
 //! | epoch | 8 |
-//! | newest complete tick, mask of the 32 before it | 32, 32 |
-//! | tick of the newest frame taken from the reliable stream | 32 |
-//! | commands, sequence number of the first | 4, 32 |
+//! | newest complete tick, mask of the 32 ticks before it | 32, 32 |
+//! | tick of the newest frame read from the reliable stream | 32 |
+//! | number of commands, sequence number of the first | 4, 32 |
 //! | per command: kind, then its words by type | 8, … |
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
-use crate::command::{CommandKind, Sender};
-use crate::id::Tick;
-use crate::schema::{AttributeType, Schema};
+use super::fields::{put_word, word};
+use crate::world::attribute::AttributeType;
+use crate::world::command::{CommandKind, Sender};
+use crate::world::id::Tick;
+use crate::world::schema::Schema;
 
 /// The most commands in one datagram.
 pub const COMMANDS_MAX: usize = 15;
 
-/// What a client has received.
+/// The ticks that a client has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The newest tick of which every datagram arrived.
     pub newest: Tick,
-    /// Bit `i`: so did every datagram of tick `newest − 1 − i`.
+    /// Bit `i`: every datagram of tick `newest − 1 − i` arrived.
     pub mask: u32,
-    /// The tick of the newest frame taken from the reliable stream.
+    /// The tick of the newest frame read from the reliable stream.
     pub stream: Tick,
 }
 
 impl Acknowledgement {
-    /// Whether this tick's datagrams are known to have arrived.
+    /// Whether all datagrams of a tick are known to have arrived.
     pub fn has(&self, tick: Tick) -> bool {
         match self.newest.0.checked_sub(tick.0) {
             Some(0) => true,
@@ -41,7 +43,7 @@ impl Acknowledgement {
         }
     }
 
-    /// Notes the arrival of a tick's datagrams.
+    /// Records that all datagrams of a tick have arrived.
     pub fn note(&mut self, tick: Tick) {
         if tick > self.newest {
             let ahead = tick.0 - self.newest.0;
@@ -55,23 +57,23 @@ impl Acknowledgement {
     }
 }
 
-/// A decoded datagram. Reused between datagrams.
+/// A decoded datagram. It can be reused for the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientDatagram {
     pub acknowledgement: Acknowledgement,
-    /// The sequence number of the first command; the others count on from it.
+    /// The sequence number of the first command. The others follow it by one each.
     pub first_sequence: u32,
     pub kinds: Vec<CommandKind>,
-    /// All words of all commands, one command's after the other's.
+    /// The words of all commands, in the order of `kinds`.
     pub words: Vec<i32>,
 }
 
-/// Encodes and decodes clients' datagrams in one world.
+/// Encodes and decodes the datagrams of clients in one world.
 #[derive(Clone, Debug)]
 pub struct CommandCodec {
     epoch: u8,
     symbols: u32,
-    /// By command kind; `None` where clients may not send it.
+    /// The types of the words by command kind; `None` where clients may not send it.
     words: Vec<Option<Vec<AttributeType>>>,
 }
 
@@ -90,14 +92,16 @@ impl CommandCodec {
         }
     }
 
-    /// How many words a command has, or `None` where clients may not send it.
+    /// The number of words of a command; `None` where clients may not send it.
     pub fn word_count(&self, kind: CommandKind) -> Option<usize> {
         self.words[usize::from(kind.id())].as_ref().map(Vec::len)
     }
 
-    /// Encodes a datagram. Kinds that clients may not send, commands beyond
-    /// [`COMMANDS_MAX`] and words that are missing are the caller's mistakes,
-    /// and panic.
+    /// Encodes a datagram and appends it to `out`.
+    ///
+    /// # Panics
+    /// For kinds that clients may not send, more than [`COMMANDS_MAX`] commands, and
+    /// missing words.
     pub fn encode(&self, datagram: &ClientDatagram, writer: &mut BitWriter, out: &mut Vec<u8>) {
         assert!(datagram.kinds.len() <= COMMANDS_MAX, "too many commands");
         writer.put(u64::from(self.epoch), 8);
@@ -120,7 +124,7 @@ impl CommandCodec {
         writer.finish_into(out);
     }
 
-    /// Decodes a datagram into `out`, replacing what it held.
+    /// Decodes a datagram into `out`, whose content it replaces.
     pub fn decode(&self, bytes: &[u8], out: &mut ClientDatagram) -> Result<(), DecodeError> {
         out.kinds.clear();
         out.words.clear();
@@ -147,43 +151,11 @@ impl CommandCodec {
                 .ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);
             for ty in types {
-                out.words.push(get_word(&mut reader, *ty, self.symbols)?);
+                out.words.push(word(&mut reader, *ty, self.symbols)?);
             }
         }
         reader.finish()
     }
-}
-
-/// Writes a word by its type.
-pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
-    match ty {
-        AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
-        AttributeType::Bool => writer.put(word as u64, 1),
-        AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
-    }
-}
-
-/// Reads a word of a world with so many symbols.
-pub(super) fn get_word(
-    reader: &mut BitReader<'_>,
-    ty: AttributeType,
-    symbols: u32,
-) -> Result<i32, DecodeError> {
-    Ok(match ty {
-        AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
-        AttributeType::Bool => reader.get(1)? as i32,
-        AttributeType::Entity => reader.get(32)? as i32,
-        AttributeType::Symbol => {
-            let index = reader.get(32)?;
-            if index >= u64::from(symbols) {
-                return Err(DecodeError::OutOfRange {
-                    what: "a symbol",
-                    found: index,
-                });
-            }
-            index as i32
-        }
-    })
 }
 
 #[cfg(test)]

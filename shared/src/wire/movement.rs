@@ -1,43 +1,46 @@
 //! Movement datagrams: positions and the other attributes of audience `movement`.
 //!
-//! Nothing here depends on an earlier datagram, so any may be lost. What a client
-//! sees lies within twice the area of interest, so positions are sent as their
-//! low bits, and each datagram names the corner that completes them: lossless,
-//! and at AOI 50 no more than 19 bits an axis however large the world is.
+//! No datagram depends on an earlier one, so any may be lost. Where the entities lie as
+//! close together as in one area of interest, positions are sent as low bits, and each
+//! datagram names the corner that completes them. This is lossless, and with a radius of
+//! 50 takes at most 19 bits an axis, however large the world is. Elsewhere, positions are
+//! sent in full.
 //!
 //! | field | bits |
 //! | --- | --- |
 //! | epoch, low bits of the tick | 8, 16 |
 //! | part number, whether it is the tick's last | 4, 1 |
-//! | low bits of the last processed command's sequence | 16 |
-//! | wide (positions in full), gap parameter, entities | 1, 5, 10 |
+//! | low bits of the sequence number of the last processed command | 16 |
+//! | wide (positions in full), gap parameter, number of entities | 1, 5, 10 |
 //! | corner per axis, in whole units, unless wide | the axis's width − 12 |
-//! | per entity: gap to the slot before, less one | a Rice code |
+//! | per entity: gap to the slot before, minus one | a Rice code |
 //! | per entity: position, then each further attribute: present, value | as the schema says |
+
+use thiserror::Error;
 
 use super::bits::{BitReader, BitWriter};
 use super::{DATAGRAM_BYTES_MAX, DecodeError};
-use crate::config::MOVEMENT_BITS_MAX;
-use crate::fixed::Fixed;
-use crate::id::{Slot, Tick};
-use crate::schema::{Audience, Schema, bits_for};
+use crate::world::attribute::{Audience, bits_for};
+use crate::world::fixed::Fixed;
+use crate::world::id::{Slot, Tick};
+use crate::world::schema::Schema;
 
 /// Encodes and decodes movement in one world.
 #[derive(Clone, Debug)]
 pub struct MovementCodec {
     axes: Vec<Axis>,
-    /// Columns of audience movement beyond the position.
+    /// Columns of audience `movement` that are not part of the position.
     extras: Vec<Extra>,
-    /// By kind, which extras it has.
+    /// By kind: a bit for each extra that it has.
     kind_extras: Vec<u64>,
     capacity: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Axis {
-    /// Bits of a position in full.
+    /// Bits of a full position.
     bits: u32,
-    /// Bits of a position that are sent when the corner is known.
+    /// Bits of a position that are sent beside a corner.
     low_bits: u32,
     max: i32,
 }
@@ -50,8 +53,8 @@ struct Extra {
     max: i32,
 }
 
-/// An entity's movement in the form that datagrams copy: made once a tick,
-/// however many clients see the entity.
+/// An entity's movement, packed. It is packed once a tick and copied into the datagrams
+/// of all clients that see the entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
     low: u64,
@@ -59,17 +62,16 @@ pub struct Packed {
     len: u32,
 }
 
-/// What stands before the entities.
+/// The part of a datagram before its entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub epoch: u8,
     pub tick: Tick,
-    /// The last of the client's commands that the world has taken in.
+    /// The sequence number of the client's last command that the world has processed.
     pub processed: u32,
 }
 
-/// A decoded datagram. Reused between datagrams, so that reading allocates
-/// nothing once it has grown.
+/// A decoded datagram. Reused for the next one, it soon allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Movement {
     pub epoch: u8,
@@ -80,19 +82,28 @@ pub struct Movement {
     /// The low 16 bits of the sequence number; see [`nearest`].
     pub processed_low: u16,
     pub slots: Vec<Slot>,
-    /// Positions, [`Schema::dimensions`] values an entity.
+    /// Positions: [`Schema::dimensions`] values for each entity.
     pub positions: Vec<i32>,
-    /// Further movement attributes: (entity's index in `slots`, column, value).
+    /// The other movement attributes: (index of the entity in `slots`, column, value).
     pub extras: Vec<(u32, u16, i32)>,
 }
 
-/// The most parts of one tick for one client.
+/// A world whose entities take too many bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an entity's movement takes {bits} bits, where at most {MOVEMENT_BITS_MAX} are allowed")]
+pub struct TooWide {
+    pub bits: u32,
+}
+
+/// The most bits that the position and movement attributes of an entity can take.
+pub const MOVEMENT_BITS_MAX: u32 = 128;
+/// The most datagrams of one tick for one client.
 pub const PARTS_MAX: usize = 16;
 
 impl MovementCodec {
-    /// The codec of a world, or how many bits its entities would need where that
-    /// is more than [`MOVEMENT_BITS_MAX`].
-    pub fn new(schema: &Schema) -> Result<MovementCodec, u32> {
+    /// The codec of a world. Fails where entities take more than
+    /// [`MOVEMENT_BITS_MAX`] bits.
+    pub fn new(schema: &Schema) -> Result<MovementCodec, TooWide> {
         let dimensions = schema.dimensions();
         let span = 2 * i64::from(schema.world.aoi.raw()) + i64::from(Fixed::ONE.raw());
         let axes: Vec<Axis> = schema.attributes[..dimensions]
@@ -119,7 +130,7 @@ impl MovementCodec {
         let bits = axes.iter().map(|a| a.bits).sum::<u32>()
             + extras.iter().map(|e| 1 + e.bits).sum::<u32>();
         if bits > MOVEMENT_BITS_MAX || extras.len() > 64 {
-            return Err(bits);
+            return Err(TooWide { bits });
         }
         let kind_extras = schema
             .kinds
@@ -137,7 +148,7 @@ impl MovementCodec {
         })
     }
 
-    /// Packs one entity's row.
+    /// Packs the row of one entity.
     pub fn pack(&self, kind: u16, row: &[i32]) -> Packed {
         self.pack_as(kind, row, false)
     }
@@ -164,10 +175,10 @@ impl MovementCodec {
         packed
     }
 
-    /// Encodes the given entities, ascending by slot, into as few datagrams as
-    /// they need, at least one, each handed to `send`. `entity` gives an
-    /// entity's kind, row and packed form. Returns how many entities found no
-    /// place in [`PARTS_MAX`] datagrams: they are the last of `slots`.
+    /// Encodes entities into as few datagrams as possible, at least one, and passes each
+    /// to `send`. `slots` ascends; `entity` returns the kind, row and packed form of
+    /// one. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams:
+    /// the last of `slots`.
     pub fn encode<'a>(
         &self,
         header: Header,
@@ -227,8 +238,8 @@ impl MovementCodec {
         rest.len()
     }
 
-    /// The corner that completes low bits, in whole units; `None` where the
-    /// entities lie too far apart for low bits to tell.
+    /// The corner that completes low bits, in whole units; `None` where the entities lie
+    /// too far apart for low bits.
     fn corner<'a>(&self, slots: &[u32], row: impl Fn(u32) -> &'a [i32]) -> Option<[i32; 3]> {
         let mut corner = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
@@ -283,7 +294,7 @@ impl MovementCodec {
         }
     }
 
-    /// Decodes one datagram into `out`, replacing what it held.
+    /// Decodes a datagram into `out`, whose content it replaces.
     pub fn decode(&self, bytes: &[u8], out: &mut Movement) -> Result<(), DecodeError> {
         out.slots.clear();
         out.positions.clear();
@@ -344,7 +355,7 @@ struct Part<'a> {
 }
 
 impl Axis {
-    /// Bits of the corner; none where low bits are the whole position.
+    /// Bits of the corner; 0 where low bits are the whole position.
     fn corner_bits(&self) -> u32 {
         if self.low_bits == self.bits {
             0
@@ -361,8 +372,7 @@ impl Axis {
     ) -> Result<i32, DecodeError> {
         let bits = if wide { self.bits } else { self.low_bits };
         let low = reader.get(bits)? as i64;
-        // The only number at or above the corner, and less than 2^bits above it,
-        // that ends in these bits.
+        // The only number in corner..corner + 2^bits that ends in these bits.
         let value = corner + (low - corner).rem_euclid(1 << bits);
         if value > i64::from(self.max) {
             return Err(DecodeError::OutOfRange {
@@ -377,7 +387,7 @@ impl Axis {
 impl Packed {
     fn push(&mut self, value: u64, bits: u32) {
         if bits == 0 {
-            // A constant that comes after all 128 bits: the shift would overflow.
+            // A constant behind 128 bits of others: the shift below would overflow.
             return;
         }
         let value = u128::from(value & ((1 << bits) - 1)) << self.len;

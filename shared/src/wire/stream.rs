@@ -1,10 +1,10 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
-//! Each frame is its length (4 bytes, little-endian), then one tick's items, bit
-//! by bit: the tick (32), then for each item a tag (4) and its fields, then the
-//! end tag.
+//! A frame is its length (4 bytes, little-endian), then one tick's messages, bit by
+//! bit: the tick (32), then for each message a tag (4) and its fields, then the end
+//! tag.
 //!
-//! | item | fields |
+//! | message | fields |
 //! | --- | --- |
 //! | leave | slot |
 //! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column |
@@ -16,62 +16,60 @@
 //! | lost | id (32) |
 
 use super::bits::{BitReader, BitWriter};
-use super::commands::get_word;
-use super::notice::Notice;
-use super::session::{ANSWER_BYTES_MAX, Answer};
+use super::fields::{COLUMN_BITS, FieldCodec};
+use super::notice::{Notice, NoticeCodec};
+use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::{DecodeError, FRAME_BYTES_MAX};
-use crate::id::{EntityId, Slot, Tick};
-use crate::notification::NotificationKind;
-use crate::schema::{Attribute, AttributeType, Audience, Schema, bits_for};
+use crate::world::attribute::Audience;
+use crate::world::id::{EntityId, Slot, Tick};
+use crate::world::schema::Schema;
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
 pub struct StreamCodec {
-    slot_bits: u32,
-    capacity: u32,
-    attributes: Vec<Attribute>,
-    symbols: u32,
-    /// By kind of notification: its words' types, where the world has it.
-    notifications: Vec<Option<Vec<AttributeType>>>,
-    /// By kind: the columns in an enter for anyone, and for the owner.
+    fields: FieldCodec,
+    notices: NoticeCodec,
+    /// By kind: the columns in an enter, for clients that don't own the entity.
     public: Vec<Vec<u16>>,
+    /// By kind: the columns in an enter, for the entity's own client.
     own: Vec<Vec<u16>>,
 }
 
-/// One thing that a client is told reliably.
+/// One message of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// The entity is in view from this tick on, with these attributes.
+pub enum Message {
+    /// The entity is in view from this tick on.
     Enter {
         entity: EntityId,
         kind: u16,
+        /// Whether it is the client's own entity.
         own: bool,
+        /// The attributes that the client may know: (column, value).
         values: Vec<(u16, i32)>,
     },
-    /// The entity is in view no more.
+    /// The entity is no longer in view.
     Leave(Slot),
-    /// Lasting attributes changed.
+    /// Lasting attributes of an entity in view changed: (column, value).
     State { slot: Slot, values: Vec<(u16, i32)> },
-    /// The client, whose entity had died, acts as this one from now on.
+    /// The client's entity had died; from now on the client acts as this one.
     Reborn(EntityId),
-    /// What became of a message of the client's. It holds from this frame's tick on,
-    /// whose other items come after.
+    /// The reply to a request. It takes effect in this frame's tick, and stands before
+    /// the other messages of that tick.
     Answer(Answer),
-    /// Something that the client subscribed to, or can hear.
+    /// A change or notification that the client subscribed to or can hear.
     Notice(Notice),
-    /// The notices of this tick are as many as a client may be told of: what more
-    /// there was is left out.
+    /// The client reached its limit of notices in this tick: the rest is left out.
     Full,
-    /// A subscription that was granted has ended by itself, by the client's number:
-    /// the server had no room to keep it. It may be asked for again.
+    /// The server had no room to keep the subscription of this id. The client may
+    /// subscribe again.
     Lost(u32),
 }
 
-/// One tick's items.
+/// The messages of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub tick: Tick,
-    pub items: Vec<Item>,
+    pub messages: Vec<Message>,
 }
 
 impl StreamCodec {
@@ -87,17 +85,8 @@ impl StreamCodec {
         };
         let kinds = 0..schema.kinds.len();
         StreamCodec {
-            slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
-            capacity: schema.world.capacity,
-            attributes: schema.attributes.clone(),
-            symbols: schema.symbols.len() as u32,
-            notifications: NotificationKind::ALL
-                .into_iter()
-                .map(|kind| {
-                    let fields = &schema.notification(kind)?.fields;
-                    Some(fields.iter().map(|field| field.ty).collect())
-                })
-                .collect(),
+            fields: FieldCodec::new(schema),
+            notices: NoticeCodec::new(schema),
             public: kinds.clone().map(|k| columns(k, false)).collect(),
             own: kinds.map(|k| columns(k, true)).collect(),
         }
@@ -108,12 +97,13 @@ impl StreamCodec {
         writer.put(u64::from(tick.0), 32);
     }
 
+    /// Writes that an entity has left the view.
     pub fn leave(&self, writer: &mut BitWriter, slot: Slot) {
         writer.put(TAG_LEAVE, TAG_BITS);
-        writer.put(u64::from(slot.0), self.slot_bits);
+        self.fields.put_slot(writer, slot);
     }
 
-    /// Writes an enter of an entity whose row of all columns is `row`.
+    /// Writes that an entity has entered the view. `row` has a value for each column.
     pub fn enter(
         &self,
         writer: &mut BitWriter,
@@ -123,16 +113,16 @@ impl StreamCodec {
         row: &[i32],
     ) {
         writer.put(TAG_ENTER, TAG_BITS);
-        writer.put(u64::from(entity.slot.0), self.slot_bits);
-        writer.put(u64::from(entity.generation), 32);
-        writer.put(u64::from(kind), 8);
+        self.fields.put_entity(writer, entity);
+        self.fields.put_kind(writer, kind);
         writer.put(u64::from(own), 1);
         for &column in &self.columns(own)[usize::from(kind)] {
-            self.put_value(writer, column, row[usize::from(column)]);
+            let value = row[usize::from(column)];
+            self.fields.put_value(writer, column, value);
         }
     }
 
-    /// Writes changed attributes of an entity in view.
+    /// Writes changed attributes of an entity in view: (column, value).
     pub fn state(
         &self,
         writer: &mut BitWriter,
@@ -140,43 +130,48 @@ impl StreamCodec {
         values: impl ExactSizeIterator<Item = (u16, i32)>,
     ) {
         writer.put(TAG_STATE, TAG_BITS);
-        writer.put(u64::from(slot.0), self.slot_bits);
-        writer.put(values.len() as u64, 6);
+        self.fields.put_slot(writer, slot);
+        writer.put(values.len() as u64, COLUMN_BITS);
         for (column, value) in values {
-            writer.put(u64::from(column), 6);
-            self.put_value(writer, column, value);
+            self.fields.put_column(writer, column);
+            self.fields.put_value(writer, column, value);
         }
     }
 
-    /// Writes who the client is from now on.
+    /// Writes which entity the client acts as from now on.
     pub fn reborn(&self, writer: &mut BitWriter, entity: EntityId) {
         writer.put(TAG_REBORN, TAG_BITS);
-        self.put_entity(writer, entity);
+        self.fields.put_entity(writer, entity);
     }
 
-    /// Writes an answer; its text is cut to [`ANSWER_BYTES_MAX`].
+    /// Writes an answer. A reason beyond [`ANSWER_BYTES_MAX`] is cut between characters.
     pub fn answer(&self, writer: &mut BitWriter, answer: &Answer) {
         writer.put(TAG_ANSWER, TAG_BITS);
         writer.put(u64::from(answer.request), 32);
         writer.put(u64::from(answer.result.is_ok()), 1);
         let Err(reason) = &answer.result else { return };
         let end = reason.floor_char_boundary(ANSWER_BYTES_MAX);
-        writer.put(end as u64, TEXT_LENGTH_BITS);
+        writer.put(end as u64, REASON_LENGTH_BITS);
         for byte in reason[..end].bytes() {
             writer.put(u64::from(byte), 8);
         }
     }
 
-    pub(super) fn begin_notice(&self, writer: &mut BitWriter) {
+    /// Writes a notice.
+    ///
+    /// # Panics
+    /// For a notification that the world lacks, or one with too few words.
+    pub fn notice(&self, writer: &mut BitWriter, notice: &Notice) {
         writer.put(TAG_NOTICE, TAG_BITS);
+        self.notices.put(&self.fields, writer, notice);
     }
 
-    /// Writes that notices may have been left out.
+    /// Writes that the rest of the tick's notices is left out.
     pub fn full(&self, writer: &mut BitWriter) {
         writer.put(TAG_FULL, TAG_BITS);
     }
 
-    /// Writes that a subscription has ended by itself.
+    /// Writes that the server has dropped a subscription.
     pub fn lost(&self, writer: &mut BitWriter, subscription: u32) {
         writer.put(TAG_LOST, TAG_BITS);
         writer.put(u64::from(subscription), 32);
@@ -202,41 +197,46 @@ impl StreamCodec {
         }
         let mut reader = BitReader::new(bytes);
         let tick = Tick(reader.get(32)? as u32);
-        let mut items = vec![];
-        loop {
-            let tag = reader.get(TAG_BITS)?;
-            items.push(match tag {
-                TAG_END => break,
-                TAG_LEAVE => Item::Leave(self.slot(&mut reader)?),
-                TAG_ENTER => self.read_enter(&mut reader)?,
-                TAG_STATE => self.read_state(&mut reader)?,
-                TAG_REBORN => Item::Reborn(self.entity(&mut reader)?),
-                TAG_ANSWER => Item::Answer(read_answer(&mut reader)?),
-                TAG_NOTICE => Item::Notice(self.read_notice(&mut reader)?),
-                TAG_FULL => Item::Full,
-                TAG_LOST => Item::Lost(reader.get(32)? as u32),
-                _ => {
-                    return Err(DecodeError::OutOfRange {
-                        what: "an item's tag",
-                        found: tag,
-                    });
-                }
-            });
+        let mut messages = vec![];
+        while let Some(message) = self.read_message(&mut reader)? {
+            messages.push(message);
         }
         reader.finish()?;
-        Ok(Frame { tick, items })
+        Ok(Frame { tick, messages })
     }
 
-    fn read_enter(&self, reader: &mut BitReader<'_>) -> Result<Item, DecodeError> {
-        let entity = self.entity(reader)?;
-        let kind = self.kind(reader)?;
+    /// The next message; `None` at the end tag.
+    fn read_message(&self, reader: &mut BitReader<'_>) -> Result<Option<Message>, DecodeError> {
+        let tag = reader.get(TAG_BITS)?;
+        Ok(Some(match tag {
+            TAG_END => return Ok(None),
+            TAG_LEAVE => Message::Leave(self.fields.slot(reader)?),
+            TAG_ENTER => self.read_enter(reader)?,
+            TAG_STATE => self.read_state(reader)?,
+            TAG_REBORN => Message::Reborn(self.fields.entity(reader)?),
+            TAG_ANSWER => Message::Answer(read_answer(reader)?),
+            TAG_NOTICE => Message::Notice(self.notices.read(&self.fields, reader)?),
+            TAG_FULL => Message::Full,
+            TAG_LOST => Message::Lost(reader.get(32)? as u32),
+            _ => {
+                return Err(DecodeError::OutOfRange {
+                    what: "a message's tag",
+                    found: tag,
+                });
+            }
+        }))
+    }
+
+    fn read_enter(&self, reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+        let entity = self.fields.entity(reader)?;
+        let kind = self.fields.kind(reader)?;
         let own = reader.get_bool()?;
         let columns = &self.columns(own)[usize::from(kind)];
         let values = columns
             .iter()
-            .map(|&column| Ok((column, self.value(reader, column)?)))
+            .map(|&column| Ok((column, self.fields.value(reader, column)?)))
             .collect::<Result<Vec<_>, DecodeError>>()?;
-        Ok(Item::Enter {
+        Ok(Message::Enter {
             entity,
             kind,
             own,
@@ -244,105 +244,20 @@ impl StreamCodec {
         })
     }
 
-    fn read_state(&self, reader: &mut BitReader<'_>) -> Result<Item, DecodeError> {
-        let slot = self.slot(reader)?;
-        let count = reader.get(6)?;
+    fn read_state(&self, reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+        let slot = self.fields.slot(reader)?;
+        let count = reader.get(COLUMN_BITS)?;
         let values = (0..count)
             .map(|_| {
-                let column = self.column(reader)?;
-                Ok((column, self.value(reader, column)?))
+                let column = self.fields.column(reader)?;
+                Ok((column, self.fields.value(reader, column)?))
             })
             .collect::<Result<Vec<_>, DecodeError>>()?;
-        Ok(Item::State { slot, values })
+        Ok(Message::State { slot, values })
     }
 
     fn columns(&self, own: bool) -> &[Vec<u16>] {
         if own { &self.own } else { &self.public }
-    }
-
-    fn slot(&self, reader: &mut BitReader<'_>) -> Result<Slot, DecodeError> {
-        let slot = reader.get(self.slot_bits)?;
-        if slot < u64::from(self.capacity) {
-            Ok(Slot(slot as u32))
-        } else {
-            Err(DecodeError::OutOfRange {
-                what: "a slot",
-                found: slot,
-            })
-        }
-    }
-
-    pub(super) fn entity(&self, reader: &mut BitReader<'_>) -> Result<EntityId, DecodeError> {
-        Ok(EntityId {
-            slot: self.slot(reader)?,
-            generation: reader.get(32)? as u32,
-        })
-    }
-
-    pub(super) fn put_entity(&self, writer: &mut BitWriter, entity: EntityId) {
-        writer.put(u64::from(entity.slot.0), self.slot_bits);
-        writer.put(u64::from(entity.generation), 32);
-    }
-
-    pub(super) fn kind(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
-        let kind = reader.get(8)?;
-        if (kind as usize) < self.public.len() {
-            Ok(kind as u16)
-        } else {
-            Err(DecodeError::OutOfRange {
-                what: "a kind",
-                found: kind,
-            })
-        }
-    }
-
-    pub(super) fn column(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
-        let column = reader.get(6)?;
-        if (column as usize) < self.attributes.len() {
-            Ok(column as u16)
-        } else {
-            Err(DecodeError::OutOfRange {
-                what: "an attribute's column",
-                found: column,
-            })
-        }
-    }
-
-    /// The types of a notification's words, if the world has it.
-    pub(super) fn words_of(&self, notification: u16) -> Option<&[AttributeType]> {
-        self.notifications
-            .get(usize::from(notification))?
-            .as_deref()
-    }
-
-    pub(super) fn read_word(
-        &self,
-        reader: &mut BitReader<'_>,
-        ty: AttributeType,
-    ) -> Result<i32, DecodeError> {
-        get_word(reader, ty, self.symbols)
-    }
-
-    pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
-        let attribute = &self.attributes[usize::from(column)];
-        let above = i64::from(value) - i64::from(attribute.min);
-        writer.put(above as u64, attribute.bits());
-    }
-
-    pub(super) fn value(
-        &self,
-        reader: &mut BitReader<'_>,
-        column: u16,
-    ) -> Result<i32, DecodeError> {
-        let attribute = &self.attributes[usize::from(column)];
-        let value = i64::from(attribute.min) + reader.get(attribute.bits())? as i64;
-        if value > i64::from(attribute.max) {
-            return Err(DecodeError::OutOfRange {
-                what: "an attribute",
-                found: value as u64,
-            });
-        }
-        Ok(value as i32)
     }
 }
 
@@ -354,12 +269,12 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
             result: Ok(()),
         });
     }
-    let length = reader.get(TEXT_LENGTH_BITS)?;
+    let length = reader.get(REASON_LENGTH_BITS)?;
     let bytes = (0..length)
         .map(|_| Ok(reader.get(8)? as u8))
         .collect::<Result<Vec<_>, DecodeError>>()?;
     let reason = String::from_utf8(bytes)
-        .map_err(|error| DecodeError::Malformed(format!("an answer's text: {error}")))?;
+        .map_err(|error| DecodeError::Malformed(format!("the reason in an answer: {error}")))?;
     Ok(Answer {
         request,
         result: Err(reason),
@@ -377,4 +292,4 @@ const TAG_NOTICE: u64 = 6;
 const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
 /// Holds [`ANSWER_BYTES_MAX`].
-const TEXT_LENGTH_BITS: u32 = 10;
+const REASON_LENGTH_BITS: u32 = 10;

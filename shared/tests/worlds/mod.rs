@@ -1,4 +1,4 @@
-//! Worlds that differ in everything the wire depends on, and what lives in them.
+//! Worlds that differ in everything that the wire depends on, and messages in them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,23 +9,23 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Welcome};
 use shared::wire::movement::{Header, MovementCodec};
-use shared::wire::notice::{Notice, What};
-use shared::wire::session::{Answer, Body, Region, SessionMessage};
-use shared::wire::stream::{Item, StreamCodec};
+use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::request::{Answer, Region, Request, RequestBody};
+use shared::wire::stream::{Message, StreamCodec};
 use shared::{Audience, CommandKind, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
 
-/// What a server puts into a frame of the reliable stream.
+/// A message that a server puts into a frame, as it is given to the codec.
 #[derive(Clone, Debug)]
 pub enum Sent {
     Enter(EntityId, u16, bool, Vec<i32>),
     Leave(Slot),
     Reborn(EntityId),
     State(Slot, Vec<(u16, i32)>),
-    /// An answer or a notice, or that there were too many of these.
-    Beside(Item),
+    /// Any other message: an answer, a notice, full or lost.
+    Other(Message),
 }
 
 pub fn schema(text: &str) -> Schema {
@@ -86,7 +86,7 @@ pub fn any_header() -> impl Strategy<Value = Header> {
     })
 }
 
-/// The datagrams of some entities, and how many entities found no place.
+/// The datagrams of entities, and the number of entities that don't fit into them.
 pub fn movement(schema: &Schema, header: Header, entities: &Entities) -> (Vec<Vec<u8>>, usize) {
     let codec = MovementCodec::new(schema).expect("a world file's schema");
     let slots: Vec<u32> = entities.keys().copied().collect();
@@ -122,32 +122,32 @@ pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
     let state = (slot(), values).prop_map(|(slot, values)| Sent::State(slot, values));
     let reborn = (slot(), any::<u32>())
         .prop_map(|(slot, generation)| Sent::Reborn(EntityId { slot, generation }));
-    let beside = any_beside(schema).prop_map(Sent::Beside);
-    prop_oneof![enter, slot().prop_map(Sent::Leave), state, reborn, beside].boxed()
+    let other = any_other(schema).prop_map(Sent::Other);
+    prop_oneof![enter, slot().prop_map(Sent::Leave), state, reborn, other].boxed()
 }
 
-fn any_beside(schema: &'static Schema) -> BoxedStrategy<Item> {
+fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
     let refusal = prop::option::of(r"\PC{0,100}");
     let answer = (any::<u32>(), refusal).prop_map(|(request, refusal)| {
-        Item::Answer(Answer {
+        Message::Answer(Answer {
             request,
             result: refusal.map_or(Ok(()), Err),
         })
     });
     let notice = (
-        any_what(schema),
+        any_body(schema),
         any::<bool>(),
         prop::collection::vec(any::<u32>(), 0..5),
     );
-    let notice = notice.prop_map(|(what, heard, subscriptions)| {
-        Item::Notice(Notice {
-            what,
+    let notice = notice.prop_map(|(body, heard, subscriptions)| {
+        Message::Notice(Notice {
+            body,
             heard,
             subscriptions,
         })
     });
-    let lost = any::<u32>().prop_map(Item::Lost);
-    prop_oneof![answer, notice, Just(Item::Full), lost].boxed()
+    let lost = any::<u32>().prop_map(Message::Lost);
+    prop_oneof![answer, notice, Just(Message::Full), lost].boxed()
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -155,7 +155,7 @@ fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
     parts.prop_map(|(slot, generation)| EntityId::new(slot, generation))
 }
 
-fn any_what(schema: &'static Schema) -> BoxedStrategy<What> {
+fn any_body(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
     if schema.notifications.is_empty() {
         return any_change(schema);
     }
@@ -166,7 +166,7 @@ fn any_what(schema: &'static Schema) -> BoxedStrategy<What> {
         let source = prop_oneof![any_entity(schema), Just(EntityId::NONE)];
         (Just(notification.kind), source, words)
     });
-    let notification = notification.prop_map(|(kind, source, words)| What::Notification {
+    let notification = notification.prop_map(|(kind, source, words)| NoticeBody::Notification {
         kind,
         source,
         words,
@@ -174,7 +174,7 @@ fn any_what(schema: &'static Schema) -> BoxedStrategy<What> {
     prop_oneof![any_change(schema), notification].boxed()
 }
 
-fn any_change(schema: &'static Schema) -> BoxedStrategy<What> {
+fn any_change(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
     let values = (0..schema.attributes.len()).prop_flat_map(|column| {
         let attribute = &schema.attributes[column];
         let value = || attribute.min..=attribute.max;
@@ -183,50 +183,53 @@ fn any_change(schema: &'static Schema) -> BoxedStrategy<What> {
     let kind = 0..schema.kinds.len() as u16;
     let command = prop::option::of(prop::sample::select(&CommandKind::ALL[..]));
     (any_entity(schema), kind, values, command)
-        .prop_map(|(entity, kind, (column, old, new), command)| What::Change {
-            entity,
-            kind,
-            column,
-            old,
-            new,
-            command,
-        })
+        .prop_map(
+            |(entity, kind, (column, old, new), command)| NoticeBody::Change {
+                entity,
+                kind,
+                column,
+                old,
+                new,
+                command,
+            },
+        )
         .boxed()
 }
 
-/// What a client may ask for, whether or not a world grants it.
-pub fn any_message() -> impl Strategy<Value = SessionMessage> {
+/// Any request, whether or not a world grants it.
+pub fn any_request() -> impl Strategy<Value = Request> {
     let corner = || any::<[i32; 3]>();
     let follows = prop::option::of(any::<u64>().prop_map(EntityId::from_bits));
     let region = (corner(), corner(), follows);
     let region = region.prop_map(|(low, high, follows)| Region { low, high, follows });
     let body = prop_oneof![
         (any::<u32>(), prop::option::of(region))
-            .prop_map(|(index, region)| Body::SetRegion { index, region }),
-        (any::<u32>(), r"\PC{0,200}").prop_map(|(id, predicate)| Body::Subscribe { id, predicate }),
-        any::<u32>().prop_map(|id| Body::Unsubscribe { id }),
+            .prop_map(|(index, region)| RequestBody::SetRegion { index, region }),
+        (any::<u32>(), r"\PC{0,200}")
+            .prop_map(|(id, predicate)| RequestBody::Subscribe { id, predicate }),
+        any::<u32>().prop_map(|id| RequestBody::Unsubscribe { id }),
     ];
-    (any::<u32>(), body).prop_map(|(request, body)| SessionMessage { request, body })
+    (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
 
 /// Appends a frame to a stream, as a server does.
-pub fn frame(schema: &Schema, tick: Tick, items: &[Sent], out: &mut Vec<u8>) {
+pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
     let codec = StreamCodec::new(schema);
     let mut writer = BitWriter::default();
     codec.begin(&mut writer, tick);
-    for item in items {
-        match item {
+    for sent in sent {
+        match sent {
             Sent::Enter(entity, kind, own, row) => {
                 codec.enter(&mut writer, *entity, *kind, *own, row);
             }
             Sent::Leave(slot) => codec.leave(&mut writer, *slot),
             Sent::Reborn(entity) => codec.reborn(&mut writer, *entity),
             Sent::State(slot, values) => codec.state(&mut writer, *slot, values.iter().copied()),
-            Sent::Beside(Item::Answer(answer)) => codec.answer(&mut writer, answer),
-            Sent::Beside(Item::Notice(notice)) => codec.notice(&mut writer, notice),
-            Sent::Beside(Item::Full) => codec.full(&mut writer),
-            Sent::Beside(Item::Lost(id)) => codec.lost(&mut writer, *id),
-            Sent::Beside(item) => panic!("{item:?} has a form of its own"),
+            Sent::Other(Message::Answer(answer)) => codec.answer(&mut writer, answer),
+            Sent::Other(Message::Notice(notice)) => codec.notice(&mut writer, notice),
+            Sent::Other(Message::Full) => codec.full(&mut writer),
+            Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
+            Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
     codec.finish(&mut writer, out);

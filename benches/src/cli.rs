@@ -1,0 +1,52 @@
+//! The command line: a subcommand for each bench, and `report`.
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+
+use crate::bench::Entry;
+use crate::engines::{Content, Events, Regions};
+use crate::report::{Printer, Report, reprint};
+use crate::tick::{Due, FanOut, Fight, Hot, Listen, Overlap, Thesis};
+
+/// All benches, in the order of the help and of reprinted tables.
+pub const BENCHES: &[Entry] = &[
+    Entry::of::<Thesis>(),
+    Entry::of::<Fight>(),
+    Entry::of::<Hot>(),
+    Entry::of::<Due>(),
+    Entry::of::<Listen>(),
+    Entry::of::<Overlap>(),
+    Entry::of::<FanOut>(),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Entry::of::<crate::tick::Primitives>(),
+    Entry::of::<Content>(),
+    Entry::of::<Events>(),
+    Entry::of::<Regions>(),
+];
+
+/// The whole command line.
+pub fn command() -> Command {
+    Command::new("benches")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Measure Myriad")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(BENCHES.iter().map(Entry::command))
+        .subcommand(reprint::Options::augment_args(Command::new(REPORT)))
+}
+
+/// Runs a subcommand, writes its tables to `out` and returns the report.
+pub fn run(matches: &ArgMatches, out: &mut dyn Write) -> anyhow::Result<Report> {
+    let (name, matches) = matches.subcommand().context("expected a subcommand")?;
+    if name == REPORT {
+        let options = reprint::Options::from_arg_matches(matches)?;
+        let printers: Vec<Printer> = BENCHES.iter().map(|bench| bench.printer).collect();
+        return reprint::run(&options, &printers, out);
+    }
+    let bench = BENCHES.iter().find(|bench| bench.name() == name);
+    bench.context("expected a bench")?.run(matches, out)
+}
+
+const REPORT: &str = "report";

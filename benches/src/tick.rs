@@ -1,0 +1,38 @@
+//! Benches of the server's tick, as a whole and stage by stage.
+//!
+//! | module | measures |
+//! | --- | --- |
+//! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own times |
+//! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
+//! | [`hot`] | all updates to one attribute of one entity, against an even spread |
+//! | [`due`] | waiting commands, and those whose tick has come |
+//! | [`listen`] | content subscriptions: which clients are told of which changes |
+//! | [`overlap`] | two ticks in flight against one at a time |
+//! | `primitives` | the tick's sort and scan against CUB's |
+
+mod backends;
+mod checks;
+mod clients;
+pub mod due;
+pub mod fan_out;
+pub mod fight;
+pub mod hot;
+pub mod listen;
+mod moves;
+pub mod overlap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod primitives;
+pub mod thesis;
+
+pub use backends::{BackendName, BackendOptions};
+pub use clients::ClientCounts;
+pub use due::Due;
+pub use fan_out::FanOut;
+pub use fight::Fight;
+pub use hot::Hot;
+pub use listen::Listen;
+pub use moves::{Actor, Moves};
+pub use overlap::Overlap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use primitives::Primitives;
+pub use thesis::Thesis;

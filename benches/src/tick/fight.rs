@@ -1,0 +1,152 @@
+//! The tick that the server runs: exact distance, known sets, all clients move, and half
+//! of them strike, heal or blast.
+
+mod arena;
+mod scenario;
+mod table;
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::Args;
+use gpu_kernels::Counts;
+use shared::world::mix::mix;
+
+use super::backends::{BackendOptions, Candidate};
+use super::checks::ensure_same;
+use super::clients::ClientCounts;
+use crate::bench::Bench;
+use crate::options::at_least_one;
+use crate::report::plot::Chart;
+use crate::report::{Recorder, Report, Row, Sample};
+pub use arena::{Arena, Delivered};
+pub use scenario::Frames;
+
+/// The server's tick. Fails where two backends disagree on the state or on the
+/// deliveries of a tick.
+pub struct Fight;
+
+/// The tick that the server runs: a fight of evenly spread clients
+///
+/// Exact distance, known sets, and enter, update and leave. Clients are as dense as
+/// 524,288 of them on a map of 2500 x 2500, where each sees 26 others within 10 units.
+/// The bench fails if a backend disagrees with the baseline, the cpu backend on one
+/// thread, on the state or the deliveries of any tick that both run.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Numbers of clients: FIRST..LAST, doubling, or a list like 65536,524288
+    #[arg(long, default_value = "4096,65536,524288", value_name = "RANGE|LIST")]
+    clients: ClientCounts,
+    /// Timed ticks
+    #[arg(long, default_value = "50", value_name = "N", value_parser = at_least_one)]
+    runs: usize,
+    /// Timed ticks of the baseline
+    #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
+    baseline_runs: usize,
+    #[command(flatten)]
+    backends: BackendOptions,
+}
+
+impl Bench for Fight {
+    const NAME: &'static str = NAME;
+    const DRAWS: bool = true;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        for &clients in &options.clients.0 {
+            let rows = measure(clients, options).with_context(|| format!("{clients} clients"))?;
+            recorder.add(rows)?;
+        }
+        Ok(())
+    }
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(table::write(report, out)?)
+    }
+
+    fn charts(report: &Report) -> anyhow::Result<Vec<(String, Chart)>> {
+        Ok(vec![("fight.svg".to_owned(), table::chart(report))])
+    }
+}
+
+/// The results of a tick that all backends must agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Outcome {
+    /// The state's hash.
+    state: u64,
+    delivered: Delivered,
+    counts: Counts,
+}
+
+/// A row for the baseline and one for each backend.
+fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let mut rows = vec![];
+    let mut expected: Vec<Outcome> = vec![];
+    // Rows have the figures of the last tick that all candidates run.
+    let common = WARM_UP_TICKS + options.runs.min(options.baseline_runs);
+    for candidate in options.backends.candidates() {
+        let runs = match candidate.is_baseline() {
+            true => options.baseline_runs,
+            false => options.runs,
+        };
+        let (samples, outcomes) = sample(clients, options, &candidate, WARM_UP_TICKS + runs)?;
+        ensure_same(&candidate, &outcomes, &expected)?;
+        let samples = &samples[WARM_UP_TICKS..];
+        let row = row(clients, &candidate, samples, &outcomes[common - 1]);
+        eprintln!(
+            "fight, {clients} clients, {}: {:.3} ms",
+            row.backend, row.total_ms
+        );
+        rows.push(row);
+        if expected.is_empty() {
+            expected = outcomes;
+        }
+    }
+    Ok(rows)
+}
+
+/// Time and outcome of each tick of a new arena.
+fn sample(
+    clients: u32,
+    options: &Options,
+    candidate: &Candidate,
+    ticks: usize,
+) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
+    let mut arena = Arena::populated(clients, options.backends.run.seed(), candidate)?;
+    let (mut samples, mut outcomes) = (vec![], vec![]);
+    for _ in 0..ticks {
+        samples.push(arena.tick()?);
+        outcomes.push(Outcome {
+            state: arena.output.hash.combined(),
+            delivered: Delivered::by(&arena.output),
+            counts: arena.output.counts,
+        });
+    }
+    Ok((samples, outcomes))
+}
+
+fn row(clients: u32, candidate: &Candidate, samples: &[Sample], outcome: &Outcome) -> Row {
+    let Outcome {
+        state,
+        delivered,
+        counts,
+    } = outcome;
+    let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
+    row.put("clients", clients);
+    row.put("threads", candidate.threads);
+    row.put("output", "pairs");
+    row.put("commands", counts.commands);
+    row.put("updates", counts.updates);
+    row.put("changes", counts.changes);
+    row.put("deliveries", delivered.total());
+    row.put("enters", delivered.enters);
+    row.put("leaves", delivered.leaves);
+    row.work = delivered.total();
+    row.checksum = format!("{:016x}", mix(*state, delivered.sum));
+    row
+}
+
+const NAME: &str = "fight";
+/// After these all clients know what they see, and both output buffers are written.
+const WARM_UP_TICKS: usize = 4;

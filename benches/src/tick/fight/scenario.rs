@@ -1,0 +1,102 @@
+use gpu_kernels::{Delivery, Frame, TickOutput};
+use shared::world::mix::Random;
+use shared::{CommandKind, WorldConfig};
+
+use crate::tick::moves::{Actor, Moves};
+
+/// The frames of a fight.
+pub struct Frames {
+    moves: Moves,
+}
+
+impl Frames {
+    /// Continues from the tick in which all entities were born.
+    pub fn after_births(config: &WorldConfig, births: &TickOutput) -> Frames {
+        Frames {
+            moves: Moves::after_births(config, births),
+        }
+    }
+
+    /// The next tick's frame: all clients move, and of eight clients three strike an
+    /// entity that the last tick delivered to them, one heals itself and one blasts.
+    /// The bots' behaviour `fight` does the same.
+    pub fn next(&mut self, last: &TickOutput) -> &Frame {
+        self.moves.next_frame_with(|actor, random, frame| {
+            let mut push = |kind, words: &[i32]| {
+                frame.push(actor.entity, frame.tick.0, kind, words);
+            };
+            match random.below(8) {
+                0..3 => {
+                    if let Some(target) = target(actor, last, random) {
+                        push(CommandKind::Strike, &[target]);
+                    }
+                }
+                3 => push(CommandKind::Heal, &[actor.entity.reference().0]),
+                4 => push(CommandKind::Blast, &actor.position),
+                _ => {}
+            }
+        })
+    }
+
+    /// The position of each entity, by slot, in raw units.
+    #[cfg(test)]
+    pub fn positions(&self) -> &[[i32; 2]] {
+        self.moves.positions()
+    }
+}
+
+/// One of the entities that the last tick delivered to the client.
+fn target(actor: &Actor<'_>, last: &TickOutput, random: &mut Random) -> Option<i32> {
+    let deliveries = last.deliveries.of(actor.client);
+    let delivery = deliveries.get(random.below(deliveries.len() as u32) as usize)?;
+    let is_other = delivery.slot() != actor.entity.slot && delivery.kind() != Delivery::LEAVE;
+    let target = actor.entities.get(delivery.slot().index())?;
+    is_other.then_some(target.reference().0)
+}
+
+/// The world: as dense as with 524,288 clients on 2500 x 2500, and limits that nothing
+/// reaches.
+pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
+    let side = (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil();
+    let text = format!(
+        r#"
+        [world]
+        name = "fight"
+        size = [{side}, {side}]
+        aoi = 10
+        capacity = {clients}
+        seed = {seed}
+        visible_max = {VISIBLE_MAX}
+        interest = "exact"
+
+        [limits]
+        clients = {clients}
+        commands_per_tick = {commands}
+        updates_per_tick = {updates}
+        deliveries_per_tick = {deliveries}
+
+        # Reaches relative to the AOI are those of the server's example world; a blast
+        # hits two or three.
+        [commands]
+        move = {{ speed_max = 1 }}
+        strike = {{ reach = 10, damage = 5 }}
+        heal = {{ reach = 2, amount = 4 }}
+        blast = {{ reach = 6, radius = 3, damage = 3 }}
+
+        # Enough points for the whole bench: at 0 points blows change nothing.
+        [[kind]]
+        name = "player"
+        population = {clients}
+        attributes = [
+            {{ name = "hp", type = "i32", default = 1000000, min = 0, max = 1000000, audience = "state" }},
+        ]
+        "#,
+        commands = clients * 2,
+        updates = u64::from(clients) * 8 + 65_536,
+        deliveries = u64::from(clients) * u64::from(VISIBLE_MAX),
+    );
+    Ok(WorldConfig::parse(&text, "the world of the fight")?)
+}
+
+/// A client sees 27 on average, itself included.
+const VISIBLE_MAX: u32 = 64;

@@ -1,0 +1,128 @@
+//! Small runs of the benches of the server's tick.
+
+mod common;
+
+use common::{Folder, run_and_keep};
+
+#[test]
+fn all_backends_agree_on_every_tick_of_a_fight() {
+    let folder = Folder::new();
+    let line = format!(
+        "fight --clients 512,2048 --runs 3 --baseline-runs 2 --threads 2 --backend cpu --plots {}",
+        folder.root().display()
+    );
+    let (report, ..) = run_and_keep(&line, &folder);
+
+    let picture = folder.read("fight.svg");
+    assert!(picture.contains("baseline") && picture.contains("cpu"));
+    assert_eq!(report.rows.len(), 4);
+    for pair in report.rows.chunks(2) {
+        assert_eq!([&pair[0].backend, &pair[1].backend], ["baseline", "cpu"]);
+        assert_eq!([pair[0].samples, pair[1].samples], [2, 3]);
+        assert_eq!(pair[0].checksum, pair[1].checksum);
+        let [clients, deliveries] = ["clients", "deliveries"].map(|n| pair[0].whole(n).unwrap());
+        // 27 far from the edge of the map; half of 512 clients are near it.
+        assert!(
+            (15 * clients..29 * clients).contains(&deliveries),
+            "{deliveries}"
+        );
+        assert_eq!(pair[1].work, deliveries);
+        assert!(pair[1].total_ms > 0.0);
+    }
+}
+
+#[test]
+fn a_hot_entity_loses_no_update() {
+    let folder = Folder::new();
+    let line = "hot --updates 5000 --runs 2 --baseline-runs 2 --threads 2";
+    let (report, ..) = run_and_keep(line, &folder);
+
+    let rows = report.rows.iter();
+    let spreads: Vec<&str> = rows.map(|row| row.text("spread").unwrap()).collect();
+    assert_eq!(
+        spreads,
+        [
+            "one target",
+            "one target",
+            "an even spread",
+            "an even spread"
+        ]
+    );
+    let rows = report.rows.iter();
+    let checksums: Vec<&str> = rows.map(|row| row.checksum.as_str()).collect();
+    assert_eq!(checksums[0], checksums[1]);
+    assert_eq!(checksums[2], checksums[3]);
+    assert_ne!(checksums[0], checksums[2]);
+}
+
+#[test]
+fn each_way_to_keep_waiting_commands_has_a_row() {
+    let folder = Folder::new();
+    let line = "due --pending 600 --due 30 --runs 3 --threads 2";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    let rows = report.rows.iter();
+    let backends: Vec<_> = rows.map(|row| row.backend.as_str()).collect();
+    assert_eq!(backends, ["heap", "baseline", "cpu"]);
+    assert!(report.rows.iter().all(|row| row.stage("due").is_some()));
+    assert_eq!(tables.matches("| 600 |").count(), 3);
+}
+
+#[test]
+fn each_way_to_match_changes_has_a_row() {
+    let folder = Folder::new();
+    let line =
+        "listen --subscriptions 50,300 --entities 400 --runs 2 --backend cpu,auto --threads 2";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    let rows = report.rows.iter();
+    let backends: Vec<_> = rows.map(|row| row.backend.as_str()).collect();
+    assert_eq!(backends, ["direct", "cpu", "auto", "direct", "cpu", "auto"]);
+    assert!(report.rows[1].whole("notices").unwrap() > 50);
+    assert_ne!(report.rows[0].checksum, format!("{:016x}", 0));
+    assert_eq!(tables.matches("| 300 | 300 |").count(), 3, "{tables}");
+}
+
+#[test]
+fn ticks_in_flight_overlap_and_end_in_the_same_state() {
+    let folder = Folder::new();
+    let line = format!(
+        "overlap --clients 1024 --ticks 4 --runs 2 --threads 1 --plots {}",
+        folder.root().display()
+    );
+    let (report, ..) = run_and_keep(&line, &folder);
+
+    let picture = folder.read("overlap-cpu.svg");
+    assert!(picture.contains("two ticks in flight: collect"));
+    assert_eq!(report.rows.len(), 2);
+    assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
+    for (row, in_flight) in report.rows.iter().zip([1, 2]) {
+        assert_eq!(row.samples, 2);
+        let timeline = row.params["timeline"].as_array().unwrap();
+        assert_eq!(timeline.len(), 4);
+        // A call of a tick: its begin, or its end.
+        let at = |call: &str, tick: usize, end: usize| timeline[tick][call][end].as_f64().unwrap();
+        for tick in 0..4 {
+            assert!(at("submit_ms", tick, 0) <= at("submit_ms", tick, 1));
+            assert!(at("submit_ms", tick, 1) <= at("collect_ms", tick, 0));
+            assert!(at("collect_ms", tick, 0) <= at("collect_ms", tick, 1));
+        }
+        for tick in 0..3 {
+            let is_submitted_before = at("submit_ms", tick + 1, 1) <= at("collect_ms", tick, 0);
+            assert_eq!(is_submitted_before, in_flight == 2, "tick {tick}");
+        }
+    }
+}
+
+#[test]
+fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
+    let folder = Folder::new();
+    let line = "fan-out --clients 256 --ticks 4 --runs 2 --shards 2 --threads 1";
+    let (report, ..) = run_and_keep(line, &folder);
+
+    let rows = &report.rows;
+    let ways: Vec<&str> = rows.iter().map(|row| row.approach.as_str()).collect();
+    assert_eq!(ways, ["the fan-out awaited", "the fan-out overlapped"]);
+    assert_eq!(rows[0].checksum, rows[1].checksum);
+    assert!(rows.iter().all(|row| row.samples == 8 && row.work > 0));
+}

@@ -1,0 +1,88 @@
+//! Commands that the server has not confirmed yet.
+
+use std::collections::VecDeque;
+
+use shared::CommandKind;
+use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
+use thiserror::Error;
+
+/// Why a command cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CommandError {
+    #[error("clients of this world cannot send `{}`", .0.name())]
+    Unavailable(CommandKind),
+    #[error("`{}` takes {expected} numbers, found {found}", .kind.name())]
+    WordCount {
+        kind: CommandKind,
+        expected: usize,
+        found: usize,
+    },
+}
+
+/// The latest commands, oldest first. Each datagram repeats all of them until the server
+/// has confirmed them, so that a lost datagram delays a command and does not lose it.
+#[derive(Debug)]
+pub(crate) struct CommandQueue {
+    unconfirmed: VecDeque<(CommandKind, Vec<i32>)>,
+    next_sequence: u32,
+}
+
+impl CommandQueue {
+    pub fn new() -> CommandQueue {
+        CommandQueue {
+            unconfirmed: VecDeque::new(),
+            next_sequence: 1,
+        }
+    }
+
+    /// Adds a command and gives its sequence number. Beyond [`COMMANDS_MAX`] the oldest
+    /// one goes: after so many newer ones it is out of date.
+    pub fn push(
+        &mut self,
+        codec: &CommandCodec,
+        kind: CommandKind,
+        words: &[i32],
+    ) -> Result<u32, CommandError> {
+        let expected = codec
+            .word_count(kind)
+            .ok_or(CommandError::Unavailable(kind))?;
+        if words.len() != expected {
+            return Err(CommandError::WordCount {
+                kind,
+                expected,
+                found: words.len(),
+            });
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence = sequence.wrapping_add(1);
+        self.unconfirmed.push_back((kind, words.to_vec()));
+        if self.unconfirmed.len() > COMMANDS_MAX {
+            self.unconfirmed.pop_front();
+        }
+        Ok(sequence)
+    }
+
+    /// Forgets commands up to the sequence number that the server has confirmed.
+    pub fn confirm(&mut self, processed: u32) {
+        let unconfirmed = self.next_sequence.wrapping_sub(1).wrapping_sub(processed) as usize;
+        while self.unconfirmed.len() > unconfirmed {
+            self.unconfirmed.pop_front();
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.unconfirmed.is_empty()
+    }
+
+    /// Writes the commands into a datagram.
+    pub fn fill(&self, datagram: &mut ClientDatagram) {
+        let count = self.unconfirmed.len() as u32;
+        datagram.first_sequence = self.next_sequence.wrapping_sub(count);
+        datagram.kinds.clear();
+        datagram.words.clear();
+        for (kind, words) in &self.unconfirmed {
+            datagram.kinds.push(*kind);
+            datagram.words.extend_from_slice(words);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A client of Myriad without I/O and without a clock.
+//!
+//! The caller owns the transport: a bidirectional stream and datagrams, as QUIC and
+//! WebTransport offer them. It hands in what arrives and sends what it is given:
+//!
+//! | the transport | calls |
+//! | --- | --- |
+//! | opens its stream | [`Handshake::new`], and sends [`Handshake::stream_bytes`] on it |
+//! | receives stream bytes, until welcomed | [`Handshake::handle_stream`], which gives the [`Session`] |
+//! | receives stream bytes, once welcomed | [`Session::handle_stream`] |
+//! | receives a datagram | [`Session::handle_datagram`] |
+//! | can send on its stream | sends [`Session::stream_bytes`], then [`Session::stream_sent`] |
+//! | once or twice per tick | sends [`Session::datagram`] |
+//!
+//! The [`View`] of the session holds the world as the server has told it. Single events
+//! come to an [`EventHandler`].
+//!
+//! Time does not matter here: what is lost is sent again with the next datagram, not
+//! after a delay. No input makes this crate panic. After an error the session cannot go
+//! on, and the connection should be closed.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`handshake`] | hello and welcome |
+//! | [`session`] | one client's end of a connection |
+//! | [`view`] | the world as one client was told of it |
+//! | [`event`] | what a client can react to |
+//! | [`command`] | commands that the server has not confirmed yet |
+//! | [`request`] | requests for regions and subscriptions |
+//! | [`frame`] | messages with a length in front, cut out of a stream |
+#![forbid(unsafe_code)]
+
+pub mod command;
+pub mod event;
+pub mod frame;
+pub mod handshake;
+mod receipt;
+pub mod request;
+pub mod session;
+pub mod view;
+
+pub use command::CommandError;
+pub use event::{DatagramSummary, EventHandler};
+pub use handshake::{Handshake, Welcomed, hello};
+pub use request::PredicateTooLong;
+pub use session::Session;
+pub use view::{Entity, View, ViewCounts};
+
+/// A decoded movement datagram.
+pub use shared::wire::movement::Movement;
+/// What a client is told once, beside its view.
+pub use shared::wire::notice::Notice;
+/// What a notice tells.
+pub use shared::wire::notice::NoticeBody;
+/// The reply to a request; a box that a client sees into.
+pub use shared::wire::request::{Answer, Region};
+/// A request as it is sent, and its content.
+pub use shared::wire::request::{Request, RequestBody};
+/// An entry of a frame of the stream.
+pub use shared::wire::stream::Message;

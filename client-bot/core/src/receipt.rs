@@ -1,0 +1,108 @@
+//! Which ticks have arrived, for the server to know.
+
+use rustc_hash::FxHashMap;
+use shared::Tick;
+use shared::wire::commands::Acknowledgement;
+
+use crate::Movement;
+
+/// The datagrams and frames that have arrived.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    acknowledgement: Acknowledgement,
+    /// Ticks of which some datagrams have arrived and some are missing.
+    parts: FxHashMap<Tick, Parts>,
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    /// One bit per part.
+    arrived: u16,
+    /// The number of parts, once the last one has arrived.
+    total: Option<u8>,
+}
+
+impl Receipt {
+    /// Nothing later than `welcomed` has arrived.
+    pub fn new(welcomed: Tick) -> Receipt {
+        Receipt {
+            acknowledgement: Acknowledgement {
+                newest: welcomed,
+                mask: 0,
+                stream: Tick(0),
+            },
+            parts: FxHashMap::default(),
+        }
+    }
+
+    pub fn acknowledgement(&self) -> Acknowledgement {
+        self.acknowledgement
+    }
+
+    /// Notes a frame of the stream.
+    pub fn frame(&mut self, tick: Tick) {
+        self.acknowledgement.stream = tick;
+    }
+
+    /// Notes a datagram of a tick; `newest` is the newest tick known. True once all
+    /// datagrams of that tick have arrived.
+    pub fn datagram(&mut self, tick: Tick, movement: &Movement, newest: Tick) -> bool {
+        if movement.part == 0 && movement.is_last_part {
+            self.acknowledgement.note(tick);
+            return true;
+        }
+        let parts = self.parts.entry(tick).or_default();
+        parts.arrived |= 1 << movement.part;
+        if movement.is_last_part {
+            parts.total = Some(movement.part + 1);
+        }
+        let is_complete = parts
+            .total
+            .is_some_and(|total| parts.arrived.count_ones() == u32::from(total));
+        if is_complete {
+            self.parts.remove(&tick);
+            self.acknowledgement.note(tick);
+        }
+        self.parts
+            .retain(|t, _| newest.0.saturating_sub(t.0) < PARTS_TICKS);
+        is_complete
+    }
+}
+
+/// An acknowledgement reaches back 32 ticks, so older parts don't matter.
+const PARTS_TICKS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(part: u8, is_last_part: bool) -> Movement {
+        Movement {
+            part,
+            is_last_part,
+            ..Movement::default()
+        }
+    }
+
+    #[test]
+    fn a_tick_is_acknowledged_once_all_its_datagrams_have_arrived() {
+        let mut receipt = Receipt::new(Tick(10));
+        let newest = Tick(12);
+        assert!(!receipt.datagram(Tick(12), &part(2, true), newest));
+        assert!(!receipt.datagram(Tick(12), &part(0, false), newest));
+        assert!(!receipt.datagram(Tick(12), &part(0, false), newest));
+        assert!(!receipt.acknowledgement().has(Tick(12)));
+        assert!(receipt.datagram(Tick(12), &part(1, false), newest));
+        assert!(receipt.acknowledgement().has(Tick(12)));
+        assert!(receipt.parts.is_empty());
+    }
+
+    #[test]
+    fn incomplete_ticks_are_forgotten_after_a_while() {
+        let mut receipt = Receipt::new(Tick(10));
+        for tick in 11..1000 {
+            receipt.datagram(Tick(tick), &part(0, false), Tick(tick));
+        }
+        assert_eq!(receipt.parts.len(), PARTS_TICKS as usize);
+    }
+}

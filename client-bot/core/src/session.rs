@@ -1,0 +1,207 @@
+//! One client's end of a connection.
+
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
+use shared::wire::control::{Ticket, Welcome};
+use shared::wire::movement::{MovementCodec, nearest};
+use shared::wire::stream::StreamCodec;
+use shared::wire::{DecodeError, FRAME_BYTES_MAX};
+use shared::{CommandKind, Tick};
+
+use crate::command::{CommandError, CommandQueue};
+use crate::event::{DatagramSummary, EventHandler};
+use crate::frame::FrameReader;
+use crate::receipt::Receipt;
+use crate::request::{PredicateTooLong, RequestQueue};
+use crate::view::View;
+use crate::{Movement, Region};
+
+/// A client that the server has welcomed: commands and requests go out, and a [`View`] is
+/// built from what comes in.
+pub struct Session {
+    epoch: u8,
+    ticket: Ticket,
+    is_resumed: bool,
+    view: View,
+    receipt: Receipt,
+    frames: FrameReader,
+    commands: CommandQueue,
+    requests: RequestQueue,
+    /// What the last datagram to the server acknowledged.
+    acknowledged: Acknowledgement,
+    command_codec: CommandCodec,
+    movement_codec: MovementCodec,
+    stream_codec: StreamCodec,
+    /// Reused from one datagram to the next.
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    movement: Movement,
+    datagram: ClientDatagram,
+    writer: BitWriter,
+}
+
+impl Session {
+    /// The session that a welcome begins, as [`Handshake`](crate::Handshake) does.
+    /// An error says what a schema that was not checked has wrong.
+    pub fn new(welcome: &Welcome) -> Result<Session, DecodeError> {
+        let schema = &welcome.schema;
+        schema
+            .check()
+            .map_err(|what| DecodeError::Malformed(format!("the schema's {what}")))?;
+        let movement_codec =
+            MovementCodec::new(schema).map_err(|wide| DecodeError::OutOfRange {
+                what: "the width of an entity's movement",
+                found: u64::from(wide.bits),
+            })?;
+        let receipt = Receipt::new(welcome.tick);
+        Ok(Session {
+            epoch: welcome.epoch,
+            ticket: welcome.ticket,
+            is_resumed: welcome.resumed,
+            view: View::new(schema.clone(), welcome.entity, welcome.tick),
+            acknowledged: receipt.acknowledgement(),
+            receipt,
+            frames: FrameReader::new(FRAME_BYTES_MAX),
+            commands: CommandQueue::new(),
+            requests: RequestQueue::new(),
+            command_codec: CommandCodec::new(schema, welcome.epoch),
+            movement_codec,
+            stream_codec: StreamCodec::new(schema),
+            scratch: Scratch::default(),
+        })
+    }
+
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Lets a later session go on as the same entity.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Whether this session goes on as the entity of the hello's ticket.
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+}
+
+/// What the transport receives.
+impl Session {
+    /// Reads a datagram.
+    pub fn handle_datagram(
+        &mut self,
+        bytes: &[u8],
+        handler: &mut (impl EventHandler + ?Sized),
+    ) -> Result<(), DecodeError> {
+        let movement = &mut self.scratch.movement;
+        self.movement_codec.decode(bytes, movement)?;
+        if movement.epoch != self.epoch {
+            return Err(DecodeError::WrongEpoch {
+                expected: self.epoch,
+                found: movement.epoch,
+            });
+        }
+        let tick = Tick(nearest(movement.tick_low, self.view.newest().0));
+        let processed = nearest(movement.processed_low, self.view.processed());
+        self.view
+            .apply_movement(tick, processed, movement, bytes.len());
+        self.commands.confirm(self.view.processed());
+        let is_complete = self.receipt.datagram(tick, movement, self.view.newest());
+        let summary = DatagramSummary {
+            tick,
+            processed,
+            is_complete,
+        };
+        handler.datagram(&self.view, summary, movement);
+        Ok(())
+    }
+
+    /// Reads bytes of the stream, in the order in which they arrived and cut anywhere.
+    pub fn handle_stream(
+        &mut self,
+        bytes: &[u8],
+        handler: &mut (impl EventHandler + ?Sized),
+    ) -> Result<(), DecodeError> {
+        self.frames.push(bytes);
+        while let Some(bytes) = self.frames.next_frame()? {
+            let frame = self.stream_codec.decode(bytes)?;
+            self.receipt.frame(frame.tick);
+            self.view.begin_frame(frame.tick, bytes.len());
+            for message in frame.messages {
+                handler.message(frame.tick, &message);
+                self.view.apply_message(frame.tick, message);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the client wants.
+impl Session {
+    /// Queues a command for the next [`Session::datagram`], and gives its sequence
+    /// number. Of more than [`COMMANDS_MAX`](shared::wire::commands::COMMANDS_MAX)
+    /// commands that the server has not confirmed, only the latest are sent.
+    pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
+        self.commands.push(&self.command_codec, kind, words)
+    }
+
+    /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).
+    /// `index` says which of the client's regions is replaced; it is below the world's
+    /// `regions_per_client`.
+    ///
+    /// Gives the request's number. A [`Message::Answer`](crate::Message) with this number
+    /// comes to the [`EventHandler`], in the tick from which on the region holds.
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> u32 {
+        self.requests.set_region(index, region)
+    }
+
+    /// Asks to be told of every change and notification for which a predicate holds,
+    /// wherever it happens: each comes once, as a [`Message::Notice`](crate::Message) with
+    /// the ids of all subscriptions that match. `id` is a number of the client's choice.
+    /// Gives the request's number, as [`Session::set_region`] does.
+    pub fn subscribe(&mut self, id: u32, predicate: &str) -> Result<u32, PredicateTooLong> {
+        self.requests.subscribe(id, predicate)
+    }
+
+    /// Asks to end a subscription, and gives the request's number.
+    pub fn unsubscribe(&mut self, id: u32) -> u32 {
+        self.requests.unsubscribe(id)
+    }
+}
+
+/// What the transport sends.
+impl Session {
+    /// The next bytes to send on the stream; empty where there are none.
+    pub fn stream_bytes(&self) -> &[u8] {
+        self.requests.bytes()
+    }
+
+    /// The transport has taken the first so many of [`Session::stream_bytes`].
+    pub fn stream_sent(&mut self, count: usize) {
+        self.requests.sent(count);
+    }
+
+    /// A datagram with what has arrived and the latest commands; `None` if the server
+    /// knows all of it. Commands are in every datagram until the server has confirmed
+    /// them, so this is to be called once for each datagram that the client can afford,
+    /// at best once per tick and after each command.
+    pub fn datagram(&mut self) -> Option<Vec<u8>> {
+        let acknowledgement = self.receipt.acknowledgement();
+        if self.commands.is_empty() && acknowledgement == self.acknowledged {
+            return None;
+        }
+        self.acknowledged = acknowledgement;
+        let Scratch {
+            datagram, writer, ..
+        } = &mut self.scratch;
+        datagram.acknowledgement = acknowledgement;
+        self.commands.fill(datagram);
+        let mut bytes = Vec::with_capacity(64);
+        self.command_codec.encode(datagram, writer, &mut bytes);
+        Some(bytes)
+    }
+}

@@ -1,0 +1,266 @@
+//! The world as one client was told of it.
+//!
+//! Once nothing changes any more and the network delivers, a view equals what the server
+//! holds for its client: enters and leaves are reliable and in order, and movement is sent
+//! again until it is acknowledged.
+
+use rustc_hash::FxHashMap;
+use shared::{EntityId, Schema, Tick};
+
+use crate::{Message, Movement};
+
+/// What one client knows.
+pub struct View {
+    schema: Schema,
+    entity: EntityId,
+    is_dead: bool,
+    entities: FxHashMap<u32, Entity>,
+    /// Movement of entities that have not entered yet, by slot.
+    early: FxHashMap<u32, EarlyMovement>,
+    newest: Tick,
+    processed: u32,
+    counts: ViewCounts,
+}
+
+/// An entity in view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entity {
+    pub id: EntityId,
+    /// An index into the schema's kinds.
+    pub kind: u16,
+    /// One value per column of the schema; 0 where this client may not know it.
+    pub row: Vec<i32>,
+    pub entered: Tick,
+    /// The tick of its latest movement.
+    pub moved: Tick,
+}
+
+/// What a client has been told, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ViewCounts {
+    pub datagrams: u64,
+    pub datagram_bytes: u64,
+    pub stream_bytes: u64,
+    /// Movements in datagrams, one per entity and datagram.
+    pub movements: u64,
+    pub enters: u64,
+    pub leaves: u64,
+    /// Changes of lasting attributes, one per entity and tick.
+    pub states: u64,
+    pub notices: u64,
+    /// Ticks in which notices may have been left out.
+    pub full: u64,
+}
+
+impl ViewCounts {
+    /// What was added after `before`.
+    pub fn since(&self, before: &ViewCounts) -> ViewCounts {
+        ViewCounts {
+            datagrams: self.datagrams - before.datagrams,
+            datagram_bytes: self.datagram_bytes - before.datagram_bytes,
+            stream_bytes: self.stream_bytes - before.stream_bytes,
+            movements: self.movements - before.movements,
+            enters: self.enters - before.enters,
+            leaves: self.leaves - before.leaves,
+            states: self.states - before.states,
+            notices: self.notices - before.notices,
+            full: self.full - before.full,
+        }
+    }
+
+    /// Movements, enters, leaves and changes of lasting attributes.
+    pub fn updates(&self) -> u64 {
+        self.movements + self.enters + self.leaves + self.states
+    }
+
+    pub fn payload_bytes(&self) -> u64 {
+        self.datagram_bytes + self.stream_bytes
+    }
+}
+
+/// Movement that arrived before its entity's enter.
+struct EarlyMovement {
+    tick: Tick,
+    position: [i32; 3],
+    extras: Vec<(u16, i32)>,
+}
+
+impl View {
+    /// The empty view of a client that was welcomed in this tick. The schema is a checked
+    /// one.
+    pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
+        View {
+            schema,
+            entity,
+            is_dead: false,
+            entities: FxHashMap::default(),
+            early: FxHashMap::default(),
+            newest: welcomed,
+            processed: 0,
+            counts: ViewCounts::default(),
+        }
+    }
+
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The identity of the client's own entity. It changes when the entity is born again
+    /// after its death.
+    pub fn entity(&self) -> EntityId {
+        self.entity
+    }
+
+    /// The client's own entity, from its enter to its death.
+    pub fn own(&self) -> Option<&Entity> {
+        self.entities
+            .get(&self.entity.slot.0)
+            .filter(|e| e.id == self.entity)
+    }
+
+    /// Whether the client's own entity has died and is not born again yet.
+    pub fn is_dead(&self) -> bool {
+        self.is_dead
+    }
+
+    /// The entities in view by slot, the client's own one included.
+    pub fn entities(&self) -> &FxHashMap<u32, Entity> {
+        &self.entities
+    }
+
+    /// The newest tick of any datagram or frame.
+    pub fn newest(&self) -> Tick {
+        self.newest
+    }
+
+    /// The sequence number of the last command that the world has processed.
+    pub fn processed(&self) -> u32 {
+        self.processed
+    }
+
+    pub fn counts(&self) -> &ViewCounts {
+        &self.counts
+    }
+
+    /// Takes in a datagram of so many bytes.
+    pub(crate) fn apply_movement(
+        &mut self,
+        tick: Tick,
+        processed: u32,
+        movement: &Movement,
+        bytes: usize,
+    ) {
+        self.counts.datagrams += 1;
+        self.counts.datagram_bytes += bytes as u64;
+        self.counts.movements += movement.slots.len() as u64;
+        self.newest = self.newest.max(tick);
+        self.processed = self.processed.max(processed);
+        let dimensions = self.schema.dimensions();
+        let mut extras = movement.extras.iter().peekable();
+        for (i, slot) in movement.slots.iter().enumerate() {
+            let position = &movement.positions[i * dimensions..][..dimensions];
+            let mut own_extras = vec![];
+            while let Some(&(_, column, value)) = extras.next_if(|e| e.0 as usize == i) {
+                own_extras.push((column, value));
+            }
+            self.move_entity(slot.0, tick, position, own_extras);
+        }
+    }
+
+    fn move_entity(&mut self, slot: u32, tick: Tick, position: &[i32], extras: Vec<(u16, i32)>) {
+        let Some(entity) = self.entities.get_mut(&slot) else {
+            return self.keep_early(slot, tick, position, extras);
+        };
+        // Older than what is known: an enter or another datagram overtook it.
+        if tick <= entity.moved {
+            return;
+        }
+        entity.moved = tick;
+        entity.row[..position.len()].copy_from_slice(position);
+        for (column, value) in extras {
+            entity.row[usize::from(column)] = value;
+        }
+    }
+
+    fn keep_early(&mut self, slot: u32, tick: Tick, position: &[i32], extras: Vec<(u16, i32)>) {
+        let known = self.early.get(&slot);
+        if self.early.len() >= EARLY_MAX || known.is_some_and(|known| known.tick >= tick) {
+            return;
+        }
+        let mut own_position = [0; 3];
+        own_position[..position.len()].copy_from_slice(position);
+        let movement = EarlyMovement {
+            tick,
+            position: own_position,
+            extras,
+        };
+        self.early.insert(slot, movement);
+    }
+
+    /// Takes in that a frame has arrived, of so many bytes without its length.
+    pub(crate) fn begin_frame(&mut self, tick: Tick, bytes: usize) {
+        self.counts.stream_bytes += bytes as u64 + 4;
+        self.newest = self.newest.max(tick);
+    }
+
+    /// Takes in a message of a frame.
+    pub(crate) fn apply_message(&mut self, tick: Tick, message: Message) {
+        match message {
+            Message::Enter {
+                entity,
+                kind,
+                values,
+                ..
+            } => self.enter(tick, entity, kind, &values),
+            Message::Leave(slot) => {
+                self.counts.leaves += 1;
+                // A client sees its own entity until that dies.
+                self.is_dead |= slot == self.entity.slot;
+                self.entities.remove(&slot.0);
+                // Movement from before the leave is out of date; later movement waits for
+                // the enter that is on its way.
+                if self.early.get(&slot.0).is_some_and(|m| m.tick <= tick) {
+                    self.early.remove(&slot.0);
+                }
+            }
+            Message::Reborn(entity) => {
+                self.entity = entity;
+                self.is_dead = false;
+            }
+            Message::State { slot, values } => {
+                self.counts.states += 1;
+                if let Some(entity) = self.entities.get_mut(&slot.0) {
+                    for (column, value) in values {
+                        entity.row[usize::from(column)] = value;
+                    }
+                }
+            }
+            Message::Notice(_) => self.counts.notices += 1,
+            Message::Full => self.counts.full += 1,
+            Message::Answer(_) | Message::Lost(_) => {}
+        }
+    }
+
+    fn enter(&mut self, tick: Tick, id: EntityId, kind: u16, values: &[(u16, i32)]) {
+        self.counts.enters += 1;
+        let mut row = vec![0; self.schema.attributes.len()];
+        for &(column, value) in values {
+            row[usize::from(column)] = value;
+        }
+        let entity = Entity {
+            id,
+            kind,
+            row,
+            entered: tick,
+            moved: tick,
+        };
+        self.entities.insert(id.slot.0, entity);
+        if let Some(early) = self.early.remove(&id.slot.0) {
+            let position = &early.position[..self.schema.dimensions()];
+            self.move_entity(id.slot.0, early.tick, position, early.extras);
+        }
+    }
+}
+
+/// Twice as many entities as a server may show to one client.
+const EARLY_MAX: usize = 2 * 1024;

@@ -1,0 +1,103 @@
+//! A server's side of the wire, to drive sessions with.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use client_core::Session;
+use shared::wire::bits::BitWriter;
+use shared::wire::commands::{ClientDatagram, CommandCodec};
+use shared::wire::control::Welcome;
+use shared::wire::movement::{Header, MovementCodec};
+use shared::wire::stream::StreamCodec;
+use shared::{EntityId, Schema, Tick, WorldConfig};
+
+/// The client's own entity.
+pub const OWN: EntityId = EntityId {
+    slot: shared::Slot(5),
+    generation: 1,
+};
+/// The tick of the welcome.
+pub const WELCOMED: u32 = 10;
+pub const EPOCH: u8 = 1;
+
+pub struct Server {
+    pub movement: MovementCodec,
+    pub stream: StreamCodec,
+    pub commands: CommandCodec,
+    pub processed: u32,
+}
+
+pub fn schema() -> Schema {
+    WorldConfig::default().schema
+}
+
+pub fn welcome() -> Welcome {
+    Welcome {
+        tick: Tick(WELCOMED),
+        entity: OWN,
+        epoch: EPOCH,
+        ticket: [7; 16],
+        resumed: false,
+        schema: schema(),
+    }
+}
+
+pub fn session() -> Session {
+    Session::new(&welcome()).expect("a world's own schema")
+}
+
+impl Server {
+    pub fn new() -> Server {
+        let schema = schema();
+        Server {
+            movement: MovementCodec::new(&schema).expect("a world's own schema"),
+            stream: StreamCodec::new(&schema),
+            commands: CommandCodec::new(&schema, EPOCH),
+            processed: 0,
+        }
+    }
+
+    /// A datagram of one entity's movement.
+    pub fn movement(&self, tick: u32, slot: u32, x: i32) -> Vec<u8> {
+        let row = [x, 0, 0];
+        let packed = self.movement.pack(0, &row);
+        let header = Header {
+            epoch: EPOCH,
+            tick: Tick(tick),
+            processed: self.processed,
+        };
+        let mut bytes = vec![];
+        let entity = |_| (0, &row[..], packed);
+        let mut writer = BitWriter::default();
+        self.movement
+            .encode(header, &[slot], entity, &mut writer, |b| bytes = b);
+        bytes
+    }
+
+    /// A frame of the stream with its length.
+    pub fn frame(&self, tick: u32, write: impl Fn(&StreamCodec, &mut BitWriter)) -> Vec<u8> {
+        let mut writer = BitWriter::default();
+        let mut bytes = vec![];
+        self.stream.begin(&mut writer, Tick(tick));
+        write(&self.stream, &mut writer);
+        self.stream.finish(&mut writer, &mut bytes);
+        bytes
+    }
+
+    /// A frame in which an entity enters.
+    pub fn enter(&self, tick: u32, entity: EntityId, x: i32) -> Vec<u8> {
+        let is_own = entity == OWN;
+        self.frame(tick, |stream, writer| {
+            stream.enter(writer, entity, 0, is_own, &[x, 0, 100]);
+        })
+    }
+
+    /// What a client's datagram says.
+    pub fn read(&self, bytes: &[u8]) -> ClientDatagram {
+        let mut datagram = ClientDatagram::default();
+        self.commands
+            .decode(bytes, &mut datagram)
+            .expect("a datagram of the client");
+        datagram
+    }
+}

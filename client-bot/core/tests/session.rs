@@ -1,0 +1,184 @@
+//! What a session sends, and what it is answered.
+
+mod common;
+
+use client_core::event::PendingRequest;
+use client_core::{
+    Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, hello,
+};
+use common::{EPOCH, OWN, Server, WELCOMED, session, welcome};
+use shared::wire::commands::COMMANDS_MAX;
+use shared::wire::control::{HELLO_BYTES_MAX, Hello};
+use shared::wire::request::RequestReader;
+use shared::wire::{DecodeError, codec};
+use shared::{CommandKind, Tick};
+
+#[test]
+fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
+    let sent = hello("secret", Some([3; 16]));
+    let body = codec::to_bytes(&welcome());
+    let mut stream = (body.len() as u32).to_le_bytes().to_vec();
+    stream.extend(body);
+    let length = stream.len();
+    stream.extend(Server::new().enter(11, OWN, 100));
+    for cut in [1, 7, length, stream.len()] {
+        let mut handshake = Handshake::new(&sent);
+        let received = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&handshake.stream_bytes()[4..]);
+        assert_eq!(received.as_ref(), Ok(&sent));
+        let mut chunks = stream.chunks(cut);
+        let mut welcomed = None;
+        while welcomed.is_none() {
+            let bytes = chunks.next().expect("the welcome is in the stream");
+            welcomed = handshake.handle_stream(bytes).unwrap();
+        }
+        let mut welcomed = welcomed.unwrap();
+        assert_eq!(welcomed.welcome, welcome());
+        assert_eq!(welcomed.session.ticket(), [7; 16]);
+        for bytes in std::iter::once(&welcomed.rest[..]).chain(chunks) {
+            welcomed.session.handle_stream(bytes, &mut ()).unwrap();
+        }
+        assert!(welcomed.session.view().own().is_some(), "cut every {cut}");
+    }
+}
+
+#[test]
+fn commands_are_repeated_until_the_server_has_processed_them() {
+    let (mut server, mut session) = (Server::new(), session());
+    assert_eq!(session.datagram(), None, "there is nothing to say");
+    assert_eq!(session.command(CommandKind::Move, &[1, 0]), Ok(1));
+    assert_eq!(session.command(CommandKind::Move, &[2, 0]), Ok(2));
+    for _ in 0..3 {
+        let sent = server.read(&session.datagram().expect("two commands"));
+        assert_eq!(sent.first_sequence, 1);
+        assert_eq!(sent.kinds, [CommandKind::Move; 2]);
+        assert_eq!(sent.words, [1, 0, 2, 0]);
+    }
+    server.processed = 1;
+    let bytes = server.movement(WELCOMED + 1, 5, 0);
+    session.handle_datagram(&bytes, &mut ()).unwrap();
+    let sent = server.read(&session.datagram().expect("one command"));
+    assert_eq!((sent.first_sequence, &sent.words[..]), (2, &[2, 0][..]));
+    server.processed = 2;
+    let bytes = server.movement(WELCOMED + 2, 5, 0);
+    session.handle_datagram(&bytes, &mut ()).unwrap();
+    let sent = server.read(&session.datagram().expect("an acknowledgement"));
+    assert!(sent.kinds.is_empty());
+    assert_eq!(session.datagram(), None);
+}
+
+#[test]
+fn only_the_latest_commands_are_sent() {
+    let (server, mut session) = (Server::new(), session());
+    let count = COMMANDS_MAX as i32 + 5;
+    for i in 0..count {
+        session.command(CommandKind::Move, &[i, 0]).unwrap();
+    }
+    let sent = server.read(&session.datagram().unwrap());
+    assert_eq!(sent.first_sequence, 6);
+    assert_eq!(sent.kinds.len(), COMMANDS_MAX);
+    assert_eq!(sent.words[..2], [5, 0]);
+}
+
+#[test]
+fn a_command_that_clients_cannot_send_is_an_error() {
+    let mut session = session();
+    assert_eq!(
+        session.command(CommandKind::Despawn, &[]),
+        Err(CommandError::Unavailable(CommandKind::Despawn))
+    );
+    let error = session.command(CommandKind::Move, &[1, 2, 3]).unwrap_err();
+    assert_eq!(error.to_string(), "`move` takes 2 numbers, found 3");
+    assert_eq!(session.datagram(), None);
+}
+
+#[test]
+fn datagrams_acknowledge_what_has_arrived() {
+    let (server, mut session) = (Server::new(), session());
+    for tick in [12, 14, 13] {
+        let bytes = server.movement(tick, 7, 100);
+        session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+    let bytes = server.enter(16, OWN, 100);
+    session.handle_stream(&bytes, &mut ()).unwrap();
+    let known = server.read(&session.datagram().unwrap()).acknowledgement;
+    let ticks: Vec<u32> = (11..20).filter(|&t| known.has(Tick(t))).collect();
+    assert_eq!(ticks, [12, 13, 14]);
+    assert_eq!(known.stream, Tick(16));
+    assert_eq!(session.datagram(), None);
+}
+
+#[test]
+fn a_datagram_of_another_epoch_is_an_error() {
+    let mut bytes = Server::new().movement(12, 7, 100);
+    bytes[0] = EPOCH + 1;
+    assert_eq!(
+        session().handle_datagram(&bytes, &mut ()),
+        Err(DecodeError::WrongEpoch {
+            expected: EPOCH,
+            found: EPOCH + 1
+        })
+    );
+}
+
+#[test]
+fn requests_are_numbered_and_stay_until_the_transport_takes_them() {
+    let mut session = session();
+    let region = Region::fixed(&[0, 0], &[10, 10]);
+    assert_eq!(session.set_region(0, Some(region)), 1);
+    assert_eq!(session.subscribe(4, "true"), Ok(2));
+    assert_eq!(session.unsubscribe(4), 3);
+    let mut reader = RequestReader::default();
+    while !session.stream_bytes().is_empty() {
+        reader.push(&session.stream_bytes()[..1]);
+        session.stream_sent(1);
+    }
+    let mut next = || reader.next_request().unwrap();
+    let requests = [next(), next(), next(), next()];
+    let request = |request, body| {
+        Some(Request {
+            number: request,
+            body,
+        })
+    };
+    let (index, region) = (0, Some(region));
+    let predicate = "true".to_owned();
+    assert_eq!(
+        requests,
+        [
+            request(1, RequestBody::SetRegion { index, region }),
+            request(2, RequestBody::Subscribe { id: 4, predicate }),
+            request(3, RequestBody::Unsubscribe { id: 4 }),
+            None,
+        ]
+    );
+}
+
+#[test]
+fn a_predicate_longer_than_a_request_is_an_error() {
+    let mut session = session();
+    let predicate = "x".repeat(1 << 16);
+    let found = predicate.len();
+    let result = session.subscribe(1, &predicate);
+    assert_eq!(result, Err(PredicateTooLong { found }));
+    assert!(session.stream_bytes().is_empty());
+}
+
+#[test]
+fn a_pending_request_keeps_its_own_answer() {
+    let (server, mut session) = (Server::new(), session());
+    let answer = |request, result| {
+        server.frame(12, |stream, writer| {
+            let result = Result::clone(&result);
+            stream.answer(writer, &Answer { request, result });
+        })
+    };
+    let handler = &mut ();
+    let mut pending = PendingRequest::new(2, handler);
+    let other = answer(1, Ok(()));
+    session.handle_stream(&other, &mut pending).unwrap();
+    assert_eq!(pending.take_answer(), None);
+    let refusal = answer(2, Err("too many regions".to_owned()));
+    session.handle_stream(&refusal, &mut pending).unwrap();
+    let reason = pending.take_answer().expect("an answer").unwrap_err();
+    assert_eq!(reason, "too many regions");
+}

@@ -1,0 +1,129 @@
+//! Enters, leaves and movement reach a client's view in the order in which they happened,
+//! whatever the order in which they arrive.
+
+mod common;
+
+use client_core::{EventHandler, Message, Session};
+use common::{OWN, Server, session};
+use shared::{EntityId, Slot, Tick};
+
+/// A server, and a session that is told of one entity.
+struct Play {
+    server: Server,
+    session: Session,
+}
+
+const OTHER: u32 = 7;
+
+impl Play {
+    fn new() -> Play {
+        Play {
+            server: Server::new(),
+            session: session(),
+        }
+    }
+
+    fn moves(&mut self, tick: u32, x: i32) {
+        let bytes = self.server.movement(tick, OTHER, x);
+        self.session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+
+    fn enters(&mut self, tick: u32, x: i32) {
+        let bytes = self.server.enter(tick, EntityId::new(OTHER, 1), x);
+        self.session.handle_stream(&bytes, &mut ()).unwrap();
+    }
+
+    fn leaves(&mut self, tick: u32, slot: u32) {
+        let frame = self
+            .server
+            .frame(tick, |stream, writer| stream.leave(writer, Slot(slot)));
+        self.session.handle_stream(&frame, &mut ()).unwrap();
+    }
+
+    fn x(&self) -> Option<i32> {
+        let entity = self.session.view().entities().get(&OTHER);
+        entity.map(|entity| entity.row[0])
+    }
+}
+
+#[test]
+fn movement_that_arrives_before_its_enter_takes_effect_with_the_enter() {
+    let mut play = Play::new();
+    play.moves(12, 500);
+    assert_eq!(play.x(), None);
+    play.enters(11, 100);
+    assert_eq!(play.x(), Some(500));
+}
+
+#[test]
+fn movement_older_than_the_enter_is_ignored() {
+    let mut play = Play::new();
+    play.enters(12, 100);
+    play.moves(11, 50);
+    assert_eq!(play.x(), Some(100));
+}
+
+#[test]
+fn an_overtaken_datagram_changes_nothing() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.moves(14, 400);
+    play.moves(13, 300);
+    assert_eq!(play.x(), Some(400));
+}
+
+#[test]
+fn movement_from_before_a_leave_does_not_move_the_entity_when_it_enters_again() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.leaves(13, OTHER);
+    assert_eq!(play.x(), None);
+    play.moves(12, 120);
+    play.enters(20, 900);
+    assert_eq!(play.x(), Some(900));
+}
+
+#[test]
+fn a_client_is_dead_from_the_leave_of_its_entity_until_it_is_reborn() {
+    let mut play = Play::new();
+    let bytes = play.server.enter(11, OWN, 100);
+    play.session.handle_stream(&bytes, &mut ()).unwrap();
+    assert!(play.session.view().own().is_some());
+    play.leaves(12, OWN.slot.0);
+    assert!(play.session.view().is_dead() && play.session.view().own().is_none());
+    let new = EntityId::new(9, 4);
+    let frame = play
+        .server
+        .frame(20, |stream, writer| stream.reborn(writer, new));
+    play.session.handle_stream(&frame, &mut ()).unwrap();
+    assert!(!play.session.view().is_dead());
+    assert_eq!(play.session.view().entity(), new);
+}
+
+#[test]
+fn frames_are_taken_in_however_the_stream_is_cut() {
+    #[derive(Default)]
+    struct Log(Vec<(Tick, Message)>);
+
+    impl EventHandler for Log {
+        fn message(&mut self, tick: Tick, message: &Message) {
+            self.0.push((tick, message.clone()));
+        }
+    }
+
+    let server = Server::new();
+    let mut stream = server.enter(11, EntityId::new(7, 1), 100);
+    stream.extend(server.enter(11, EntityId::new(8, 1), 200));
+    stream.extend(server.frame(12, |stream, writer| stream.leave(writer, Slot(7))));
+    let mut whole = Log::default();
+    session().handle_stream(&stream, &mut whole).unwrap();
+    assert_eq!(whole.0.len(), 3);
+    for cut in 1..stream.len() {
+        let (mut log, mut session) = (Log::default(), session());
+        for bytes in stream.chunks(cut) {
+            session.handle_stream(bytes, &mut log).unwrap();
+        }
+        assert_eq!(log.0, whole.0, "cut every {cut} bytes");
+        assert_eq!(session.view().counts().stream_bytes, stream.len() as u64);
+    }
+}

@@ -1,0 +1,140 @@
+//! What the threads of a swarm share.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use client_core::ViewCounts;
+use hdrhistogram::Histogram;
+use shared::Schema;
+
+use crate::verify::{FinalView, History};
+
+/// What bots are to do, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+#[repr(u8)]
+pub enum Phase {
+    Connect,
+    Play,
+    /// Send no commands any more, so that the world comes to rest.
+    Rest,
+    /// Hand in the final view. Nobody leaves yet, as the others would see it.
+    Compare,
+    Leave,
+}
+
+/// Counters, and what bots hand in.
+pub struct SwarmState {
+    phase: AtomicU8,
+    pub connected: AtomicU64,
+    /// Bots that could not connect.
+    pub failed: AtomicU64,
+    /// Bots that were in the world and lost their connection.
+    pub lost: AtomicU64,
+    pub commands_sent: AtomicU64,
+    pub updates_delivered: AtomicU64,
+    pub payload_bytes: AtomicU64,
+    pub notices: AtomicU64,
+    /// Ticks in which notices may have been left out, summed over bots.
+    pub full: AtomicU64,
+    /// Others in view, summed over `visible_samples` turns of bots.
+    pub visible_sum: AtomicU64,
+    pub visible_samples: AtomicU64,
+    latency_us: Mutex<Histogram<u64>>,
+    /// Set by the first bot that is welcomed, as is `schema`.
+    pub history: OnceLock<History>,
+    pub schema: OnceLock<Schema>,
+    views: Mutex<Vec<FinalView>>,
+    complaints: Mutex<Vec<String>>,
+}
+
+impl SwarmState {
+    pub fn new() -> SwarmState {
+        let latency_us =
+            Histogram::new_with_bounds(1, 60_000_000, 3).expect("constant bounds are valid");
+        SwarmState {
+            phase: AtomicU8::new(Phase::Connect as u8),
+            connected: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            commands_sent: AtomicU64::new(0),
+            updates_delivered: AtomicU64::new(0),
+            payload_bytes: AtomicU64::new(0),
+            notices: AtomicU64::new(0),
+            full: AtomicU64::new(0),
+            visible_sum: AtomicU64::new(0),
+            visible_samples: AtomicU64::new(0),
+            latency_us: Mutex::new(latency_us),
+            history: OnceLock::new(),
+            schema: OnceLock::new(),
+            views: Mutex::new(vec![]),
+            complaints: Mutex::new(vec![]),
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Relaxed) {
+            0 => Phase::Connect,
+            1 => Phase::Play,
+            2 => Phase::Rest,
+            3 => Phase::Compare,
+            _ => Phase::Leave,
+        }
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// Adds what a bot was told while it played.
+    pub fn add_counts(&self, play: &ViewCounts) {
+        self.updates_delivered.fetch_add(play.updates(), Relaxed);
+        self.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
+        self.notices.fetch_add(play.notices, Relaxed);
+        self.full.fetch_add(play.full, Relaxed);
+    }
+
+    pub fn add_latencies(&self, us: impl Iterator<Item = u64>) {
+        let mut histogram = lock(&self.latency_us);
+        for us in us {
+            histogram.saturating_record(us.max(1));
+        }
+    }
+
+    /// Median and 99th percentile, in milliseconds.
+    pub fn latency_ms(&self) -> [f64; 2] {
+        let histogram = lock(&self.latency_us);
+        [0.5, 0.99].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
+    }
+
+    /// Keeps the first few complaints.
+    pub fn complain(&self, complaint: String) {
+        let mut complaints = lock(&self.complaints);
+        if complaints.len() < COMPLAINTS_MAX {
+            complaints.push(complaint);
+        }
+    }
+
+    pub fn complaints(&self) -> Vec<String> {
+        lock(&self.complaints).clone()
+    }
+
+    pub fn hand_in(&self, view: FinalView) {
+        lock(&self.views).push(view);
+    }
+
+    pub fn views(&self) -> MutexGuard<'_, Vec<FinalView>> {
+        lock(&self.views)
+    }
+
+    /// Whether every bot that is still there has handed in its view.
+    pub fn has_all_views(&self) -> bool {
+        let lost = self.lost.load(Relaxed);
+        lock(&self.views).len() as u64 + lost >= self.connected.load(Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const COMPLAINTS_MAX: usize = 10;

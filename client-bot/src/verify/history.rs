@@ -1,0 +1,132 @@
+//! Where each bot's own entity was in the last ticks, for other bots to compare with.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use shared::{EntityId, Schema, Slot, Tick};
+
+use super::findings::Findings;
+
+/// Own positions of all bots, as each was told. All threads read and write it.
+pub struct History {
+    pub dimensions: usize,
+    /// The radius of the area of interest in raw units.
+    pub radius: i64,
+    pub visible_max: usize,
+    pub bots: usize,
+    /// By slot: one more than the bot whose entity has it; 0: no bot's.
+    owners: Vec<AtomicU32>,
+    /// By tick modulo [`HISTORY_TICKS`], then bot.
+    places: Vec<Place>,
+    /// Requests that were granted.
+    granted: AtomicU64,
+    /// The reason of the first refusal.
+    refusal: Mutex<Option<String>>,
+    pub findings: Findings,
+}
+
+/// One bot's own position in one tick.
+#[derive(Default)]
+struct Place {
+    /// One more than the tick.
+    tick: AtomicU32,
+    /// The entity's slot: it changes when the entity is reborn.
+    slot: AtomicU32,
+    position: [AtomicI32; 3],
+}
+
+impl History {
+    pub fn new(schema: &Schema, bots: usize) -> History {
+        History {
+            dimensions: schema.dimensions(),
+            radius: i64::from(schema.world.aoi.raw()),
+            visible_max: schema.world.visible_max as usize,
+            bots,
+            owners: (0..schema.world.capacity)
+                .map(|_| AtomicU32::new(0))
+                .collect(),
+            places: (0..bots * HISTORY_TICKS as usize)
+                .map(|_| Place::default())
+                .collect(),
+            granted: AtomicU64::new(0),
+            refusal: Mutex::new(None),
+            findings: Findings::default(),
+        }
+    }
+
+    /// A bot has an entity from now on.
+    pub fn register(&self, bot: usize, entity: EntityId) {
+        if let Some(owner) = self.owners.get(entity.slot.index()) {
+            owner.store(bot as u32 + 1, Relaxed);
+        }
+    }
+
+    /// The bot whose entity has this slot.
+    pub fn owner(&self, slot: Slot) -> Option<usize> {
+        (self.owners.get(slot.index())?.load(Relaxed) as usize).checked_sub(1)
+    }
+
+    /// Notes where a bot was told that its own entity was.
+    pub fn write(&self, bot: usize, tick: Tick, slot: Slot, position: &[i32]) {
+        let place = self.place(bot, tick);
+        place.slot.store(slot.0, Relaxed);
+        for (axis, &value) in place.position.iter().zip(position) {
+            axis.store(value, Relaxed);
+        }
+        place.tick.store(tick.next().0, Relaxed);
+    }
+
+    /// The slot and position that a bot was told for its own entity in a tick, if it was
+    /// told any.
+    pub fn read(&self, bot: usize, tick: Tick) -> Option<(Slot, [i32; 3])> {
+        let place = self.place(bot, tick);
+        let is_known = place.tick.load(Relaxed) == tick.next().0;
+        is_known.then(|| {
+            let position = [0, 1, 2].map(|axis| place.position[axis].load(Relaxed));
+            (Slot(place.slot.load(Relaxed)), position)
+        })
+    }
+
+    /// The position of a bot's entity in a tick, if its bot was told.
+    pub fn read_entity(&self, entity: EntityId, tick: Tick) -> Option<[i32; 3]> {
+        let (slot, position) = self.read(self.owner(entity.slot)?, tick)?;
+        (slot == entity.slot).then_some(position)
+    }
+
+    fn place(&self, bot: usize, tick: Tick) -> &Place {
+        &self.places[(tick.0 % HISTORY_TICKS) as usize * self.bots + bot]
+    }
+
+    /// Whether two positions are within the radius of the area of interest.
+    pub fn is_near(&self, a: &[i32], b: &[i32]) -> bool {
+        squared_distance(a, b) <= self.radius * self.radius
+    }
+
+    pub fn note_grant(&self) {
+        self.granted.fetch_add(1, Relaxed);
+    }
+
+    pub fn note_refusal(&self, reason: &str) {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Checks that bots that make requests were granted at least one. The world may refuse
+    /// others.
+    pub fn check_granted(&self) {
+        let is_granted = self.granted.load(Relaxed) > 0;
+        let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        self.findings.check(is_granted, || match &*refusal {
+            Some(reason) => format!("all requests of the bots were refused: {reason}"),
+            None => "no request of the bots was answered".to_owned(),
+        });
+    }
+}
+
+pub fn squared_distance(a: &[i32], b: &[i32]) -> i64 {
+    let along = |(a, b): (&i32, &i32)| (i64::from(*a) - i64::from(*b)).pow(2);
+    a.iter().zip(b).map(along).sum()
+}
+
+/// How many ticks are kept.
+pub const HISTORY_TICKS: u32 = 128;

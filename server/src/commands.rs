@@ -1,0 +1,21 @@
+//! The commands of the binary `myriad`.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`cli`] | the command line |
+//! | [`arguments`] | what several commands do with their arguments |
+//! | [`serve`] | `myriad serve` |
+//! | [`demo`] | `myriad demo` |
+//! | [`replay`] | `myriad replay` |
+//! | [`difference`] | where two states differ |
+//! | [`doctor`] | `myriad doctor` |
+//! | [`parity`] | `myriad doctor --parity` |
+
+pub mod arguments;
+pub mod cli;
+pub mod demo;
+pub mod difference;
+pub mod doctor;
+pub mod parity;
+pub mod replay;
+pub mod serve;

@@ -1,0 +1,21 @@
+//! What several commands do with their arguments.
+
+use shared::WorldConfig;
+
+/// Parses a number of seconds above 0.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number <= SECONDS_MAX => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// The world with another tick rate, if one is given.
+pub fn with_tick_hz(mut world: WorldConfig, tick_hz: Option<u32>) -> WorldConfig {
+    if let Some(tick_hz) = tick_hz {
+        world.schema.world.tick_hz = tick_hz;
+    }
+    world
+}
+
+const SECONDS_MAX: f64 = 1e7;

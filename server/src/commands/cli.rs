@@ -1,0 +1,45 @@
+//! The command line of `myriad`.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use super::demo::{self, DemoArguments};
+use super::doctor::{self, DoctorArguments};
+use super::replay::{self, ReplayArguments};
+use super::serve::{self, ServeArguments};
+
+/// A game server for one large shared world
+#[derive(Debug, Parser)]
+#[command(name = "myriad", version)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a server and a swarm of bots on this machine, and report how it went
+    Demo(DemoArguments),
+    /// Run a server
+    Serve(ServeArguments),
+    /// Run a recording and compare the state hash of each tick
+    Replay(ReplayArguments),
+    /// Check this machine and suggest fixes
+    Doctor(DoctorArguments),
+}
+
+/// Runs a command. False if it ran to its end and found something wrong.
+pub fn run(arguments: Arguments) -> Result<bool> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    match arguments.command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Serve(arguments) => serve::run(arguments).map(|()| true),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+    }
+}

@@ -1,0 +1,193 @@
+//! `myriad demo`: a server and a swarm of bots in one process, over real QUIC on
+//! loopback.
+
+mod report;
+mod world;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::cli::percentage;
+use client_bot::console::ProgressLine;
+use client_bot::say;
+use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
+use shared::WorldConfig;
+
+use super::arguments::{seconds, with_tick_hz};
+use crate::metrics::machine;
+use crate::metrics::stats::Figures;
+use crate::server::{Server, ServerOptions};
+use crate::tick::backend::BackendChoice;
+use report::DemoReport;
+use world::{demo_world, expected_visible, size_text};
+
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// Number of bots
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    clients: u32,
+    /// Seconds of play, once all bots are connected
+    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
+    seconds: f64,
+    /// Ticks per second [default: the world's, which is 10]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    tick_hz: Option<u32>,
+    /// Behaviour of the bots
+    #[arg(long, value_enum, default_value_t)]
+    behaviour: BehaviourKind,
+    /// World file, instead of the demo's own world
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Backend that runs the world
+    #[arg(long, value_enum, default_value_t)]
+    backend: BackendChoice,
+    /// Percentage of datagrams that the bots lose on purpose, each way
+    #[arg(long, default_value_t = 0.0, value_parser = percentage)]
+    loss: f64,
+    /// End with one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the demo and prints its report. False if something was wrong.
+pub fn run(arguments: &DemoArguments) -> Result<bool> {
+    let (report, reasons) = demo(arguments)?;
+    report.print(&reasons);
+    if arguments.json {
+        say!("{}", serde_json::to_string(&report)?);
+    }
+    Ok(reasons.is_empty())
+}
+
+/// Runs the demo. The reasons say what was wrong.
+fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
+    let world = match &arguments.world {
+        Some(path) => WorldConfig::load(path)?,
+        None => demo_world(arguments.clients, arguments.behaviour)?,
+    };
+    let world = with_tick_hz(world, arguments.tick_hz);
+    let server = Server::start(ServerOptions {
+        backend: arguments.backend,
+        ..ServerOptions::local(world.clone())
+    })?;
+    say!(
+        "A world of {}, {} ticks a second; {} bots {}. Backend: {}.",
+        size_text(&world),
+        world.schema.world.tick_hz,
+        arguments.clients,
+        arguments.behaviour.name(),
+        server.backend_note(),
+    );
+    let mut swarm = start_swarm(arguments, &server, world.seed)?;
+    let mut progress = ProgressLine::new();
+    wait_for_bots(arguments, &server, &swarm, &mut progress);
+    server.stats().restart();
+    swarm.play();
+    let figures = watch(&server, &swarm, arguments, &mut progress);
+    swarm.rest();
+    let rss_bytes = machine::rss_bytes();
+    progress.show("at rest: comparing what the bots know");
+    std::thread::sleep(REST);
+    let bots = swarm.finish()?;
+    progress.end();
+    let sessions_lost = server.stats().figures().sessions_lost;
+    let backend = server.backend();
+    server.stop()?;
+    let report = DemoReport {
+        backend,
+        tick_hz: world.schema.world.tick_hz,
+        ticks: figures.ticks,
+        ticks_late: figures.ticks_late,
+        engine_ms_p50: figures.engine_ms(0.5),
+        engine_ms_p99: figures.engine_ms(0.99),
+        tick_ms_p50: figures.tick_ms(0.5),
+        tick_ms_p99: figures.tick_ms(0.99),
+        commands_applied: figures.commands_applied,
+        rss_bytes,
+        swarm: SwarmReport {
+            sessions_lost: bots.sessions_lost.max(sessions_lost),
+            ..bots
+        },
+    };
+    // Only wanderers are spread evenly.
+    let expected = match arguments.behaviour {
+        BehaviourKind::Wander => Some(expected_visible(&world, arguments.clients)),
+        _ => None,
+    };
+    let reasons = report.shortcomings(expected);
+    Ok((report, reasons))
+}
+
+fn start_swarm(arguments: &DemoArguments, server: &Server, seed: u64) -> Result<Swarm> {
+    Ok(Swarm::start(SwarmOptions {
+        server: server.address(),
+        name: "localhost".to_owned(),
+        trust: Trust::Certificate(server.certificate().clone()),
+        token: String::new(),
+        clients: arguments.clients as usize,
+        behaviour: arguments.behaviour,
+        rate_hz: None,
+        threads: machine::cores(),
+        sockets: machine::cores() * SOCKETS_PER_SHARD,
+        seed,
+        loss: arguments.loss / 100.0,
+        verify: true,
+    })?)
+}
+
+/// Waits until all bots are connected, or some seem unable to.
+fn wait_for_bots(
+    arguments: &DemoArguments,
+    server: &Server,
+    swarm: &Swarm,
+    progress: &mut ProgressLine,
+) {
+    let started = Instant::now();
+    while !swarm.is_settled() && started.elapsed() < CONNECT_WAIT && server.is_running() {
+        std::thread::sleep(Duration::from_millis(100));
+        let connected = swarm.progress().connected;
+        progress.show(&format!("connecting: {connected} of {}", arguments.clients));
+    }
+    std::thread::sleep(SETTLE);
+}
+
+/// Shows the progress until the time is up, and gives the server's figures then.
+fn watch(
+    server: &Server,
+    swarm: &Swarm,
+    arguments: &DemoArguments,
+    progress: &mut ProgressLine,
+) -> Figures {
+    let begun = Instant::now();
+    let mut last = (begun, 0);
+    loop {
+        let left = arguments.seconds - begun.elapsed().as_secs_f64();
+        if left <= 0.0 || !server.is_running() {
+            return server.stats().figures();
+        }
+        std::thread::sleep(Duration::from_secs_f64(left.min(0.5)));
+        let (figures, now) = (server.stats().figures(), Instant::now());
+        let rate = (figures.deliveries - last.1) as f64 / (now - last.0).as_secs_f64();
+        last = (now, figures.deliveries);
+        let bots = swarm.progress();
+        progress.show(&format!(
+            "{:4.1} s  {} clients  tick {:.1}/{:.1} ms p50/p99  {:.0} updates/s  latency {:.0}/{:.0} ms",
+            begun.elapsed().as_secs_f64(),
+            figures.clients,
+            figures.tick_ms(0.5),
+            figures.tick_ms(0.99),
+            rate,
+            bots.latency_ms_p50,
+            bots.latency_ms_p99,
+        ));
+    }
+}
+
+const SOCKETS_PER_SHARD: usize = 8;
+const CONNECT_WAIT: Duration = Duration::from_secs(120);
+/// Time for the work that handshakes leave behind.
+const SETTLE: Duration = Duration::from_secs(1);
+/// The rest of the world before views are compared.
+const REST: Duration = Duration::from_secs(2);

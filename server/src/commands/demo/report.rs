@@ -1,0 +1,114 @@
+//! The report of a demo.
+
+use client_bot::SwarmReport;
+use client_bot::report::print_lines;
+use client_bot::say;
+use serde::Serialize;
+
+/// What a demo measured: the last line of `--json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct DemoReport {
+    #[serde(flatten)]
+    pub swarm: SwarmReport,
+    pub backend: &'static str,
+    pub tick_hz: u32,
+    pub ticks: u64,
+    pub ticks_late: u64,
+    /// The work of the tick thread.
+    pub engine_ms_p50: f64,
+    pub engine_ms_p99: f64,
+    /// From taking in commands to the last client's datagram.
+    pub tick_ms_p50: f64,
+    pub tick_ms_p99: f64,
+    pub commands_applied: u64,
+    pub rss_bytes: u64,
+}
+
+impl DemoReport {
+    /// What was wrong. `expected_visible` is how many others a bot should see; none: that
+    /// is not known.
+    pub fn shortcomings(&self, expected_visible: Option<f64>) -> Vec<String> {
+        let swarm = &self.swarm;
+        let mut reasons = swarm.examples.clone();
+        let mut unless = |holds: bool, reason: String| {
+            if !holds {
+                reasons.push(reason);
+            }
+        };
+        unless(
+            swarm.clients_connected == swarm.clients,
+            format!(
+                "{} bots did not connect",
+                swarm.clients - swarm.clients_connected
+            ),
+        );
+        unless(
+            swarm.verify_errors == 0,
+            format!(
+                "{} of {} checks failed",
+                swarm.verify_errors, swarm.verify_checked
+            ),
+        );
+        unless(swarm.verify_checked > 0, "nothing was verified".to_owned());
+        // With few others, chance decides.
+        if let Some(expected) = expected_visible.filter(|&expected| expected >= EXPECTED_MIN) {
+            let needed = VISIBLE_MIN.min(expected * 0.75);
+            unless(
+                swarm.visible_mean >= needed,
+                format!(
+                    "bots saw {:.1} others on average, where {needed:.1} are expected",
+                    swarm.visible_mean
+                ),
+            );
+        }
+        reasons
+    }
+
+    /// Prints the report for people.
+    pub fn print(&self, reasons: &[String]) {
+        say!("");
+        let mut lines = self.swarm.lines();
+        let more = [
+            (
+                "ticks",
+                format!(
+                    "{} at {} Hz, {} late",
+                    self.ticks, self.tick_hz, self.ticks_late
+                ),
+            ),
+            (
+                "engine",
+                format!(
+                    "{:.2} ms median, {:.2} ms at the 99th percentile",
+                    self.engine_ms_p50, self.engine_ms_p99
+                ),
+            ),
+            (
+                "whole tick",
+                format!(
+                    "{:.2} ms median, {:.2} ms at the 99th percentile",
+                    self.tick_ms_p50, self.tick_ms_p99
+                ),
+            ),
+            ("commands applied", self.commands_applied.to_string()),
+            (
+                "memory",
+                format!("{:.0} MB, server and bots", self.rss_bytes as f64 / 1e6),
+            ),
+        ];
+        lines.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        print_lines(&lines);
+        say!("");
+        for reason in reasons {
+            say!("  ! {reason}");
+        }
+        if reasons.is_empty() {
+            say!("Everything that the bots were told was right.");
+        }
+    }
+}
+
+/// The others in view that make a crowd.
+const VISIBLE_MIN: f64 = 15.0;
+/// The fewest expected others for which the number is checked.
+const EXPECTED_MIN: f64 = 4.0;

@@ -1,0 +1,81 @@
+//! The demo's own world, and what its bots should see.
+
+use std::f64::consts::PI;
+
+use anyhow::{Result, bail};
+use client_bot::BehaviourKind;
+use shared::WorldConfig;
+
+/// A world so large that each bot sees about 20 others, however many there are.
+pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig> {
+    if clients == 0 {
+        bail!("a demo needs at least one client");
+    }
+    let side = 20.0 * f64::from(clients).sqrt();
+    // Items are what fighters pick.
+    let items = match behaviour {
+        BehaviourKind::Fight | BehaviourKind::Listen => clients / 20,
+        _ => 0,
+    };
+    let regions = match behaviour {
+        BehaviourKind::Survey => 2,
+        _ => 0,
+    };
+    // Listeners hear what is near, and subscribe to what is far.
+    let (subscriptions, sound) = match behaviour {
+        BehaviourKind::Listen => (3, 40),
+        _ => (0, 0),
+    };
+    let text = format!(
+        r#"
+        [world]
+        name = "demo"
+        size = [{side}, {side}]
+        aoi = 50
+        capacity = {capacity}
+
+        [limits]
+        clients = {clients}
+        regions_per_client = {regions}
+        subscriptions_per_client = {subscriptions}
+
+        [commands]
+        blast = {{ sound = {sound} }}
+        shout = {{ radius_max = {sound} }}
+
+        [[kind]]
+        name = "player"
+        attributes = [
+            {{ name = "hp", type = "i32", default = 100, min = 0, max = 100, audience = "state" }},
+        ]
+
+        [[kind]]
+        name = "item"
+        population = {items}
+        attributes = [{{ name = "owner", type = "entity", merge = "first", audience = "state" }}]
+        "#,
+        side = side.max(1.0),
+        capacity = clients + items,
+    );
+    Ok(WorldConfig::parse(&text, "the demo's world")?)
+}
+
+/// The number of others that a bot sees when all are spread evenly over a square: a
+/// disc's share of the area, without its parts beyond the edges.
+pub fn expected_visible(world: &WorldConfig, clients: u32) -> f64 {
+    let sizes = &world.schema.world.size;
+    let r = world.schema.world.aoi.to_f64() / sizes[0].to_f64();
+    let share = if r >= 1.0 {
+        1.0
+    } else {
+        PI * r * r - 8.0 / 3.0 * r.powi(3) + r.powi(4) / 2.0
+    };
+    let others = share * f64::from(clients.saturating_sub(1));
+    others.min(f64::from(world.schema.world.visible_max) - 1.0)
+}
+
+pub fn size_text(world: &WorldConfig) -> String {
+    let sizes = world.schema.world.size.iter();
+    let sizes: Vec<String> = sizes.map(|s| format!("{:.0}", s.to_f64())).collect();
+    sizes.join(" × ")
+}

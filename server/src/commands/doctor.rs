@@ -1,0 +1,215 @@
+//! `myriad doctor`: checks this machine and suggests fixes.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::say;
+use shared::WorldConfig;
+
+use super::parity;
+use crate::metrics::machine;
+use crate::transport::quic::SOCKET_BUFFER_BYTES;
+
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// World file: print the memory that the world needs on each backend
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Run random worlds on the processor and on the GPU, and compare every tick
+    #[arg(long)]
+    parity: bool,
+    /// Number of random worlds
+    #[arg(long, default_value_t = 12, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    worlds: u32,
+    /// Ticks of each world
+    #[arg(long, default_value_t = 60, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    ticks: u32,
+    /// Seed of the random worlds
+    #[arg(long, default_value_t = 1, requires = "parity")]
+    seed: u64,
+}
+
+/// Does what the arguments say. False if something should be changed.
+pub fn run(arguments: &DoctorArguments) -> Result<bool> {
+    if arguments.parity {
+        let DoctorArguments {
+            worlds,
+            ticks,
+            seed,
+            ..
+        } = *arguments;
+        say!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
+        return Ok(true);
+    }
+    if let Some(path) = &arguments.world {
+        print_plans(&WorldConfig::load(path)?);
+        return Ok(true);
+    }
+    Ok(print(&examine()))
+}
+
+/// The result of one check.
+pub struct Finding {
+    pub name: &'static str,
+    pub value: String,
+    /// A fix, if one is needed.
+    pub advice: Option<String>,
+}
+
+/// Checks everything.
+pub fn examine() -> Vec<Finding> {
+    vec![
+        processor(),
+        memory(),
+        gpu(),
+        socket_buffer(
+            "receive",
+            "/proc/sys/net/core/rmem_max",
+            "net.core.rmem_max",
+        ),
+        socket_buffer("send", "/proc/sys/net/core/wmem_max", "net.core.wmem_max"),
+        udp_errors(),
+        open_files(),
+    ]
+}
+
+/// Prints the results. True if no fix is needed.
+pub fn print(findings: &[Finding]) -> bool {
+    let width = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
+    for finding in findings {
+        say!("{:<width$}  {}", finding.name, finding.value);
+        if let Some(advice) = &finding.advice {
+            say!("{:<width$}  → {advice}", "");
+        }
+    }
+    findings.iter().all(|f| f.advice.is_none())
+}
+
+fn processor() -> Finding {
+    let cores = machine::cores();
+    let name = machine::processor().unwrap_or_else(|| "an unknown processor".to_owned());
+    Finding {
+        name: "cores",
+        value: format!("{cores} of {name}"),
+        advice: (cores == 1).then(|| {
+            "tick, I/O and backend share one core; give the server at least two".to_owned()
+        }),
+    }
+}
+
+fn memory() -> Finding {
+    let gigabytes = |bytes: Option<u64>| match bytes {
+        Some(bytes) => format!("{:.1} GB", bytes as f64 / 1e9),
+        None => "unknown".to_owned(),
+    };
+    Finding {
+        name: "memory",
+        value: format!(
+            "{} available of {}",
+            gigabytes(machine::memory_available()),
+            gigabytes(machine::memory_total())
+        ),
+        advice: None,
+    }
+}
+
+fn gpu() -> Finding {
+    let value = match usable_gpu() {
+        Ok(gpu) => gpu,
+        Err(reason) => format!("none: {reason}; worlds run on the processor"),
+    };
+    Finding {
+        name: "GPU",
+        value,
+        advice: None,
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn usable_gpu() -> Result<String, String> {
+    let gpu = gpu_kernels::cuda::gpu().map_err(|reason| reason.to_string())?;
+    let driver = machine::nvidia_driver().unwrap_or_else(|| "of unknown version".to_owned());
+    Ok(format!(
+        "{}, {:.1} GB free of {:.1} GB, driver {driver}, CUDA {}.{}",
+        gpu.name,
+        gpu.memory_free as f64 / 1e9,
+        gpu.memory_total as f64 / 1e9,
+        gpu.cuda.0,
+        gpu.cuda.1,
+    ))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn usable_gpu() -> Result<String, String> {
+    Err("the cuda backend needs Linux on x86-64".to_owned())
+}
+
+/// Prints the memory of a world's full buffers on each backend.
+pub fn print_plans(world: &WorldConfig) {
+    print_plan("cpu", &gpu_kernels::cpu::memory_plan(world));
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    print_plan("cuda", &gpu_kernels::cuda::memory_plan(world));
+}
+
+fn print_plan(backend: &str, plan: &[(&'static str, u64)]) {
+    let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    say!("{backend}: {:.1} MB", total as f64 / 1e6);
+    for (name, bytes) in plan {
+        say!("  {name:<28} {:>12.3} MB", *bytes as f64 / 1e6);
+    }
+}
+
+fn socket_buffer(what: &'static str, path: &str, setting: &str) -> Finding {
+    let name = match what {
+        "receive" => "UDP receive buffer",
+        _ => "UDP send buffer",
+    };
+    let Some(max) = machine::setting(path) else {
+        return Finding {
+            name,
+            value: format!("unknown: {path} cannot be read"),
+            advice: None,
+        };
+    };
+    let wanted = SOCKET_BUFFER_BYTES as u64;
+    Finding {
+        name,
+        value: format!("up to {} KB a socket", max / 1024),
+        advice: (max < wanted).then(|| {
+            format!("bursts from many clients are lost; set: sysctl -w {setting}={wanted}")
+        }),
+    }
+}
+
+fn udp_errors() -> Finding {
+    let errors = machine::udp_receive_buffer_errors();
+    Finding {
+        name: "UDP datagrams lost",
+        value: match errors {
+            Some(errors) => {
+                format!("{errors} because a receive buffer was full, since the machine started")
+            }
+            None => "unknown".to_owned(),
+        },
+        advice: None,
+    }
+}
+
+fn open_files() -> Finding {
+    let max = machine::open_files_max();
+    Finding {
+        name: "open files",
+        value: match max {
+            Some(u64::MAX) => "no limit".to_owned(),
+            Some(max) => format!("at most {max}"),
+            None => "unknown".to_owned(),
+        },
+        // Clients share a socket for each shard, so few are needed.
+        advice: max
+            .filter(|&max| max < OPEN_FILES_MIN)
+            .map(|_| format!("a many-core server needs more; set: ulimit -n {OPEN_FILES_MIN}")),
+    }
+}
+
+const OPEN_FILES_MIN: u64 = 1024;

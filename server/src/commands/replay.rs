@@ -1,0 +1,105 @@
+//! `myriad replay`: runs a recording and compares the state hash of each tick.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use client_bot::cli::at_least_one;
+use client_bot::say;
+use gpu_kernels::{Backend, Frame, StateHash, Ticket};
+use shared::Schema;
+
+use super::difference::differing_parts;
+use crate::durable::journal::{JournalReader, Next};
+use crate::metrics::machine;
+use crate::tick::backend::{BackendChoice, start_backend};
+
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// Recording made with `myriad serve --record`
+    file: PathBuf,
+    /// Backend that runs the world
+    #[arg(long, value_enum, default_value_t)]
+    backend: BackendChoice,
+    /// Threads of the cpu backend [default: all cores]
+    #[arg(long, value_parser = at_least_one)]
+    threads: Option<usize>,
+}
+
+/// The result of a replay.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Replayed {
+    pub ticks: u64,
+    /// Why the recording ended early, if it did.
+    pub broken_off: Option<String>,
+}
+
+/// Replays a recording. False if it is incomplete.
+pub fn run(arguments: &ReplayArguments) -> Result<bool> {
+    let threads = arguments.threads.unwrap_or_else(machine::cores);
+    let replayed = replay(&arguments.file, arguments.backend, threads)?;
+    say!(
+        "{} ticks replayed, every state hash as recorded",
+        replayed.ticks
+    );
+    if let Some(reason) = &replayed.broken_off {
+        say!("the recording breaks off there: {reason}");
+    }
+    Ok(replayed.broken_off.is_none())
+}
+
+/// Replays a recording on a backend, with two ticks in flight. An error names the first
+/// tick whose state differs from the recorded one, and what differs in it.
+pub fn replay(path: &Path, choice: BackendChoice, threads: usize) -> Result<Replayed> {
+    let mut journal = JournalReader::open(path)?;
+    let available = machine::memory_available();
+    let mut backend = start_backend(choice, &journal.config, threads, available)?.backend;
+    let mut ticks = 0;
+    let mut in_flight: Option<InFlight> = None;
+    let broken_off = loop {
+        let (frame, recorded) = match journal.next_tick() {
+            Next::Tick(frame, hash) => (frame, hash),
+            Next::End => break None,
+            Next::BrokenOff(reason) => break Some(reason),
+        };
+        let submitted = backend.submit(&frame);
+        if let Some(earlier) = in_flight.take() {
+            earlier.compare(backend.as_mut(), &journal.config.schema)?;
+            ticks += 1;
+        }
+        in_flight = Some(InFlight {
+            ticket: submitted?,
+            frame,
+            recorded,
+        });
+    };
+    if let Some(last) = in_flight {
+        last.compare(backend.as_mut(), &journal.config.schema)?;
+        ticks += 1;
+    }
+    Ok(Replayed { ticks, broken_off })
+}
+
+/// A tick that is submitted and not collected.
+struct InFlight {
+    ticket: Ticket,
+    /// The backend may still read it.
+    frame: Box<Frame>,
+    recorded: StateHash,
+}
+
+impl InFlight {
+    /// Collects the tick. Fails if its state is not the recorded one.
+    fn compare(self, backend: &mut dyn Backend, schema: &Schema) -> Result<()> {
+        let output = backend.collect(self.ticket)?;
+        if output.hash != self.recorded {
+            bail!(
+                "tick {}: the {} backend's state differs from the recorded one in {}",
+                self.frame.tick,
+                backend.name(),
+                differing_parts(schema, &self.recorded, &output.hash)
+            );
+        }
+        Ok(())
+    }
+}

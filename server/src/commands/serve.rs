@@ -1,0 +1,136 @@
+//! `myriad serve`: a server until Ctrl-C.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use client_bot::cli::at_least_one;
+use client_bot::connect::fingerprint;
+use client_bot::say;
+use shared::WorldConfig;
+
+use super::arguments::{seconds, with_tick_hz};
+use crate::metrics::machine;
+use crate::metrics::stats::Figures;
+use crate::server::{Server, ServerOptions};
+use crate::tick::backend::BackendChoice;
+
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Address to listen on, as IP:PORT; port 0 picks a free port
+    #[arg(long, default_value = "0.0.0.0:4433")]
+    listen: SocketAddr,
+    /// World file; without one, a plain default world
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Ticks per second [default: the world file's]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    tick_hz: Option<u32>,
+    /// PEM file of the certificate; without one, a self-signed certificate is made
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// PEM file of the certificate's private key
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Threads for connections [default: all cores]
+    #[arg(long, value_parser = at_least_one)]
+    shards: Option<usize>,
+    /// Threads of the cpu backend [default: all cores]
+    #[arg(long, value_parser = at_least_one)]
+    threads: Option<usize>,
+    /// Serve Prometheus metrics on http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+    /// Backend that runs the world
+    #[arg(long, value_enum, default_value_t)]
+    backend: BackendChoice,
+    /// Stop after this many seconds [default: at Ctrl-C]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    stop_after: Option<f64>,
+    /// Record the frame and the state hash of every tick, for `myriad replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Token that clients must show; without one, every client may come in
+    #[arg(long, default_value = "")]
+    token: String,
+}
+
+/// Runs a server until Ctrl-C, the end of its time, or an error.
+pub fn run(arguments: ServeArguments) -> Result<()> {
+    let world = match &arguments.world {
+        Some(path) => WorldConfig::load(path)?,
+        None => WorldConfig::default(),
+    };
+    let cores = machine::cores();
+    // Before anything starts, so that an early Ctrl-C counts.
+    let interrupted = on_interrupt()?;
+    let server = Server::start(ServerOptions {
+        listen: arguments.listen,
+        world: with_tick_hz(world, arguments.tick_hz),
+        identity: arguments.certificate.zip(arguments.key),
+        shards: arguments.shards.unwrap_or(cores),
+        threads: arguments.threads.unwrap_or(cores),
+        backend: arguments.backend,
+        metrics: arguments.metrics,
+        record: arguments.record,
+        token: arguments.token,
+    })?;
+    say!("listening on {}", server.address());
+    say!("backend {}", server.backend_note());
+    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
+    say!("fingerprint {}", digits.concat());
+    if let Some(address) = arguments.metrics {
+        say!("metrics on http://{address}/metrics");
+    }
+    let run_time = arguments.stop_after.map(Duration::from_secs_f64);
+    wait(&server, &interrupted, run_time)?;
+    let figures = server.stats().figures();
+    server.stop()?;
+    print_figures(&figures);
+    Ok(())
+}
+
+/// A message for each Ctrl-C.
+fn on_interrupt() -> Result<Receiver<()>> {
+    let (interrupt, interrupted) = channel();
+    ctrlc::set_handler(move || {
+        // The receiver lives as long as the server.
+        let _ = interrupt.send(());
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(interrupted)
+}
+
+/// Waits until it is time to stop, or the server has failed.
+fn wait(server: &Server, interrupted: &Receiver<()>, run_time: Option<Duration>) -> Result<()> {
+    let end = run_time.map(|run_time| Instant::now() + run_time);
+    loop {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let wait = left.unwrap_or(WATCH_EVERY).min(WATCH_EVERY);
+        match interrupted.recv_timeout(wait) {
+            Ok(()) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => bail!("cannot listen for Ctrl-C any more"),
+        }
+        if left.is_some_and(|left| left <= wait) || !server.is_running() {
+            return Ok(());
+        }
+    }
+}
+
+fn print_figures(figures: &Figures) {
+    say!(
+        "stopped after {} ticks, {} of them late, with {} clients",
+        figures.ticks,
+        figures.ticks_late,
+        figures.clients
+    );
+    if figures.notices > 0 {
+        say!("sent clients {} notices", figures.notices);
+    }
+}
+
+const WATCH_EVERY: Duration = Duration::from_millis(200);

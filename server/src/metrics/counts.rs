@@ -1,0 +1,51 @@
+//! What shards count: each number is one of the metrics.
+
+use std::ops::AddAssign;
+
+/// What a shard did not let in since the last tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// Commands beyond a client's quota.
+    pub commands_over_quota: u64,
+    /// Commands received a second time.
+    pub commands_repeated: u64,
+    /// Messages that could not be read.
+    pub malformed: u64,
+    /// Rejected requests.
+    pub requests: u64,
+}
+
+/// What a shard sent in the fan-out of one tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FanOutCounts {
+    pub sessions: u64,
+    pub datagrams: u64,
+    pub datagram_bytes: u64,
+    pub stream_bytes: u64,
+    pub notices: u64,
+    /// Clients that may have missed notices, since they were told as many as they may be.
+    pub notices_full: u64,
+    /// Sessions that ended since the last tick and were not closed by either side.
+    pub sessions_lost: u64,
+}
+
+impl AddAssign for Refusals {
+    fn add_assign(&mut self, other: Refusals) {
+        self.commands_over_quota += other.commands_over_quota;
+        self.commands_repeated += other.commands_repeated;
+        self.malformed += other.malformed;
+        self.requests += other.requests;
+    }
+}
+
+impl AddAssign for FanOutCounts {
+    fn add_assign(&mut self, other: FanOutCounts) {
+        self.sessions += other.sessions;
+        self.datagrams += other.datagrams;
+        self.datagram_bytes += other.datagram_bytes;
+        self.stream_bytes += other.stream_bytes;
+        self.notices += other.notices;
+        self.notices_full += other.notices_full;
+        self.sessions_lost += other.sessions_lost;
+    }
+}

@@ -1,0 +1,247 @@
+//! Every metric, declared once: name, kind, label and meaning. Registration, recording
+//! and the table in the documentation follow from it.
+
+mod tick_counts;
+
+use std::time::Duration;
+
+use gpu_kernels::Stage;
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+
+pub use tick_counts::record_counts;
+
+/// A metric as Prometheus sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub label: Option<Label>,
+    /// For people; `code` in backticks.
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// A label and all its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Label {
+    pub name: &'static str,
+    pub values: &'static [&'static str],
+}
+
+/// A sum that only grows.
+pub struct Counter(Metric);
+
+/// A number that goes up and down.
+pub struct Gauge(Metric);
+
+/// Times. They come as summaries with quantiles, in seconds.
+pub struct Histogram(Metric);
+
+impl Counter {
+    pub fn add(&self, number: u64) {
+        counter!(self.0.name).increment(number);
+    }
+
+    /// `value` is one of the label's values.
+    pub fn add_to(&self, value: &'static str, number: u64) {
+        counter!(self.0.name, self.0.label_name() => value).increment(number);
+    }
+}
+
+impl Gauge {
+    pub fn set(&self, number: u64) {
+        gauge!(self.0.name).set(number as f64);
+    }
+}
+
+impl Histogram {
+    pub fn record(&self, time: Duration) {
+        histogram!(self.0.name).record(time);
+    }
+
+    /// `value` is one of the label's values.
+    pub fn record_to(&self, value: &'static str, time: Duration) {
+        histogram!(self.0.name, self.0.label_name() => value).record(time);
+    }
+}
+
+impl Metric {
+    fn label_name(&self) -> &'static str {
+        self.label.map_or("", |label| label.name)
+    }
+
+    fn describe(&self) {
+        match self.kind {
+            Kind::Counter => describe_counter!(self.name, self.help),
+            Kind::Gauge => describe_gauge!(self.name, self.help),
+            Kind::Histogram => describe_histogram!(self.name, self.help),
+        }
+    }
+
+    /// A row of the documentation's table.
+    fn markdown_row(&self) -> String {
+        let (name, help) = (self.name, self.help);
+        let kind = match self.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        match self.label {
+            Some(label) => format!("| `{name}{{{}}}` | {kind} | {help} |\n", label.name),
+            None => format!("| `{name}` | {kind} | {help} |\n"),
+        }
+    }
+}
+
+/// Tells the recorder of all metrics.
+pub fn describe() {
+    METRICS.iter().for_each(Metric::describe);
+}
+
+/// The table of the documentation.
+pub fn markdown() -> String {
+    let rows = METRICS.iter().map(Metric::markdown_row);
+    "| metric | type | meaning |\n| --- | --- | --- |\n".to_owned() + &rows.collect::<String>()
+}
+
+macro_rules! table {
+    ($($constant:ident: $kind:ident = $name:literal $([$label:literal: $values:expr])?, $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub const $constant: $kind = $kind(Metric {
+                name: $name,
+                kind: Kind::$kind,
+                label: table!(@label $($label, $values)?),
+                help: $help,
+            });
+        )*
+        /// All metrics, in the order of the documentation.
+        pub const METRICS: &[Metric] = &[$($constant.0),*];
+    };
+    (@label) => { None };
+    (@label $label:literal, $values:expr) => { Some(Label { name: $label, values: $values }) };
+}
+
+table! {
+    TICK_STAGE: Histogram = "tick_stage_seconds" ["stage": &STAGES],
+        "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
+    TICK_LISTEN: Histogram = "tick_listen_seconds",
+        "matching changes and notifications with subscriptions; part of `tick_engine_seconds`";
+    TICK_ENGINE: Histogram = "tick_engine_seconds",
+        "work of the tick thread";
+    TICK_FAN_OUT_WAIT: Histogram = "tick_fan_out_wait_seconds",
+        "how long a computed tick waited for the fan-out of the tick before; part of `tick_seconds`";
+    TICK: Histogram = "tick_seconds",
+        "from taking in commands to the last client's datagram";
+    TICK_LATENESS: Histogram = "tick_lateness_seconds",
+        "how long after its scheduled start a tick began";
+    TICKS_LATE: Counter = "ticks_late_total",
+        "ticks that ended more than a period after their scheduled start";
+    TICKS_SKIPPED: Counter = "ticks_skipped_total",
+        "scheduled ticks that were left out because one was late";
+    CLIENTS: Gauge = "clients",
+        "clients in the world";
+    ENTITIES: Gauge = "entities",
+        "entities in the world";
+    COMMANDS: Counter = "commands_total" ["fate": &FATES],
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+    UPDATES: Counter = "updates_total",
+        "updates before merging";
+    UPDATES_DROPPED: Counter = "updates_dropped_total",
+        "updates beyond `updates_per_tick`";
+    CHANGES: Counter = "changes_total",
+        "merged changes";
+    BIRTHS_REFUSED: Counter = "births_refused_total",
+        "births for which there was no slot";
+    TIMED_COMMANDS: Gauge = "timed_commands",
+        "commands that wait for their tick";
+    TIMED_COMMANDS_DROPPED: Counter = "timed_commands_dropped_total",
+        "commands beyond `timed_commands`";
+    NOTIFICATIONS: Counter = "notifications_total",
+        "notifications";
+    NOTIFICATIONS_DROPPED: Counter = "notifications_dropped_total",
+        "notifications beyond `notifications_per_tick`";
+    DELIVERIES: Counter = "deliveries_total",
+        "deliveries to clients";
+    DELIVERIES_DROPPED: Counter = "deliveries_dropped_total",
+        "deliveries beyond `deliveries_per_tick`, which are put off";
+    CLIENTS_BEHIND: Gauge = "clients_behind",
+        "clients whose deliveries were put off";
+    HEARINGS: Counter = "hearings_total",
+        "pairs of a notification and a client that hears it";
+    HEARINGS_DROPPED: Counter = "hearings_dropped_total",
+        "hearings beyond `client_hearings_per_tick`";
+    DATAGRAMS: Counter = "datagrams_total",
+        "datagrams to clients";
+    SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],
+        "payload bytes to clients, by `datagram` and `stream`";
+    NOTICES: Counter = "notices_total",
+        "notices to clients";
+    NOTICES_FULL: Counter = "notices_full_total",
+        "how often a client was sent as many notices in a tick as it may be";
+    SUBSCRIPTIONS_LOST: Counter = "subscriptions_lost_total",
+        "subscriptions that ended because there was no room for them";
+    REQUESTS_REFUSED: Counter = "requests_refused_total",
+        "rejected requests for regions and subscriptions";
+    MESSAGES_MALFORMED: Counter = "messages_malformed_total",
+        "messages of clients that could not be read";
+    SESSIONS_LOST: Counter = "sessions_lost_total",
+        "sessions that ended without a goodbye";
+    UDP_RECEIVE_BUFFER_ERRORS: Gauge = "udp_receive_buffer_errors",
+        "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
+}
+
+const STAGES: [&str; Stage::ALL.len()] = {
+    let mut names = [""; Stage::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Stage::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const FATES: [&str; 6] = [
+    "applied",
+    "stale",
+    "malformed",
+    "dropped",
+    "over_quota",
+    "repeated",
+];
+const CARRIERS: [&str; 2] = ["datagram", "stream"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_the_table_of_metrics() {
+        let folder = env!("CARGO_MANIFEST_DIR");
+        let files = [
+            format!("{folder}/README.md"),
+            format!("{folder}/../README.md"),
+        ];
+        let texts = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        let table = markdown();
+        assert!(
+            texts.iter().any(|text| text.contains(&table)),
+            "put this table into server/README.md:\n\n{table}"
+        );
+    }
+
+    #[test]
+    fn help_texts_name_every_value_of_a_label() {
+        for metric in METRICS {
+            for value in metric.label.map_or(&[][..], |label| label.values) {
+                let text = format!("`{value}`");
+                assert!(metric.help.contains(&text), "{}: {value}", metric.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Figures for Prometheus.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use gpu_kernels::{Stage, TickOutput};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use super::counts::{FanOutCounts, Refusals};
+use super::stats::TickFigures;
+use super::{machine, table};
+
+/// What the metrics need to know of one tick.
+pub struct TickReport<'a> {
+    pub figures: &'a TickFigures,
+    pub output: &'a TickOutput,
+    /// Subscriptions that ended by themselves.
+    pub subscriptions_lost: u64,
+    /// The time of matching changes and notifications with subscriptions.
+    pub listen: Duration,
+    /// How long the tick waited for the fan-out of the one before.
+    pub fan_out_wait: Duration,
+    pub fan_out: &'a FanOutCounts,
+    pub refusals: &'a Refusals,
+    /// How long after its scheduled time the tick began.
+    pub lateness: Duration,
+}
+
+/// Serves `http://ADDRESS/metrics` until the process ends.
+pub fn serve(address: SocketAddr) -> Result<()> {
+    PrometheusBuilder::new()
+        .with_http_listener(address)
+        .install()
+        .with_context(|| format!("cannot serve metrics on {address}"))?;
+    table::describe();
+    Ok(())
+}
+
+/// Records one tick.
+pub fn record(report: &TickReport<'_>) {
+    record_times(report);
+    table::record_counts(&report.output.counts);
+    let figures = report.figures;
+    table::TICKS_LATE.add(u64::from(figures.late));
+    table::TICKS_SKIPPED.add(figures.skipped);
+    table::CLIENTS.set(figures.clients);
+    let refusals = report.refusals;
+    table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
+    table::COMMANDS.add_to("repeated", refusals.commands_repeated);
+    table::MESSAGES_MALFORMED.add(refusals.malformed);
+    table::REQUESTS_REFUSED.add(refusals.requests);
+    let sent = report.fan_out;
+    table::DATAGRAMS.add(sent.datagrams);
+    table::SENT_BYTES.add_to("datagram", sent.datagram_bytes);
+    table::SENT_BYTES.add_to("stream", sent.stream_bytes);
+    table::NOTICES.add(sent.notices);
+    table::NOTICES_FULL.add(sent.notices_full);
+    table::SESSIONS_LOST.add(sent.sessions_lost);
+    table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
+    // Reading it takes some microseconds, and scrapes are seconds apart.
+    if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
+        && let Some(errors) = machine::udp_receive_buffer_errors()
+    {
+        table::UDP_RECEIVE_BUFFER_ERRORS.set(errors);
+    }
+}
+
+fn record_times(report: &TickReport<'_>) {
+    for stage in Stage::ALL {
+        let time = report.output.stages.of(stage);
+        table::TICK_STAGE.record_to(stage.name(), time);
+    }
+    table::TICK_LISTEN.record(report.listen);
+    table::TICK_ENGINE.record(report.figures.engine);
+    table::TICK_FAN_OUT_WAIT.record(report.fan_out_wait);
+    table::TICK.record(report.figures.tick);
+    table::TICK_LATENESS.record(report.lateness);
+}
+
+const UDP_ERRORS_EVERY_TICKS: u32 = 16;

@@ -1,0 +1,155 @@
+//! A shard that encodes for its clients and sends nothing.
+
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
+use shared::wire::stream::StreamCodec;
+use shared::{Tick, WorldConfig};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::metrics::counts::FanOutCounts;
+use crate::session::fan_out::Scratch;
+use crate::session::frame::TickView;
+use crate::session::{Player, Session, SessionWorld};
+use crate::tick::inbox::SharedInbox;
+use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+
+/// Sessions without connections.
+pub struct OfflineShard {
+    number: usize,
+    world: SessionWorld,
+    inbox: SharedInbox,
+    /// By number.
+    sessions: Vec<Session>,
+    scratch: Scratch,
+    is_checked: bool,
+    told: Told,
+}
+
+/// What a shard told its clients.
+#[derive(Default)]
+pub struct Told {
+    /// Of the state after each tick.
+    pub hashes: Vec<u64>,
+    pub bytes: u64,
+    pub checksum: u64,
+}
+
+impl OfflineShard {
+    pub fn new(
+        number: usize,
+        config: &WorldConfig,
+        clients: usize,
+        inbox: SharedInbox,
+        is_checked: bool,
+    ) -> OfflineShard {
+        OfflineShard {
+            number,
+            world: SessionWorld {
+                commands: CommandCodec::new(&config.schema, EPOCH),
+                stream: StreamCodec::new(&config.schema),
+                epoch: EPOCH,
+                config: config.clone(),
+            },
+            inbox,
+            sessions: (0..clients).map(|_| Session::new(&config.limits)).collect(),
+            scratch: Scratch::default(),
+            is_checked,
+            told: Told::default(),
+        }
+    }
+
+    /// Runs until the tick thread says stop, and gives what was told.
+    pub fn run(
+        mut self,
+        mut from_tick: UnboundedReceiver<ToShard>,
+        reports: &Sender<FanOutReport>,
+    ) -> Told {
+        while let Some(ToShard::Tick(publication)) = from_tick.blocking_recv() {
+            let report = self.fan_out(&publication);
+            let tick = publication.tick;
+            drop(publication);
+            // A tick thread that has failed takes no reports, but says stop.
+            let _ = reports.send(report);
+            self.acknowledge(tick);
+        }
+        self.told
+    }
+
+    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+        self.told.hashes.push(publication.output.hash.combined());
+        for event in &publication.events[self.number] {
+            if let &SessionEvent::Assigned {
+                session,
+                client,
+                entity,
+                ticket,
+                resumed,
+            } = event
+            {
+                let session = &mut self.sessions[session as usize];
+                let player = Player { client, entity };
+                session.assign(player, ticket, resumed, publication.tick, &self.world);
+            }
+        }
+        let mut counts = FanOutCounts::default();
+        let mut taken_in = publication.tick;
+        let mirror = publication.mirror.read();
+        let view = TickView {
+            publication,
+            mirror: &mirror,
+            world: &self.world,
+        };
+        for session in &mut self.sessions {
+            let (told, is_checked) = (&mut self.told, self.is_checked);
+            session.tell(view, &mut self.scratch, &mut counts, |datagram| {
+                told.note(&datagram, is_checked);
+            });
+            let unsent = session.unsent();
+            // A ticket is another one in each run.
+            let has_welcome = publication.tick.0 < TICKS_OF_WELCOMES;
+            told.note(unsent, is_checked && !has_welcome);
+            counts.stream_bytes += unsent.len() as u64;
+            let bytes = unsent.len();
+            session.sent(bytes);
+            taken_in = taken_in.min(session.taken_in().unwrap_or(taken_in));
+        }
+        counts.sessions = self.sessions.len() as u64;
+        FanOutReport {
+            finished: Instant::now(),
+            taken_in,
+            counts,
+        }
+    }
+
+    /// Every client has received everything.
+    fn acknowledge(&mut self, tick: Tick) {
+        let datagram = ClientDatagram {
+            acknowledgement: Acknowledgement {
+                newest: tick,
+                mask: u32::MAX,
+                stream: tick,
+            },
+            ..ClientDatagram::default()
+        };
+        let mut inbox = self.inbox.lock();
+        for session in &mut self.sessions {
+            // An error is a session that has no entity yet.
+            let _ = session.take_in(&datagram, &self.world.commands, &mut inbox);
+        }
+    }
+}
+
+impl Told {
+    fn note(&mut self, bytes: &[u8], is_checked: bool) {
+        self.bytes += bytes.len() as u64;
+        if is_checked {
+            let sum = u64::from(crc32fast::hash(bytes));
+            self.checksum = self.checksum.rotate_left(1).wrapping_add(sum);
+        }
+    }
+}
+
+const EPOCH: u8 = 1;
+const TICKS_OF_WELCOMES: u32 = 2;

@@ -1,0 +1,163 @@
+//! One client's end of the protocol, without sockets and without a clock: bytes and
+//! ticks go in, bytes come out.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`commands`] | the client's datagrams: new commands go to the inbox |
+//! | [`quota`] | how many commands the client may send |
+//! | [`acknowledgement`] | movement that may have been lost, and is sent again |
+//! | [`stream`] | bytes of the reliable stream that wait for the transport |
+//! | [`frame`] | one frame of the stream, and the tick that it tells of |
+//! | [`fan_out`] | what the client is told of one tick |
+//! | [`notices`] | the notices of that tick |
+
+pub mod acknowledgement;
+pub mod commands;
+pub mod fan_out;
+pub mod frame;
+pub mod notices;
+pub mod quota;
+pub mod stream;
+
+use shared::wire::commands::{Acknowledgement, CommandCodec};
+use shared::wire::control::{Ticket, Welcome};
+use shared::wire::request::Answer;
+use shared::wire::stream::StreamCodec;
+use shared::{ClientRow, EntityId, Limits, Tick, WorldConfig};
+
+use acknowledgement::PendingMovement;
+use commands::Processed;
+use quota::Quota;
+use stream::OutStream;
+
+/// What every session needs of the world.
+pub struct SessionWorld {
+    pub config: WorldConfig,
+    pub commands: CommandCodec,
+    pub stream: StreamCodec,
+    pub epoch: u8,
+}
+
+/// One client: what it sent, and what it has yet to receive.
+pub struct Session {
+    /// Set once the client has an entity.
+    player: Option<Player>,
+    /// The client has not been told of its new entity yet.
+    is_reborn: bool,
+    is_ending: bool,
+    acknowledgement: Acknowledgement,
+    movement: PendingMovement,
+    /// The last tick in which the client was sent a datagram.
+    last_datagram: Tick,
+    processed: Processed,
+    /// Answers for the next frame.
+    answers: Vec<Answer>,
+    stream: OutStream,
+    quota: Quota,
+    next_sequence: u32,
+}
+
+/// A client in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Player {
+    pub client: ClientRow,
+    pub entity: EntityId,
+}
+
+impl Session {
+    /// A session that waits for its entity.
+    pub fn new(limits: &Limits) -> Session {
+        Session {
+            player: None,
+            is_reborn: false,
+            is_ending: false,
+            acknowledgement: Acknowledgement::default(),
+            movement: PendingMovement::default(),
+            last_datagram: Tick(0),
+            processed: Processed::default(),
+            answers: vec![],
+            stream: OutStream::new(limits.client_stream_bytes as usize),
+            quota: Quota::new(limits),
+            next_sequence: 1,
+        }
+    }
+
+    /// The client's row, once it has an entity.
+    pub fn client(&self) -> Option<ClientRow> {
+        self.player.map(|player| player.client)
+    }
+
+    /// The client's entity, once it has one.
+    pub fn entity(&self) -> Option<EntityId> {
+        self.player.map(|player| player.entity)
+    }
+
+    /// Welcomes the client, which acts as `player` from `tick` on.
+    pub fn assign(
+        &mut self,
+        player: Player,
+        ticket: Ticket,
+        resumed: bool,
+        tick: Tick,
+        world: &SessionWorld,
+    ) {
+        self.player = Some(player);
+        self.acknowledgement.newest = tick;
+        self.quota.start(tick);
+        self.stream.push_welcome(&Welcome {
+            tick,
+            entity: player.entity,
+            epoch: world.epoch,
+            ticket,
+            resumed,
+            schema: world.config.schema.clone(),
+        });
+    }
+
+    /// Gives the client another entity in place of the one that died.
+    pub fn reassign(&mut self, entity: EntityId) {
+        if let Some(player) = &mut self.player {
+            player.entity = entity;
+            self.is_reborn = true;
+        }
+    }
+
+    /// Puts an answer into the next frame.
+    pub fn answer(&mut self, answer: Answer) {
+        self.answers.push(answer);
+    }
+
+    /// The connection is being closed: the client is told nothing more.
+    pub fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// The bytes of the reliable stream that the transport should send, oldest first.
+    pub fn unsent(&self) -> &[u8] {
+        self.stream.unsent()
+    }
+
+    /// The transport has taken the first `bytes` of [`Session::unsent`].
+    pub fn sent(&mut self, bytes: usize) {
+        self.stream.sent(bytes);
+    }
+
+    /// The client has read its stream up to this tick; none: it has read all of it.
+    pub fn taken_in(&self) -> Option<Tick> {
+        self.stream.taken_in()
+    }
+
+    /// Whether the client leaves more unread, or for longer, than the world allows. What
+    /// is unsent is dropped then.
+    pub fn is_too_slow(&mut self, tick: Tick, world: &SessionWorld) -> bool {
+        if self.is_ending {
+            return false;
+        }
+        let ticks_max = world.config.limits.idle_seconds * world.config.schema.world.tick_hz;
+        self.stream.is_too_slow(tick, ticks_max)
+    }
+}

@@ -1,0 +1,200 @@
+//! What one client is told of one tick.
+
+use gpu_kernels::Delivery;
+use shared::Slot;
+use shared::wire::bits::BitWriter;
+use shared::wire::movement::Header;
+
+use super::acknowledgement::MergeScratch;
+use super::frame::{FrameWriter, TickView};
+use super::{Player, Session, SessionWorld, notices};
+use crate::metrics::counts::FanOutCounts;
+
+/// Buffers of a fan-out; one set serves all sessions of a shard in turn.
+#[derive(Default)]
+pub struct Scratch {
+    frame: BitWriter,
+    datagram: BitWriter,
+    /// Entities whose movement a client is sent, ascending.
+    slots: Vec<u32>,
+    merge: MergeScratch,
+}
+
+impl Session {
+    /// Tells the client of a tick: answers, enters, leaves, lasting attributes and
+    /// notices go to the stream ([`Session::unsent`]), movement goes to `send`, one
+    /// datagram a call. A session without an entity, or one that is ending, is told
+    /// nothing.
+    pub fn tell(
+        &mut self,
+        view: TickView<'_>,
+        scratch: &mut Scratch,
+        counts: &mut FanOutCounts,
+        send: impl FnMut(Vec<u8>),
+    ) {
+        if let Some(player) = self.player.filter(|_| !self.is_ending) {
+            self.processed.advance(view.publication.tick);
+            self.write_frame(player, view, scratch, counts);
+            self.send_movement(view, scratch, counts, send);
+        }
+    }
+
+    /// Writes the stream's frame, and leaves the slots whose movement must be sent in
+    /// `scratch.slots`.
+    fn write_frame(
+        &mut self,
+        player: Player,
+        view: TickView<'_>,
+        scratch: &mut Scratch,
+        counts: &mut FanOutCounts,
+    ) {
+        let tick = view.publication.tick;
+        let codec = &view.world.stream;
+        let mut frame = FrameWriter::new(codec, tick, &mut scratch.frame);
+        for answer in self.answers.drain(..) {
+            codec.answer(frame.begun(), &answer);
+        }
+        if std::mem::take(&mut self.is_reborn) {
+            codec.reborn(frame.begun(), player.entity);
+        }
+        scratch.slots.clear();
+        for &delivery in view.publication.output.deliveries.of(player.client) {
+            if delivery.kind() == Delivery::UPDATE {
+                write_update(
+                    &mut frame,
+                    view,
+                    player,
+                    delivery.slot(),
+                    &mut scratch.slots,
+                );
+            } else {
+                self.write_enter_or_leave(&mut frame, view, player, delivery);
+            }
+        }
+        notices::write(player.client, view, &mut frame, counts);
+        if frame.bit_len() > 0 {
+            self.stream.push_frame(tick, codec, &mut scratch.frame);
+        }
+    }
+
+    fn write_enter_or_leave(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        player: Player,
+        delivery: Delivery,
+    ) {
+        let (slot, mirror) = (delivery.slot(), view.mirror);
+        if delivery.kind() == Delivery::LEAVE {
+            frame.codec.leave(frame.begun(), slot);
+        } else {
+            let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
+            let is_own = entity == player.entity;
+            let row = mirror.row(slot);
+            frame.codec.enter(frame.begun(), entity, kind, is_own, row);
+        }
+        // Movement on its way is of an entity that the client has forgotten, or older
+        // than what the client is told now.
+        self.movement.remove(slot.0);
+    }
+
+    /// Sends the movement of this tick, and again what seems lost.
+    fn send_movement(
+        &mut self,
+        view: TickView<'_>,
+        scratch: &mut Scratch,
+        counts: &mut FanOutCounts,
+        mut send: impl FnMut(Vec<u8>),
+    ) {
+        let tick = view.publication.tick;
+        let newest = self.acknowledgement.newest;
+        let slots = &mut scratch.slots;
+        self.movement.merge(tick, newest, slots, &mut scratch.merge);
+        let silence = tick.0.saturating_sub(self.last_datagram.0);
+        let may_be_silent = silence < silence_ticks_max(view.world);
+        if slots.is_empty() && !self.processed.has_news() && may_be_silent {
+            return;
+        }
+        let header = Header {
+            epoch: view.world.epoch,
+            tick,
+            processed: self.processed.sequence(),
+        };
+        let mirror = view.mirror;
+        let entity = |slot: u32| {
+            let slot = Slot(slot);
+            (mirror.kind(slot), mirror.row(slot), mirror.packed(slot))
+        };
+        let count_and_send = |bytes: Vec<u8>| {
+            counts.datagrams += 1;
+            counts.datagram_bytes += bytes.len() as u64;
+            send(bytes);
+        };
+        let codec = mirror.movement_codec();
+        let left_over = codec.encode(header, slots, entity, &mut scratch.datagram, count_and_send);
+        self.movement.put_off(&slots[slots.len() - left_over..]);
+        self.last_datagram = tick;
+        self.processed.tell();
+    }
+}
+
+/// Writes the lasting attributes that changed, and adds the slot to `slots` if movement
+/// changed too.
+fn write_update(
+    frame: &mut FrameWriter<'_>,
+    view: TickView<'_>,
+    player: Player,
+    slot: Slot,
+    slots: &mut Vec<u32>,
+) {
+    let mirror = view.mirror;
+    let columns = mirror.changed_columns(slot, view.publication.tick);
+    if columns & mirror.masks.movement != 0 {
+        slots.push(slot.0);
+    }
+    let private = match mirror.id(slot) == player.entity {
+        true => mirror.masks.private,
+        false => 0,
+    };
+    let lasting = columns & (mirror.masks.state | private) & mirror.kind_columns(slot);
+    if lasting != 0 {
+        let values = Columns {
+            bits: lasting,
+            row: mirror.row(slot),
+        };
+        frame.codec.state(frame.begun(), slot, values);
+    }
+}
+
+/// One datagram a second keeps a connection alive; where the idle time-out is short,
+/// three within it.
+fn silence_ticks_max(world: &SessionWorld) -> u32 {
+    let tick_hz = world.config.schema.world.tick_hz;
+    tick_hz.min(world.config.limits.idle_seconds * tick_hz / 3)
+}
+
+/// The values of the columns whose bits are set.
+struct Columns<'a> {
+    bits: u64,
+    row: &'a [i32],
+}
+
+impl Iterator for Columns<'_> {
+    type Item = (u16, i32);
+
+    fn next(&mut self) -> Option<(u16, i32)> {
+        if self.bits == 0 {
+            return None;
+        }
+        let column = self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        Some((column as u16, self.row[column as usize]))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let n = self.bits.count_ones() as usize;
+        (n, Some(n))
+    }
+}
+
+impl ExactSizeIterator for Columns<'_> {}

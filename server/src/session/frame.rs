@@ -1,0 +1,47 @@
+//! One frame of a client's stream, and the tick that it tells of.
+
+use shared::Tick;
+use shared::wire::bits::BitWriter;
+use shared::wire::stream::StreamCodec;
+
+use super::SessionWorld;
+use crate::tick::mirror::Mirror;
+use crate::tick::publication::Publication;
+
+/// One tick, as the sessions of a shard read it.
+#[derive(Clone, Copy)]
+pub struct TickView<'a> {
+    pub publication: &'a Publication,
+    /// The world after the tick.
+    pub mirror: &'a Mirror,
+    pub world: &'a SessionWorld,
+}
+
+/// A frame of the stream that begins with its first message.
+pub struct FrameWriter<'a> {
+    pub codec: &'a StreamCodec,
+    tick: Tick,
+    writer: &'a mut BitWriter,
+}
+
+impl<'a> FrameWriter<'a> {
+    pub fn new(codec: &'a StreamCodec, tick: Tick, writer: &'a mut BitWriter) -> FrameWriter<'a> {
+        FrameWriter {
+            codec,
+            tick,
+            writer,
+        }
+    }
+
+    /// Where the next message goes.
+    pub fn begun(&mut self) -> &mut BitWriter {
+        if self.writer.bit_len() == 0 {
+            self.codec.begin(self.writer, self.tick);
+        }
+        self.writer
+    }
+
+    pub fn bit_len(&self) -> usize {
+        self.writer.bit_len()
+    }
+}

@@ -1,0 +1,102 @@
+//! The reliable stream to a client: bytes that wait for the transport, and frames that
+//! the client has not acknowledged.
+
+use std::collections::VecDeque;
+
+use shared::Tick;
+use shared::wire::bits::BitWriter;
+use shared::wire::codec;
+use shared::wire::control::Welcome;
+use shared::wire::stream::StreamCodec;
+
+/// The server's half of a client's stream.
+pub struct OutStream {
+    unsent: Vec<u8>,
+    unsent_bytes_max: usize,
+    /// The ticks of unacknowledged frames, ascending.
+    frames: VecDeque<Tick>,
+}
+
+impl OutStream {
+    pub fn new(unsent_bytes_max: usize) -> OutStream {
+        OutStream {
+            unsent: vec![],
+            unsent_bytes_max,
+            frames: VecDeque::new(),
+        }
+    }
+
+    pub fn push_welcome(&mut self, welcome: &Welcome) {
+        let bytes = codec::to_bytes(welcome);
+        let length = (bytes.len() as u32).to_le_bytes();
+        self.unsent.extend_from_slice(&length);
+        self.unsent.extend_from_slice(&bytes);
+    }
+
+    /// Ends a frame and appends it.
+    pub fn push_frame(&mut self, tick: Tick, codec: &StreamCodec, writer: &mut BitWriter) {
+        codec.finish(writer, &mut self.unsent);
+        self.frames.push_back(tick);
+    }
+
+    pub fn unsent(&self) -> &[u8] {
+        &self.unsent
+    }
+
+    pub fn sent(&mut self, bytes: usize) {
+        self.unsent.drain(..bytes);
+        if self.unsent.is_empty() {
+            // The memory of a burst of enters is given back.
+            self.unsent.shrink_to(UNSENT_BYTES_KEPT);
+        }
+    }
+
+    /// The client has taken in the frames up to this tick.
+    pub fn acknowledge(&mut self, tick: Tick) {
+        while self.frames.front().is_some_and(|&frame| frame <= tick) {
+            self.frames.pop_front();
+        }
+    }
+
+    pub fn taken_in(&self) -> Option<Tick> {
+        let oldest = self.frames.front()?;
+        Some(Tick(oldest.0.saturating_sub(1)))
+    }
+
+    /// Whether more bytes wait than are allowed, or a frame is older than `ticks_max`.
+    pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
+        let oldest = self.frames.front();
+        let is_behind = oldest.is_some_and(|t| tick.0.saturating_sub(t.0) > ticks_max);
+        let is_slow = is_behind || self.unsent.len() > self.unsent_bytes_max;
+        if is_slow {
+            self.unsent = vec![];
+        }
+        is_slow
+    }
+}
+
+const UNSENT_BYTES_KEPT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_too_slow_when_too_much_or_too_old_a_frame_waits() {
+        let mut stream = OutStream::new(100);
+        stream.unsent = vec![0; 100];
+        assert!(!stream.is_too_slow(Tick(9), 10));
+        stream.unsent.push(0);
+        assert!(stream.is_too_slow(Tick(9), 10));
+        assert!(stream.unsent().is_empty());
+
+        stream.frames.extend([Tick(3), Tick(7)]);
+        assert_eq!(stream.taken_in(), Some(Tick(2)));
+        assert!(!stream.is_too_slow(Tick(13), 10));
+        assert!(stream.is_too_slow(Tick(14), 10));
+        stream.acknowledge(Tick(6));
+        assert!(!stream.is_too_slow(Tick(14), 10));
+        stream.acknowledge(Tick(7));
+        assert_eq!(stream.taken_in(), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The tick: one thread that runs the world and tells the shards.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`tick_loop`] | the clock and the list of a tick's steps |
+//! | [`backend`] | the choice of a backend |
+//! | [`inbox`] | from shards to the tick: joins, leaves, requests, commands |
+//! | [`intake`] | inboxes into a frame |
+//! | [`requests`] | which requests are answered in a tick |
+//! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
+//! | [`holdings`] | regions and subscriptions of clients |
+//! | [`mirror`] | the world on the host, for the fan-out |
+//! | [`publication`] | from the tick to shards, and their reports |
+//! | [`shards`] | the shards as the tick thread sees them |
+
+pub mod backend;
+pub mod directory;
+pub mod holdings;
+pub mod inbox;
+pub mod intake;
+pub mod mirror;
+pub mod publication;
+pub mod requests;
+pub mod shards;
+pub mod tick_loop;

@@ -1,0 +1,468 @@
+//! Which client acts as which entity, and which slots can't be reused yet. Without I/O and
+//! without a clock.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
+use shared::wire::control::{Close, Ticket};
+use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
+
+use super::inbox::{Join, Leave, SessionId};
+use super::publication::SessionEvent;
+
+/// A session's place: its shard and its number there.
+pub type Place = (usize, SessionId);
+
+/// All client rows.
+pub struct Directory {
+    player_kind: u16,
+    radius: i32,
+    resume_ticks: u32,
+    /// Ticks from a player's death to its rebirth.
+    respawn_ticks: u32,
+    rows: Vec<Row>,
+    free: BinaryHeap<Reverse<u32>>,
+    tickets: HashMap<Ticket, ClientRow>,
+    /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
+    deadlines: VecDeque<(Tick, ClientRow)>,
+    /// The client of each player's entity.
+    players: HashMap<EntityId, ClientRow>,
+    /// Observers to set in the next frame.
+    observers: Vec<(ClientRow, Target)>,
+    /// Rows of players that died in the last tick.
+    fallen: Vec<ClientRow>,
+    /// Rebirths under way: (tick, row, the row's ticket).
+    rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
+    /// Slots of the dead that can't be reused yet.
+    resting: VecDeque<Resting>,
+    /// By shard.
+    events: Vec<(usize, SessionEvent)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Row {
+    Free,
+    /// The client waits for its birth. Its session may be gone already.
+    Joining(Option<Place>, Ticket),
+    Live(Place, EntityId, Ticket),
+    /// The connection was lost; the entity lives on until a tick.
+    Lost(EntityId, Ticket, Tick),
+    /// The entity died; the row waits for another one.
+    Fallen(Waiting, Ticket),
+}
+
+/// The client that waits for a rebirth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// A session that was welcomed with the entity that died.
+    Player(Place),
+    /// A session that resumed since the death.
+    Returned(Place),
+    /// None, but the client may resume until a tick.
+    Absent(Tick),
+}
+
+/// The client that a row stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Presence {
+    pub ticket: Ticket,
+    pub is_connected: bool,
+    /// None while it waits for a birth.
+    pub entity: Option<EntityId>,
+}
+
+/// A slot whose entity died. It can't be reused while a client may take a new entity in
+/// it for the dead one.
+struct Resting {
+    slot: Slot,
+    /// The tick whose leaves told of the death; none while a client may still be owed its
+    /// leave.
+    told: Option<Tick>,
+}
+
+impl Directory {
+    pub fn new(config: &WorldConfig) -> Directory {
+        let clients = config.limits.clients;
+        Directory {
+            player_kind: config.player_kind,
+            radius: config.schema.world.aoi.raw(),
+            resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
+            respawn_ticks: config.respawn_ticks[usize::from(config.player_kind)],
+            rows: vec![Row::Free; clients as usize],
+            free: (0..clients).map(Reverse).collect(),
+            tickets: HashMap::new(),
+            deadlines: VecDeque::new(),
+            players: HashMap::new(),
+            observers: vec![],
+            fallen: vec![],
+            rebirths: VecDeque::new(),
+            resting: VecDeque::new(),
+            events: vec![],
+        }
+    }
+
+    /// A client comes in, or resumes. `ticket` is a new one for it.
+    pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
+        let place = (shard, join.session);
+        if let Some(&client) = join.resume.and_then(|t| self.tickets.get(&t)) {
+            match self.rows[client.index()] {
+                Row::Lost(entity, ticket, _) => return self.resume(client, place, entity, ticket),
+                Row::Live(old, entity, ticket) => {
+                    self.close(old, Close::Resumed, "the session goes on elsewhere");
+                    frame.forget.push(client);
+                    return self.resume(client, place, entity, ticket);
+                }
+                Row::Fallen(waiting, ticket) => {
+                    if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
+                        self.close(old, Close::Resumed, "the session goes on elsewhere");
+                        self.blind(client, frame);
+                    }
+                    self.rows[client.index()] = Row::Fallen(Waiting::Returned(place), ticket);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let Some(Reverse(client)) = self.free.pop() else {
+            return self.close(
+                place,
+                Close::Full,
+                "the server has no room for more clients",
+            );
+        };
+        self.rows[client as usize] = Row::Joining(Some(place), ticket);
+        self.tickets.insert(ticket, ClientRow(client));
+        frame.spawn(self.player_kind, client);
+    }
+
+    fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
+        self.rows[client.index()] = Row::Live(place, entity, ticket);
+        self.assign(client, true);
+        self.observers.push((client, Target::Entity(entity)));
+    }
+
+    /// A client is gone.
+    pub fn leave(&mut self, shard: usize, leave: &Leave, frame: &mut Frame) {
+        let place = (shard, leave.session);
+        let Some(client) = leave.client else {
+            // The session has not heard of its row. The row may wait for its birth, may
+            // be born, or may be an older one that the client resumes.
+            let mine = |row: &Row| match row {
+                Row::Joining(Some(p), _)
+                | Row::Live(p, ..)
+                | Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), _) => *p == place,
+                _ => false,
+            };
+            if let Some(i) = self.rows.iter().position(mine) {
+                self.leave_row(ClientRow(i as u32), place, leave.is_final, frame);
+            }
+            return;
+        };
+        self.leave_row(client, place, leave.is_final, frame);
+    }
+
+    fn leave_row(&mut self, client: ClientRow, place: Place, is_final: bool, frame: &mut Frame) {
+        match self.rows[client.index()] {
+            Row::Joining(Some(p), ticket) if p == place => {
+                self.rows[client.index()] = Row::Joining(None, ticket);
+            }
+            Row::Live(p, entity, ticket) if p == place => {
+                self.blind(client, frame);
+                if is_final || self.resume_ticks == 0 {
+                    self.end(client, entity, ticket, frame);
+                } else {
+                    let deadline = self.wait(client, frame.tick);
+                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                }
+            }
+            Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), ticket) if p == place => {
+                self.blind(client, frame);
+                self.rows[client.index()] = if is_final || self.resume_ticks == 0 {
+                    Row::Joining(None, ticket)
+                } else {
+                    Row::Fallen(Waiting::Absent(self.wait(client, frame.tick)), ticket)
+                };
+            }
+            // The row has gone on with another session.
+            _ => {}
+        }
+    }
+
+    /// Takes the row's observer and what its client knows out of the world. The observer
+    /// that the next frame would have set is dropped, too.
+    fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
+        self.observers.retain(|&(c, _)| c != client);
+        frame.observers.push(ObserverChange {
+            client,
+            index: 0,
+            observer: None,
+        });
+        frame.forget.push(client);
+    }
+
+    /// Starts the wait for a lost client, and gives its end.
+    fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
+        let deadline = Tick(now.0.saturating_add(self.resume_ticks));
+        self.deadlines.push_back((deadline, client));
+        deadline
+    }
+
+    /// Completes a frame: ends the waits that are over, sets the observers of clients that
+    /// came in or died, schedules rebirths, and releases the slots of which every client
+    /// knows that the entity died. `taken_in` is the tick up to which all clients have read
+    /// their streams.
+    pub fn prepare(&mut self, frame: &mut Frame, taken_in: Tick) {
+        while let Some(&(deadline, client)) = self.deadlines.front() {
+            if deadline > frame.tick {
+                break;
+            }
+            self.deadlines.pop_front();
+            match self.rows[client.index()] {
+                // A client that was lost again since then has a later deadline.
+                Row::Lost(entity, ticket, own) if own == deadline => {
+                    self.end(client, entity, ticket, frame);
+                }
+                Row::Fallen(Waiting::Absent(own), ticket) if own == deadline => {
+                    self.rows[client.index()] = Row::Joining(None, ticket);
+                }
+                _ => {}
+            }
+        }
+        for (client, target) in self.observers.drain(..) {
+            frame.observers.push(ObserverChange {
+                client,
+                index: 0,
+                observer: Some(Observer {
+                    target,
+                    radius: self.radius,
+                }),
+            });
+        }
+        for client in std::mem::take(&mut self.fallen) {
+            self.schedule_rebirth(client, frame);
+        }
+        while let Some(resting) = self.resting.front() {
+            if resting.told.is_none_or(|told| told > taken_in) {
+                break;
+            }
+            frame.release.push(resting.slot);
+            self.resting.pop_front();
+        }
+    }
+
+    /// Schedules a rebirth: `respawn_ticks` after the death, which was in the last tick.
+    fn schedule_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
+        let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows[client.index()] else {
+            return;
+        };
+        let ticks = self.respawn_ticks - 1;
+        if ticks == 0 {
+            frame.spawn(self.player_kind, client.0);
+        } else {
+            let words = [i32::from(self.player_kind), client.0 as i32];
+            frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::Spawn, &words);
+        }
+        let due = Tick(frame.tick.0.saturating_add(ticks));
+        self.rebirths.push_back((due, client, ticket));
+    }
+
+    /// Takes in a tick's births and deaths. `position` gives the place of a death.
+    pub fn settle(&mut self, output: &TickOutput, position: impl Fn(Slot) -> [i32; 3]) {
+        for birth in &output.births {
+            self.take_birth(birth, output.tick);
+        }
+        for entity in &output.deaths {
+            if let Some(client) = self.players.remove(entity) {
+                self.take_death(client, *entity, position(entity.slot));
+            }
+        }
+        self.retry_rebirths(output.tick);
+        for entity in &output.deaths {
+            self.resting.push_back(Resting {
+                slot: entity.slot,
+                told: None,
+            });
+        }
+        // A client that is behind may still be owed the leave of any of them.
+        if output.counts.clients_behind == 0 {
+            for resting in self.resting.iter_mut().rev() {
+                if resting.told.is_some() {
+                    break;
+                }
+                resting.told = Some(output.tick);
+            }
+        }
+    }
+
+    fn take_birth(&mut self, birth: &Birth, tick: Tick) {
+        let client = ClientRow(birth.token);
+        let Some(&row) = self.rows.get(client.index()) else {
+            return;
+        };
+        if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
+            self.players.insert(entity, client);
+        }
+        match (row, birth.entity) {
+            (Row::Joining(Some(place), ticket), Some(entity)) => {
+                self.rows[client.index()] = Row::Live(place, entity, ticket);
+                self.assign(client, false);
+                self.observers.push((client, Target::Entity(entity)));
+            }
+            (Row::Joining(None, ticket), Some(entity)) => {
+                // The client is gone: the wait ends now.
+                self.rows[client.index()] = Row::Lost(entity, ticket, tick);
+                self.deadlines.push_front((tick, client));
+            }
+            (Row::Joining(place, ticket), None) => {
+                self.free_row(client, ticket);
+                if let Some(place) = place {
+                    self.close(
+                        place,
+                        Close::Full,
+                        "the world has no room for more entities",
+                    );
+                }
+            }
+            (Row::Fallen(waiting, ticket), Some(entity)) => match waiting {
+                Waiting::Player(place) => {
+                    self.rows[client.index()] = Row::Live(place, entity, ticket);
+                    let (shard, session) = place;
+                    self.events
+                        .push((shard, SessionEvent::Reborn { session, entity }));
+                    self.observers.push((client, Target::Entity(entity)));
+                }
+                Waiting::Returned(place) => self.resume(client, place, entity, ticket),
+                Waiting::Absent(deadline) => {
+                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                }
+            },
+            // A rebirth without room is tried again; a living client needs no birth.
+            _ => {}
+        }
+    }
+
+    /// Players see the place of their death until they are reborn.
+    fn take_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
+        let (waiting, ticket) = match self.rows[client.index()] {
+            Row::Live(place, own, ticket) if own == entity => {
+                self.observers.push((client, Target::Point(position)));
+                (Waiting::Player(place), ticket)
+            }
+            Row::Lost(own, ticket, deadline) if own == entity => {
+                (Waiting::Absent(deadline), ticket)
+            }
+            _ => return,
+        };
+        self.rows[client.index()] = Row::Fallen(waiting, ticket);
+        self.fallen.push(client);
+    }
+
+    /// Schedules again the rebirths that found no room, among the timed commands or in the
+    /// world.
+    fn retry_rebirths(&mut self, tick: Tick) {
+        while let Some(&(due, client, ticket)) = self.rebirths.front() {
+            if due > tick {
+                break;
+            }
+            self.rebirths.pop_front();
+            match self.rows[client.index()] {
+                Row::Fallen(_, own) if own == ticket => self.fallen.push(client),
+                Row::Joining(None, own) if own == ticket => self.free_row(client, ticket),
+                _ => {}
+            }
+        }
+    }
+
+    /// What was decided since the last call: (shard, event).
+    pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> + '_ {
+        self.events.drain(..)
+    }
+
+    /// Whether a row stands for this session.
+    pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
+        match self.rows.get(client.index()) {
+            Some(Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _)) => *p == place,
+            _ => false,
+        }
+    }
+
+    /// The client that a row stands for; none if the row is free.
+    pub fn presence(&self, client: ClientRow) -> Option<Presence> {
+        let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
+            Row::Free => return None,
+            Row::Joining(place, ticket) => (ticket, place.is_some(), None),
+            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+            Row::Fallen(waiting, ticket) => {
+                let is_there = matches!(waiting, Waiting::Player(_));
+                (ticket, is_there, None)
+            }
+        };
+        Some(Presence {
+            ticket,
+            is_connected,
+            entity,
+        })
+    }
+
+    /// The number of clients in the world, including those that wait for a rebirth.
+    pub fn live(&self) -> usize {
+        let live = |row: &&Row| {
+            matches!(
+                row,
+                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(_), _)
+            )
+        };
+        self.rows.iter().filter(live).count()
+    }
+
+    /// The shard and the entity of each client that is in the world, by client row.
+    pub fn players(&self) -> impl Iterator<Item = (usize, EntityId)> {
+        self.rows.iter().filter_map(|row| match *row {
+            Row::Live((shard, _), entity, _) => Some((shard, entity)),
+            _ => None,
+        })
+    }
+
+    fn assign(&mut self, client: ClientRow, resumed: bool) {
+        if let Row::Live((shard, session), entity, ticket) = self.rows[client.index()] {
+            self.events.push((
+                shard,
+                SessionEvent::Assigned {
+                    session,
+                    client,
+                    entity,
+                    ticket,
+                    resumed,
+                },
+            ));
+        }
+    }
+
+    fn end(&mut self, client: ClientRow, entity: EntityId, ticket: Ticket, frame: &mut Frame) {
+        frame.push(entity, 0, CommandKind::Despawn, &[]);
+        self.players.remove(&entity);
+        self.free_row(client, ticket);
+    }
+
+    fn free_row(&mut self, client: ClientRow, ticket: Ticket) {
+        self.tickets.remove(&ticket);
+        self.rows[client.index()] = Row::Free;
+        self.free.push(Reverse(client.0));
+    }
+
+    fn close(&mut self, (shard, session): Place, close: Close, reason: &'static str) {
+        self.events.push((
+            shard,
+            SessionEvent::Closed {
+                session,
+                close,
+                reason,
+            },
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

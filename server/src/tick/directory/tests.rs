@@ -1,0 +1,301 @@
+use gpu_kernels::{Backend, CpuBackend};
+
+use super::*;
+
+/// A directory with a real backend behind it.
+struct World {
+    directory: Directory,
+    backend: CpuBackend,
+    frame: Frame,
+}
+
+impl World {
+    fn new(extra: &str) -> World {
+        let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
+        let config = WorldConfig::parse(&text, "test").unwrap();
+        World {
+            directory: Directory::new(&config),
+            backend: CpuBackend::new(&config, 1, None).unwrap(),
+            frame: Frame::new(Tick(0)),
+        }
+    }
+
+    fn join(&mut self, session: u64, resume: Option<Ticket>) {
+        let join = Join { session, resume };
+        let ticket = [session as u8; 16];
+        self.directory.join(0, &join, ticket, &mut self.frame);
+    }
+
+    fn leave(&mut self, session: u64, client: u32, is_final: bool) {
+        let leave = Leave {
+            session,
+            client: Some(ClientRow(client)),
+            is_final,
+        };
+        self.directory.leave(0, &leave, &mut self.frame);
+    }
+
+    fn tick(&mut self, taken_in: u32) -> Vec<SessionEvent> {
+        self.directory.prepare(&mut self.frame, Tick(taken_in));
+        let output = self.backend.tick(&self.frame).unwrap();
+        self.directory.settle(&output, |_| [7, 8, 0]);
+        self.frame.reset(output.tick.next());
+        self.directory.events().map(|(_, event)| event).collect()
+    }
+}
+
+fn entity_of(event: &SessionEvent) -> (EntityId, bool) {
+    match event {
+        SessionEvent::Assigned {
+            entity, resumed, ..
+        } => (*entity, *resumed),
+        SessionEvent::Answered { .. } => panic!("a directory answers nothing"),
+        SessionEvent::Reborn { entity, .. } => (*entity, false),
+        SessionEvent::Closed { reason, .. } => panic!("closed: {reason}"),
+    }
+}
+
+#[test]
+fn a_lost_client_comes_back_as_the_same_entity() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.tick(0);
+    world.leave(1, 0, false);
+    world.tick(0);
+    world.join(2, Some([1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+}
+
+#[test]
+fn a_lost_client_that_stays_away_dies_after_its_wait() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    world.tick(0);
+    world.leave(1, 0, false);
+    for _ in 0..12 {
+        world.tick(0);
+    }
+    assert_eq!(world.directory.live(), 0);
+    world.join(2, Some([1; 16]));
+    assert!(!entity_of(&world.tick(0)[0]).1);
+}
+
+#[test]
+fn a_client_that_is_lost_again_has_the_whole_wait_again() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.leave(1, 0, false);
+    for session in [2, 3] {
+        for _ in 0..6 {
+            world.tick(0);
+        }
+        // Each wait takes ten ticks.
+        world.join(session, Some([1; 16]));
+        assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+        world.leave(session, 0, false);
+    }
+}
+
+#[test]
+fn a_client_that_breaks_off_while_resuming_may_try_again() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.leave(1, 0, false);
+    world.join(2, Some([1; 16]));
+    let leave = Leave {
+        session: 2,
+        client: None,
+        is_final: false,
+    };
+    world.directory.leave(0, &leave, &mut world.frame);
+    world.tick(0);
+    world.join(3, Some([1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+}
+
+#[test]
+fn a_slot_is_not_reused_until_its_leaves_are_taken_in() {
+    let mut world = World::new("");
+    world.join(1, None);
+    world.join(2, None);
+    world.tick(0);
+    world.leave(1, 0, true);
+    let death = world.frame.tick;
+    world.tick(0);
+    world.join(3, None);
+    let events = world.tick(death.0 - 1);
+    assert!(matches!(
+        events[0],
+        SessionEvent::Closed {
+            close: Close::Full,
+            ..
+        }
+    ));
+    world.tick(death.0);
+    world.join(4, None);
+    let (entity, _) = entity_of(&world.tick(death.0)[0]);
+    assert_eq!(entity.generation, 2);
+}
+
+/// A world whose players die after two strikes and are reborn three ticks later.
+fn mortals(extra: &str) -> World {
+    World::new(&format!(
+        "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
+         [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
+         {{ name = \"hp\", type = \"i32\", default = 10, min = 0, audience = \"state\" }}]"
+    ))
+}
+
+/// A world with two clients, the second of which has just killed the first; and the
+/// entity that died.
+fn one_down(extra: &str) -> (World, EntityId) {
+    let mut world = mortals(extra);
+    world.join(1, None);
+    world.join(2, None);
+    let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    for sequence in 0..2 {
+        let target = [entities[0].reference().0];
+        let striker = entities[1];
+        world
+            .frame
+            .push(striker, sequence, CommandKind::Strike, &target);
+    }
+    assert!(world.tick(0).is_empty());
+    (world, entities[0])
+}
+
+fn is_alive(world: &mut World, entity: EntityId) -> bool {
+    let snapshot = world.backend.snapshot().unwrap();
+    let slot = entity.slot.index();
+    snapshot.states[slot] == gpu_kernels::SlotState::Live
+        && snapshot.generations[slot] == entity.generation
+}
+
+#[test]
+fn a_player_that_dies_watches_the_place_until_it_is_reborn() {
+    // The world has two slots: the dead player's is free once all clients know of the
+    // death.
+    let (mut world, first) = one_down("");
+    assert!(!is_alive(&mut world, first));
+    assert_eq!(world.directory.live(), 2);
+    let death = world.frame.tick.0 - 1;
+    world.directory.prepare(&mut world.frame, Tick(death));
+    let observer = world.frame.observers[0].observer.unwrap();
+    assert_eq!(observer.target, Target::Point([7, 8, 0]));
+    assert!(world.tick(death).is_empty());
+    assert!(world.tick(death).is_empty());
+    let events = world.tick(death);
+    let [SessionEvent::Reborn { session: 1, entity }] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(world.frame.tick.0 - 1, death + 3);
+    assert!(is_alive(&mut world, entity) && entity != first);
+}
+
+#[test]
+fn a_rebirth_that_finds_no_room_is_tried_again() {
+    let (mut world, _) = one_down("");
+    for _ in 0..5 {
+        // No client has taken in the leave, so the slot is not reused.
+        assert!(world.tick(0).is_empty());
+    }
+    let now = world.frame.tick.0;
+    let events: Vec<_> = (0..4).flat_map(|_| world.tick(now)).collect();
+    assert!(matches!(
+        events[..],
+        [SessionEvent::Reborn { session: 1, .. }]
+    ));
+}
+
+#[test]
+fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
+    for is_final in [true, false] {
+        let (mut world, _) = one_down("resume_seconds = 1");
+        world.leave(1, 0, is_final);
+        for _ in 0..20 {
+            let now = world.frame.tick.0;
+            assert!(world.tick(now).is_empty());
+        }
+        assert_eq!(world.directory.live(), 1);
+        let snapshot = world.backend.snapshot().unwrap();
+        let live = snapshot.states.iter();
+        let live = live.filter(|&&s| s == gpu_kernels::SlotState::Live);
+        assert_eq!(live.count(), 1, "final: {is_final}");
+        let now = world.frame.tick.0;
+        world.join(3, None);
+        assert!(!entity_of(&world.tick(now)[0]).1);
+    }
+}
+
+#[test]
+fn a_client_that_resumes_while_dead_is_welcomed_at_its_rebirth() {
+    let (mut world, first) = one_down("resume_seconds = 1");
+    world.leave(1, 0, false);
+    world.join(3, Some([1; 16]));
+    let death = world.frame.tick.0 - 1;
+    let events: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
+    let [ref event @ SessionEvent::Assigned { session: 3, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    let (entity, resumed) = entity_of(event);
+    assert!(resumed && entity != first && is_alive(&mut world, entity));
+}
+
+#[test]
+fn a_session_that_takes_over_after_a_death_watches_nothing_until_the_rebirth() {
+    let (mut world, _) = one_down("resume_seconds = 1");
+    world.join(3, Some([1; 16]));
+    let taken_in = world.frame.tick;
+    world.directory.prepare(&mut world.frame, taken_in);
+    let mut observers = world.frame.observers.iter();
+    assert!(observers.all(|change| change.client == ClientRow(0) && change.observer.is_none()));
+    assert_eq!(world.frame.observers.len(), 1);
+}
+
+#[test]
+fn a_lost_client_whose_entity_dies_may_resume_with_a_new_one() {
+    let mut world = mortals("resume_seconds = 10");
+    world.join(1, None);
+    world.join(2, None);
+    let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    world.leave(1, 0, false);
+    for sequence in 0..2 {
+        let target = [entities[0].reference().0];
+        world
+            .frame
+            .push(entities[1], sequence, CommandKind::Strike, &target);
+    }
+    for _ in 0..6 {
+        let now = world.frame.tick.0;
+        assert!(world.tick(now).is_empty());
+    }
+    world.join(3, Some([1; 16]));
+    let now = world.frame.tick.0;
+    let (entity, resumed) = entity_of(&world.tick(now)[0]);
+    assert!(resumed && entity != entities[0] && is_alive(&mut world, entity));
+}
+
+#[test]
+fn a_client_that_leaves_before_its_birth_leaves_no_entity_behind() {
+    let mut world = World::new("");
+    world.join(1, None);
+    let leave = Leave {
+        session: 1,
+        client: None,
+        is_final: true,
+    };
+    world.directory.leave(0, &leave, &mut world.frame);
+    assert!(world.tick(0).is_empty());
+    world.tick(0);
+    world.tick(0);
+    let snapshot = world.backend.snapshot().unwrap();
+    assert!(
+        snapshot
+            .states
+            .iter()
+            .all(|&s| s != gpu_kernels::SlotState::Live)
+    );
+}

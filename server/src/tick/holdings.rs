@@ -1,0 +1,242 @@
+//! Regions and subscriptions of clients: what is granted, and what becomes of it while a
+//! client is away and once it is gone. Without I/O and without a clock.
+
+use std::collections::BTreeMap;
+
+use gpu_kernels::content::listen::{Desk, SubscribeError, UnsubscribeError};
+use gpu_kernels::frame::RegionError;
+use gpu_kernels::{Frame, Holder, Region, RegionChange};
+use shared::predicate::TextError;
+use shared::wire::control::Ticket;
+use shared::wire::request::{self, RequestBody};
+use shared::world::config::REGIONS_PER_CLIENT_MAX;
+use shared::{ClientRow, EntityId, WorldConfig};
+use thiserror::Error;
+
+use super::directory::Presence;
+
+/// The regions and subscriptions of all clients, within the world's limits.
+pub struct Holdings {
+    config: WorldConfig,
+    /// The subscription registry; none in worlds without subscriptions.
+    registry: Option<Desk>,
+    /// By client row; rows without regions and subscriptions are left out.
+    clients: BTreeMap<ClientRow, ClientHoldings>,
+}
+
+/// Why a request is rejected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RequestError {
+    #[error("this world has no regions for clients")]
+    NoRegions,
+    #[error("there is no region {index}: a client has {count}, from 0 on")]
+    NoSuchRegion { index: u32, count: u32 },
+    #[error("the region: {0}")]
+    Region(#[from] RegionError),
+    #[error("the region follows slot {slot}, where the world has {capacity}")]
+    NoSuchSlot { slot: u32, capacity: u32 },
+    #[error("this world has no subscriptions")]
+    NoSubscriptions,
+    #[error("the predicate: {0}")]
+    Predicate(TextError),
+    #[error(transparent)]
+    Subscribe(SubscribeError),
+    #[error(transparent)]
+    Unsubscribe(#[from] UnsubscribeError),
+}
+
+impl From<SubscribeError> for RequestError {
+    fn from(error: SubscribeError) -> RequestError {
+        match error {
+            SubscribeError::Text(error) => RequestError::Predicate(error),
+            error => RequestError::Subscribe(error),
+        }
+    }
+}
+
+/// The regions of one client, and what its subscriptions need.
+struct ClientHoldings {
+    /// Tells this client from the next one with the same row.
+    ticket: Ticket,
+    /// Its entity, as its regions and its subscriptions know it.
+    entity: Option<EntityId>,
+    /// By index.
+    regions: Vec<Option<Region>>,
+    /// Regions that the world must be told of, as bits by index. Each is told once, at
+    /// the end of a tick, so a frame has room for all however often clients change them.
+    changed: u64,
+    /// The world has the regions, since the client is connected.
+    is_set: bool,
+    /// The client has subscriptions, or had some.
+    has_subscribed: bool,
+}
+
+impl Holdings {
+    /// No client has anything. Without a registry clients can't subscribe.
+    pub fn new(config: &WorldConfig, registry: Option<Desk>) -> Holdings {
+        Holdings {
+            config: config.clone(),
+            registry,
+            clients: BTreeMap::new(),
+        }
+    }
+
+    /// Grants the request of a connected client. It holds from the tick whose frame the
+    /// next [`Holdings::follow`] completes.
+    pub fn grant(
+        &mut self,
+        client: ClientRow,
+        presence: &Presence,
+        body: &RequestBody,
+    ) -> Result<(), RequestError> {
+        match body {
+            RequestBody::SetRegion { index, region } => {
+                let region = self.check(*index, region.as_ref())?;
+                let holdings = self.of(client, presence);
+                holdings.regions[*index as usize] = region;
+                holdings.changed |= 1 << index;
+            }
+            RequestBody::Subscribe { id, predicate } => {
+                self.registry()?.subscribe(client, *id, predicate)?;
+                self.note_subscriber(client, presence);
+            }
+            RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
+        }
+        Ok(())
+    }
+
+    /// Tells the world of changed regions. Takes the regions of a client out of the world
+    /// while it is away, puts them back when it returns, and drops its regions and its
+    /// subscriptions when it is gone. Those that follow the client's own entity follow
+    /// its next one when it is reborn. `presence` says which client a row stands for.
+    pub fn follow(&mut self, presence: impl Fn(ClientRow) -> Option<Presence>, frame: &mut Frame) {
+        let registry = self.registry.as_ref();
+        self.clients.retain(|&client, holdings| {
+            let registry = registry.filter(|_| holdings.has_subscribed);
+            let presence = presence(client).filter(|p| p.ticket == holdings.ticket);
+            holdings.show(presence.is_some_and(|p| p.is_connected));
+            let Some(presence) = presence else {
+                holdings.write(client, frame);
+                if let Some(registry) = registry {
+                    registry.forget(client);
+                }
+                return false;
+            };
+            if holdings.go_on_as(presence.entity)
+                && let Some(registry) = registry
+            {
+                registry.embody(client, presence.entity);
+            }
+            holdings.write(client, frame);
+            holdings.has_subscribed || holdings.regions.iter().any(Option::is_some)
+        });
+    }
+
+    fn registry(&self) -> Result<&Desk, RequestError> {
+        self.registry.as_ref().ok_or(RequestError::NoSubscriptions)
+    }
+
+    fn note_subscriber(&mut self, client: ClientRow, presence: &Presence) {
+        let holdings = self.of(client, presence);
+        if std::mem::replace(&mut holdings.has_subscribed, true) {
+            return;
+        }
+        let entity = holdings.entity;
+        if let Some(registry) = &self.registry {
+            registry.embody(client, entity);
+        }
+    }
+
+    /// The holdings of a client, which may be empty.
+    fn of(&mut self, client: ClientRow, presence: &Presence) -> &mut ClientHoldings {
+        let count = self.config.limits.regions_per_client as usize;
+        self.clients
+            .entry(client)
+            .or_insert_with(|| ClientHoldings {
+                ticket: presence.ticket,
+                entity: presence.entity,
+                regions: vec![None; count],
+                changed: 0,
+                is_set: true,
+                has_subscribed: false,
+            })
+    }
+
+    /// A requested region as the world takes it.
+    fn check(
+        &self,
+        index: u32,
+        requested: Option<&request::Region>,
+    ) -> Result<Option<Region>, RequestError> {
+        let count = self.config.limits.regions_per_client;
+        if count == 0 {
+            return Err(RequestError::NoRegions);
+        }
+        if index >= count {
+            return Err(RequestError::NoSuchRegion { index, count });
+        }
+        let Some(requested) = requested else {
+            return Ok(None);
+        };
+        let region = Region {
+            low: requested.low,
+            high: requested.high,
+            follows: requested.follows,
+        };
+        let region = region.check(&self.config)?;
+        let capacity = self.config.schema.world.capacity;
+        match region.follows.map(|entity| entity.slot.0) {
+            Some(slot) if slot >= capacity => Err(RequestError::NoSuchSlot { slot, capacity }),
+            _ => Ok(Some(region)),
+        }
+    }
+}
+
+impl ClientHoldings {
+    /// Puts the regions into the world, or takes them out.
+    fn show(&mut self, is_set: bool) {
+        if std::mem::replace(&mut self.is_set, is_set) == is_set {
+            return;
+        }
+        for (index, region) in self.regions.iter().enumerate() {
+            self.changed |= u64::from(region.is_some()) << index;
+        }
+    }
+
+    /// The client acts as another entity; false if it is the same one.
+    fn go_on_as(&mut self, entity: Option<EntityId>) -> bool {
+        // A client without an entity keeps the one that died, until it is reborn.
+        if entity.is_none() || entity == self.entity {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.entity, entity);
+        for (index, region) in self.regions.iter_mut().enumerate() {
+            if let Some(region) = region
+                && region.follows.is_some()
+                && region.follows == before
+            {
+                region.follows = entity;
+                self.changed |= 1 << index;
+            }
+        }
+        true
+    }
+
+    /// Writes the changed regions into the frame.
+    fn write(&mut self, client: ClientRow, frame: &mut Frame) {
+        for (index, region) in (0..).zip(&self.regions) {
+            if self.changed >> index & 1 == 1 {
+                frame.regions.push(RegionChange {
+                    holder: Holder::Client { client, index },
+                    region: region.filter(|_| self.is_set),
+                });
+            }
+        }
+        self.changed = 0;
+    }
+}
+
+const _: () = assert!(REGIONS_PER_CLIENT_MAX <= u64::BITS);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! From the tick to the shards, and back.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use gpu_kernels::TickOutput;
+use gpu_kernels::content::listen::Notices;
+use shared::wire::control::{Close, Ticket};
+use shared::wire::request::Answer;
+use shared::{ClientRow, EntityId, Tick};
+
+use super::inbox::SessionId;
+use super::mirror::SharedMirror;
+use crate::metrics::counts::FanOutCounts;
+
+/// One tick's results, which all shards read. A shard lets go of them before it reports.
+pub struct Publication {
+    pub tick: Tick,
+    pub output: Arc<TickOutput>,
+    /// The world after the tick, until every shard has reported.
+    pub mirror: SharedMirror,
+    /// The tick's changes and notifications that clients subscribed to.
+    pub subscribed: Notices,
+    /// By shard.
+    pub events: Vec<Vec<SessionEvent>>,
+}
+
+/// What the tick decided about a session.
+#[derive(Clone, Debug)]
+pub enum SessionEvent {
+    /// It has an entity.
+    Assigned {
+        session: SessionId,
+        client: ClientRow,
+        entity: EntityId,
+        ticket: Ticket,
+        resumed: bool,
+    },
+    /// It has another entity in place of the one that died.
+    Reborn {
+        session: SessionId,
+        entity: EntityId,
+    },
+    /// One of its requests is answered.
+    Answered { session: SessionId, answer: Answer },
+    /// It must end.
+    Closed {
+        session: SessionId,
+        close: Close,
+        reason: &'static str,
+    },
+}
+
+/// From the tick to a shard.
+pub enum ToShard {
+    /// Tell every client of this tick, then report.
+    Tick(Arc<Publication>),
+    /// Close every connection with this reason, and end.
+    Stop(&'static str),
+}
+
+/// A shard's report after the fan-out of a tick.
+#[derive(Clone, Copy, Debug)]
+pub struct FanOutReport {
+    /// When the last client's datagram was handed to the transport.
+    pub finished: Instant,
+    /// Every client of the shard has taken in its stream up to this tick.
+    pub taken_in: Tick,
+    pub counts: FanOutCounts,
+}
+
+impl FanOutReport {
+    /// Joins the reports of two shards on the same tick.
+    pub fn and(mut self, other: &FanOutReport) -> FanOutReport {
+        self.finished = self.finished.max(other.finished);
+        self.taken_in = self.taken_in.min(other.taken_in);
+        self.counts += other.counts;
+        self
+    }
+}

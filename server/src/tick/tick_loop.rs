@@ -1,0 +1,365 @@
+//! The clock, and the list of a tick's steps.
+//!
+//! The fan-out of a tick overlaps the work on the next one:
+//!
+//! ```text
+//! tick thread   gather 1 · engine 1 · apply 1 ·  gather 2 · engine 2 · wait · apply 2 · …
+//! shards                                      └─ fan-out 1 ──────────────┘ └─ fan-out 2 …
+//! ```
+//!
+//! Shards read the mirror, so it takes in a tick only when the fan-out of the one before
+//! is done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use gpu_kernels::content::listen::{Listeners, Notices};
+use gpu_kernels::{Backend, Frame, TickOutput};
+use shared::{EntityId, Tick, WorldConfig};
+use tokio::sync::mpsc::UnboundedSender;
+use tracing::debug;
+
+use super::directory::Directory;
+use super::holdings::Holdings;
+use super::inbox::SharedInbox;
+use super::intake::Intake;
+use super::mirror::{Mirror, SharedMirror};
+use super::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use super::requests::RequestQueue;
+use super::shards::{FannedOut, Shards};
+use crate::durable::journal::JournalWriter;
+use crate::metrics::counts::Refusals;
+use crate::metrics::stats::{Stats, TickFigures};
+use crate::metrics::telemetry::{self, TickReport};
+
+/// Everything that the tick thread owns.
+pub struct TickLoop {
+    config: WorldConfig,
+    backend: Box<dyn Backend>,
+    fan_out: FanOutMode,
+    directory: Directory,
+    holdings: Holdings,
+    /// Matches the tick with subscriptions; none in worlds without them.
+    listeners: Option<Listeners>,
+    intake: Intake,
+    requests: RequestQueue,
+    /// The answers of this tick, by shard.
+    answers: Vec<(usize, SessionEvent)>,
+    mirror: SharedMirror,
+    shards: Shards<TickRecord>,
+    journal: Option<JournalWriter>,
+    stats: Arc<Stats>,
+    stop: Arc<AtomicBool>,
+    frame: Frame,
+    /// Notices of an earlier tick, kept for their memory.
+    spare: Notices,
+    /// Every client has taken in its stream up to this tick.
+    taken_in: Tick,
+}
+
+/// What a loop is made of.
+pub struct Parts {
+    pub config: WorldConfig,
+    pub backend: Box<dyn Backend>,
+    pub fan_out: FanOutMode,
+    pub listeners: Option<Listeners>,
+    /// Of the world before its first tick.
+    pub mirror: Mirror,
+    /// By shard.
+    pub inboxes: Vec<SharedInbox>,
+    /// By shard.
+    pub shards: Vec<UnboundedSender<ToShard>>,
+    pub reports: Receiver<FanOutReport>,
+    pub journal: Option<JournalWriter>,
+    pub stats: Arc<Stats>,
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What the tick thread does during a fan-out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FanOutMode {
+    /// It works on the next tick.
+    #[default]
+    Overlapped,
+    /// It waits.
+    Awaited,
+}
+
+/// When a tick should start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    pub scheduled: Instant,
+    /// Starts that were left out before this one, because a tick was late.
+    pub skipped: u64,
+}
+
+/// A tick on the tick thread, for the figures.
+pub struct TickRecord {
+    start: Start,
+    begun: Instant,
+    /// The thread's work, without `fan_out_wait`.
+    engine: Duration,
+    /// The time of matching changes and notifications with subscriptions.
+    listen: Duration,
+    /// How long the tick waited for the fan-out of the one before.
+    fan_out_wait: Duration,
+    refusals: Refusals,
+    clients: u64,
+}
+
+impl TickLoop {
+    pub fn new(parts: Parts) -> TickLoop {
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&parts.config);
+        let registry = parts.listeners.as_ref().map(Listeners::desk);
+        TickLoop {
+            directory: Directory::new(&parts.config),
+            holdings: Holdings::new(&parts.config, registry),
+            listeners: parts.listeners,
+            intake: Intake::new(parts.inboxes),
+            requests: RequestQueue::new(&parts.config),
+            answers: vec![],
+            mirror: SharedMirror::new(parts.mirror),
+            shards: Shards::new(parts.shards, parts.reports),
+            config: parts.config,
+            backend: parts.backend,
+            fan_out: parts.fan_out,
+            journal: parts.journal,
+            stats: parts.stats,
+            stop: parts.stop,
+            frame,
+            spare: Notices::default(),
+            taken_in: Tick(0),
+        }
+    }
+
+    /// Runs the world until it is told to stop, then ends the shards.
+    pub fn run(mut self) -> Result<()> {
+        let ended = self.tick_until_stopped();
+        self.end(ended)
+    }
+
+    /// Ends the shards and the recording. `ended` is how the last tick went.
+    pub fn end(mut self, ended: Result<()>) -> Result<()> {
+        self.shards.stop(match &ended {
+            Ok(()) => "the server is shutting down",
+            Err(_) => "the server has failed",
+        });
+        match self.journal.take() {
+            Some(journal) => ended.and(journal.finish()),
+            None => ended,
+        }
+    }
+
+    fn tick_until_stopped(&mut self) -> Result<()> {
+        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
+        let mut start = Start {
+            scheduled: Instant::now(),
+            skipped: 0,
+        };
+        while self.wait_until(start.scheduled)? {
+            self.tick(start)?;
+            start = next_start(start.scheduled, period, Instant::now());
+        }
+        self.finish_fan_out()
+    }
+
+    /// Runs one tick: from the inboxes to the shards. With [`FanOutMode::Awaited`], to
+    /// the end of its fan-out.
+    pub fn tick(&mut self, start: Start) -> Result<()> {
+        let begun = Instant::now();
+        let refusals = self.gather();
+        let output = self.backend.tick(&self.frame)?;
+        self.record(&output)?;
+        let listening = Instant::now();
+        let subscribed = self.listen(&output);
+        let waiting = Instant::now();
+        let fanned_out = self.shards.wait()?;
+        let waited = Instant::now();
+        self.apply(&output);
+        let record = TickRecord {
+            start,
+            begun,
+            engine: begun.elapsed() - (waited - waiting),
+            listen: waiting - listening,
+            fan_out_wait: waited - waiting,
+            refusals,
+            clients: self.directory.live() as u64,
+        };
+        self.publish(output, subscribed, record)?;
+        // Figures can wait; the shards could not.
+        if let Some(fanned_out) = fanned_out {
+            self.conclude(fanned_out);
+        }
+        match self.fan_out {
+            FanOutMode::Overlapped => Ok(()),
+            FanOutMode::Awaited => self.finish_fan_out(),
+        }
+    }
+
+    /// Waits for the fan-out that is under way, if one is.
+    pub fn finish_fan_out(&mut self) -> Result<()> {
+        if let Some(fanned_out) = self.shards.wait()? {
+            self.conclude(fanned_out);
+        }
+        Ok(())
+    }
+
+    /// By shard: the entities of its clients, by client row.
+    pub fn players(&self) -> Vec<Vec<EntityId>> {
+        let mut players = vec![vec![]; self.shards.count()];
+        for (shard, entity) in self.directory.players() {
+            players[shard].push(entity);
+        }
+        players
+    }
+
+    /// Waits until a scheduled start, and takes in the shards' reports meanwhile. False
+    /// when it is time to stop.
+    fn wait_until(&mut self, scheduled: Instant) -> Result<bool> {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let left = scheduled.saturating_duration_since(Instant::now());
+            let patience = left.min(STOP_LATENCY);
+            let fanned_out = match (left.is_zero(), self.shards.is_busy()) {
+                (true, _) => self.shards.poll()?,
+                (false, true) => self.shards.poll_for(patience)?,
+                (false, false) => {
+                    std::thread::sleep(patience);
+                    None
+                }
+            };
+            if let Some(fanned_out) = fanned_out {
+                self.conclude(fanned_out);
+            }
+            if left.is_zero() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Makes the frame: from the inboxes, the directory and the holdings.
+    fn gather(&mut self) -> Refusals {
+        let frame = &mut self.frame;
+        let requests = &mut self.requests;
+        let mut refusals = self.intake.gather(&mut self.directory, requests, frame);
+        refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
+        self.directory.prepare(frame, self.taken_in);
+        let directory = &self.directory;
+        self.holdings
+            .follow(|client| directory.presence(client), frame);
+        frame.order(self.config.seed);
+        refusals
+    }
+
+    fn record(&mut self, output: &TickOutput) -> Result<()> {
+        match &self.journal {
+            Some(journal) => journal.record(&self.frame, &output.hash),
+            None => Ok(()),
+        }
+    }
+
+    /// Matches changes and notifications with subscriptions. The mirror is still that of
+    /// the tick before.
+    fn listen(&mut self, output: &TickOutput) -> Notices {
+        let mut subscribed = std::mem::take(&mut self.spare);
+        if let Some(listeners) = &mut self.listeners {
+            listeners.listen_into(output, &*self.mirror.read(), &mut subscribed);
+        }
+        subscribed
+    }
+
+    /// Brings the mirror and the directory up to date. No shard reads the mirror now.
+    fn apply(&mut self, output: &TickOutput) {
+        let mut mirror = self.mirror.write();
+        mirror.apply(output);
+        self.directory.settle(output, |slot| mirror.position(slot));
+    }
+
+    fn publish(
+        &mut self,
+        output: Arc<TickOutput>,
+        subscribed: Notices,
+        record: TickRecord,
+    ) -> Result<()> {
+        let mut events = vec![vec![]; self.shards.count()];
+        for (shard, event) in self.directory.events().chain(self.answers.drain(..)) {
+            events[shard].push(event);
+        }
+        self.frame.reset(output.tick.next());
+        let publication = Publication {
+            tick: output.tick,
+            output,
+            mirror: self.mirror.clone(),
+            subscribed,
+            events,
+        };
+        self.shards.publish(publication, record)
+    }
+
+    /// Takes in what the shards report of a tick, and counts it.
+    fn conclude(&mut self, fanned_out: FannedOut<TickRecord>) {
+        let FannedOut {
+            publication,
+            report,
+            record,
+        } = fanned_out;
+        self.taken_in = report.taken_in;
+        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
+        let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
+        let counts = &publication.output.counts;
+        let figures = TickFigures {
+            clients: record.clients,
+            late: !late_by.is_zero(),
+            skipped: record.start.skipped,
+            engine: record.engine,
+            tick: report.finished - record.begun,
+            commands_applied: counts.applied,
+            deliveries: counts.deliveries,
+            notices: report.counts.notices,
+            sessions_lost: report.counts.sessions_lost,
+            malformed: record.refusals.malformed,
+            commands_over_quota: record.refusals.commands_over_quota,
+        };
+        if figures.late {
+            debug!(tick = %publication.tick, ?late_by, "a late tick");
+        }
+        self.stats.add(&figures);
+        telemetry::record(&TickReport {
+            figures: &figures,
+            output: &publication.output,
+            subscriptions_lost: publication.subscribed.lost().len() as u64,
+            listen: record.listen,
+            fan_out_wait: record.fan_out_wait,
+            fan_out: &report.counts,
+            refusals: &record.refusals,
+            lateness: (record.begun).saturating_duration_since(record.start.scheduled),
+        });
+        self.spare = publication.subscribed;
+    }
+}
+
+/// The next scheduled start that is not past. Starts that a late tick has missed are
+/// left out, so that the world does not run faster afterwards.
+fn next_start(scheduled: Instant, period: Duration, now: Instant) -> Start {
+    let mut start = Start {
+        scheduled: scheduled + period,
+        skipped: 0,
+    };
+    while start.scheduled < now {
+        start.scheduled += period;
+        start.skipped += 1;
+    }
+    start
+}
+
+/// The longest that a stop waits for a sleeping tick thread.
+const STOP_LATENCY: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Sockets, certificates and transport settings.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use quinn::{ServerConfig, TransportConfig, VarInt};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use shared::wire;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// A certificate chain and its key.
+pub struct Identity {
+    pub chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Reads PEM files.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Identity> {
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .with_context(|| {
+                format!(
+                    "{} is not a readable PEM certificate",
+                    certificate.display()
+                )
+            })?;
+        if chain.is_empty() {
+            bail!("{} holds no certificate", certificate.display());
+        }
+        let key = PrivateKeyDer::from_pem_file(key)
+            .with_context(|| format!("{} is not a readable PEM private key", key.display()))?;
+        Ok(Identity { chain, key })
+    }
+
+    /// A new self-signed certificate for `localhost`.
+    pub fn self_signed() -> Result<Identity> {
+        let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+            .context("cannot make a self-signed certificate")?;
+        Ok(Identity {
+            chain: vec![certified.cert.der().clone()],
+            key: PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into(),
+        })
+    }
+}
+
+/// The QUIC settings of every connection.
+pub fn server_config(identity: Identity, idle: Duration) -> Result<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(identity.chain, identity.key)
+        .context("the certificate and the key do not match")?;
+    tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+    // Sessions have tickets of their own; TLS's would take some kilobytes a client.
+    tls.send_tls13_tickets = 0;
+    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls)
+        .context("the TLS settings do not suit QUIC")?;
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config.transport_config(Arc::new(transport(idle)?));
+    Ok(config)
+}
+
+fn transport(idle: Duration) -> Result<TransportConfig> {
+    let mut transport = TransportConfig::default();
+    transport
+        // A client opens one stream; each more would cost memory.
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        // A hello and requests.
+        .stream_receive_window(VarInt::from_u32(4 * 1024))
+        .receive_window(VarInt::from_u32(8 * 1024))
+        .send_window(256 * 1024)
+        .send_fairness(false)
+        .datagram_receive_buffer_size(Some(32 * 1024))
+        // A tick or two: older movement is out of date.
+        .datagram_send_buffer_size(32 * 1024)
+        .max_idle_timeout(Some(
+            idle.try_into().context("the idle time-out is too long")?,
+        ))
+        .initial_rtt(Duration::from_millis(50))
+        // Datagrams fit the smallest packet, so larger ones are not searched for.
+        .mtu_discovery_config(None);
+    Ok(transport)
+}
+
+/// One socket for each shard, all on one port: the kernel spreads clients over them. Port
+/// 0 picks a free port.
+pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
+    // Fails if the port is taken: a second server would join the port's group and get a
+    // share of the first one's packets.
+    if address.port() != 0 {
+        UdpSocket::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    }
+    let mut address = address;
+    (0..shards)
+        .map(|_| {
+            let socket =
+                bind_shared(address).with_context(|| format!("cannot listen on {address}"))?;
+            address = socket.local_addr()?;
+            Ok(socket)
+        })
+        .collect()
+}
+
+fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    socket.set_reuse_port(true)?;
+    // The system may allow less; `myriad doctor` says so.
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
+    socket.bind(&address.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Room for the datagrams of some thousand clients in one tick.
+pub const SOCKET_BUFFER_BYTES: usize = 8 << 20;

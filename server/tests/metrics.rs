@@ -1,0 +1,106 @@
+//! The metrics page of a played world shows every metric.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+use client_bot::BehaviourKind;
+use common::{Bots, eventually, start_with, ticks};
+use server::metrics::table::{Kind, METRICS};
+use tokio::task::spawn_blocking;
+
+#[tokio::test]
+async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
+    let address = free_address();
+    let server = start_with(WORLD, |options| options.metrics = Some(address));
+    let bots = Bots::start(&server, 10, BehaviourKind::Listen).await;
+    ticks(&server, 40).await;
+    let page = scrape(address).await;
+    for metric in METRICS {
+        let name = metric.name;
+        let kind = match metric.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "summary",
+        };
+        assert!(page.contains(&format!("# HELP {name} ")), "{name}");
+        assert!(page.contains(&format!("# TYPE {name} {kind}\n")), "{name}");
+        if let Some(label) = metric.label {
+            for value in label.values {
+                let text = format!("{{{}=\"{value}\"", label.name);
+                let has_value = |line: &str| line.starts_with(name) && line.contains(&text);
+                assert!(page.lines().any(has_value), "{name}{text}}}");
+            }
+        }
+    }
+    for name in [
+        "clients",
+        "entities",
+        "commands_total{fate=\"applied\"}",
+        "deliveries_total",
+        "datagrams_total",
+        "tick_seconds_count",
+        "tick_stage_seconds_count{stage=\"merge\"}",
+    ] {
+        assert!(value(&page, name) > 0.0, "{name}");
+    }
+    assert_eq!(value(&page, "clients"), 10.0);
+    // The figures for people and those for Prometheus count the same.
+    bots.go_home();
+    eventually("all have left", || server.stats().figures().clients == 0).await;
+    let counted = server.stats().figures().commands_applied as f64;
+    let page = scrape(address).await;
+    assert!(value(&page, "commands_total{fate=\"applied\"}") >= counted);
+}
+
+fn value(page: &str, name: &str) -> f64 {
+    let is_wanted = |line: &&str| line.split_once(' ').is_some_and(|(n, _)| n == name);
+    let line = page.lines().find(is_wanted).expect(name);
+    line.split_once(' ').unwrap().1.parse().expect("a number")
+}
+
+/// Reads the page on a thread of its own: the test's runtime serves it.
+async fn scrape(address: SocketAddr) -> String {
+    let read = move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        page
+    };
+    spawn_blocking(read).await.unwrap()
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// Something happens that can be heard and subscribed to.
+const WORLD: &str = "
+    [world]
+    size = [60, 60]
+    aoi = 20
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    subscriptions_per_client = 3
+
+    [commands]
+    blast = { sound = 40 }
+    shout = { radius_max = 40 }
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+    ]
+
+    [[kind]]
+    name = 'item'
+    population = 10
+    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+";

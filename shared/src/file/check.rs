@@ -1,0 +1,52 @@
+//! Problems with values, and checks that several keys share.
+
+use std::fmt::Display;
+
+use crate::world::fixed::Fixed;
+
+/// A value that is rejected.
+pub(super) struct Problem {
+    pub key: String,
+    pub message: String,
+}
+
+pub(super) fn problem<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Problem> {
+    Err(Problem {
+        key: key.into(),
+        message: message.into(),
+    })
+}
+
+pub(super) fn unexpected<T>(
+    key: impl Into<String>,
+    found: impl Display,
+    expected: impl Display,
+) -> Result<T, Problem> {
+    problem(key, format!("expected {expected}, found {found}"))
+}
+
+pub(super) fn in_range<T: PartialOrd + Display>(
+    key: &str,
+    value: T,
+    min: T,
+    max: T,
+) -> Result<T, Problem> {
+    if value >= min && value <= max {
+        Ok(value)
+    } else {
+        unexpected(key, value, format!("{min} to {max}"))
+    }
+}
+
+/// A fixed-point number from `min` to `max`.
+pub(super) fn fixed(key: &str, value: f64, min: f64, max: f64) -> Result<Fixed, Problem> {
+    in_range(key, value, min, max)?;
+    match Fixed::from_f64(value) {
+        Some(fixed) => Ok(fixed),
+        None => unexpected(key, value, format!("{min} to {max}")),
+    }
+}
+
+/// The longest edge of a world: a little under half of what [`Fixed`] can hold, so that
+/// neither the difference of two positions nor an area of interest around one overflows.
+pub(super) const SIZE_MAX: f64 = 262_143.0;

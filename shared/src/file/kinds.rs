@@ -1,0 +1,269 @@
+//! `[[kind]]`: kinds and their attributes, as a [`Schema`].
+
+use std::collections::BTreeSet;
+
+use super::check::{Problem, fixed, in_range, problem, unexpected};
+use super::raw;
+use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use crate::world::command::CommandKind;
+use crate::world::schema::{ATTRIBUTES_MAX, CommandSchema, Kind, KindAttribute, Schema, WorldInfo};
+
+/// The index of the kind of this name; `key` is where the file names it.
+pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
+    match schema.kind(name) {
+        Some(index) => Ok(index as u16),
+        None => {
+            let names: Vec<_> = schema.kinds.iter().map(|k| k.name.as_str()).collect();
+            unexpected(key, format!("{name:?}"), format!("one of {names:?}"))
+        }
+    }
+}
+
+/// The key of the first attribute of this name.
+pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
+    let column = schema.column(name);
+    let has_it = |kind: &&Kind| {
+        let mut own = kind.attributes.iter();
+        own.any(|a| Some(usize::from(a.column)) == column)
+    };
+    let kind = schema.kinds.iter().find(has_it);
+    format!(
+        "kind.{}.attributes.{name}",
+        kind.map_or("", |kind| &kind.name)
+    )
+}
+
+/// The schema of these kinds: all commands whose attributes exist, no notifications yet.
+pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema, Problem> {
+    let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
+    let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
+    let symbols: Vec<String> = symbols.into_iter().collect();
+    let mut attributes = position(&world);
+    let mut kinds: Vec<Kind> = vec![];
+    for raw in raw_kinds {
+        if raw.name.is_empty() || kinds.iter().any(|k| k.name == raw.name) {
+            let found = format!("{:?}", raw.name);
+            return unexpected("kind.name", found, "a name that no other kind has");
+        }
+        kinds.push(kind(raw, world.size.len(), &symbols, &mut attributes)?);
+    }
+    // A column that a kind lacks is 0 in its rows, which must fit the column's width.
+    for (c, attribute) in attributes.iter_mut().enumerate() {
+        let lacks_it = |kind: &Kind| kind.attributes.iter().all(|a| usize::from(a.column) != c);
+        if kinds.iter().any(lacks_it) {
+            attribute.min = attribute.min.min(0);
+            attribute.max = attribute.max.max(0);
+        }
+    }
+    Ok(Schema {
+        commands: commands(&attributes, world.size.len()),
+        world,
+        attributes,
+        kinds,
+        notifications: vec![],
+        symbols,
+    })
+}
+
+/// The first columns: a position's.
+fn position(world: &WorldInfo) -> Vec<Attribute> {
+    let axes = ["x", "y", "z"].into_iter().zip(&world.size);
+    axes.map(|(name, size)| Attribute {
+        name: name.to_owned(),
+        ty: AttributeType::Fixed,
+        merge: MergeRule::Sum,
+        audience: Audience::Movement,
+        min: 0,
+        max: size.raw() - 1,
+    })
+    .collect()
+}
+
+fn kind(
+    raw: &raw::Kind,
+    dimensions: usize,
+    symbols: &[String],
+    attributes: &mut Vec<Attribute>,
+) -> Result<Kind, Problem> {
+    let mut own: Vec<KindAttribute> = (0..dimensions)
+        .map(|axis| KindAttribute {
+            column: axis as u16,
+            default: 0,
+            min: 0,
+            max: attributes[axis].max,
+        })
+        .collect();
+    for raw_attribute in &raw.attributes {
+        let key = format!("kind.{}.attributes.{}", raw.name, raw_attribute.name);
+        let bounds = bounds(&key, raw_attribute, symbols)?;
+        let column = column(&key, attributes, raw_attribute, bounds)?;
+        if own.iter().any(|a| a.column == column) {
+            return problem(key, "the kind has two attributes of this name");
+        }
+        let Bounds { default, min, max } = bounds;
+        own.push(KindAttribute {
+            column,
+            default,
+            min,
+            max,
+        });
+    }
+    own.sort_by_key(|a| a.column);
+    Ok(Kind {
+        name: raw.name.clone(),
+        attributes: own,
+    })
+}
+
+/// The commands whose attributes exist.
+fn commands(attributes: &[Attribute], dimensions: usize) -> Vec<CommandSchema> {
+    let has = |(name, ty)| attributes.iter().any(|a| a.name == name && a.ty == ty);
+    CommandKind::ALL
+        .into_iter()
+        .filter(|kind| kind.needs().is_none_or(has))
+        .map(|kind| CommandSchema {
+            kind,
+            name: kind.name().to_owned(),
+            sender: kind.sender(),
+            words: kind.words(dimensions),
+        })
+        .collect()
+}
+
+/// The column of an attribute: the one that another kind made under this name, or a new one.
+fn column(
+    key: &str,
+    attributes: &mut Vec<Attribute>,
+    raw: &raw::Attribute,
+    bounds: Bounds,
+) -> Result<u16, Problem> {
+    if raw.name.is_empty() || ["x", "y", "z"].contains(&raw.name.as_str()) {
+        let found = format!("{:?}", raw.name);
+        return unexpected(key, found, "a name other than x, y and z");
+    }
+    let merge = raw.merge.unwrap_or(match raw.ty {
+        AttributeType::I32 | AttributeType::Fixed => MergeRule::Sum,
+        _ => MergeRule::Last,
+    });
+    if let Some(i) = attributes.iter().position(|a| a.name == raw.name) {
+        let known = &mut attributes[i];
+        let (own, others) = (
+            (raw.ty, merge, raw.audience),
+            (known.ty, known.merge, known.audience),
+        );
+        if own != others {
+            let expected = format!("{} as in other kinds", properties(others));
+            return unexpected(key, properties(own), expected);
+        }
+        known.min = known.min.min(bounds.min);
+        known.max = known.max.max(bounds.max);
+        return Ok(i as u16);
+    }
+    if attributes.len() == ATTRIBUTES_MAX {
+        let message = format!(
+            "expected at most {ATTRIBUTES_MAX} different attributes in all kinds together, \
+             positions included"
+        );
+        return problem(key, message);
+    }
+    attributes.push(Attribute {
+        name: raw.name.clone(),
+        ty: raw.ty,
+        merge,
+        audience: raw.audience,
+        min: bounds.min,
+        max: bounds.max,
+    });
+    Ok((attributes.len() - 1) as u16)
+}
+
+fn properties((ty, merge, audience): (AttributeType, MergeRule, Audience)) -> String {
+    format!("type {ty:?}, merge {merge:?}, audience {audience:?}").to_lowercase()
+}
+
+/// A kind's default and bounds of an attribute, in raw units.
+#[derive(Clone, Copy)]
+struct Bounds {
+    default: i32,
+    min: i32,
+    max: i32,
+}
+
+fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds, Problem> {
+    let read = |name: &str, given: &Option<toml::Value>, default: i32| match given {
+        None => Ok(default),
+        Some(given) => value(
+            &format!("{key}.{name}"),
+            raw.ty,
+            given,
+            &raw.symbols,
+            symbols,
+        ),
+    };
+    let natural = natural_bounds(key, raw, symbols)?;
+    let is_number = matches!(raw.ty, AttributeType::I32 | AttributeType::Fixed);
+    if !is_number && (raw.min.is_some() || raw.max.is_some()) {
+        return problem(key, "only i32 and fixed attributes have `min` and `max`");
+    }
+    let min = read("min", &raw.min, natural.min)?;
+    let max = read("max", &raw.max, natural.max)?;
+    let default = read("default", &raw.default, natural.default)?;
+    if min > max {
+        return unexpected(format!("{key}.min"), min, format!("at most max = {max}"));
+    }
+    let default = in_range(&format!("{key}.default"), default, min, max)?;
+    Ok(Bounds { default, min, max })
+}
+
+/// The default and bounds that an attribute's type gives it.
+fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds, Problem> {
+    let (default, min, max) = match raw.ty {
+        AttributeType::I32 | AttributeType::Fixed => (0, i32::MIN, i32::MAX),
+        AttributeType::Bool => (0, 0, 1),
+        AttributeType::Entity => (-1, i32::MIN, i32::MAX),
+        AttributeType::Symbol => {
+            let index = |s: &String| symbols.binary_search(s).unwrap_or(0) as i32;
+            let own: Vec<i32> = raw.symbols.iter().map(index).collect();
+            match (own.first(), own.iter().min(), own.iter().max()) {
+                (Some(&first), Some(&min), Some(&max)) => (first, min, max),
+                _ => {
+                    let expected = "a list of the texts that the attribute can have";
+                    return unexpected(format!("{key}.symbols"), "an empty list", expected);
+                }
+            }
+        }
+    };
+    Ok(Bounds { default, min, max })
+}
+
+/// A value in raw units. `own_symbols` are those of the attribute, `symbols` all of the
+/// world.
+pub(super) fn value(
+    key: &str,
+    ty: AttributeType,
+    value: &toml::Value,
+    own_symbols: &[String],
+    symbols: &[String],
+) -> Result<i32, Problem> {
+    match (ty, value) {
+        (AttributeType::I32, toml::Value::Integer(i)) => match i32::try_from(*i) {
+            Ok(i) => Ok(i),
+            Err(_) => unexpected(key, i, "a whole number of 32 bits"),
+        },
+        (AttributeType::Fixed, toml::Value::Integer(i)) => number(key, *i as f64),
+        (AttributeType::Fixed, toml::Value::Float(f)) => number(key, *f),
+        (AttributeType::Bool, toml::Value::Boolean(b)) => Ok(i32::from(*b)),
+        (AttributeType::Symbol, toml::Value::String(s)) if own_symbols.contains(s) => {
+            Ok(symbols.binary_search(s).unwrap_or(0) as i32)
+        }
+        (AttributeType::Entity, _) => problem(key, "an attribute of type entity has no default"),
+        (AttributeType::I32, _) => unexpected(key, value, "a whole number"),
+        (AttributeType::Fixed, _) => unexpected(key, value, "a number"),
+        (AttributeType::Bool, _) => unexpected(key, value, "true or false"),
+        (AttributeType::Symbol, _) => unexpected(key, value, format!("one of {own_symbols:?}")),
+    }
+}
+
+fn number(key: &str, value: f64) -> Result<i32, Problem> {
+    Ok(fixed(key, value, -524_288.0, 524_287.9)?.raw())
+}

@@ -1,0 +1,224 @@
+//! The keys of a world file and their TOML types, before any check.
+
+use serde::Deserialize;
+
+use crate::world::attribute::{AttributeType, Audience, MergeRule};
+use crate::world::config::InterestMode;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct World {
+    #[serde(default)]
+    pub world: Section,
+    #[serde(default)]
+    pub limits: Limits,
+    #[serde(default)]
+    pub commands: Commands,
+    pub kind: Option<Vec<Kind>>,
+    #[serde(default)]
+    pub every: Vec<Every>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Section {
+    pub name: String,
+    pub size: Vec<f64>,
+    pub aoi: f64,
+    pub capacity: u32,
+    pub tick_hz: u32,
+    pub seed: u64,
+    pub visible_max: u32,
+    pub interest: InterestMode,
+    pub player_kind: Option<String>,
+}
+
+impl Default for Section {
+    fn default() -> Section {
+        Section {
+            name: "world".to_owned(),
+            size: vec![1000.0, 1000.0],
+            aoi: 50.0,
+            capacity: 4096,
+            tick_hz: 10,
+            seed: 1,
+            visible_max: 256,
+            interest: InterestMode::Exact,
+            player_kind: None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    pub clients: Option<u32>,
+    pub observers_per_client: u32,
+    pub regions_per_client: u32,
+    pub region_edge_max: Option<f64>,
+    pub entity_regions: Option<bool>,
+    pub commands_per_tick: Option<u64>,
+    pub timed_commands: Option<u64>,
+    pub notifications_per_tick: Option<u64>,
+    pub updates_per_tick: Option<u64>,
+    pub deliveries_per_tick: Option<u64>,
+    pub client_commands_per_tick: u32,
+    pub client_commands_burst: u32,
+    pub client_requests_per_second: u32,
+    pub client_stream_bytes: u32,
+    pub idle_seconds: u32,
+    pub resume_seconds: u32,
+    pub subscriptions_per_client: u32,
+    pub predicate_filters: u32,
+    pub predicate_bytes: u32,
+    pub client_notices_per_tick: u32,
+    pub client_hearings_per_tick: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            clients: None,
+            observers_per_client: 1,
+            regions_per_client: 0,
+            region_edge_max: None,
+            entity_regions: None,
+            commands_per_tick: None,
+            timed_commands: None,
+            notifications_per_tick: None,
+            updates_per_tick: None,
+            deliveries_per_tick: None,
+            client_commands_per_tick: 2,
+            client_commands_burst: 16,
+            client_requests_per_second: 20,
+            client_stream_bytes: 256 * 1024,
+            idle_seconds: 30,
+            resume_seconds: 10,
+            subscriptions_per_client: 0,
+            predicate_filters: 16,
+            predicate_bytes: 1024,
+            client_notices_per_tick: 64,
+            client_hearings_per_tick: 32,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kind {
+    pub name: String,
+    #[serde(default)]
+    pub population: u32,
+    pub respawn_ticks: Option<u32>,
+    pub publishes: Option<Vec<f64>>,
+    pub subscribes: Option<Vec<f64>>,
+    #[serde(default)]
+    pub attributes: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attribute {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub ty: AttributeType,
+    pub default: Option<toml::Value>,
+    pub min: Option<toml::Value>,
+    pub max: Option<toml::Value>,
+    pub merge: Option<MergeRule>,
+    pub audience: Audience,
+    #[serde(default)]
+    pub symbols: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Every {
+    pub kind: String,
+    pub ticks: u32,
+    pub command: String,
+    #[serde(default)]
+    pub words: Vec<toml::Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Commands {
+    pub r#move: Move,
+    pub strike: Damage,
+    pub heal: Heal,
+    pub blast: Blast,
+    pub pick: Pick,
+    pub roam: Roam,
+    pub shout: Shout,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Move {
+    pub speed_max: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Damage {
+    pub reach: Option<f64>,
+    pub damage: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Heal {
+    pub reach: Option<f64>,
+    pub amount: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Blast {
+    pub reach: Option<f64>,
+    pub radius: Option<f64>,
+    pub damage: Option<i32>,
+    pub ember_ticks: Option<i32>,
+    pub ember_damage: Option<i32>,
+    pub sound: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pick {
+    pub reach: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Roam {
+    pub step: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shout {
+    pub radius_max: Option<f64>,
+}
+
+/// The kinds of a file without any `[[kind]]`: players with hit points.
+pub fn default_kinds() -> Vec<Kind> {
+    vec![Kind {
+        name: "player".to_owned(),
+        population: 0,
+        respawn_ticks: None,
+        publishes: None,
+        subscribes: None,
+        attributes: vec![Attribute {
+            name: "hp".to_owned(),
+            ty: AttributeType::I32,
+            default: Some(toml::Value::Integer(100)),
+            min: Some(toml::Value::Integer(0)),
+            max: Some(toml::Value::Integer(100)),
+            merge: Some(MergeRule::Sum),
+            audience: Audience::State,
+            symbols: vec![],
+        }],
+    }]
+}

@@ -1,0 +1,99 @@
+//! Regions: how many a client may have, how large, and which kinds are born with some.
+
+use super::check::{Problem, SIZE_MAX, fixed, in_range, unexpected};
+use super::raw;
+use crate::world::config::{InterestMode, KindRegions, REGIONS_PER_CLIENT_MAX};
+use crate::world::fixed::Fixed;
+use crate::world::schema::{Schema, WorldInfo};
+
+/// The part of `[limits]` that is about regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RegionLimits {
+    pub per_client: u32,
+    pub edge_max: Fixed,
+    pub of_entities: bool,
+}
+
+pub(super) fn limits(
+    raw: &raw::Limits,
+    world: &WorldInfo,
+    interest: InterestMode,
+    kinds: &[raw::Kind],
+) -> Result<RegionLimits, Problem> {
+    let per_client = in_range(
+        "limits.regions_per_client",
+        raw.regions_per_client,
+        0,
+        REGIONS_PER_CLIENT_MAX,
+    )?;
+    let default_edge = (world.aoi.to_f64() * EDGE_IN_AOIS).min(SIZE_MAX);
+    let edge_max = raw.region_edge_max.unwrap_or(default_edge);
+    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX)?;
+    let has_regions = |kind: &raw::Kind| kind.publishes.is_some() || kind.subscribes.is_some();
+    let any_kind = kinds.iter().any(has_regions);
+    let of_entities = raw.entity_regions.unwrap_or(any_kind);
+    if any_kind && !of_entities {
+        return unexpected(
+            "limits.entity_regions",
+            false,
+            "true, since a kind has `publishes` or `subscribes`",
+        );
+    }
+    // Whole buckets have no distance by which to find the nearest entities.
+    if interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
+        return unexpected(
+            "world.interest",
+            "\"buckets\"",
+            "\"exact\" in a world with regions",
+        );
+    }
+    Ok(RegionLimits {
+        per_client,
+        edge_max,
+        of_entities,
+    })
+}
+
+/// The regions that newborns carry, by kind.
+pub(super) fn of_kinds(
+    schema: &Schema,
+    kinds: &[raw::Kind],
+    edge_max: Fixed,
+) -> Result<Vec<KindRegions>, Problem> {
+    let optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| match raw {
+        None => Ok(None),
+        Some(raw) => {
+            let key = format!("kind.{}.{name}", kind.name);
+            edges(&key, raw, schema.dimensions(), edge_max).map(Some)
+        }
+    };
+    let regions = kinds.iter().map(|kind| {
+        Ok(KindRegions {
+            publishes: optional_edges(kind, "publishes", &kind.publishes)?,
+            subscribes: optional_edges(kind, "subscribes", &kind.subscribes)?,
+        })
+    });
+    regions.collect()
+}
+
+fn edges(key: &str, raw: &[f64], dimensions: usize, edge_max: Fixed) -> Result<[i32; 3], Problem> {
+    if raw.len() != dimensions {
+        let expected = format!("{dimensions} numbers, one per axis");
+        return unexpected(key, raw.len(), expected);
+    }
+    let mut edges = [1; 3];
+    for (edge, &raw) in edges.iter_mut().zip(raw) {
+        let length = fixed(key, raw, EDGE_MIN, SIZE_MAX)?;
+        if length.raw() > edge_max.raw() {
+            let expected = format!("at most limits.region_edge_max = {edge_max}");
+            return unexpected(key, raw, expected);
+        }
+        *edge = length.raw();
+    }
+    Ok(edges)
+}
+
+/// The default of `limits.region_edge_max`, in radii of the area of interest.
+const EDGE_IN_AOIS: f64 = 8.0;
+/// The shortest edge: one raw unit.
+const EDGE_MIN: f64 = 1.0 / 4096.0;

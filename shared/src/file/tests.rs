@@ -1,0 +1,257 @@
+use crate::world::command::CommandKind;
+use crate::world::config::{KindRegions, WorldConfig};
+
+fn rejected(text: &str) -> String {
+    WorldConfig::parse(text, "w.toml")
+        .expect_err("an error")
+        .to_string()
+}
+
+#[test]
+fn an_empty_file_is_a_playable_world() {
+    let config = WorldConfig::parse("", "w.toml").unwrap();
+    assert_eq!(config.schema.world.size.len(), 2);
+    assert_eq!(config.schema.default_row(0), [0, 0, 100]);
+    assert!(config.schema.command(CommandKind::Strike).is_some());
+    assert!(config.schema.command(CommandKind::Pick).is_none());
+}
+
+#[test]
+fn regions_default_to_none_and_kinds_with_some_allow_them() {
+    let config = WorldConfig::parse("", "w.toml").unwrap();
+    let limits = &config.limits;
+    assert_eq!(
+        (limits.regions_per_client, limits.entity_regions),
+        (0, false)
+    );
+    assert_eq!(limits.region_edge_max.to_f64(), 400.0);
+    let config = WorldConfig::parse(
+        "[world]\naoi = 4\n[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\npublishes = [2, 0.5]",
+        "w.toml",
+    )
+    .unwrap();
+    assert!(config.limits.entity_regions);
+    assert_eq!(config.kind_regions[0], KindRegions::default());
+    assert_eq!(config.kind_regions[1].publishes, Some([8192, 2048, 1]));
+    assert_eq!(config.kind_regions[1].subscribes, None);
+}
+
+#[test]
+fn regions_that_contradict_each_other_are_rejected() {
+    let cases = [
+        (
+            "[world]\ninterest = \"buckets\"\n[limits]\nregions_per_client = 1",
+            "world.interest: expected \"exact\" in a world with regions, found \"buckets\"",
+        ),
+        (
+            "[limits]\nregions_per_client = 65",
+            "limits.regions_per_client: expected 0 to 64, found 65",
+        ),
+        (
+            "[limits]\nentity_regions = false\n[[kind]]\nname = \"a\"\nsubscribes = [1, 1]",
+            "limits.entity_regions: expected true, since a kind has `publishes` or `subscribes`, \
+             found false",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\npublishes = [1]",
+            "kind.a.publishes: expected 2 numbers, one per axis, found 1",
+        ),
+        (
+            "[limits]\nregion_edge_max = 9\n[[kind]]\nname = \"a\"\npublishes = [1, 9.5]",
+            "kind.a.publishes: expected at most limits.region_edge_max = 9, found 9.5",
+        ),
+        (
+            "[limits]\nregion_edge_max = 0",
+            "limits.region_edge_max: expected 0.000244140625 to 262143, found 0",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(rejected(text), format!("w.toml: {expected}"));
+    }
+}
+
+#[test]
+fn errors_name_the_file_the_key_and_what_was_expected() {
+    let cases = [
+        (
+            "[world]\naoi = -3",
+            "world.aoi: expected 1 to 262143, found -3",
+        ),
+        (
+            "[world]\nsize = [5]",
+            "world.size: expected 2 or 3 numbers, found 1",
+        ),
+        (
+            "[world]\nplayer_kind = \"elf\"",
+            "world.player_kind: expected one of [\"player\"], found \"elf\"",
+        ),
+        (
+            "[[every]]\nkind = \"player\"\nticks = 0\ncommand = \"roam\"",
+            "every[0].ticks: expected 1 to 1000000, found 0",
+        ),
+        (
+            "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"spawn\"",
+            "every[0].command: expected one of [\"move\", \"blast\", \"roam\"], found \"spawn\"",
+        ),
+        (
+            "[[every]]\nkind = \"player\"\nticks = 1\ncommand = \"blast\"\nwords = [1, 2, 3]",
+            "every[0].words: `blast` takes 2 numbers, found 3",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\npopulation = 5000",
+            "kind.population: expected at most world.capacity = 4096 of all kinds together, \
+             found 5000",
+        ),
+        (
+            "[limits]\nobservers_per_client = 100",
+            "limits.observers_per_client: expected 1 to 64, found 100",
+        ),
+        (
+            "[limits]\ntimed_commands = 0\n[commands]\nblast.ember_ticks = 1",
+            "limits.timed_commands: expected 1 to 2147483647, found 0",
+        ),
+        (
+            "[commands]\nblast.ember_ticks = 1000001",
+            "commands.blast.ember_ticks: expected 0 to 1000000, found 1000001",
+        ),
+        (
+            "[limits]\nnotifications_per_tick = 0\n[commands]\nshout.radius_max = 1",
+            "limits.notifications_per_tick: expected 1 to 2147483647, found 0",
+        ),
+        (
+            "[limits]\nclient_hearings_per_tick = 1025",
+            "limits.client_hearings_per_tick: expected 1 to 1024, found 1025",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nrespawn_ticks = 9",
+            "kind.b.respawn_ticks: the kind needs an attribute `hp` of type i32 whose default is \
+             above its minimum",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(rejected(text), format!("w.toml: {expected}"), "for {text}");
+    }
+}
+
+#[test]
+fn errors_name_the_attribute() {
+    let cases = [
+        (
+            "name = \"hp\", type = \"i32\", default = 9, max = 5",
+            "hp.default: expected -2147483648 to 5, found 9",
+        ),
+        (
+            "name = \"hp\", type = \"i32\", min = 9, max = 5",
+            "hp.min: expected at most max = 5, found 9",
+        ),
+        (
+            "name = \"hp\", type = \"bool\", max = 5",
+            "hp: only i32 and fixed attributes have `min` and `max`",
+        ),
+        (
+            "name = \"hit points\", type = \"i32\"",
+            "hit points: `hit points` is not a name of letters, digits, `_` and `.` that begins \
+             with a letter or `_`; clients could not subscribe by this name",
+        ),
+        (
+            "name = \"event\", type = \"i32\"",
+            "event: `event` is reserved; rename this attribute",
+        ),
+        (
+            "name = \"prefix\", type = \"i32\"",
+            "prefix: `prefix` is reserved; rename this attribute",
+        ),
+    ];
+    for (attribute, expected) in cases {
+        let text = format!(
+            "[limits]\nsubscriptions_per_client = 1\n[[kind]]\nname = \"a\"\nattributes = \
+             [{{ {attribute}, audience = \"state\" }}]"
+        );
+        let expected = format!("w.toml: kind.a.attributes.{expected}");
+        assert_eq!(rejected(&text), expected, "for {text}");
+    }
+}
+
+#[test]
+fn there_is_room_for_timed_commands_where_anything_is_put_off() {
+    let room = |text| {
+        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let burns = config.schema.command(CommandKind::Burn).is_some();
+        (config.limits.timed_commands, burns)
+    };
+    assert_eq!(room(""), (0, false));
+    assert_eq!(room("[limits]\ntimed_commands = 7"), (7, true));
+    assert_eq!(room("[commands]\nblast.ember_ticks = 1"), (4096, true));
+    let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  audience = \"state\" }]";
+    assert_eq!(room(wolves), (4096, true));
+}
+
+#[test]
+fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
+    let told = |text: &str| {
+        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let names = config.schema.notifications.iter().map(|n| n.name.clone());
+        let room = config.limits.notifications_per_tick > 0;
+        assert_eq!(room, !config.schema.notifications.is_empty());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told(""), "");
+    assert_eq!(told("[limits]\nsubscriptions_per_client = 1"), "");
+    assert_eq!(told("[commands]\nblast.sound = 9"), "blast");
+    assert_eq!(told("[commands]\nshout.radius_max = 9"), "shout");
+    let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  audience = \"hidden\" }]\n[[kind]]\nname = \"thing\"\nattributes = \
+                  [{ name = \"owner\", type = \"entity\", audience = \"state\" }]\n";
+    assert_eq!(told(wolves), "");
+    let with = |limits: &str| format!("[limits]\n{limits}\n{wolves}");
+    assert_eq!(told(&with("subscriptions_per_client = 1")), "fall pick");
+    assert_eq!(told(&with("notifications_per_tick = 1")), "fall pick");
+    let none = "subscriptions_per_client = 1\nnotifications_per_tick = 0";
+    assert_eq!(told(&with(none)), "");
+}
+
+#[test]
+fn a_misspelt_key_is_shown_with_its_line() {
+    let message = rejected("[world]\nsizes = [1, 2]");
+    assert!(
+        message.contains("line 2") && message.contains("sizes"),
+        "{message}"
+    );
+}
+
+#[test]
+fn kinds_share_a_column_only_if_they_agree_on_it() {
+    let kind = |name: &str, merge: &str| {
+        format!(
+            "[[kind]]\nname = \"{name}\"\nattributes = [{{ name = \"hp\", type = \"i32\", merge = \"{merge}\", audience = \"state\" }}]\n"
+        )
+    };
+    let shared = kind("a", "sum") + &kind("b", "sum");
+    let config = WorldConfig::parse(&shared, "w.toml").unwrap();
+    assert_eq!(config.schema.attributes.len(), 3);
+    assert_eq!(
+        rejected(&(kind("a", "sum") + &kind("b", "min"))),
+        "w.toml: kind.b.attributes.hp: expected type i32, merge sum, audience state as in other \
+         kinds, found type i32, merge min, audience state"
+    );
+}
+
+#[test]
+fn symbols_are_interned_and_checked() {
+    let text = r#"
+        [[kind]]
+        name = "flag"
+        attributes = [{ name = "team", type = "symbol", symbols = ["red", "blue"], default = "red", audience = "state" }]
+    "#;
+    let config = WorldConfig::parse(text, "w.toml").unwrap();
+    assert_eq!(config.schema.symbols, ["blue", "red"]);
+    assert_eq!(config.schema.default_row(0)[2], 1);
+    let message = rejected(&text.replace("default = \"red\"", "default = \"green\""));
+    assert!(
+        message.contains(r#"expected one of ["red", "blue"]"#),
+        "{message}"
+    );
+}

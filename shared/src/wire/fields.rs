@@ -1,0 +1,144 @@
+//! Fields that several messages of a world share, and their widths.
+//!
+//! | field | bits |
+//! | --- | --- |
+//! | slot | as many as the world's capacity needs |
+//! | entity | its slot, then its generation (32) |
+//! | kind, column | 8, 6 |
+//! | value | as many as the attribute's bounds need; the wire carries the value less the minimum |
+//! | word | by type: signed number, 1, or 32 |
+
+use super::DecodeError;
+use super::bits::{BitReader, BitWriter};
+use crate::world::attribute::{Attribute, AttributeType, bits_for};
+use crate::world::id::{EntityId, Slot};
+use crate::world::schema::Schema;
+
+/// Writes and reads the fields of one world.
+#[derive(Clone, Debug)]
+pub(super) struct FieldCodec {
+    slot_bits: u32,
+    capacity: u32,
+    kinds: usize,
+    symbols: u32,
+    attributes: Vec<Attribute>,
+}
+
+impl FieldCodec {
+    pub(super) fn new(schema: &Schema) -> FieldCodec {
+        FieldCodec {
+            slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
+            capacity: schema.world.capacity,
+            kinds: schema.kinds.len(),
+            symbols: schema.symbols.len() as u32,
+            attributes: schema.attributes.clone(),
+        }
+    }
+
+    pub(super) fn put_slot(&self, writer: &mut BitWriter, slot: Slot) {
+        writer.put(u64::from(slot.0), self.slot_bits);
+    }
+
+    pub(super) fn slot(&self, reader: &mut BitReader<'_>) -> Result<Slot, DecodeError> {
+        let slot = below("a slot", reader.get(self.slot_bits)?, self.capacity.into())?;
+        Ok(Slot(slot as u32))
+    }
+
+    pub(super) fn put_entity(&self, writer: &mut BitWriter, entity: EntityId) {
+        self.put_slot(writer, entity.slot);
+        writer.put(u64::from(entity.generation), 32);
+    }
+
+    pub(super) fn entity(&self, reader: &mut BitReader<'_>) -> Result<EntityId, DecodeError> {
+        Ok(EntityId {
+            slot: self.slot(reader)?,
+            generation: reader.get(32)? as u32,
+        })
+    }
+
+    pub(super) fn put_kind(&self, writer: &mut BitWriter, kind: u16) {
+        writer.put(u64::from(kind), KIND_BITS);
+    }
+
+    pub(super) fn kind(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
+        let kind = below("a kind", reader.get(KIND_BITS)?, self.kinds as u64)?;
+        Ok(kind as u16)
+    }
+
+    pub(super) fn put_column(&self, writer: &mut BitWriter, column: u16) {
+        writer.put(u64::from(column), COLUMN_BITS);
+    }
+
+    pub(super) fn column(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
+        let columns = self.attributes.len() as u64;
+        let column = below("an attribute's column", reader.get(COLUMN_BITS)?, columns)?;
+        Ok(column as u16)
+    }
+
+    pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
+        let attribute = &self.attributes[usize::from(column)];
+        let above = i64::from(value) - i64::from(attribute.min);
+        writer.put(above as u64, attribute.bits());
+    }
+
+    pub(super) fn value(
+        &self,
+        reader: &mut BitReader<'_>,
+        column: u16,
+    ) -> Result<i32, DecodeError> {
+        let attribute = &self.attributes[usize::from(column)];
+        let value = i64::from(attribute.min) + reader.get(attribute.bits())? as i64;
+        if value > i64::from(attribute.max) {
+            return Err(DecodeError::OutOfRange {
+                what: "an attribute",
+                found: value as u64,
+            });
+        }
+        Ok(value as i32)
+    }
+
+    /// Reads a word of a command or notification.
+    pub(super) fn word(
+        &self,
+        reader: &mut BitReader<'_>,
+        ty: AttributeType,
+    ) -> Result<i32, DecodeError> {
+        word(reader, ty, self.symbols)
+    }
+}
+
+/// Writes a word of a command or notification.
+pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
+    match ty {
+        AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
+        AttributeType::Bool => writer.put(word as u64, 1),
+        AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
+    }
+}
+
+/// Reads a word in a world of `symbols` symbols.
+pub(super) fn word(
+    reader: &mut BitReader<'_>,
+    ty: AttributeType,
+    symbols: u32,
+) -> Result<i32, DecodeError> {
+    Ok(match ty {
+        AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
+        AttributeType::Bool => reader.get(1)? as i32,
+        AttributeType::Entity => reader.get(32)? as i32,
+        AttributeType::Symbol => below("a symbol", reader.get(32)?, symbols.into())? as i32,
+    })
+}
+
+fn below(what: &'static str, found: u64, end: u64) -> Result<u64, DecodeError> {
+    if found < end {
+        Ok(found)
+    } else {
+        Err(DecodeError::OutOfRange { what, found })
+    }
+}
+
+/// Holds the index of any of 256 kinds.
+const KIND_BITS: u32 = 8;
+/// Holds any column; also the number of columns in a state message.
+pub(super) const COLUMN_BITS: u32 = 6;

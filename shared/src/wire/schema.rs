@@ -1,0 +1,108 @@
+//! The check and the hash of a schema that travels.
+
+use thiserror::Error;
+
+use super::codec;
+use super::movement::MovementCodec;
+use crate::world::id::CAPACITY_MAX;
+use crate::world::mix::mix;
+use crate::world::schema::{ATTRIBUTES_MAX, Schema};
+
+/// Why a schema can't be that of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SchemaError {
+    #[error("the number of axes is not 2 or 3")]
+    Axes,
+    #[error("the capacity is out of range")]
+    Capacity,
+    #[error("the tick rate is 0")]
+    TickRate,
+    #[error("the number of attributes is out of range")]
+    AttributeCount,
+    #[error("the bounds of a position don't match the world's size")]
+    Position,
+    #[error("the radius of the area of interest is out of range")]
+    AreaOfInterest,
+    #[error("an attribute's minimum is above its maximum")]
+    AttributeBounds,
+    #[error("the number of kinds is out of range")]
+    KindCount,
+    #[error("a kind's columns are not ascending, don't exist, or lack the position")]
+    Kind,
+    #[error("a command's words are not those of this version")]
+    Command,
+    #[error("a notification's fields are not those of this version")]
+    Notification,
+    #[error("the movement attributes take too many bits")]
+    Movement,
+}
+
+impl Schema {
+    /// Whether this can be the schema of a world. One from a
+    /// [`WorldConfig`](crate::WorldConfig) always can; one from the network may be
+    /// anything.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        let dimensions = self.dimensions();
+        let columns = self.attributes.len();
+        let require = |holds: bool, error| if holds { Ok(()) } else { Err(error) };
+        require((2..=3).contains(&dimensions), SchemaError::Axes)?;
+        let capacities = 1..=CAPACITY_MAX;
+        require(
+            capacities.contains(&self.world.capacity),
+            SchemaError::Capacity,
+        )?;
+        require(self.world.tick_hz >= 1, SchemaError::TickRate)?;
+        let counts = dimensions..=ATTRIBUTES_MAX;
+        require(counts.contains(&columns), SchemaError::AttributeCount)?;
+        for (position, size) in self.attributes.iter().zip(&self.world.size) {
+            let is_range = position.min == 0 && Some(position.max) == size.raw().checked_sub(1);
+            require(
+                is_range && size.raw() <= SIZE_RAW_MAX,
+                SchemaError::Position,
+            )?;
+        }
+        let radii = 1..=SIZE_RAW_MAX;
+        require(
+            radii.contains(&self.world.aoi.raw()),
+            SchemaError::AreaOfInterest,
+        )?;
+        let is_ordered = self.attributes.iter().all(|a| a.min <= a.max);
+        require(is_ordered, SchemaError::AttributeBounds)?;
+        require(
+            (1..=256).contains(&self.kinds.len()),
+            SchemaError::KindCount,
+        )?;
+        for kind in &self.kinds {
+            let own = || kind.attributes.iter().map(|a| usize::from(a.column));
+            let is_ascending = own().is_sorted_by(|a, b| a < b);
+            let exists = own().all(|column| column < columns);
+            let has_position = own().take(dimensions).eq(0..dimensions);
+            require(is_ascending && exists && has_position, SchemaError::Kind)?;
+        }
+        for command in &self.commands {
+            let expected = command.kind.words(dimensions);
+            require(command.words == expected, SchemaError::Command)?;
+        }
+        for notification in &self.notifications {
+            let expected = notification.kind.fields(dimensions);
+            require(notification.fields == expected, SchemaError::Notification)?;
+        }
+        MovementCodec::new(self).map_err(|_| SchemaError::Movement)?;
+        Ok(())
+    }
+
+    /// A hash of everything in the schema. A client built for one world can require it
+    /// in its hello.
+    pub fn hash(&self) -> u64 {
+        codec::to_bytes(self)
+            .chunks(8)
+            .fold(0x6d79_7269_6164, |hash, chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                mix(hash, u64::from_le_bytes(word) ^ (chunk.len() as u64) << 56)
+            })
+    }
+}
+
+/// In a larger world, the difference of two positions could overflow.
+const SIZE_RAW_MAX: i32 = 1 << 30;

@@ -1,0 +1,22 @@
+//! Worlds: ids, numbers, attributes, commands and notifications, and the checked
+//! definition of a world.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`fixed`] | fixed-point numbers, the only fractions in the world |
+//! | [`id`] | ticks, slots, entities, references to entities, client rows |
+//! | [`mix`] | the one hash and the one random generator |
+//! | [`attribute`] | attributes: their types, merge rules and audiences |
+//! | [`command`] | the built-in commands, their words and their rules |
+//! | [`notification`] | the built-in notifications and their fields |
+//! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
+//! | [`config`] | everything that defines a world, checked |
+
+pub mod attribute;
+pub mod command;
+pub mod config;
+pub mod fixed;
+pub mod id;
+pub mod mix;
+pub mod notification;
+pub mod schema;

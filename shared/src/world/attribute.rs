@@ -1,0 +1,70 @@
+//! Attributes: the columns of the world.
+
+use serde::{Deserialize, Serialize};
+
+/// The type of an attribute's 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttributeType {
+    I32,
+    Fixed,
+    Bool,
+    /// An [`EntityRef`](crate::EntityRef).
+    Entity,
+    /// An index into [`Schema::symbols`](crate::Schema).
+    Symbol,
+}
+
+/// How several updates of one attribute in one tick become one change (thesis, 3.4).
+/// `Sum` adds to the value before the tick; the others replace it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeRule {
+    /// The sum of all updates in 64 bits, clamped once.
+    Sum,
+    Min,
+    Max,
+    /// The first in command order.
+    First,
+    /// The last in command order.
+    Last,
+}
+
+/// The clients that are told of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Audience {
+    /// All clients that see the entity, by datagram: newest wins.
+    Movement,
+    /// All clients that see the entity, reliably and in order.
+    State,
+    /// The entity's own client, reliably and in order.
+    Private,
+    /// No client.
+    Hidden,
+}
+
+/// One column of the world. Kinds that use the same name share it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attribute {
+    pub name: String,
+    pub ty: AttributeType,
+    pub merge: MergeRule,
+    pub audience: Audience,
+    /// The smallest value in any kind.
+    pub min: i32,
+    /// The largest value in any kind.
+    pub max: i32,
+}
+
+impl Attribute {
+    /// The number of bits that hold any value minus [`Attribute::min`].
+    pub const fn bits(&self) -> u32 {
+        bits_for((self.max as i64 - self.min as i64) as u64)
+    }
+}
+
+/// The number of bits that hold every number in `0..=max`.
+pub const fn bits_for(max: u64) -> u32 {
+    64 - max.leading_zeros()
+}

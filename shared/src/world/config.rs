@@ -1,0 +1,130 @@
+//! The checked definition of a world.
+
+use serde::{Deserialize, Serialize};
+
+use super::command::{CommandKind, Rules};
+use super::fixed::Fixed;
+use super::schema::Schema;
+
+/// Everything that defines a world, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorldConfig {
+    pub seed: u64,
+    pub interest: InterestMode,
+    /// The kind that a joining client is born as: an index into the schema's kinds.
+    pub player_kind: u16,
+    /// By kind: how many are born in the first tick.
+    pub populations: Vec<u32>,
+    /// By kind: the ticks from an entity's fall to its rebirth; 0: its entities don't
+    /// fall. Of the players' kind, only entities with a client are reborn.
+    pub respawn_ticks: Vec<u32>,
+    /// By kind: the regions of newborns.
+    pub kind_regions: Vec<KindRegions>,
+    pub every: Vec<Every>,
+    pub rules: Rules,
+    pub limits: Limits,
+    pub schema: Schema,
+}
+
+/// Which entities an observer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InterestMode {
+    /// Those within the radius of the area of interest.
+    Exact,
+    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
+    Buckets,
+}
+
+/// A rule: every entity of a kind gives a command every `ticks` ticks. Which of these
+/// ticks depends on the slot, so that each tick has about as many commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Every {
+    pub kind: u16,
+    pub ticks: u32,
+    pub command: CommandKind,
+    pub words: Vec<i32>,
+}
+
+/// The regions of newborns of a kind: boxes that are centred on the entity and follow it.
+/// Each is given by its edges in raw units, 1 on axes that the world lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindRegions {
+    /// Where the entity is published, in addition to its position.
+    pub publishes: Option<[i32; 3]>,
+    /// Where clients that observe from the entity see, in addition to the area of
+    /// interest.
+    pub subscribes: Option<[i32; 3]>,
+}
+
+/// Sizes and quotas. Whatever exceeds one is dropped by a fixed rule and counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Clients at the same time.
+    pub clients: u32,
+    pub observers_per_client: u32,
+    /// Regions that a client may have, not counting those of entities.
+    pub regions_per_client: u32,
+    /// The longest edge of any region.
+    pub region_edge_max: Fixed,
+    /// Whether entities may have regions.
+    pub entity_regions: bool,
+    /// Commands in one tick, including those of world rules.
+    pub commands_per_tick: u32,
+    /// Timed commands that may wait at the same time.
+    pub timed_commands: u32,
+    /// Updates in one tick, before merging.
+    pub updates_per_tick: u32,
+    /// Notifications in one tick; 0: this world has none.
+    pub notifications_per_tick: u32,
+    /// Deliveries in one tick.
+    pub deliveries_per_tick: u64,
+    /// Commands that a client may send per tick, on average.
+    pub client_commands_per_tick: u32,
+    /// Commands that a client may send at once after having been quiet.
+    pub client_commands_burst: u32,
+    /// Requests of a client that are read in one second; also, those read at once after
+    /// it has been quiet.
+    pub client_requests_per_second: u32,
+    /// Bytes of the reliable stream that may wait for a slow client.
+    pub client_stream_bytes: u32,
+    /// A client that sends nothing for this long is disconnected.
+    pub idle_seconds: u32,
+    /// How long the entity of a disconnected client waits for it to resume.
+    pub resume_seconds: u32,
+    /// Content subscriptions of one client; 0: this world has none.
+    pub subscriptions_per_client: u32,
+    /// Filters of one subscription's predicate.
+    pub predicate_filters: u32,
+    /// Bytes of one subscription's predicate, as text.
+    pub predicate_bytes: u32,
+    /// Changes and notifications in one tick that a client is told of by subscription.
+    pub client_notices_per_tick: u32,
+    /// Notifications that a client hears in one tick.
+    pub client_hearings_per_tick: u32,
+}
+
+impl WorldConfig {
+    /// The number of axes, 2 or 3.
+    pub fn dimensions(&self) -> usize {
+        self.schema.dimensions()
+    }
+
+    /// The size per axis in raw units; a world of two axes is one unit thin.
+    pub fn size_raw(&self) -> [i32; 3] {
+        let mut size = [1; 3];
+        for (axis, s) in size.iter_mut().zip(&self.schema.world.size) {
+            *axis = s.raw();
+        }
+        size
+    }
+}
+
+/// The most ticks by which a command may be put off.
+pub const DELAY_TICKS_MAX: u32 = 1_000_000;
+/// The largest `world.visible_max`.
+pub const VISIBLE_MAX: u32 = 1024;
+/// The largest `limits.regions_per_client`.
+pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
+/// The largest `limits.client_hearings_per_tick`.
+pub const HEARINGS_MAX: u32 = 1024;

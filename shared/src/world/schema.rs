@@ -1,0 +1,107 @@
+//! The schema of a world: its attributes, kinds, commands and notifications.
+
+use serde::{Deserialize, Serialize};
+
+// Old paths, until every crate names the new ones.
+pub use super::attribute::{Attribute, AttributeType, Audience, MergeRule, bits_for};
+use super::command::{CommandKind, Sender};
+use super::fixed::Fixed;
+use super::notification::{NotificationKind, NotificationSchema};
+
+/// One kind of entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kind {
+    pub name: String,
+    /// Its attributes by ascending column, always including the position.
+    pub attributes: Vec<KindAttribute>,
+}
+
+/// A kind's own default and bounds for one column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindAttribute {
+    pub column: u16,
+    pub default: i32,
+    pub min: i32,
+    pub max: i32,
+}
+
+/// The form of a command, as clients encode it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandSchema {
+    pub kind: CommandKind,
+    pub name: String,
+    pub sender: Sender,
+    pub words: Vec<AttributeType>,
+}
+
+/// Properties of a world as a whole. They don't change while it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorldInfo {
+    pub name: String,
+    /// Per axis, 2 or 3 axes. Positions are in `0..size`.
+    pub size: Vec<Fixed>,
+    /// The radius of the area of interest.
+    pub aoi: Fixed,
+    pub capacity: u32,
+    pub tick_hz: u32,
+    /// The most entities that a client sees at once, the nearest ones; 0: no limit.
+    pub visible_max: u32,
+}
+
+/// Attributes, kinds, commands, notifications and symbols of a world.
+///
+/// The first columns are the position: `x`, `y` and in three dimensions `z`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    pub world: WorldInfo,
+    pub attributes: Vec<Attribute>,
+    pub kinds: Vec<Kind>,
+    pub commands: Vec<CommandSchema>,
+    /// The notifications that can happen in the world.
+    pub notifications: Vec<NotificationSchema>,
+    pub symbols: Vec<String>,
+}
+
+/// The most columns a world can have.
+pub const ATTRIBUTES_MAX: usize = 64;
+
+impl Schema {
+    /// The number of axes, 2 or 3: as many columns, the first ones, are the position.
+    pub fn dimensions(&self) -> usize {
+        self.world.size.len()
+    }
+
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.attributes.iter().position(|a| a.name == name)
+    }
+
+    pub fn kind(&self, name: &str) -> Option<usize> {
+        self.kinds.iter().position(|k| k.name == name)
+    }
+
+    pub fn command(&self, kind: CommandKind) -> Option<&CommandSchema> {
+        self.commands.iter().find(|c| c.kind == kind)
+    }
+
+    pub fn notification(&self, kind: NotificationKind) -> Option<&NotificationSchema> {
+        self.notifications.iter().find(|n| n.kind == kind)
+    }
+
+    /// The default row of a kind: a value for each column, 0 in columns that it lacks.
+    pub fn default_row(&self, kind: usize) -> Vec<i32> {
+        let mut row = vec![0; self.attributes.len()];
+        for attribute in &self.kinds[kind].attributes {
+            row[usize::from(attribute.column)] = attribute.default;
+        }
+        row
+    }
+
+    /// The bounds of a kind by column, (min, max); (0, 0) in columns that it lacks.
+    pub fn bounds(&self, kind: usize) -> Vec<(i32, i32)> {
+        let mut bounds = vec![(0, 0); self.attributes.len()];
+        for attribute in &self.kinds[kind].attributes {
+            bounds[usize::from(attribute.column)] = (attribute.min, attribute.max);
+        }
+        bounds
+    }
+}
