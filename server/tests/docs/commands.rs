@@ -1,0 +1,170 @@
+//! The command lines of the documents.
+//!
+//! Those of `myriad` are run, with changes that make them short and let several servers
+//! run at once. Those of `myriad-bot` are only parsed: they need a server on another
+//! machine. Those of cargo name packages and tests that must exist. Clients and benches
+//! have tests of their own.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use clap::{CommandFactory, Parser};
+use server::commands::cli::Arguments;
+
+use crate::markdown::{read, root};
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    check("README.md");
+}
+
+#[test]
+fn the_commands_of_the_architecture_work() {
+    check("ARCHITECTURE.md");
+}
+
+#[test]
+fn the_commands_for_operators_work() {
+    check("server/README.md");
+}
+
+#[test]
+fn the_commands_for_designers_work() {
+    check("server/worlds/README.md");
+}
+
+#[test]
+fn every_command_of_myriad_is_shown_to_operators() {
+    let document = read("server/README.md");
+    let blocks = document.blocks("sh").join("\n");
+    for command in Arguments::command().get_subcommands() {
+        let name = format!("myriad {}", command.get_name());
+        assert!(blocks.lines().any(|line| line.starts_with(&name)), "{name}");
+    }
+}
+
+fn check(name: &str) {
+    let document = read(name);
+    let folder = Folder::new(name);
+    let lines: Vec<&str> = document
+        .blocks("sh")
+        .iter()
+        .flat_map(|b| b.lines())
+        .collect();
+    assert!(!lines.is_empty());
+    for line in lines {
+        let words = line.split(' ').skip_while(|word| word.contains('='));
+        let words: Vec<&str> = words.collect();
+        match words[..] {
+            ["myriad", ..] => folder.run(&words),
+            ["cargo", "run", "--release", "--", ..] => folder.run(&words[3..]),
+            ["cargo", ..] => check_cargo(&words),
+            ["myriad-bot", ..] => {
+                let parsed = client_bot::cli::Arguments::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+            }
+            ["python3", script, ..] => assert!(root().join(script).exists(), "{line}"),
+            _ => panic!("nothing checks this command: {line}"),
+        }
+    }
+}
+
+fn check_cargo(words: &[&str]) {
+    let line = words.join(" ");
+    let package = value(words, "-p").unwrap_or("server");
+    assert!(
+        ["build", "test", "run", "bench"].contains(&words[1]),
+        "{line}"
+    );
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains(&format!("{package:?}")), "{line}");
+    if let Some(test) = value(words, "--test") {
+        let tests = root().join(package).join("tests");
+        let file = tests.join(format!("{test}.rs"));
+        assert!(file.exists() || tests.join(test).exists(), "{line}");
+    }
+}
+
+/// A folder of one document's commands, with the files that they name.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(document: &str) -> Folder {
+        let name = format!("docs-{}", document.replace('/', "-"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // An earlier run's files could hide that one is missing.
+        let _ = fs::remove_dir_all(&folder);
+        let worlds = "server/worlds";
+        fs::create_dir_all(folder.join(worlds)).unwrap();
+        for entry in fs::read_dir(root().join(worlds)).unwrap().flatten() {
+            fs::copy(entry.path(), folder.join(worlds).join(entry.file_name())).unwrap();
+        }
+        let names = vec!["game.example".to_owned()];
+        let identity = rcgen::generate_simple_self_signed(names).unwrap();
+        fs::write(folder.join("cert.pem"), identity.cert.pem()).unwrap();
+        fs::write(folder.join("key.pem"), identity.signing_key.serialize_pem()).unwrap();
+        Folder(folder)
+    }
+
+    /// Runs a command line of `myriad`. The doctor may suggest fixes, and may miss a GPU.
+    fn run(&self, words: &[&str]) {
+        let line = words.join(" ");
+        let parsed = Arguments::try_parse_from(words);
+        assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+        let output = Command::new(env!("CARGO_BIN_EXE_myriad"))
+            .args(shortened(&words[1..]))
+            .current_dir(&self.0)
+            .output()
+            .expect("the binary runs");
+        let is_fine = output.status.success() || words[1] == "doctor" && is_advice(&output);
+        let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        assert!(is_fine, "{line}: {}\n{out}{err}", output.status);
+    }
+}
+
+fn is_advice(output: &Output) -> bool {
+    let has = |text: &[u8], part: &str| String::from_utf8_lossy(text).contains(part);
+    output.status.code() == Some(1)
+        && (has(&output.stdout, "→") || has(&output.stderr, "no CUDA driver"))
+}
+
+/// The same command, but done soon and on ports of its own.
+fn shortened(words: &[&str]) -> Vec<String> {
+    let mut words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    match words[0].as_str() {
+        "demo" => {
+            set(&mut words, "--clients", "20");
+            set(&mut words, "--seconds", "1");
+        }
+        "serve" => {
+            set(&mut words, "--listen", "127.0.0.1:0");
+            set(&mut words, "--stop-after", "0.5");
+            if words.iter().any(|word| word == "--metrics") {
+                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+                let address = listener.local_addr().unwrap().to_string();
+                set(&mut words, "--metrics", &address);
+            }
+        }
+        "doctor" if words.iter().any(|word| word == "--parity") => {
+            set(&mut words, "--worlds", "1");
+            set(&mut words, "--ticks", "5");
+        }
+        _ => {}
+    }
+    words
+}
+
+/// Gives an option this value, instead of its own if it has one.
+fn set(words: &mut Vec<String>, option: &str, value: &str) {
+    if let Some(place) = words.iter().position(|word| word == option) {
+        words.drain(place..place + 2);
+    }
+    words.extend([option.to_owned(), value.to_owned()]);
+}
+
+fn value<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
+    let place = words.iter().position(|&word| word == option)?;
+    words.get(place + 1).copied()
+}

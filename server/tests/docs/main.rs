@@ -1,0 +1,84 @@
+//! The documents name what is there, and their examples work.
+
+mod commands;
+mod markdown;
+mod paths;
+mod worlds;
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory;
+use markdown::{documents, read};
+use server::commands::cli::Arguments;
+use server::metrics::table::METRICS;
+
+#[test]
+fn documents_are_short() {
+    for document in documents() {
+        let lines = document.text.lines().count();
+        let limit = document.lines_max;
+        assert!(lines <= limit, "{}: {lines} lines", document.name);
+    }
+}
+
+/// A table needs a line of dashes, no empty lines, and as many cells in each row.
+#[test]
+fn tables_render() {
+    for document in documents() {
+        let lines: Vec<&str> = document.prose().collect();
+        let is_row = |line: &&str| line.starts_with('|');
+        for table in lines.chunk_by(|a, b| is_row(a) && is_row(b)) {
+            let place = format!("{}: {}", document.name, table[0]);
+            if is_row(&table[0]) {
+                assert!(table.len() > 2 && table[1].contains("| ---"), "{place}");
+                let cells = |row: &&str| row.matches('|').count();
+                assert!(
+                    table.iter().all(|row| cells(row) == cells(&table[0])),
+                    "{place}"
+                );
+            }
+        }
+    }
+}
+
+/// The examples of clients are compiled by their crate.
+#[test]
+fn rust_examples_are_where_they_are_compiled() {
+    for document in documents() {
+        let has_rust = document.text.contains("\n```rust");
+        assert_eq!(has_rust, document.name == "client-bot/README.md");
+    }
+}
+
+#[test]
+fn every_option_of_myriad_is_in_a_table() {
+    let document = read("server/README.md");
+    for command in Arguments::command().get_subcommands() {
+        let name = command.get_name();
+        let table = document.table(&format!("| `myriad {name}` | meaning |"));
+        let found: BTreeSet<&str> = table
+            .iter()
+            .flat_map(|row| row.code(0))
+            .filter_map(|code| code.split(' ').next()?.strip_prefix("--"))
+            .collect();
+        let options = command.get_arguments().filter_map(|a| a.get_long());
+        let expected = options.filter(|option| *option != "help").collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// The rows of the table of metrics are checked where metrics are declared.
+#[test]
+fn every_metric_in_a_document_exists() {
+    let keys = worlds::keys_of("limits");
+    for document in documents() {
+        for code in document.code() {
+            let name = code.split('{').next().unwrap_or_default();
+            let is_metric = name.ends_with("_total") || name.ends_with("_seconds");
+            if is_metric && !keys.contains(name) {
+                let exists = METRICS.iter().any(|metric| metric.name == name);
+                assert!(exists, "{}: no metric {name}", document.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Paths, links and names of code in the documents.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::markdown::{Document, code, documents, read, root};
+
+#[test]
+fn every_path_in_a_document_exists() {
+    for document in documents() {
+        let mut folders = vec![root(), document.folder()];
+        for line in document.prose() {
+            if line.starts_with('#') {
+                folders.truncate(2);
+                let folder = code(line).find(|code| code.ends_with('/'));
+                folders.extend(folder.map(|folder| root().join(folder)));
+            }
+            for path in code(line).filter(|code| is_path(code)) {
+                let is_there = folders.iter().any(|folder| exists(&folder.join(path)));
+                assert!(is_there, "{}: no {path}", document.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for document in documents() {
+        for link in document.links().filter(|link| !link.starts_with("http")) {
+            let place = format!("{}: {link}", document.name);
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = match file {
+                "" => root().join(document.name),
+                file => document.folder().join(file),
+            };
+            assert!(path.exists(), "{place}: no such file");
+            if !anchor.is_empty() {
+                let target = Document {
+                    text: std::fs::read_to_string(path).expect(&place),
+                    ..read("README.md")
+                };
+                let mut anchors = target.anchors();
+                assert!(anchors.any(|a| a == anchor), "{place}: no such heading");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_name_of_code_in_the_architecture_exists() {
+    let mut sources = String::new();
+    for folder in [
+        "shared",
+        "gpu-kernels",
+        "server/src",
+        "client-bot",
+        "benches",
+    ] {
+        read_sources(&root().join(folder), &mut sources);
+    }
+    let words: std::collections::BTreeSet<&str> = sources
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .collect();
+    for code in read("ARCHITECTURE.md").code() {
+        if is_name(code) {
+            for word in code.split("::") {
+                assert!(words.contains(word), "no {word} of {code}");
+            }
+        }
+    }
+}
+
+/// Whether a text in backquotes names a file or a folder of the repository.
+fn is_path(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+    let has_extension = EXTENSIONS.iter().any(|end| text.ends_with(end));
+    let is_elsewhere = ["target/", "/", "--"].iter().any(|s| text.starts_with(s));
+    text.chars().all(is_plain)
+        && text.starts_with(|c: char| !c.is_ascii_digit())
+        && (text.contains('/') || has_extension)
+        && !is_elsewhere
+        && !NO_PATHS.contains(&text)
+}
+
+/// A file or a folder, or the folder of a file that is still without a name.
+fn exists(path: &Path) -> bool {
+    match path.file_stem().is_some_and(|stem| stem == "NAME") {
+        true => path.parent().is_some_and(Path::exists),
+        false => path.exists(),
+    }
+}
+
+/// Whether a text in backquotes is a type or a method: `Frame`, `Frame::order`.
+fn is_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
+    let mut characters = text.chars();
+    characters.next().is_some_and(|c| c.is_ascii_uppercase())
+        && characters.any(|c| c.is_ascii_lowercase())
+        && text.chars().all(is_plain)
+}
+
+fn read_sources(folder: &Path, sources: &mut String) {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.ends_with("target") {
+            read_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let _ = writeln!(sources, "{text}");
+        }
+    }
+}
+
+const EXTENSIONS: [&str; 6] = [".rs", ".cu", ".cuh", ".py", ".toml", ".md"];
+/// The protocol's name.
+const NO_PATHS: [&str; 1] = ["myriad/1"];

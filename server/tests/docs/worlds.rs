@@ -1,0 +1,144 @@
+//! World files: the examples are valid, and the tables of keys say what the program reads.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use shared::WorldConfig;
+
+use crate::markdown::{Document, Row, documents, read, root};
+
+/// A part of an example may need the rest of it, so parts of the arena are not parsed alone.
+#[test]
+fn every_example_of_a_world_file_is_valid() {
+    let arena = std::fs::read_to_string(root().join("server/worlds/arena.toml")).unwrap();
+    WorldConfig::parse(&arena, "arena.toml").unwrap();
+    for document in documents() {
+        for block in document.blocks("toml") {
+            if !arena.contains(block) {
+                let parsed = WorldConfig::parse(block, document.name);
+                assert!(parsed.is_ok(), "{:?}:\n{block}", parsed.err());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_key_of_a_world_file_is_in_a_table() {
+    let document = read("server/worlds/README.md");
+    for table in TABLES {
+        let rows = rows(&document, table);
+        let found: BTreeSet<&str> = rows.iter().flat_map(|row| row.code(0)).collect();
+        let expected = keys_of(table);
+        let expected = expected.iter().map(String::as_str).collect();
+        assert_eq!(found, expected, "{table}");
+    }
+}
+
+#[test]
+fn defaults_in_the_tables_are_those_of_an_empty_file() {
+    let document = read("server/worlds/README.md");
+    let world = serde_json::to_value(WorldConfig::default()).unwrap();
+    let mut compared = 0;
+    for table in ["world", "limits", "commands"] {
+        for row in rows(&document, table) {
+            let key = row.code(0).next().unwrap();
+            let Ok(documented) = row.cell(1).parse::<i64>() else {
+                continue;
+            };
+            let found = match table {
+                "limits" => &world["limits"][key],
+                "commands" => &world["rules"][key.replace('.', "_")],
+                _ if world[key].is_null() => &world["schema"]["world"][key],
+                _ => &world[key],
+            };
+            // Lengths are kept in steps of 1/4096.
+            let expected = [Value::from(documented), Value::from(documented * 4096)];
+            assert!(expected.contains(found), "{table}.{key}: {found}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+#[test]
+fn bounds_in_the_tables_are_those_of_the_program() {
+    let document = read("server/worlds/README.md");
+    let mut compared = 0;
+    for table in TABLES {
+        for row in rows(&document, table) {
+            let key = row.code(0).next().unwrap();
+            let Some((min, max)) = range(row.cell(2)) else {
+                continue;
+            };
+            let expected = format!("expected {min} to {max}, found");
+            let errors = [min - 1, max + 1].map(|value| error(table, key, value));
+            let is_named = errors.iter().any(|error| error.contains(&expected));
+            assert!(is_named, "{table}.{key}: {errors:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 35, "{compared}");
+}
+
+/// The keys that the program reads in a table of a world file.
+pub fn keys_of(table: &str) -> BTreeSet<String> {
+    let expected = |error: String| -> Vec<String> {
+        let (_, names) = error.split_once("expected ").expect(&error);
+        names
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let keys = expected(error(table, "no_such_key", 1));
+    if table != "commands" {
+        return keys.into_iter().collect();
+    }
+    let own = |command: String| {
+        let keys = expected(error(table, &format!("{command}.no_such_key"), 1));
+        keys.into_iter().map(move |key| format!("{command}.{key}"))
+    };
+    keys.into_iter().flat_map(own).collect()
+}
+
+/// The program's answer to a key of a table.
+fn error(table: &str, key: &str, value: i128) -> String {
+    const HP: &str = "{ name = 'hp', type = 'i32', default = 1, min = 0, audience = 'state' }";
+    let text = match table {
+        "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
+        "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
+        "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
+        _ => format!("[{table}]\n{key} = {value}"),
+    };
+    let parsed = WorldConfig::parse(&text, "w.toml");
+    parsed.map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+fn rows<'a>(document: &'a Document, table: &str) -> Vec<Row<'a>> {
+    let heading = match table {
+        "attribute" => "| key of an attribute |".to_owned(),
+        table => format!("| key of `[{table}]` |"),
+    };
+    let rows = document.table(&heading);
+    assert!(!rows.is_empty(), "no table of {table}");
+    rows
+}
+
+/// The numbers of `1 to 64`, if a cell is this or begins so. Larger ones than TOML's are
+/// left out.
+fn range(cell: &str) -> Option<(i128, i128)> {
+    let (min, max) = cell.split(';').next()?.split_once(" to ")?;
+    let (min, max) = (min.parse().ok()?, max.parse().ok()?);
+    (max < i128::from(i64::MAX)).then_some((min, max))
+}
+
+/// `[[kind]]` is a table of tables.
+const TABLES: [&str; 6] = [
+    "world",
+    "limits",
+    "commands",
+    "[kind]",
+    "[every]",
+    "attribute",
+];
