@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use benches::tick::Moves;
 use benches::tick::thesis::{BackendName, Baseline, Engine, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
-use gpu_kernels::cpu::{RadixSorter, Workers};
+use device::cpu::{RadixSorter, Workers};
 use shared::world::mix::mix;
 
 criterion_main!(benches);

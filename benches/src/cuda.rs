@@ -1,39 +1,52 @@
 //! What needs an NVIDIA GPU, for all benches. Elsewhere than on Linux on x86-64 each
 //! call is an error.
 
+/// The number of the GPU that all benches run on; `CUDA_VISIBLE_DEVICES` says which it is.
+pub const GPU: u32 = 0;
+
 pub use here::{backend, backend_with_ranges, gpu_name, regions};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod here {
+    use engines::regions::{CudaRegions, RegionEngine, RegionsConfig};
     use gpu_kernels::Backend;
-    use gpu_kernels::cuda::{CudaBackend, OutputForm};
-    use gpu_kernels::regions::{CudaRegions, RegionEngine, RegionsConfig};
+    use gpu_kernels::tick::cuda::{CudaBackend, CudaOptions, OutputForm, gpu};
     use shared::WorldConfig;
+
+    use super::GPU;
 
     /// The name of the GPU that the others use.
     pub fn gpu_name() -> Option<String> {
-        Some(gpu_kernels::cuda::gpu().ok()?.name)
+        Some(gpu(GPU).ok()?.name)
     }
 
     pub fn backend(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        Ok(Box::new(CudaBackend::new(config, None)?))
+        with_form(config, OutputForm::Pairs)
     }
 
     /// The backend whose deliveries are ranges of the changed entities.
     pub fn backend_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        let backend = CudaBackend::with_output(config, None, OutputForm::Ranges)?;
-        Ok(Box::new(backend))
+        with_form(config, OutputForm::Ranges)
+    }
+
+    fn with_form(config: &WorldConfig, form: OutputForm) -> anyhow::Result<Box<dyn Backend>> {
+        let options = CudaOptions {
+            ordinal: GPU,
+            form,
+            ..CudaOptions::default()
+        };
+        Ok(Box::new(CudaBackend::new(config, &options)?))
     }
 
     pub fn regions(config: &RegionsConfig) -> anyhow::Result<Box<dyn RegionEngine>> {
-        Ok(Box::new(CudaRegions::new(config)?))
+        Ok(Box::new(CudaRegions::new(GPU, config)?))
     }
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod here {
+    use engines::regions::{RegionEngine, RegionsConfig};
     use gpu_kernels::Backend;
-    use gpu_kernels::regions::{RegionEngine, RegionsConfig};
     use shared::WorldConfig;
 
     use super::unavailable;

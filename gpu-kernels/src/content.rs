@@ -1,7 +1,7 @@
 //! Content matching: which subscribers' predicates does a notification match?
 //!
 //! After Margara and Cugola's CCM ("High Performance Content-Based Matching Using
-//! GPUs", DEBS 2011), whose data model is in [`shared::content`]. A **subscriber** is a
+//! GPUs", DEBS 2011), whose data model is in [`shared::predicate`]. A **subscriber** is a
 //! receiver of matches, known by its number. It has any number of subscriptions, and its predicate
 //! is the disjunction of theirs. So the cost of one more subscription depends only on its
 //! own size.
@@ -40,7 +40,7 @@ pub use cpu::CpuMatcher;
 pub use cuda::CudaMatcher;
 pub use subscriptions::{SubscribeError, SubscriptionId, Subscriptions};
 
-use shared::content::PredicateLimits;
+use shared::predicate::PredicateLimits;
 
 /// The most that a matcher must hold. All memory is sized by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

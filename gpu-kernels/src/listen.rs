@@ -36,7 +36,7 @@ mod registry;
 mod wanted;
 mod writer;
 
-use shared::content::WorldNames;
+use shared::predicate::WorldNames;
 use shared::{EntityId, Slot, WorldConfig};
 
 use crate::content::{AutoMatcher, Batch, CpuMatcher, Matches, Subscriptions};

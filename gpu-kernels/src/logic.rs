@@ -14,7 +14,7 @@ mod roam;
 mod shout;
 mod strike;
 
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{
     AttributeType, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
 };
@@ -40,7 +40,7 @@ pub trait Emit {
     fn update(&mut self, slot: Slot, column: usize, value: i32);
 
     /// Schedules a command `ticks` later: at least 1 and at most
-    /// [`DELAY_TICKS_MAX`](shared::config::DELAY_TICKS_MAX), with at most
+    /// [`DELAY_TICKS_MAX`](shared::world::config::DELAY_TICKS_MAX), with at most
     /// [`TIMED_WORDS_MAX`](crate::tick::timed::TIMED_WORDS_MAX) words. It is scheduled even if
     /// the updates of this command are dropped at the limit of updates.
     fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]);

@@ -2,7 +2,7 @@
 //! run; on every backend and in the oracle.
 
 use gpu_kernels::{Frame, TickError};
-use shared::config::DELAY_TICKS_MAX;
+use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
 use testkit::backends::backends;

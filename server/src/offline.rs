@@ -19,7 +19,7 @@ use crate::metrics::stats::{Figures, Stats};
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
 use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
-use shard::{OfflineShard, Told};
+use shard::{Encoded, OfflineShard};
 
 /// What to run.
 pub struct Options {
@@ -97,15 +97,15 @@ pub fn run(options: Options) -> Result<Run> {
             .map_err(|error| anyhow!("{error:#}")),
     )?;
     let ended = threads.into_iter().map(|thread| thread.join());
-    let told: Option<Vec<Told>> = ended.map(Result::ok).collect();
-    let told = told.context("a shard's thread has failed")?;
-    let first = told.first().context("there are no shards")?;
+    let encoded: Option<Vec<Encoded>> = ended.map(Result::ok).collect();
+    let encoded = encoded.context("a shard's thread has failed")?;
+    let first = encoded.first().context("there are no shards")?;
     Ok(Run {
         ticks: times?,
         figures,
         hashes: first.hashes.clone(),
-        bytes: told.iter().map(|shard| shard.bytes).sum(),
-        checksum: told.iter().fold(0, |sum, shard| sum ^ shard.checksum),
+        bytes: encoded.iter().map(|shard| shard.bytes).sum(),
+        checksum: encoded.iter().fold(0, |sum, shard| sum ^ shard.checksum),
     })
 }
 

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use gpu_kernels::content::listen::Listeners;
+use gpu_kernels::listen::Listeners;
 use quinn::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
@@ -23,7 +23,7 @@ use crate::durable::journal::JournalWriter;
 use crate::metrics::stats::Stats;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
-use crate::tick::backend::{BackendChoice, Started, start_backend};
+use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::inbox::SharedInbox;
 use crate::tick::mirror::Mirror;
 use crate::tick::publication::{FanOutReport, ToShard};
@@ -45,7 +45,7 @@ pub struct ServerOptions {
     pub shards: usize,
     /// Threads of the backend.
     pub threads: usize,
-    pub backend: BackendChoice,
+    pub backend: BackendOptions,
     pub metrics: Option<SocketAddr>,
     pub record: Option<PathBuf>,
     /// The token that a client must show; empty lets every client in.
@@ -61,7 +61,7 @@ impl ServerOptions {
             identity: None,
             shards: machine::cores(),
             threads: machine::cores(),
-            backend: BackendChoice::Auto,
+            backend: BackendOptions::default(),
             metrics: None,
             record: None,
             token: String::new(),
@@ -242,8 +242,7 @@ fn start_shards(
 /// Starts matching with subscriptions, if the world has them.
 fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<Listeners>> {
     // A GPU that runs the world has room for its subscriptions too, or says why not.
-    let may_use_gpu = started.backend.name() == "cuda";
-    let listeners = Listeners::new(&options.world, options.threads, may_use_gpu)?;
+    let listeners = Listeners::new(&options.world, options.threads, started.gpu)?;
     if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
         warn!(reason, "subscriptions are matched on the processor");
     }

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use client_bot::BehaviourKind;
 use common::{Bots, eventually, start_with, ticks};
-use server::metrics::table::{Kind, METRICS};
+use server::metrics::table::{self, Kind};
 use tokio::task::spawn_blocking;
 
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
     let bots = Bots::start(&server, 10, BehaviourKind::Listen).await;
     ticks(&server, 40).await;
     let page = scrape(address).await;
-    for metric in METRICS {
+    for metric in table::all() {
         let name = metric.name;
         let kind = match metric.kind {
             Kind::Counter => "counter",

@@ -10,7 +10,7 @@ use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay};
 use server::durable::journal::{JournalReader, JournalWriter, Next};
-use server::tick::backend::BackendChoice;
+use server::tick::backend::{BackendChoice, BackendOptions};
 use shared::CommandKind;
 
 const FIGHT: &str = "
@@ -43,7 +43,7 @@ async fn a_recording_replays_the_same_with_any_number_of_shards_and_threads() {
         let file = Recording::new(&format!("any-{shards}"));
         let recorded = record(&file.0, shards).await;
         for threads in [1, 2, 8] {
-            let replayed = replay(&file.0, BackendChoice::Cpu, threads).unwrap();
+            let replayed = replay(&file.0, cpu(), threads).unwrap();
             assert_eq!(replayed, whole(recorded), "{shards} shards, {threads}");
         }
     }
@@ -60,7 +60,7 @@ async fn damage_is_found() {
     let mut flipped = bytes.clone();
     flipped[bytes.len() / 2] ^= 0x40;
     fs::write(&changed.0, &flipped).unwrap();
-    let up_to = replay(&changed.0, BackendChoice::Cpu, 2).unwrap();
+    let up_to = replay(&changed.0, cpu(), 2).unwrap();
     assert!(0 < up_to.ticks && up_to.ticks < recorded, "{up_to:?}");
     let reason = up_to.broken_off.expect("a reason");
     assert!(
@@ -70,13 +70,13 @@ async fn damage_is_found() {
 
     // The last record cut short.
     fs::write(&changed.0, &bytes[..bytes.len() - 3]).unwrap();
-    let up_to = replay(&changed.0, BackendChoice::Cpu, 2).unwrap();
+    let up_to = replay(&changed.0, cpu(), 2).unwrap();
     assert_eq!(up_to.ticks, recorded - 1);
     assert_eq!(up_to.broken_off.as_deref(), Some("it ends inside a record"));
 
     // Another kind of file.
     fs::write(&changed.0, "not a recording").unwrap();
-    let failure = replay(&changed.0, BackendChoice::Cpu, 2).unwrap_err();
+    let failure = replay(&changed.0, cpu(), 2).unwrap_err();
     assert!(failure.to_string().contains("is not a recording"));
 }
 
@@ -111,7 +111,7 @@ async fn a_difference_is_found_in_its_tick() {
             journal.record(&frame, &hash).unwrap();
         }
         journal.finish().unwrap();
-        replay(&changed.0, BackendChoice::Cpu, 2)
+        replay(&changed.0, cpu(), 2)
     };
     assert_eq!(rewrite(&|_, _| ()).unwrap(), whole(recorded));
 
@@ -144,7 +144,7 @@ async fn regions_of_clients_are_recorded_too() {
     let changes: usize = ticks.iter().map(|(frame, _)| frame.regions.len()).sum();
     // Each bot sets two regions, which end with it.
     assert!(changes >= 20 * 4, "{changes} changes");
-    let replayed = replay(&file.0, BackendChoice::Cpu, 2).unwrap();
+    let replayed = replay(&file.0, cpu(), 2).unwrap();
     assert_eq!(replayed, whole(recorded));
 }
 
@@ -198,5 +198,12 @@ impl Drop for Recording {
     fn drop(&mut self) {
         // The test may have failed before it made the file.
         let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn cpu() -> BackendOptions {
+    BackendOptions {
+        backend: BackendChoice::Cpu,
+        ..BackendOptions::default()
     }
 }

@@ -26,7 +26,3 @@ pub use world::fixed::Fixed;
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
 pub use world::notification::NotificationKind;
 pub use world::schema::{Kind, Schema, WorldInfo};
-
-// Old paths, until every crate names the new ones.
-pub use predicate as content;
-pub use world::{command, config, fixed, id, mix, notification, schema};

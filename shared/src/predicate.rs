@@ -33,6 +33,3 @@ pub use text::TextError;
 pub use value::{Value, ValueType};
 pub use vocabulary::{NAME_BYTES_MAX, NAMES_MAX, NameError, NameId, Vocabulary};
 pub use world_names::{CELL_SHIFTS, Cells, WorldNames};
-
-// Old name, until every crate uses the new one.
-pub use PredicateError as ContentError;

@@ -24,9 +24,6 @@ pub mod request;
 mod schema;
 pub mod stream;
 
-// Old path, until every crate names the new one.
-pub use request as session;
-
 pub use schema::SchemaError;
 
 use thiserror::Error;

@@ -5,7 +5,6 @@ mod worlds;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use shared::mix::{Random, mix};
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
@@ -13,6 +12,7 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
+use shared::world::mix::{Random, mix};
 use shared::{Audience, CommandKind, EntityId, Schema, Tick};
 use worlds::{
     Entities, Sent, any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum, value_parser};
-use gpu_kernels::content::listen::{Listeners, Notice, Notices};
+use gpu_kernels::listen::{Listeners, Notice, Notices};
 use shared::ClientRow;
 
 use crate::bench::Bench;
@@ -162,13 +162,13 @@ fn listen(
     scenario: &Scenario,
     expected: &[(u32, u32, u16)],
 ) -> anyhow::Result<Row> {
-    let may_use_gpu = backend == BackendName::Auto;
-    let listeners = Listeners::new(&scenario.config, threads, may_use_gpu)?;
+    let gpu = (backend == BackendName::Auto).then_some(crate::cuda::GPU);
+    let listeners = Listeners::new(&scenario.config, threads, gpu)?;
     let mut listeners = listeners.context("clients may subscribe")?;
     if let (BackendName::Auto, Some(reason)) = (backend, listeners.why_no_gpu()) {
         eprintln!("no GPU: {reason}");
     }
-    let registry = listeners.desk();
+    let registry = listeners.registry();
     let begin = Instant::now();
     for (i, text) in (0..).zip(&scenario.texts) {
         registry.subscribe(client_of(i), i / LISTENERS_MAX, text)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
-use gpu_kernels::cuda::primitives::{self as kernels, Pairs};
+use device::gpu::primitives::{self as kernels, Pairs};
 use shared::world::mix::mix;
 
 use crate::bench::Bench;
@@ -66,7 +66,7 @@ impl Bench for Primitives {
 
 /// Rows of sorts and of a scan of `n` items.
 fn measure(n: usize, cub: Option<&Cub>, options: &Options) -> anyhow::Result<Vec<Row>> {
-    let mut primitives = kernels::Primitives::new(n)?;
+    let mut primitives = kernels::Primitives::new(crate::cuda::GPU, n)?;
     let seed = options.random.seed;
     let items = (0..n as u64).map(|i| (mix(seed, i) >> 32) as u32);
     let items: Vec<u32> = items.collect();

@@ -34,7 +34,7 @@ pub mod torus;
 
 use std::fmt::Debug;
 
-use shared::mix::mix;
+use shared::world::mix::mix;
 use thiserror::Error;
 
 pub use approximate::ApproximateTorus;

@@ -3,7 +3,7 @@
 
 use engines::events::cuda::{CudaPhold, CudaTorus, Selection, SelectionTrial};
 use engines::events::{Parallel, Phold, Sequential, Torus};
-use shared::mix::mix;
+use shared::world::mix::mix;
 use testkit::dice::{Dice, Seed};
 
 fn is_skipped() -> bool {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use shared::content::number::{float_key, integer_key};
-use shared::content::{Notification, Value};
-use shared::mix::mix;
+use shared::predicate::number::{float_key, integer_key};
+use shared::predicate::{Notification, Value};
+use shared::world::mix::mix;
 use thiserror::Error;
 
 use device::HostVec;

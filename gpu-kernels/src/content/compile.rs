@@ -1,6 +1,6 @@
 //! Filters as conditions on keys, which is the form that matchers compare.
 
-use shared::content::{Constraint, Filter, Operator, Value, Vocabulary};
+use shared::predicate::{Constraint, Filter, Operator, Value, Vocabulary};
 
 use super::dictionary::Dictionary;
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use shared::content::Operator;
+use shared::predicate::Operator;
 
 use super::batch::{ResolvedString, ResolvedStrings, UNKNOWN_STRING};
 

@@ -1,7 +1,7 @@
 //! The subscriptions of all subscribers, and what every matcher needs of them: the filters,
 //! their strings, and the index.
 
-use shared::content::{ContentError, Predicate, Vocabulary};
+use shared::predicate::{Predicate, PredicateError, Vocabulary};
 use thiserror::Error;
 
 use super::Limits;
@@ -21,7 +21,7 @@ pub struct SubscriptionId {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SubscribeError {
     #[error(transparent)]
-    Predicate(#[from] ContentError),
+    Predicate(#[from] PredicateError),
     #[error("subscriber {found}, where numbers below {subscribers} were expected")]
     Subscriber { found: u32, subscribers: usize },
     #[error("{needed} filters in all, where the matcher has room for {limit}")]

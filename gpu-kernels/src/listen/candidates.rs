@@ -1,6 +1,6 @@
 //! The changes and notifications that a subscription may want, as a batch.
 
-use shared::content::WorldNames;
+use shared::predicate::WorldNames;
 use shared::{ClientRow, CommandKind, EntityId, NotificationKind, Schema};
 
 use super::Before;

@@ -2,7 +2,7 @@
 //! and its place in the matcher.
 
 use shared::ClientRow;
-use shared::content::{Predicate, WorldNames};
+use shared::predicate::{Predicate, WorldNames};
 
 use super::registry::RegistryLimits;
 use crate::content::{Limits, SubscriptionId, Subscriptions};

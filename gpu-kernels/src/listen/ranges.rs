@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use shared::content::{CELL_SHIFTS, Constraint, Filter, NameId, Operator, Value, WorldNames};
-use shared::schema::AttributeType;
+use shared::predicate::{CELL_SHIFTS, Constraint, Filter, NameId, Operator, Value, WorldNames};
+use shared::world::attribute::AttributeType;
 use shared::{Fixed, Schema};
 
 use crate::content::index::SET_NAMES_MAX;
@@ -26,7 +26,7 @@ struct Column {
 
 impl Ranges {
     pub fn new(schema: &Schema, names: &WorldNames) -> Ranges {
-        let column = |cells: &shared::content::Cells| {
+        let column = |cells: &shared::predicate::Cells| {
             let own = schema.kinds.iter().flat_map(|kind| &kind.attributes);
             let own = own.filter(|a| usize::from(a.column) == cells.column);
             Some(Column {

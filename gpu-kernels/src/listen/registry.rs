@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use shared::content::{
+use shared::predicate::{
     Constraint, Operator, Predicate, PredicateLimits, TextError, Value, WorldNames,
 };
 use shared::{Audience, ClientRow, EntityId, WorldConfig};

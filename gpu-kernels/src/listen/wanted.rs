@@ -1,9 +1,9 @@
 //! Which changes and notifications subscriptions can match at all: only these are matched.
 
-use shared::content::{
+use shared::predicate::{
     CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
 };
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{Audience, Schema};
 
 /// How many filters may match each sort of change and each notification, and use each

@@ -1,8 +1,8 @@
 //! Changes and notifications as named values in a batch.
 
-use shared::content::number::{float_key, integer_key};
-use shared::content::{CELL_SHIFTS, NameId, WorldNames};
-use shared::schema::AttributeType;
+use shared::predicate::number::{float_key, integer_key};
+use shared::predicate::{CELL_SHIFTS, NameId, WorldNames};
+use shared::world::attribute::AttributeType;
 use shared::{Attribute as Column, Audience, ClientRow, EntityId, Fixed, Schema};
 
 use super::wanted::{CHANGE, Wanted};

@@ -130,7 +130,8 @@ mod tests {
     fn overlapping_boxes_are_in_the_cells_around() {
         let text = "[world]\nsize = [40, 25, 3]\naoi = 2.5";
         let levels = Levels::new(&WorldConfig::parse(text, "test").unwrap());
-        let mut random = shared::mix::Random::new(1, shared::Tick(2), shared::EntityId::NONE);
+        let mut random =
+            shared::world::mix::Random::new(1, shared::Tick(2), shared::EntityId::NONE);
         let mut overlaps = 0;
         let mut any = |below: u32| random.below(below) as i32;
         for _ in 0..200_000 {

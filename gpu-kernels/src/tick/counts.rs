@@ -2,7 +2,7 @@
 //! counters on the device, the counts in the output, and the metrics that operators see.
 
 use serde::{Deserialize, Serialize};
-use shared::schema::ATTRIBUTES_MAX;
+use shared::world::schema::ATTRIBUTES_MAX;
 
 use crate::tick::state::part;
 

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, NoDevice, Pointer};
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 use shared::{InterestMode, WorldConfig};
 
 use crate::kernels::KERNELS;
@@ -123,6 +123,11 @@ pub struct CudaOptions {
     /// Bytes that the world's buffers must fit into even if the GPU has more.
     pub memory_available: Option<u64>,
     pub form: OutputForm,
+}
+
+/// What the driver says of the GPU with this number, if it can run the kernels.
+pub fn gpu(ordinal: u32) -> Result<GpuInfo, NoDevice> {
+    Ok(Device::open(ordinal, &KERNELS)?.info()?)
 }
 
 /// Each buffer that a world needs on a GPU, with its bytes.

@@ -3,7 +3,7 @@
 use device::NoDevice;
 use device::cpu::ThreadError;
 use shared::Tick;
-use shared::config::DELAY_TICKS_MAX;
+use shared::world::config::DELAY_TICKS_MAX;
 use thiserror::Error;
 
 use crate::tick::timed::TIMED_WORDS_MAX;

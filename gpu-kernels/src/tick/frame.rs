@@ -10,8 +10,8 @@ pub(crate) use commands::Survey;
 use device::HostVec;
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
-use shared::config::DELAY_TICKS_MAX;
-use shared::mix::order_key;
+use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 /// Everything that reaches the world from outside in one tick. With the world's

@@ -1,7 +1,7 @@
 //! Something that happened in a tick.
 
 use serde::{Deserialize, Serialize};
-use shared::notification::NOTIFICATION_WORDS_MAX;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{EntityId, NotificationKind};
 
 use crate::space::Area;

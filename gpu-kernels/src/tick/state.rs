@@ -8,7 +8,7 @@
 mod check;
 
 use serde::{Deserialize, Serialize};
-use shared::mix::mix;
+use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 
 use crate::tick::frame::{Holder, Observer, Region, Target};

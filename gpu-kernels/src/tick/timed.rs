@@ -7,7 +7,7 @@
 //! `limits.timed_commands` is dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
-use shared::mix::mix;
+use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Tick};
 
 /// The most words that a timed command has: a birth with a place.

@@ -24,7 +24,7 @@ use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, SlotState, Snapshot,
     StateHash, Target, TimedCommand,
 };
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use commands::Command;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notice;
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{Audience, CommandKind, EntityId, WorldConfig};
 
 use super::mirror::Mirror;

@@ -1,7 +1,7 @@
 //! Random worlds and predicates against the oracle.
 
 use gpu_kernels::listen::Notice;
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{Audience, WorldConfig};
 
 use crate::direct::{Constraint, Predicate, Value};

@@ -3,7 +3,7 @@
 
 use gpu_kernels::listen::{Listeners, Notice};
 use gpu_kernels::{Backend, CpuBackend, TickOutput};
-use shared::schema::AttributeType;
+use shared::world::attribute::AttributeType;
 use shared::{Audience, ClientRow, EntityId, WorldConfig};
 
 use super::direct::text;

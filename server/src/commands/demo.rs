@@ -19,7 +19,7 @@ use super::arguments::{seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
-use crate::tick::backend::BackendChoice;
+use crate::tick::backend::BackendOptions;
 use report::DemoReport;
 use world::{demo_world, expected_visible, size_text};
 
@@ -40,9 +40,8 @@ pub struct DemoArguments {
     /// World file, instead of the demo's own world
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
-    /// Backend that runs the world
-    #[arg(long, value_enum, default_value_t)]
-    backend: BackendChoice,
+    #[command(flatten)]
+    backend: BackendOptions,
     /// Percentage of datagrams that the bots lose on purpose, each way
     #[arg(long, default_value_t = 0.0, value_parser = percentage)]
     loss: f64,

@@ -10,6 +10,7 @@ use shared::WorldConfig;
 use super::parity;
 use crate::metrics::machine;
 use crate::transport::quic::SOCKET_BUFFER_BYTES;
+use testkit::parity::RandomWorlds;
 
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
@@ -28,25 +29,30 @@ pub struct DoctorArguments {
     /// Seed of the random worlds
     #[arg(long, default_value_t = 1, requires = "parity")]
     seed: u64,
+    /// Number of the GPU, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    gpu: u32,
 }
 
 /// Does what the arguments say. False if something should be changed.
 pub fn run(arguments: &DoctorArguments) -> Result<bool> {
     if arguments.parity {
-        let DoctorArguments {
-            worlds,
-            ticks,
-            seed,
-            ..
-        } = *arguments;
-        say!("{}", parity::check(worlds, ticks, machine::cores(), seed)?);
+        let first = arguments.seed;
+        let worlds = RandomWorlds {
+            seeds: first..first.saturating_add(u64::from(arguments.worlds)),
+            ticks: arguments.ticks,
+        };
+        say!(
+            "{}",
+            parity::check(&worlds, machine::cores(), arguments.gpu)?
+        );
         return Ok(true);
     }
     if let Some(path) = &arguments.world {
         print_plans(&WorldConfig::load(path)?);
         return Ok(true);
     }
-    Ok(print(&examine()))
+    Ok(print(&examine(arguments.gpu)))
 }
 
 /// The result of one check.
@@ -58,11 +64,11 @@ pub struct Finding {
 }
 
 /// Checks everything.
-pub fn examine() -> Vec<Finding> {
+pub fn examine(ordinal: u32) -> Vec<Finding> {
     vec![
         processor(),
         memory(),
-        gpu(),
+        gpu(ordinal),
         socket_buffer(
             "receive",
             "/proc/sys/net/core/rmem_max",
@@ -114,8 +120,8 @@ fn memory() -> Finding {
     }
 }
 
-fn gpu() -> Finding {
-    let value = match usable_gpu() {
+fn gpu(ordinal: u32) -> Finding {
+    let value = match usable_gpu(ordinal) {
         Ok(gpu) => gpu,
         Err(reason) => format!("none: {reason}; worlds run on the processor"),
     };
@@ -127,8 +133,8 @@ fn gpu() -> Finding {
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn usable_gpu() -> Result<String, String> {
-    let gpu = gpu_kernels::cuda::gpu().map_err(|reason| reason.to_string())?;
+fn usable_gpu(ordinal: u32) -> Result<String, String> {
+    let gpu = gpu_kernels::tick::cuda::gpu(ordinal).map_err(|reason| reason.to_string())?;
     let driver = machine::nvidia_driver().unwrap_or_else(|| "of unknown version".to_owned());
     Ok(format!(
         "{}, {:.1} GB free of {:.1} GB, driver {driver}, CUDA {}.{}",
@@ -141,18 +147,18 @@ fn usable_gpu() -> Result<String, String> {
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn usable_gpu() -> Result<String, String> {
+fn usable_gpu(_: u32) -> Result<String, String> {
     Err("the cuda backend needs Linux on x86-64".to_owned())
 }
 
 /// Prints the memory of a world's full buffers on each backend.
 pub fn print_plans(world: &WorldConfig) {
-    print_plan("cpu", &gpu_kernels::cpu::memory_plan(world));
+    print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    print_plan("cuda", &gpu_kernels::cuda::memory_plan(world));
+    print_plan("cuda", &gpu_kernels::tick::cuda::memory_plan(world));
 }
 
-fn print_plan(backend: &str, plan: &[(&'static str, u64)]) {
+fn print_plan<N: std::fmt::Display>(backend: &str, plan: &[(N, u64)]) {
     let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
     say!("{backend}: {:.1} MB", total as f64 / 1e6);
     for (name, bytes) in plan {

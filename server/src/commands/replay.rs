@@ -12,15 +12,14 @@ use shared::Schema;
 use super::difference::differing_parts;
 use crate::durable::journal::{JournalReader, Next};
 use crate::metrics::machine;
-use crate::tick::backend::{BackendChoice, start_backend};
+use crate::tick::backend::{BackendOptions, start_backend};
 
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
     /// Recording made with `myriad serve --record`
     file: PathBuf,
-    /// Backend that runs the world
-    #[arg(long, value_enum, default_value_t)]
-    backend: BackendChoice,
+    #[command(flatten)]
+    backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
@@ -50,10 +49,10 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 
 /// Replays a recording on a backend, with two ticks in flight. An error names the first
 /// tick whose state differs from the recorded one, and what differs in it.
-pub fn replay(path: &Path, choice: BackendChoice, threads: usize) -> Result<Replayed> {
+pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Replayed> {
     let mut journal = JournalReader::open(path)?;
     let available = machine::memory_available();
-    let mut backend = start_backend(choice, &journal.config, threads, available)?.backend;
+    let mut backend = start_backend(options, &journal.config, threads, available)?.backend;
     let mut ticks = 0;
     let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {

@@ -16,7 +16,7 @@ use super::arguments::{seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
-use crate::tick::backend::BackendChoice;
+use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -44,9 +44,8 @@ pub struct ServeArguments {
     /// Serve Prometheus metrics on http://ADDRESS/metrics
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
-    /// Backend that runs the world
-    #[arg(long, value_enum, default_value_t)]
-    backend: BackendChoice,
+    #[command(flatten)]
+    backend: BackendOptions,
     /// Stop after this many seconds [default: at Ctrl-C]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     stop_after: Option<f64>,

@@ -86,7 +86,7 @@ impl Metric {
 
     /// A row of the documentation's table.
     fn markdown_row(&self) -> String {
-        let (name, help) = (self.name, self.help);
+        let (name, help) = (self.name, sentence(self.help));
         let kind = match self.kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -99,14 +99,26 @@ impl Metric {
     }
 }
 
+/// The text with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
+}
+
+/// All metrics: those of the server, then those of the tick's own counts.
+pub fn all() -> impl Iterator<Item = Metric> {
+    METRICS.iter().copied().chain(tick_counts::metrics())
+}
+
 /// Tells the recorder of all metrics.
 pub fn describe() {
-    METRICS.iter().for_each(Metric::describe);
+    all().for_each(|metric| metric.describe());
 }
 
 /// The table of the documentation.
 pub fn markdown() -> String {
-    let rows = METRICS.iter().map(Metric::markdown_row);
+    let rows = all().map(|metric| metric.markdown_row());
     "| metric | type | meaning |\n| --- | --- | --- |\n".to_owned() + &rows.collect::<String>()
 }
 
@@ -121,8 +133,8 @@ macro_rules! table {
                 help: $help,
             });
         )*
-        /// All metrics, in the order of the documentation.
-        pub const METRICS: &[Metric] = &[$($constant.0),*];
+        /// The server's own metrics, in the order of the documentation.
+        const METRICS: &[Metric] = &[$($constant.0),*];
     };
     (@label) => { None };
     (@label $label:literal, $values:expr) => { Some(Label { name: $label, values: $values }) };
@@ -147,36 +159,8 @@ table! {
         "scheduled ticks that were left out because one was late";
     CLIENTS: Gauge = "clients",
         "clients in the world";
-    ENTITIES: Gauge = "entities",
-        "entities in the world";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
-    UPDATES: Counter = "updates_total",
-        "updates before merging";
-    UPDATES_DROPPED: Counter = "updates_dropped_total",
-        "updates beyond `updates_per_tick`";
-    CHANGES: Counter = "changes_total",
-        "merged changes";
-    BIRTHS_REFUSED: Counter = "births_refused_total",
-        "births for which there was no slot";
-    TIMED_COMMANDS: Gauge = "timed_commands",
-        "commands that wait for their tick";
-    TIMED_COMMANDS_DROPPED: Counter = "timed_commands_dropped_total",
-        "commands beyond `timed_commands`";
-    NOTIFICATIONS: Counter = "notifications_total",
-        "notifications";
-    NOTIFICATIONS_DROPPED: Counter = "notifications_dropped_total",
-        "notifications beyond `notifications_per_tick`";
-    DELIVERIES: Counter = "deliveries_total",
-        "deliveries to clients";
-    DELIVERIES_DROPPED: Counter = "deliveries_dropped_total",
-        "deliveries beyond `deliveries_per_tick`, which are put off";
-    CLIENTS_BEHIND: Gauge = "clients_behind",
-        "clients whose deliveries were put off";
-    HEARINGS: Counter = "hearings_total",
-        "pairs of a notification and a client that hears it";
-    HEARINGS_DROPPED: Counter = "hearings_dropped_total",
-        "hearings beyond `client_hearings_per_tick`";
     DATAGRAMS: Counter = "datagrams_total",
         "datagrams to clients";
     SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],
@@ -222,22 +206,29 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_table_of_metrics() {
-        let folder = env!("CARGO_MANIFEST_DIR");
-        let files = [
-            format!("{folder}/README.md"),
-            format!("{folder}/../README.md"),
-        ];
-        let texts = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+        let text = std::fs::read_to_string(file).unwrap();
         let table = markdown();
         assert!(
-            texts.iter().any(|text| text.contains(&table)),
+            text.contains(&table),
             "put this table into server/README.md:\n\n{table}"
         );
     }
 
     #[test]
+    fn a_label_of_a_tick_count_is_one_of_its_metric() {
+        let counts = gpu_kernels::Counts::METRICS.iter();
+        for (count, (label, value)) in counts.filter_map(|count| Some((count, count.label?))) {
+            let metric = METRICS.iter().find(|metric| metric.name == count.name);
+            let labels = metric.and_then(|metric| metric.label).unwrap();
+            assert_eq!(labels.name, label);
+            assert!(labels.values.contains(&value), "{value}");
+        }
+    }
+
+    #[test]
     fn help_texts_name_every_value_of_a_label() {
-        for metric in METRICS {
+        for metric in all() {
             for value in metric.label.map_or(&[][..], |label| label.values) {
                 let text = format!("`{value}`");
                 assert!(metric.help.contains(&text), "{}: {value}", metric.name);

@@ -24,13 +24,13 @@ pub struct OfflineShard {
     sessions: Vec<Session>,
     scratch: Scratch,
     is_checked: bool,
-    told: Told,
+    encoded: Encoded,
 }
 
-/// What a shard told its clients.
+/// What a shard encoded for its clients.
 #[derive(Default)]
-pub struct Told {
-    /// Of the state after each tick.
+pub struct Encoded {
+    /// By tick: the hash of the state after it.
     pub hashes: Vec<u64>,
     pub bytes: u64,
     pub checksum: u64,
@@ -56,16 +56,16 @@ impl OfflineShard {
             sessions: (0..clients).map(|_| Session::new(&config.limits)).collect(),
             scratch: Scratch::default(),
             is_checked,
-            told: Told::default(),
+            encoded: Encoded::default(),
         }
     }
 
-    /// Runs until the tick thread says stop, and gives what was told.
+    /// Runs until the tick thread says stop, and gives what was encoded.
     pub fn run(
         mut self,
         mut from_tick: UnboundedReceiver<ToShard>,
         reports: &Sender<FanOutReport>,
-    ) -> Told {
+    ) -> Encoded {
         while let Some(ToShard::Tick(publication)) = from_tick.blocking_recv() {
             let report = self.fan_out(&publication);
             let tick = publication.tick;
@@ -74,11 +74,11 @@ impl OfflineShard {
             let _ = reports.send(report);
             self.acknowledge(tick);
         }
-        self.told
+        self.encoded
     }
 
     fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
-        self.told.hashes.push(publication.output.hash.combined());
+        self.encoded.hashes.push(publication.output.hash.combined());
         for event in &publication.events[self.number] {
             if let &SessionEvent::Assigned {
                 session,
@@ -102,14 +102,14 @@ impl OfflineShard {
             world: &self.world,
         };
         for session in &mut self.sessions {
-            let (told, is_checked) = (&mut self.told, self.is_checked);
+            let (encoded, is_checked) = (&mut self.encoded, self.is_checked);
             session.tell(view, &mut self.scratch, &mut counts, |datagram| {
-                told.note(&datagram, is_checked);
+                encoded.note(&datagram, is_checked);
             });
             let unsent = session.unsent();
             // A ticket is another one in each run.
             let has_welcome = publication.tick.0 < TICKS_OF_WELCOMES;
-            told.note(unsent, is_checked && !has_welcome);
+            encoded.note(unsent, is_checked && !has_welcome);
             counts.stream_bytes += unsent.len() as u64;
             let bytes = unsent.len();
             session.sent(bytes);
@@ -141,7 +141,7 @@ impl OfflineShard {
     }
 }
 
-impl Told {
+impl Encoded {
     fn note(&mut self, bytes: &[u8], is_checked: bool) {
         self.bytes += bytes.len() as u64;
         if is_checked {

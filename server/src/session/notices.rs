@@ -2,7 +2,7 @@
 //! hears.
 
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::{self, Told};
+use gpu_kernels::listen::{self, ClientNotice};
 use shared::wire::FRAME_BYTES_MAX;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::{ClientRow, NotificationKind};
@@ -91,13 +91,13 @@ fn body(output: &TickOutput, notice: listen::Notice) -> Option<NoticeBody> {
 }
 
 /// Joins the notices that a client subscribed to with the notifications that it hears.
-struct Both<'a, T: Iterator<Item = Told<'a>>> {
+struct Both<'a, T: Iterator<Item = ClientNotice<'a>>> {
     told: std::iter::Peekable<T>,
     /// Places in [`TickOutput::notifications`], ascending.
     heard: &'a [u32],
 }
 
-impl<'a, T: Iterator<Item = Told<'a>>> Iterator for Both<'a, T> {
+impl<'a, T: Iterator<Item = ClientNotice<'a>>> Iterator for Both<'a, T> {
     /// A notice, whether it is heard, and the subscriptions that it satisfies.
     type Item = (listen::Notice, bool, &'a [u32]);
 
@@ -136,7 +136,7 @@ mod tests {
             new: 4,
             command: None,
         };
-        let told = |notice, subscriptions| Told {
+        let told = |notice, subscriptions| ClientNotice {
             notice,
             subscriptions,
         };
@@ -146,7 +146,7 @@ mod tests {
             told(notified(5), &[7]),
             told(change, &[9]),
         ];
-        let join = |told: &[Told<'static>], heard: &'static [u32]| {
+        let join = |told: &[ClientNotice<'static>], heard: &'static [u32]| {
             let told = told.iter().copied();
             Both {
                 told: told.peekable(),

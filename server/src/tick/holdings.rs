@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gpu_kernels::content::listen::{Desk, SubscribeError, UnsubscribeError};
-use gpu_kernels::frame::RegionError;
+use gpu_kernels::listen::{SubscribeError, SubscriptionRegistry, UnsubscribeError};
+use gpu_kernels::tick::frame::RegionError;
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
 use shared::predicate::TextError;
 use shared::wire::control::Ticket;
@@ -19,7 +19,7 @@ use super::directory::Presence;
 pub struct Holdings {
     config: WorldConfig,
     /// The subscription registry; none in worlds without subscriptions.
-    registry: Option<Desk>,
+    registry: Option<SubscriptionRegistry>,
     /// By client row; rows without regions and subscriptions are left out.
     clients: BTreeMap<ClientRow, ClientHoldings>,
 }
@@ -73,7 +73,7 @@ struct ClientHoldings {
 
 impl Holdings {
     /// No client has anything. Without a registry clients can't subscribe.
-    pub fn new(config: &WorldConfig, registry: Option<Desk>) -> Holdings {
+    pub fn new(config: &WorldConfig, registry: Option<SubscriptionRegistry>) -> Holdings {
         Holdings {
             config: config.clone(),
             registry,
@@ -125,14 +125,14 @@ impl Holdings {
             if holdings.go_on_as(presence.entity)
                 && let Some(registry) = registry
             {
-                registry.embody(client, presence.entity);
+                registry.set_entity(client, presence.entity);
             }
             holdings.write(client, frame);
             holdings.has_subscribed || holdings.regions.iter().any(Option::is_some)
         });
     }
 
-    fn registry(&self) -> Result<&Desk, RequestError> {
+    fn registry(&self) -> Result<&SubscriptionRegistry, RequestError> {
         self.registry.as_ref().ok_or(RequestError::NoSubscriptions)
     }
 
@@ -143,7 +143,7 @@ impl Holdings {
         }
         let entity = holdings.entity;
         if let Some(registry) = &self.registry {
-            registry.embody(client, entity);
+            registry.set_entity(client, entity);
         }
     }
 

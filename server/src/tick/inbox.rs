@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gpu_kernels::content::listen::SubscribeError;
+use gpu_kernels::listen::SubscribeError;
 use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
 use shared::{ClientRow, CommandKind, EntityId, Tick};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::Before;
+use gpu_kernels::listen::Before;
 use shared::wire::movement::{MovementCodec, Packed};
 use shared::{Audience, EntityId, Schema, Slot, Tick};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::Notices;
+use gpu_kernels::listen::Notices;
 use shared::wire::control::{Close, Ticket};
 use shared::wire::request::Answer;
 use shared::{ClientRow, EntityId, Tick};

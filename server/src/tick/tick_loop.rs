@@ -16,7 +16,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use gpu_kernels::content::listen::{Listeners, Notices};
+use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{EntityId, Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
@@ -114,7 +114,7 @@ impl TickLoop {
     pub fn new(parts: Parts) -> TickLoop {
         let mut frame = Frame::new(Tick(0));
         frame.populate(&parts.config);
-        let registry = parts.listeners.as_ref().map(Listeners::desk);
+        let registry = parts.listeners.as_ref().map(Listeners::registry);
         TickLoop {
             directory: Directory::new(&parts.config),
             holdings: Holdings::new(&parts.config, registry),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use gpu_kernels::content::listen::SubscribeError;
+use gpu_kernels::listen::SubscribeError;
 use quinn::{Connection, ConnectionError, SendStream, VarInt};
 use shared::Tick;
 use shared::wire::commands::ClientDatagram;

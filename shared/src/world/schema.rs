@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-// Old paths, until every crate names the new ones.
-pub use super::attribute::{Attribute, AttributeType, Audience, MergeRule, bits_for};
+use super::attribute::{Attribute, AttributeType};
 use super::command::{CommandKind, Sender};
 use super::fixed::Fixed;
 use super::notification::{NotificationKind, NotificationSchema};

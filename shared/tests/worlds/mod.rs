@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use shared::schema::AttributeType;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Welcome};
@@ -12,6 +11,7 @@ use shared::wire::movement::{Header, MovementCodec};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
+use shared::world::attribute::AttributeType;
 use shared::{Audience, CommandKind, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
 
 /// By slot: kind, and a row within the kind's bounds.

@@ -10,17 +10,19 @@ pub fn makers(_: bool) -> Vec<super::subject::Maker> {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod here {
-    use gpu_kernels::content::counting::Order;
-    use gpu_kernels::content::cuda::{BatchSizes, CudaCountingMatcher, CudaMatcher, Reset};
+    use engines::counting::Order;
+    use engines::counting::{CudaCountingMatcher, Reset};
+    use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
     use gpu_kernels::content::{Batch, Matches, Subscriptions};
 
+    use crate::cuda::GPU;
     use crate::engines::content::matcher::{Matcher, Way};
     use crate::engines::content::subject::{Maker, OURS};
 
     /// Ours, and the paper's way in all its variants.
     pub fn makers(is_dense: bool) -> Vec<Maker> {
         let mut makers: Vec<Maker> = vec![Box::new(|s| {
-            let matcher = CudaMatcher::new(s, BatchSizes::default())?;
+            let matcher = CudaMatcher::new(GPU, s, BatchSizes::default())?;
             Ok(Way::boxed(matcher, "cuda", OURS, 1))
         })];
         for (order, reset, approach) in [
@@ -30,7 +32,7 @@ mod here {
         ] {
             if !is_dense || approach == "counting" {
                 makers.push(Box::new(move |s| {
-                    let matcher = CudaCountingMatcher::new(s, order, reset)?;
+                    let matcher = CudaCountingMatcher::new(GPU, s, order, reset)?;
                     Ok(Way::boxed(matcher, "cuda", approach, 1))
                 }));
             }

@@ -1,9 +1,8 @@
 //! The engine's matchers on CPUs as subjects.
 
+use engines::counting::CountingMatcher;
 use gpu_kernels::content::auto::Side;
-use gpu_kernels::content::{
-    AutoMatcher, Batch, CountingMatcher, CpuMatcher, Matches, Subscriptions,
-};
+use gpu_kernels::content::{AutoMatcher, Batch, CpuMatcher, Matches, Subscriptions};
 
 use super::subject::{Checksum, Subject};
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use gpu_kernels::content::counting::Order;
-use gpu_kernels::content::{AutoMatcher, CountingMatcher, CpuMatcher};
+use engines::counting::{CountingMatcher, Order};
+use gpu_kernels::content::{AutoMatcher, CpuMatcher};
 
 use super::baselines::{OneThread, Sff, Subsets, Tree};
 use super::cuda;
@@ -70,7 +70,7 @@ fn cpu(threads: usize) -> Vec<Maker> {
 
 fn auto(threads: usize) -> Maker {
     Box::new(move |subscriptions| {
-        let matcher = AutoMatcher::new(subscriptions, threads)?;
+        let matcher = AutoMatcher::new(subscriptions, threads, crate::cuda::GPU)?;
         Ok(Way::boxed(matcher, "auto", OURS, threads))
     })
 }

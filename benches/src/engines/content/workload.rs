@@ -111,7 +111,7 @@ impl Generator {
                 filters,
                 ..PredicateLimits::default()
             },
-            interfaces: w.subscribers,
+            subscribers: w.subscribers,
             filters,
             constraints: filters * w.constraints_per_filter.1,
         };

@@ -2,7 +2,7 @@
 //! events. It is faster than Brown's, as a baseline should be: a day is an array that is
 //! sorted when it begins, not a sorted list.
 
-use gpu_kernels::events::{Event, EventSet};
+use engines::events::{Event, EventSet};
 
 /// Events by day of the year, whatever their year.
 pub struct CalendarQueue {
@@ -119,7 +119,7 @@ const DAYS_MIN: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::events::{HeapSet, Phold, Sequential, Torus};
+    use engines::events::{HeapSet, Phold, Sequential, Torus};
 
     use super::*;
 

@@ -7,10 +7,11 @@ mod here {
     use std::time::{Duration, Instant};
 
     use anyhow::{Context, ensure};
-    use gpu_kernels::cuda::events::{CudaPhold, CudaTorus, Selection, SelectionTrial};
-    use gpu_kernels::events::{Phold, Torus};
+    use engines::events::cuda::{CudaPhold, CudaTorus, Selection, SelectionTrial};
+    use engines::events::{Phold, Torus};
     use shared::world::mix::mix;
 
+    use crate::cuda::GPU;
     use crate::engines::events::NAME;
     use crate::engines::events::options::{BackendName, Options};
     use crate::engines::events::scenario::{Run, Scenario, UNIT, WARM_UP, checksum, say};
@@ -30,7 +31,7 @@ mod here {
             if selection != Selection::Local && !is_largest {
                 continue;
             }
-            let mut gpu = CudaTorus::new(model, selection)?;
+            let mut gpu = CudaTorus::new(GPU, model, selection)?;
             gpu.run(scenario.until)?;
             ensure!(
                 checksum(gpu.snapshot()?.hash::<Torus>()) == expected,
@@ -68,7 +69,7 @@ mod here {
     }
 
     pub fn phold(scenario: &Scenario, model: &Phold, expected: &str) -> anyhow::Result<Row> {
-        let mut gpu = CudaPhold::new(model)?;
+        let mut gpu = CudaPhold::new(GPU, model)?;
         gpu.run(WARM_UP * UNIT)?;
         let begin = Instant::now();
         let progress = gpu.run(scenario.until)?;
@@ -89,7 +90,7 @@ mod here {
 
     /// The ways of selection by themselves: figure 10.
     pub fn selection(options: &Options) -> anyhow::Result<Vec<Row>> {
-        let trial = SelectionTrial::new(NUMBERS, options.run.seed());
+        let trial = SelectionTrial::new(GPU, NUMBERS, options.run.seed());
         let trial = trial.context("selection needs a GPU")?;
         let mut rows = vec![];
         for percent in (0..=100).step_by(10) {
@@ -143,7 +144,7 @@ mod here {
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod here {
-    use gpu_kernels::events::{Phold, Torus};
+    use engines::events::{Phold, Torus};
 
     use crate::cuda::unavailable;
     use crate::engines::events::options::Options;

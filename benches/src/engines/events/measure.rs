@@ -1,7 +1,7 @@
 use std::time::Instant;
 
-use gpu_kernels::events::parallel::Windows;
-use gpu_kernels::events::{ApproximateTorus, Parallel, Phold, Sequential, Torus};
+use engines::events::parallel::Windows;
+use engines::events::{ApproximateTorus, Parallel, Phold, Sequential, Torus};
 
 use super::calendar::CalendarQueue;
 use super::cuda;

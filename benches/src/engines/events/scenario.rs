@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use gpu_kernels::events::{EventSet, HeapSet, Model, Parallel, Progress, Sequential};
+use engines::events::{EventSet, HeapSet, Model, Parallel, Progress, Sequential};
 
 use super::calendar::CalendarQueue;
 use super::options::{BackendName, Options};

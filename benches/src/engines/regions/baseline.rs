@@ -1,7 +1,7 @@
 //! The baselines, each on one thread. They find all pairs from scratch in each step, and
 //! do not say which are new.
 
-use gpu_kernels::regions::Bounds;
+use engines::regions::Bounds;
 
 use super::scenario::Motion;
 

@@ -1,4 +1,4 @@
-use gpu_kernels::regions::{Bounds, Dimension, RegionsConfig, Space};
+use engines::regions::{Bounds, Dimension, RegionsConfig, Space};
 use shared::Fixed;
 use shared::world::mix::mix;
 

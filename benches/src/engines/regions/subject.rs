@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use gpu_kernels::regions::{
+use engines::regions::{
     Approach, Batch, CpuRegions, Metrics, Pair, Region, RegionEngine, RegionsConfig, Side,
 };
 use shared::world::mix::mix;

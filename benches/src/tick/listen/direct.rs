@@ -1,5 +1,5 @@
 use gpu_kernels::TickOutput;
-use gpu_kernels::content::listen::Before;
+use gpu_kernels::listen::Before;
 use shared::predicate::{
     Constraint, NameId, Operator, Predicate, PredicateLimits, Value, WorldNames,
 };

@@ -2,7 +2,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gpu_kernels::content::listen::Before;
+use gpu_kernels::listen::Before;
 use gpu_kernels::{Backend, CpuBackend, Frame, TickOutput};
 use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Slot, Tick, WorldConfig};

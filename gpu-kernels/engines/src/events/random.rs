@@ -3,7 +3,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 /// The random numbers of one draw of one process: xoshiro256++, seeded through
 /// SplitMix64.

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use shared::content::{Constraint, Notification, Operator, Predicate, Value};
+use shared::predicate::{Constraint, Notification, Operator, Predicate, Value};
 
 pub fn satisfies(notification: &Notification, predicate: &Predicate) -> bool {
     let holds = |constraint: &Constraint| {

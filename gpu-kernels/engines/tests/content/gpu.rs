@@ -2,7 +2,7 @@
 
 use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
 use gpu_kernels::content::{Batch, CpuMatcher, Matches};
-use shared::content::{Value, ValueType};
+use shared::predicate::{Value, ValueType};
 use testkit::dice::{Dice, Seed};
 
 use crate::world::World;

@@ -7,7 +7,7 @@ mod ways;
 mod world;
 
 use gpu_kernels::content::{AutoMatcher, Batch, Limits, Matches, SubscribeError, Subscriptions};
-use shared::content::{Notification, Predicate, PredicateLimits, Value, ValueType, Vocabulary};
+use shared::predicate::{Notification, Predicate, PredicateLimits, Value, ValueType, Vocabulary};
 use testkit::dice::{Dice, Seed};
 use world::World;
 

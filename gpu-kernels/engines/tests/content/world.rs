@@ -2,7 +2,7 @@
 //! matches.
 
 use gpu_kernels::content::{Limits, SubscriptionId, Subscriptions};
-use shared::content::{
+use shared::predicate::{
     Constraint, Filter, NameId, Notification, Operator, Predicate, PredicateLimits, Value,
     ValueType, Vocabulary,
 };

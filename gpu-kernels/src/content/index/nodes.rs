@@ -1,6 +1,6 @@
 //! The nodes of the tree: a hash table with open addressing.
 
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use crate::content::slab::Dirty;
 

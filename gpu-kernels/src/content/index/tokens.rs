@@ -1,6 +1,6 @@
 //! Tokens: what a filter requires that can be looked up by a hash.
 
-use shared::mix::mix;
+use shared::world::mix::mix;
 
 use crate::content::compile::Condition;
 

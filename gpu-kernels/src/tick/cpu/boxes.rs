@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use shared::WorldConfig;
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 
 use crate::space::Aabb;
 use crate::space::levels::Levels;

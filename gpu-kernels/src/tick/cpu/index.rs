@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 use shared::{Slot, WorldConfig};
 
 use super::reciprocal::Reciprocal;

@@ -1,4 +1,4 @@
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot};
 
 use super::{Due, Merge, State, Updates};

@@ -1,4 +1,5 @@
-use shared::schema::{ATTRIBUTES_MAX, bits_for};
+use shared::world::attribute::bits_for;
+use shared::world::schema::ATTRIBUTES_MAX;
 use shared::{Audience, MergeRule, Slot, WorldConfig};
 
 use super::reciprocal::Reciprocal;

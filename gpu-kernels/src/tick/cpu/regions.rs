@@ -1,6 +1,6 @@
 //! The regions that clients and entities hold, and where they are.
 
-use shared::config::KindRegions;
+use shared::world::config::KindRegions;
 use shared::{EntityId, WorldConfig};
 
 use super::State;

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use device::gpu::sort::Sort;
 use device::{DriverError, Kernel};
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 
 use super::launcher::{BLOCK, Launcher};
 use super::layout::BoxIndex;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use shared::config::KindRegions;
+use shared::world::config::KindRegions;
 use shared::{EntityId, WorldConfig};
 
 use super::layout::{self, RegionSet};

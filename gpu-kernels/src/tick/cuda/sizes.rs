@@ -1,7 +1,7 @@
 //! The numbers that all device memory follows from.
 
 use shared::WorldConfig;
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 
 use super::OutputForm;
 use crate::space::levels::Levels;

@@ -3,7 +3,7 @@
 use device::gpu::sort::Doubled;
 use device::plan::Group;
 use device::{Device, DriverError, Int2, Plan};
-use shared::schema::bits_for;
+use shared::world::attribute::bits_for;
 use shared::{Audience, CommandKind, InterestMode, NotificationKind, WorldConfig};
 
 use super::layout::{BY_THE_SERVER, BoxIndex, LEVELS_MAX, Level, Regions, Rule, Tick, World};

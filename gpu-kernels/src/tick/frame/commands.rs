@@ -2,7 +2,7 @@ use std::ops::{Deref, DerefMut};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use shared::mix::order_key;
+use shared::world::mix::order_key;
 use shared::{CommandKind, Tick};
 
 use super::Command;

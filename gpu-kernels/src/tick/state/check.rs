@@ -1,4 +1,4 @@
-use shared::config::DELAY_TICKS_MAX;
+use shared::world::config::DELAY_TICKS_MAX;
 use shared::{EntityId, WorldConfig};
 
 use super::{SlotState, Snapshot};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{Counts, Frame, SlotState};
-use shared::mix::Random;
+use shared::world::mix::Random;
 use shared::{AttributeType, EntityId};
 
 use super::interest::square_of_distance;

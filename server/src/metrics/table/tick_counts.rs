@@ -1,51 +1,40 @@
-//! Which metrics the tick's own counts are.
+//! The tick's own counts, as they are declared beside the tick.
 
 use gpu_kernels::Counts;
+use gpu_kernels::tick::counts::{Metric as Count, MetricKind};
+use metrics::{counter, gauge};
 
-use super::{
-    BIRTHS_REFUSED, CHANGES, CLIENTS_BEHIND, COMMANDS, Counter, DELIVERIES, DELIVERIES_DROPPED,
-    ENTITIES, Gauge, HEARINGS, HEARINGS_DROPPED, NOTIFICATIONS, NOTIFICATIONS_DROPPED,
-    TIMED_COMMANDS, TIMED_COMMANDS_DROPPED, UPDATES, UPDATES_DROPPED,
-};
+use super::{Kind, Metric};
 
 /// Records the counts of one tick.
 pub fn record_counts(counts: &Counts) {
-    for (fate, number) in COMMAND_FATES {
-        COMMANDS.add_to(fate, number(counts));
-    }
-    for (counter, number) in COUNTERS {
-        counter.add(number(counts));
-    }
-    for (gauge, number) in GAUGES {
-        gauge.set(number(counts));
+    for count in Counts::METRICS {
+        let number = (count.value)(counts);
+        match (count.kind, count.label) {
+            (MetricKind::Gauge, _) => gauge!(count.name).set(number as f64),
+            (MetricKind::Counter, Some((label, value))) => {
+                counter!(count.name, label => value).increment(number);
+            }
+            (MetricKind::Counter, None) => counter!(count.name).increment(number),
+        }
     }
 }
 
-type Number = fn(&Counts) -> u64;
+/// The metrics of counts that have no label. Those with one belong to a metric that
+/// counts other things too.
+pub fn metrics() -> impl Iterator<Item = Metric> {
+    let own = Counts::METRICS.iter().filter(|count| count.label.is_none());
+    own.map(metric)
+}
 
-const COMMAND_FATES: [(&str, Number); 4] = [
-    ("applied", |c| c.applied),
-    ("stale", |c| c.stale),
-    ("malformed", |c| c.malformed),
-    ("dropped", |c| c.commands_dropped),
-];
-
-const COUNTERS: [(Counter, Number); 11] = [
-    (UPDATES, |c| c.updates),
-    (UPDATES_DROPPED, |c| c.updates_dropped),
-    (CHANGES, |c| c.changes),
-    (BIRTHS_REFUSED, |c| c.births_refused),
-    (TIMED_COMMANDS_DROPPED, |c| c.timed_dropped),
-    (NOTIFICATIONS, |c| c.notifications),
-    (NOTIFICATIONS_DROPPED, |c| c.notifications_dropped),
-    (DELIVERIES, |c| c.deliveries),
-    (DELIVERIES_DROPPED, |c| c.deliveries_dropped),
-    (HEARINGS, |c| c.hearings),
-    (HEARINGS_DROPPED, |c| c.hearings_dropped),
-];
-
-const GAUGES: [(Gauge, Number); 3] = [
-    (ENTITIES, |c| c.entities),
-    (TIMED_COMMANDS, |c| c.timed),
-    (CLIENTS_BEHIND, |c| c.clients_behind),
-];
+fn metric(count: &Count) -> Metric {
+    Metric {
+        name: count.name,
+        kind: match count.kind {
+            MetricKind::Counter => Kind::Counter,
+            MetricKind::Gauge => Kind::Gauge,
+        },
+        label: None,
+        help: count.help,
+    }
+}

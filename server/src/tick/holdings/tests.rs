@@ -1,4 +1,4 @@
-use gpu_kernels::content::listen::Listeners;
+use gpu_kernels::listen::Listeners;
 use shared::Tick;
 
 use super::*;
@@ -18,9 +18,9 @@ fn world() -> World {
     let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
                 region_edge_max = 100\nsubscriptions_per_client = 2\npredicate_bytes = 40";
     let config = WorldConfig::parse(text, "test").unwrap();
-    let listeners = Listeners::new(&config, 1, false).unwrap().unwrap();
+    let listeners = Listeners::new(&config, 1, None).unwrap().unwrap();
     World {
-        holdings: Holdings::new(&config, Some(listeners.desk())),
+        holdings: Holdings::new(&config, Some(listeners.registry())),
         frame: Frame::new(Tick(0)),
         presence: Some(Presence {
             ticket: [1; 16],

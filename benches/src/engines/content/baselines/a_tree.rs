@@ -36,10 +36,10 @@ impl Tree {
             names,
             subscribers: vec![],
             found: vec![],
-            reached: vec![0; subscriptions.limits().interfaces],
+            reached: vec![0; subscriptions.limits().subscribers],
             stamp: 0,
         };
-        for (subscriber, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.compiled_filters() {
             if begin.elapsed() > limit {
                 let done = tree.subscribers.len();
                 eprintln!("a-tree: only {done} filters after {limit:?}: left out");
@@ -107,7 +107,7 @@ fn expression(condition: &Condition) -> String {
     let name = condition.name;
     let [low, high] = [condition.low, condition.high].map(value);
     match condition.kind {
-        ConditionKind::Not => format!("n{name} <> {low}"),
+        ConditionKind::NOT => format!("n{name} <> {low}"),
         _ if condition.is_point() => format!("n{name} = {low}"),
         _ if condition.high == u64::MAX => format!("n{name} >= {low}"),
         _ if condition.low == 0 => format!("n{name} <= {high}"),

@@ -42,11 +42,11 @@ impl Sff {
     pub fn build(subscriptions: &Subscriptions) -> Sff {
         let mut sff = Sff {
             rows: vec![Row::default(); subscriptions.vocabulary().len()],
-            reached: vec![0; subscriptions.limits().interfaces],
-            subscribers: subscriptions.interfaces(),
+            reached: vec![0; subscriptions.limits().subscribers],
+            subscribers: subscriptions.subscribers(),
             ..Sff::default()
         };
-        for (subscriber, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.compiled_filters() {
             if conditions.is_empty() {
                 sff.always.push(subscriber);
                 continue;
@@ -180,21 +180,21 @@ impl Sff {
 impl Row {
     fn add(&mut self, condition: &Condition, filter: u32) {
         match condition.kind {
-            ConditionKind::Not => self.not.push((condition.low, filter)),
-            ConditionKind::Pattern => {
+            ConditionKind::NOT => self.not.push((condition.low, filter)),
+            ConditionKind::WITHIN if condition.is_point() => {
+                self.equal.entry(condition.low).or_default().push(filter);
+            }
+            ConditionKind::WITHIN if condition.high == u64::MAX => {
+                self.at_least.push((condition.low, filter));
+            }
+            ConditionKind::WITHIN if condition.low == 0 => {
+                self.at_most.push((condition.high, filter));
+            }
+            ConditionKind::WITHIN => self.between.push((*condition, filter)),
+            _ => {
                 let filters = self.pattern.entry(condition.low as u32).or_default();
                 filters.push(filter);
             }
-            ConditionKind::Within if condition.is_point() => {
-                self.equal.entry(condition.low).or_default().push(filter);
-            }
-            ConditionKind::Within if condition.high == u64::MAX => {
-                self.at_least.push((condition.low, filter));
-            }
-            ConditionKind::Within if condition.low == 0 => {
-                self.at_most.push((condition.high, filter));
-            }
-            ConditionKind::Within => self.between.push((*condition, filter)),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Subsets {
     pub fn build(subscriptions: &Subscriptions) -> Subsets {
         let mut by_names: HashMap<u64, Vec<(u32, &[Condition])>> = HashMap::new();
         let mut largest = 0;
-        for (subscriber, conditions) in subscriptions.filters_held() {
+        for (subscriber, conditions) in subscriptions.compiled_filters() {
             let mut names: Vec<u32> = conditions.iter().map(|c| u32::from(c.name)).collect();
             names.sort_unstable();
             names.dedup();
@@ -41,7 +41,7 @@ impl Subsets {
             filters: vec![],
             conditions: vec![],
             largest,
-            reached: vec![0; subscriptions.limits().interfaces],
+            reached: vec![0; subscriptions.limits().subscribers],
             stamp: 0,
         };
         for (key, group) in by_names {

@@ -1,7 +1,7 @@
 //! The header of the tick's kernels.
 
 use device::layout::Header;
-use shared::schema::MergeRule;
+use shared::world::attribute::MergeRule;
 use shared::{CommandKind, NotificationKind};
 
 use super::{
