@@ -43,11 +43,15 @@ def main():
     parser.add_argument("--nvcc", type=Path, help="a compiler that is there already")
     parser.add_argument("--check", action="store_true",
                         help="compile for one GPU and keep nothing: to find mistakes quickly")
+    parser.add_argument("--only", choices=[crate.name for crate in MODULES],
+                        help="build the kernels of one crate")
     arguments = parser.parse_args()
     nvcc, includes = find_compiler(arguments)
     version = subprocess.run([str(nvcc), "--version"], check=True, capture_output=True, text=True)
     compiler = version.stdout.strip().splitlines()[-1]
     for crate, (folders, source) in MODULES.items():
+        if arguments.only not in (None, crate.name):
+            continue
         build(crate, folders, source, [nvcc, *[f"-I{path}" for path in includes]], compiler, arguments.check)
 
 

@@ -50,6 +50,55 @@ struct Selected {
     u32 count, first, step;
 };
 
+// Count, scan and store; returns how many tokens all blocks select.
+__device__ inline u32 torus_select_scan(const TorusRun& t, u32 end, u32* list, u64& passed, u32& least) {
+    u32 own = 0;
+    torus_scan(t, [&](u32, const u32* times) {
+        for (u32 k = 0; k < 4; k++) own += times[k] < end;
+    });
+    u32 sum = (u32)block_sum(own);
+    if (threadIdx.x == 0) __stcg(t.partials + blockIdx.x, sum);
+    grid_barrier(t.control, passed);
+    u32 before = 0, total = 0;
+    for (u32 i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+        u32 partial = load(t.partials + i);
+        total += partial;
+        before += i < blockIdx.x ? partial : 0;
+    }
+    before = (u32)block_sum(before);
+    total = (u32)block_sum(total);
+    torus_scan(t, [&](u32 i, const u32* times) {
+        u32 mine = 0;
+        for (u32 k = 0; k < 4; k++) mine += times[k] < end;
+        u32 at = before + (u32)block_exclusive(mine);
+        before += (u32)block_sum(mine);
+        for (u32 k = 0; k < 4; k++) {
+            if (times[k] < end) __stcg(list + at++, i + k);
+            else least = min(least, times[k]);
+        }
+    });
+    return total;
+}
+
+// A warp votes over 1,024 tokens and adds to the counter once.
+__device__ inline void torus_select_hybrid(const TorusRun& t, u32 end, u32* list, u32* count, u32& least) {
+    u32 begin = blockIdx.x * t.chunk, stop = min(begin + t.chunk, t.tokens);
+    for (u32 group = begin + (threadIdx.x >> 5) * 1024; group < stop; group += blockDim.x * 32) {
+        u32 own = 0;  // the votes of subgroup number `lane()`
+        for (u32 k = 0; k < 32; k++) {
+            u32 i = group + k * 32 + lane();
+            u32 time = i < stop ? load(t.times + i) : NEVER;
+            u32 votes = __ballot_sync(~0u, time < end);
+            if (k == lane()) own = votes;
+            least = min(least, time < end ? NEVER : time);
+        }
+        u32 sum = warp_inclusive((u32)__popc(own)), base = 0;
+        if (lane() == 31 && sum) base = atomicAdd(count, sum);
+        base = __shfl_sync(~0u, base, 31) + sum - __popc(own);
+        for (; own; own &= own - 1) __stcg(list + base++, group + lane() * 32 + __ffs(own) - 1);
+    }
+}
+
 // Lists the tokens that arrive before `end`; `least` becomes the least time of the
 // others. LOCAL lists those of each block by themselves, which needs no barrier.
 template <Selection S>
@@ -79,51 +128,8 @@ __device__ Selected torus_select(const TorusRun& t, u32 end, u32 turn, u64& pass
             }
         });
     }
-    if (S == SCAN) {
-        u32 own = 0;
-        torus_scan(t, [&](u32, const u32* times) {
-            for (u32 k = 0; k < 4; k++) own += times[k] < end;
-        });
-        u32 sum = (u32)block_sum(own);
-        if (threadIdx.x == 0) __stcg(t.partials + blockIdx.x, sum);
-        grid_barrier(c, passed);
-        u32 before = 0;
-        for (u32 i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
-            u32 partial = load(t.partials + i);
-            total += partial;
-            before += i < blockIdx.x ? partial : 0;
-        }
-        before = (u32)block_sum(before);
-        total = (u32)block_sum(total);
-        torus_scan(t, [&](u32 i, const u32* times) {
-            u32 mine = 0;
-            for (u32 k = 0; k < 4; k++) mine += times[k] < end;
-            u32 at = before + (u32)block_exclusive(mine);
-            before += (u32)block_sum(mine);
-            for (u32 k = 0; k < 4; k++) {
-                if (times[k] < end) __stcg(list + at++, i + k);
-                else least = min(least, times[k]);
-            }
-        });
-    }
-    if (S == HYBRID) {
-        // A warp votes over 1,024 tokens and adds to the counter once.
-        u32 begin = blockIdx.x * t.chunk, stop = min(begin + t.chunk, t.tokens);
-        for (u32 group = begin + (threadIdx.x >> 5) * 1024; group < stop; group += blockDim.x * 32) {
-            u32 own = 0;  // the votes of subgroup number `lane()`
-            for (u32 k = 0; k < 32; k++) {
-                u32 i = group + k * 32 + lane();
-                u32 time = i < stop ? load(t.times + i) : NEVER;
-                u32 votes = __ballot_sync(~0u, time < end);
-                if (k == lane()) own = votes;
-                least = min(least, time < end ? NEVER : time);
-            }
-            u32 sum = warp_inclusive((u32)__popc(own)), base = 0;
-            if (lane() == 31 && sum) base = atomicAdd(count, sum);
-            base = __shfl_sync(~0u, base, 31) + sum - __popc(own);
-            for (; own; own &= own - 1) __stcg(list + base++, group + lane() * 32 + __ffs(own) - 1);
-        }
-    }
+    if (S == SCAN) total = torus_select_scan(t, end, list, passed, least);
+    if (S == HYBRID) torus_select_hybrid(t, end, list, count, least);
     grid_barrier(c, passed);
     if (S != SCAN) total = load(count);
     return {list, total, thread_index(), thread_count()};

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `layout` | what kernels are given, declared once |
 //! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
-//! | `launcher` | the kernels, and launching them |
+//! | `kernels`, `launcher` | the kernels by stage; launching them |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `regions`, `timed`, `snapshot` | parts of the state, between host and device |
@@ -19,6 +19,7 @@ mod hash;
 mod hearings;
 mod index;
 mod interest;
+mod kernels;
 mod launcher;
 pub mod layout;
 mod lifecycle;
@@ -47,7 +48,7 @@ use crate::tick::frame::Frame;
 use crate::tick::output::{Stage, TickOutput};
 use crate::tick::state::{self, Snapshot, StateHash, part};
 use download::{Chunks, Failure};
-use launcher::Kernels;
+use kernels::Kernels;
 use layout::{Regions, World};
 use sizes::Sizes;
 use upload::{Refusal, Staging};

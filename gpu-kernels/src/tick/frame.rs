@@ -4,6 +4,7 @@ mod commands;
 mod regions;
 
 use crate::tick::error::TickError;
+pub use crate::tick::timed::POPULATION_TOKEN;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
@@ -253,6 +254,3 @@ impl Frame {
         &self.words[start..start + usize::from(command.word_count)]
     }
 }
-
-/// The token of births that no client waits for.
-pub const POPULATION_TOKEN: u32 = u32::MAX;

@@ -13,6 +13,9 @@ use shared::{CommandKind, EntityId, Tick};
 /// The most words that a timed command has: a birth with a place.
 pub const TIMED_WORDS_MAX: usize = 5;
 
+/// The token of births that no client waits for.
+pub const POPULATION_TOKEN: u32 = u32::MAX;
+
 /// A command that waits for its tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedCommand {
@@ -46,7 +49,7 @@ impl TimedCommand {
 
     /// The birth of one of a kind at a random place.
     pub fn respawn(due: Tick, kind: u16) -> TimedCommand {
-        let words = [i32::from(kind), crate::tick::frame::POPULATION_TOKEN as i32];
+        let words = [i32::from(kind), POPULATION_TOKEN as i32];
         TimedCommand::new(due, EntityId::NONE, CommandKind::Spawn.id(), &words)
     }
 

@@ -6,7 +6,6 @@ use std::ptr;
 use cust::sys;
 
 use super::driver::{Context, check, context};
-use super::launch::Kernel;
 use crate::Plain;
 use crate::error::{DriverError, NoDevice};
 use crate::layout::Pointer;
@@ -189,8 +188,8 @@ impl Device {
         Ok(count as u32)
     }
 
-    /// The kernel of this name, from the module or the library.
-    pub fn kernel(&self, name: &str) -> Result<Kernel, DriverError> {
+    /// The function of this name, from the module or the library.
+    pub(super) fn function(&self, name: &str) -> Result<sys::CUfunction, DriverError> {
         let name = c_name(name);
         let mut function = ptr::null_mut();
         let mut found = Ok(());
@@ -203,7 +202,7 @@ impl Device {
                 break;
             }
         }
-        found.map(|()| Kernel(function))
+        found.map(|()| function)
     }
 
     /// Sets `n` values' bytes on the work lane.

@@ -12,7 +12,7 @@ use crate::error::DriverError;
 
 /// A kernel of a module.
 #[derive(Clone, Copy, Debug)]
-pub struct Kernel(pub(super) sys::CUfunction);
+pub struct Kernel(sys::CUfunction);
 
 // SAFETY: a function handle is a name for code in the module.
 unsafe impl Send for Kernel {}
@@ -73,6 +73,11 @@ operands!(A, B, C, D, E, F, G, H, I);
 operands!(A, B, C, D, E, F, G, H, I, J);
 
 impl Device {
+    /// The kernel of this name, from the module or the library.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, DriverError> {
+        self.function(name).map(Kernel)
+    }
+
     /// Launches a kernel on the work lane; nothing for no blocks.
     ///
     /// # Safety

@@ -3,6 +3,7 @@
 use device::{DriverError, Grid};
 
 use super::launcher::Launcher;
+use super::regions::RegionsKernels;
 
 device::kernels! {
     pub struct DueKernels {
@@ -16,30 +17,29 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
+impl DueKernels {
     /// What the frame says of observers, clients, slots and regions.
-    pub fn take_in(&self) -> Result<(), DriverError> {
-        let tick = &self.tick;
+    pub fn take_in(&self, run: &Launcher, regions: &RegionsKernels) -> Result<(), DriverError> {
+        let tick = &run.tick;
         let items = tick
             .frame_commands
             .max(tick.observer_sets)
             .max(tick.forgets)
             .max(tick.releases);
-        self.items(self.kernels.due.take_in, u64::from(items))?;
-        self.items(self.kernels.regions.take_in, u64::from(tick.region_sets))
+        run.items(self.take_in, u64::from(items))?;
+        run.items(regions.take_in, u64::from(tick.region_sets))
     }
 
-    pub fn due(&self) -> Result<(), DriverError> {
-        let kernels = &self.kernels.due;
-        let timed = u64::from(self.world.timed_max);
-        self.items(kernels.timed_count, timed)?;
-        self.items(kernels.timed_store, timed)?;
-        self.items(kernels.put_off, u64::from(self.tick.afters))?;
-        if self.world.rules > 0 {
-            let items = u64::from(self.world.rules) * u64::from(self.world.capacity);
-            self.items(kernels.rules_count, items)?;
-            self.items(kernels.rules_store, items)?;
+    pub fn run(&self, run: &Launcher) -> Result<(), DriverError> {
+        let timed = u64::from(run.world.timed_max);
+        run.items(self.timed_count, timed)?;
+        run.items(self.timed_store, timed)?;
+        run.items(self.put_off, u64::from(run.tick.afters))?;
+        if run.world.rules > 0 {
+            let items = u64::from(run.world.rules) * u64::from(run.world.capacity);
+            run.items(self.rules_count, items)?;
+            run.items(self.rules_store, items)?;
         }
-        self.grid(kernels.end, Grid::blocks(1, 1))
+        run.grid(self.end, Grid::blocks(1, 1))
     }
 }

@@ -13,21 +13,20 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
-    pub fn hash(&self) -> Result<(), DriverError> {
-        let blocks_max = u64::from(GPU_BLOCKS_HALF * self.device.multiprocessors());
+impl HashKernels {
+    pub fn run(&self, run: &Launcher) -> Result<(), DriverError> {
+        let blocks_max = u64::from(GPU_BLOCKS_HALF * run.device.multiprocessors());
         let grid = |items: u64| {
             let blocks = items.div_ceil(u64::from(BLOCK)).clamp(1, blocks_max);
             Grid::blocks(blocks as u32, BLOCK)
         };
-        let kernels = &self.kernels.hash;
-        let slots = u64::from(self.world.capacity);
-        self.grid(kernels.slots, grid(slots))?;
-        let clients = u64::from(self.tick.clients_used) * 32;
-        self.grid(kernels.clients, grid(clients.max(self.sizes.observers)))?;
-        match self.has_regions() {
+        let slots = u64::from(run.world.capacity);
+        run.grid(self.slots, grid(slots))?;
+        let clients = u64::from(run.tick.clients_used) * 32;
+        run.grid(self.clients, grid(clients.max(run.sizes.observers)))?;
+        match run.has_regions() {
             false => Ok(()),
-            true => self.grid(kernels.regions, grid(slots.max(self.sizes.client_regions))),
+            true => run.grid(self.regions, grid(slots.max(run.sizes.client_regions))),
         }
     }
 }

@@ -19,22 +19,21 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
+impl HearingsKernels {
     /// Nothing in worlds without notifications.
-    pub fn hearings(&mut self) -> Result<(), DriverError> {
-        if self.world.notifications_max == 0 {
+    pub fn run(&self, run: &mut Launcher) -> Result<(), DriverError> {
+        if run.world.notifications_max == 0 {
             return Ok(());
         }
-        let kernels = self.kernels.hearings;
-        let areas = [kernels.count, kernels.collect, kernels.gather];
+        let areas = [self.count, self.collect, self.gather];
         let number = offset_of!(Counters, areas);
-        self.index_boxes(areas, &self.regions.areas, number, self.sizes.notifications)?;
-        let words = self.regions.hearing_places + 256;
-        let clients = self.tick.clients_used;
-        self.clients(kernels.hear, 0..clients, warps_for(words), words)?;
-        self.items(kernels.partial, u64::from(clients))?;
-        self.items(kernels.offsets, u64::from(clients))?;
+        run.index_boxes(areas, &run.regions.areas, number, run.sizes.notifications)?;
+        let words = run.regions.hearing_places + 256;
+        let clients = run.tick.clients_used;
+        run.clients(self.hear, 0..clients, warps_for(words), words)?;
+        run.items(self.partial, u64::from(clients))?;
+        run.items(self.offsets, u64::from(clients))?;
         // A warp for each client.
-        self.items(kernels.store, u64::from(clients) * 32)
+        run.items(self.store, u64::from(clients) * 32)
     }
 }

@@ -26,50 +26,47 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
+impl InterestKernels {
     /// Counts each client's deliveries, and finds where they will stand.
-    pub fn count_deliveries(&mut self, form: OutputForm) -> Result<(), DriverError> {
-        let kernels = self.kernels.interest;
+    pub fn count(&self, run: &mut Launcher, form: OutputForm) -> Result<(), DriverError> {
         if form == OutputForm::Ranges {
-            return self.bucket_ranges();
+            return self.by_buckets(run);
         }
-        let clients = u64::from(self.tick.clients_used);
-        let observers = clients * u64::from(self.world.observers_per_client);
-        self.items(kernels.ranges, observers * u64::from(self.world.rows_max))?;
-        if self.world.visible_max > 0 {
-            let words = self.world.view_places + 256 + self.world.visible_max;
-            let all = 0..self.tick.clients_used;
-            let kernel = self.either(kernels.see, kernels.regions_see);
-            self.clients(kernel, all, warps_for(words), words)?;
+        let clients = u64::from(run.tick.clients_used);
+        let observers = clients * u64::from(run.world.observers_per_client);
+        run.items(self.ranges, observers * u64::from(run.world.rows_max))?;
+        if run.world.visible_max > 0 {
+            let words = run.world.view_places + 256 + run.world.visible_max;
+            let all = 0..run.tick.clients_used;
+            let kernel = run.either(self.see, self.regions_see);
+            run.clients(kernel, all, warps_for(words), words)?;
         } else {
-            let kernel = self.either(kernels.changed_count, kernels.regions_changed_count);
-            let blocks = self.tick.clients_used.div_ceil(WARPS_MAX);
-            let resident = GPU_BLOCKS_FULL * self.device.multiprocessors();
-            self.grid(kernel, Grid::blocks(blocks.min(resident), WARPS_MAX * 32))?;
+            let kernel = run.either(self.changed_count, self.regions_changed_count);
+            let blocks = run.tick.clients_used.div_ceil(WARPS_MAX);
+            let resident = GPU_BLOCKS_FULL * run.device.multiprocessors();
+            run.grid(kernel, Grid::blocks(blocks.min(resident), WARPS_MAX * 32))?;
         }
-        self.items(kernels.partial, clients)?;
-        self.items(kernels.offsets, clients)
+        run.items(self.partial, clients)?;
+        run.items(self.offsets, clients)
     }
 
     /// The deliveries in the ranges form.
-    fn bucket_ranges(&self) -> Result<(), DriverError> {
-        let kernels = &self.kernels.interest;
-        let places = u64::from(self.world.capacity) + 1;
-        self.items(kernels.order_count, places)?;
-        self.items(kernels.order_store, places)?;
-        let rows = u64::from(self.tick.clients_used) * u64::from(self.world.rows_max);
-        self.items(kernels.bucket_ranges, rows)
+    fn by_buckets(&self, run: &Launcher) -> Result<(), DriverError> {
+        let places = u64::from(run.world.capacity) + 1;
+        run.items(self.order_count, places)?;
+        run.items(self.order_store, places)?;
+        let rows = u64::from(run.tick.clients_used) * u64::from(run.world.rows_max);
+        run.items(self.bucket_ranges, rows)
     }
 
     /// Stores the deliveries of a chunk's clients.
-    pub fn store_deliveries(&mut self, chunk: Range<u32>) -> Result<(), DriverError> {
-        let kernels = self.kernels.interest;
-        if self.world.visible_max > 0 {
-            let words = 4 * self.world.visible_max;
-            self.clients(kernels.compare, chunk, warps_for(words), words)
+    pub fn store(&self, run: &mut Launcher, chunk: Range<u32>) -> Result<(), DriverError> {
+        if run.world.visible_max > 0 {
+            let words = 4 * run.world.visible_max;
+            run.clients(self.compare, chunk, warps_for(words), words)
         } else {
-            let kernel = self.either(kernels.changed_store, kernels.regions_changed_store);
-            self.clients(kernel, chunk, WARPS_MAX, 0)
+            let kernel = run.either(self.changed_store, self.regions_changed_store);
+            run.clients(kernel, chunk, WARPS_MAX, 0)
         }
     }
 }

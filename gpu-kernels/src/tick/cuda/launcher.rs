@@ -1,56 +1,18 @@
-//! The tick's kernels, and how they are launched.
+//! How the tick's kernels are launched.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
 
-use device::gpu::sort::Sorter;
-use device::{Device, DriverError, Grid, Kernel};
+use device::gpu::sort::{Sort, Sorter};
+use device::{Device, DriverError, Grid, Kernel, Pointer};
 
-use super::due::DueKernels;
-use super::hash::HashKernels;
-use super::hearings::HearingsKernels;
-use super::index::IndexKernels;
-use super::interest::InterestKernels;
-use super::layout::{Regions, Tick, World};
-use super::lifecycle::LifecycleKernels;
-use super::logic::LogicKernels;
-use super::merge::MergeKernels;
-use super::regions::RegionsKernels;
+use super::layout::{BoxIndex, Regions, Tick, World};
 use super::sizes::Sizes;
-
-/// The kernels by stage.
-pub struct Kernels {
-    pub due: DueKernels,
-    pub logic: LogicKernels,
-    pub merge: MergeKernels,
-    pub lifecycle: LifecycleKernels,
-    pub index: IndexKernels,
-    pub interest: InterestKernels,
-    pub hearings: HearingsKernels,
-    pub regions: RegionsKernels,
-    pub hash: HashKernels,
-}
-
-impl Kernels {
-    pub fn load(device: &Device) -> Result<Kernels, DriverError> {
-        Ok(Kernels {
-            due: DueKernels::load(device)?,
-            logic: LogicKernels::load(device)?,
-            merge: MergeKernels::load(device)?,
-            lifecycle: LifecycleKernels::load(device)?,
-            index: IndexKernels::load(device)?,
-            interest: InterestKernels::load(device)?,
-            hearings: HearingsKernels::load(device)?,
-            regions: RegionsKernels::load(device)?,
-            hash: HashKernels::load(device)?,
-        })
-    }
-}
+use super::world::{box_keys, box_numbers};
 
 /// What a tick's launches share.
 pub struct Launcher<'a> {
     pub device: &'a Device,
-    pub kernels: &'a Kernels,
     pub sorter: &'a Sorter,
     pub sizes: &'a Sizes,
     pub world: World,
@@ -89,6 +51,34 @@ impl Launcher<'_> {
         // that `Buffers` placed inside the device's allocation for these very sizes, and
         // kernels bound what they access by the sizes in these structures.
         unsafe { self.device.launch(kernel, grid, &operands) }
+    }
+
+    /// Where one of the tick's counters is.
+    pub fn counter(&self, offset: usize) -> Pointer<u64> {
+        Pointer::new(self.tick.counters.0 + offset as u64)
+    }
+
+    /// Collects boxes, sorts them and gathers them in order. `counter_offset` is that of
+    /// the counter that says how many there are, at most `n_max`.
+    pub fn index_boxes(
+        &self,
+        [count, collect, gather]: [Kernel; 3],
+        index: &BoxIndex,
+        counter_offset: usize,
+        n_max: u64,
+    ) -> Result<(), DriverError> {
+        self.items(count, n_max)?;
+        self.items(collect, n_max)?;
+        let sort = Sort {
+            keys: box_keys(index),
+            values: box_numbers(index),
+            n: self.counter(counter_offset),
+            n_max,
+            key_bits: self.sizes.box_key_bits,
+        };
+        self.sorter.sort(self.device, &sort)?;
+        // At least a thread for each level.
+        self.items(gather, n_max.max(u64::from(BLOCK)))
     }
 
     /// Whether clients or entities may hold regions.

@@ -3,6 +3,7 @@
 use device::{DriverError, Grid};
 
 use super::launcher::Launcher;
+use super::regions::RegionsKernels;
 use super::upload::FrameCounts;
 
 device::kernels! {
@@ -20,32 +21,36 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
-    pub fn lifecycle(&self, counts: &FrameCounts) -> Result<(), DriverError> {
-        let kernels = &self.kernels.lifecycle;
-        let slots = u64::from(self.world.capacity);
+impl LifecycleKernels {
+    pub fn run(
+        &self,
+        run: &Launcher,
+        regions: &RegionsKernels,
+        counts: &FrameCounts,
+    ) -> Result<(), DriverError> {
+        let slots = u64::from(run.world.capacity);
         if counts.births {
             // Before the deaths, whose slots are not for this tick's births.
-            self.items(kernels.free_count, slots)?;
-            self.items(kernels.free_store, slots)?;
-            self.items(kernels.births_count, counts.commands_max)?;
-            self.items(kernels.births_store, counts.commands_max)?;
-            if self.regions.of_entities > 0 {
-                self.items(self.kernels.regions.bear, counts.commands_max)?;
+            run.items(self.free_count, slots)?;
+            run.items(self.free_store, slots)?;
+            run.items(self.births_count, counts.commands_max)?;
+            run.items(self.births_store, counts.commands_max)?;
+            if run.regions.of_entities > 0 {
+                run.items(regions.bear, counts.commands_max)?;
             }
         }
         if counts.deaths {
-            self.items(kernels.deaths, counts.commands_max)?;
-            if self.world.respawns > 0 {
-                self.items(kernels.fallen, slots)?;
-                self.items(kernels.respawn, slots)?;
+            run.items(self.deaths, counts.commands_max)?;
+            if run.world.respawns > 0 {
+                run.items(self.fallen, slots)?;
+                run.items(self.respawn, slots)?;
             }
-            self.items(kernels.deaths_count, slots)?;
-            self.items(kernels.deaths_store, slots)?;
+            run.items(self.deaths_count, slots)?;
+            run.items(self.deaths_store, slots)?;
         }
-        match self.world.timed_max {
+        match run.world.timed_max {
             0 => Ok(()),
-            _ => self.grid(kernels.timed, Grid::blocks(1, 1)),
+            _ => run.grid(self.timed, Grid::blocks(1, 1)),
         }
     }
 }

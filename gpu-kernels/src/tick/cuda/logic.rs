@@ -15,25 +15,24 @@ device::kernels! {
     }
 }
 
-impl Launcher<'_> {
-    pub fn logic(&mut self, counts: &FrameCounts) -> Result<(), DriverError> {
-        let kernels = &self.kernels.logic;
-        self.items(kernels.count, counts.commands_max)?;
-        if self.world.timed_max > 0 {
-            self.items(kernels.after, counts.commands_max)?;
+impl LogicKernels {
+    pub fn run(&self, run: &mut Launcher, counts: &FrameCounts) -> Result<(), DriverError> {
+        run.items(self.count, counts.commands_max)?;
+        if run.world.timed_max > 0 {
+            run.items(self.after, counts.commands_max)?;
         }
-        if self.world.notifications_max > 0 {
-            self.items(kernels.notify, counts.commands_max)?;
+        if run.world.notifications_max > 0 {
+            run.items(self.notify, counts.commands_max)?;
         }
-        let (keys, values) = (update_keys(&self.world), update_values(&self.world));
+        let (keys, values) = (update_keys(&run.world), update_values(&run.world));
         // Updates are stored where the sort wants them, and read where it leaves them.
-        self.world.keys = keys.given(self.world.key_bits);
-        self.world.values = values.given(self.world.key_bits);
+        run.world.keys = keys.given(run.world.key_bits);
+        run.world.values = values.given(run.world.key_bits);
         if counts.updates_max > 0 {
-            self.items(kernels.store, counts.commands_max)?;
+            run.items(self.store, counts.commands_max)?;
         }
-        self.world.keys = keys.first;
-        self.world.values = values.first;
+        run.world.keys = keys.first;
+        run.world.values = values.first;
         Ok(())
     }
 }

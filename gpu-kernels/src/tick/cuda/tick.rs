@@ -66,7 +66,6 @@ impl CudaBackend {
         device.record(Lane::Work, &flight.marks[0])?;
         let mut run = Launcher {
             device,
-            kernels: &self.kernels,
             sorter: &self.sorter,
             sizes: &self.sizes,
             world: self.world,
@@ -78,33 +77,34 @@ impl CudaBackend {
             *stage = next;
             Ok::<(), DriverError>(())
         };
-        run.take_in()?;
+        let kernels = &self.kernels;
+        kernels.due.take_in(&run, &kernels.regions)?;
         begin(Stage::Due)?;
-        run.due()?;
+        kernels.due.run(&run)?;
         begin(Stage::Logic)?;
-        run.logic(counts)?;
+        kernels.logic.run(&mut run, counts)?;
         begin(Stage::Merge)?;
-        run.merge(counts)?;
+        kernels.merge.run(&run, counts)?;
         begin(Stage::Lifecycle)?;
-        run.lifecycle(counts)?;
+        kernels.lifecycle.run(&run, &kernels.regions, counts)?;
         flight.after_lifecycle.start(Lane::Work, tick.counters)?;
         begin(Stage::Index)?;
-        run.index()?;
+        kernels.index.run(&run, &kernels.regions)?;
         begin(Stage::Interest)?;
-        run.count_deliveries(self.form)?;
-        run.hearings()?;
+        kernels.interest.count(&mut run, self.form)?;
+        kernels.hearings.run(&mut run)?;
         flight.after_counting.start(Lane::Work, tick.counters)?;
         let chunks = match self.form {
             OutputForm::Pairs => flight.chunks,
             OutputForm::Ranges => Chunks::of(0),
         };
         for (range, served) in chunks.ranges().zip(&flight.served) {
-            run.store_deliveries(range)?;
+            kernels.interest.store(&mut run, range)?;
             device.record(Lane::Work, served)?;
         }
         begin(Stage::Download)?;
         end_tick(&mut run.world);
-        run.hash()?;
+        kernels.hash.run(&run)?;
         flight.counters.start(Lane::Work, tick.counters)?;
         device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
         self.world = run.world;
@@ -117,14 +117,13 @@ impl CudaBackend {
         clear_counters(&self.device, &tick)?;
         let run = Launcher {
             device: &self.device,
-            kernels: &self.kernels,
             sorter: &self.sorter,
             sizes: &self.sizes,
             world: self.world,
             regions: self.regions,
             tick,
         };
-        run.index()?;
+        self.kernels.index.run(&run, &self.kernels.regions)?;
         self.device.synchronize(Lane::Work)
     }
 }

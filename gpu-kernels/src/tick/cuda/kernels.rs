@@ -1,0 +1,42 @@
+//! The tick's kernels by stage.
+
+use device::{Device, DriverError};
+
+use super::due::DueKernels;
+use super::hash::HashKernels;
+use super::hearings::HearingsKernels;
+use super::index::IndexKernels;
+use super::interest::InterestKernels;
+use super::lifecycle::LifecycleKernels;
+use super::logic::LogicKernels;
+use super::merge::MergeKernels;
+use super::regions::RegionsKernels;
+
+/// One structure of kernels for each stage.
+pub struct Kernels {
+    pub due: DueKernels,
+    pub logic: LogicKernels,
+    pub merge: MergeKernels,
+    pub lifecycle: LifecycleKernels,
+    pub index: IndexKernels,
+    pub interest: InterestKernels,
+    pub hearings: HearingsKernels,
+    pub regions: RegionsKernels,
+    pub hash: HashKernels,
+}
+
+impl Kernels {
+    pub fn load(device: &Device) -> Result<Kernels, DriverError> {
+        Ok(Kernels {
+            due: DueKernels::load(device)?,
+            logic: LogicKernels::load(device)?,
+            merge: MergeKernels::load(device)?,
+            lifecycle: LifecycleKernels::load(device)?,
+            index: IndexKernels::load(device)?,
+            interest: InterestKernels::load(device)?,
+            hearings: HearingsKernels::load(device)?,
+            regions: RegionsKernels::load(device)?,
+            hash: HashKernels::load(device)?,
+        })
+    }
+}
