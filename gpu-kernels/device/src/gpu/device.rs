@@ -10,11 +10,11 @@ use crate::Plain;
 use crate::error::{DriverError, NoDevice};
 use crate::layout::Pointer;
 
-/// What the driver says of a GPU.
+/// Properties of a GPU, as the driver reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuInfo {
     pub name: String,
-    /// The CUDA version that the driver knows, as in 13.0.
+    /// The CUDA version that the driver supports, such as 13.0.
     pub cuda: (u32, u32),
     pub memory_free: u64,
     pub memory_total: u64,
@@ -25,26 +25,26 @@ pub struct GpuInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct Module {
     pub fatbin: &'static [u8],
-    /// The hash of the sources, as the manifest beside the fatbin names it.
+    /// The hash of the sources, from the manifest beside the fatbin.
     pub sources_hash: &'static str,
-    /// The names of the layouts' hashes in the module, with what they must be.
+    /// The names of the layout hashes in the module, with the expected values.
     pub layouts: &'static [Layout],
 }
 
-/// The name of a layout's hash in a module, and what computes ours.
+/// The name of a layout hash in a module, and the function for the expected value.
 pub type Layout = (&'static str, fn() -> u64);
 
-/// One GPU: a stream for work, one for uploads, one for downloads, the kernels, and one
-/// allocation.
+/// One GPU: one stream each for work, uploads and downloads, the kernels, and one allocation.
 ///
-/// It is shared by what uses it ([`HostBuffer`](super::HostBuffer)s too), and ends with
-/// the last of them.
+/// It is shared by everything that uses it, such as [`HostBuffer`](super::HostBuffer)s, and
+/// closed with the last user.
 pub struct Device {
     context: Context,
+    /// The module, then the library.
     modules: Vec<sys::CUmodule>,
     streams: [sys::CUstream; 3],
     multiprocessors: u32,
-    /// The one allocation, and its bytes.
+    /// The one allocation's address; its size is `bytes`.
     memory: u64,
     bytes: u64,
 }
@@ -55,7 +55,7 @@ unsafe impl Send for Device {}
 // SAFETY: the driver's calls may be made from several threads at a time.
 unsafe impl Sync for Device {}
 
-/// Which of the device's streams.
+/// One of the device's streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     Work,
@@ -63,7 +63,7 @@ pub enum Lane {
     Downloads,
 }
 
-/// A mark in a stream.
+/// An event in a stream.
 pub struct Event {
     handle: sys::CUevent,
     context: Context,
@@ -100,7 +100,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Kernels must have been built from the sources and for the layouts that we have.
+    /// Loads the kernels, and checks that they were built from our sources and layouts.
     fn load(&mut self, module: &Module) -> Result<(), NoDevice> {
         let mut handle = ptr::null_mut();
         // SAFETY: the image outlives the call, which writes the handle.
@@ -127,14 +127,14 @@ impl Device {
         Ok(())
     }
 
-    /// Takes the device's one allocation.
+    /// Allocates the device's only memory.
     ///
     /// # Panics
-    /// If it has one already.
+    /// Panics if it is already allocated.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, DriverError> {
         assert!(self.memory == 0, "a device has one allocation");
         self.enter()?;
-        // SAFETY: the address is the driver's, and no longer than asked for.
+        // SAFETY: the driver writes the address, and allocates at least this many bytes.
         check("cuMemAlloc", unsafe {
             sys::cuMemAlloc_v2(&mut self.memory, bytes.max(1) as usize)
         })?;
@@ -142,8 +142,8 @@ impl Device {
         Ok(self.memory)
     }
 
-    /// Makes the device's context current on this thread: first of all on each thread
-    /// that uses it.
+    /// Makes the device's context current on this thread. Every thread calls this before it
+    /// uses the device.
     pub fn enter(&self) -> Result<(), DriverError> {
         self.context.enter()
     }
@@ -173,7 +173,7 @@ impl Device {
         })
     }
 
-    /// How many multiprocessors the GPU has.
+    /// The number of multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
@@ -188,24 +188,23 @@ impl Device {
         Ok(count as u32)
     }
 
-    /// The function of this name, from the module or the library.
-    pub(super) fn function(&self, name: &str) -> Result<sys::CUfunction, DriverError> {
+    /// The function with this name, from the module or else from the library.
+    pub(super) fn function(
+        &self,
+        is_library: bool,
+        name: &str,
+    ) -> Result<sys::CUfunction, DriverError> {
+        let module = self.modules[usize::from(is_library)];
         let name = c_name(name);
         let mut function = ptr::null_mut();
-        let mut found = Ok(());
-        for &module in &self.modules {
-            // SAFETY: the handle is written before it is used.
-            found = check("cuModuleGetFunction", unsafe {
-                sys::cuModuleGetFunction(&mut function, module, name.as_ptr())
-            });
-            if found.is_ok() {
-                break;
-            }
-        }
-        found.map(|()| function)
+        // SAFETY: the handle is written before it is used.
+        check("cuModuleGetFunction", unsafe {
+            sys::cuModuleGetFunction(&mut function, module, name.as_ptr())
+        })?;
+        Ok(function)
     }
 
-    /// Sets `n` values' bytes on the work lane.
+    /// Sets all bytes of `n` values, on the work lane.
     pub fn fill<T: Plain>(&self, start: Pointer<T>, n: u64, byte: u8) -> Result<(), DriverError> {
         let bytes = n * size_of::<T>() as u64;
         if bytes == 0 {
@@ -218,7 +217,7 @@ impl Device {
         })
     }
 
-    /// Waits until a lane has done all it was given.
+    /// Waits until a lane has finished all its work.
     pub fn synchronize(&self, lane: Lane) -> Result<(), DriverError> {
         // SAFETY: the stream lives as long as the device.
         check("cuStreamSynchronize", unsafe {
@@ -243,7 +242,7 @@ impl Device {
         })
     }
 
-    /// Lets a lane wait for an event of another.
+    /// Lets a lane wait for an event of another lane.
     pub fn follow(&self, lane: Lane, event: &Event) -> Result<(), DriverError> {
         // SAFETY: both handles are live.
         check("cuStreamWaitEvent", unsafe {
@@ -251,7 +250,7 @@ impl Device {
         })
     }
 
-    /// Milliseconds between two events that have both passed.
+    /// The milliseconds between two events that have both passed.
     pub fn elapsed_ms(&self, from: &Event, to: &Event) -> Result<f32, DriverError> {
         let mut ms = 0.0;
         // SAFETY: both handles are live.
@@ -281,7 +280,7 @@ impl Context {
 }
 
 impl Event {
-    /// Waits until what was recorded before it is done; at once if it was never recorded.
+    /// Waits until all work before the event is done; returns at once if it was never recorded.
     pub fn wait(&self) -> Result<(), DriverError> {
         // SAFETY: the handle is live.
         check("cuEventSynchronize", unsafe {
@@ -303,8 +302,8 @@ impl Drop for Event {
 impl Drop for Device {
     fn drop(&mut self) {
         let _ = self.enter();
-        // SAFETY: nothing uses the handles after this. What fails now has failed
-        // before, and was reported then.
+        // SAFETY: nothing uses the handles after this. Errors here are ignored: their cause
+        // was reported before.
         unsafe {
             for stream in self.streams.into_iter().filter(|stream| !stream.is_null()) {
                 let _ = sys::cuStreamSynchronize(stream);
@@ -320,12 +319,12 @@ impl Drop for Device {
     }
 }
 
-/// What the driver says of the GPU with this number.
+/// Properties of the GPU with this number.
 pub fn info(ordinal: u32) -> Result<GpuInfo, NoDevice> {
     Ok(Device::open(ordinal, &LIBRARY)?.info()?)
 }
 
-/// A number that a module's code defines.
+/// The value of a number that a module's code defines.
 fn read_global(module: sys::CUmodule, name: &str) -> Result<u64, NoDevice> {
     let c_name = c_name(name);
     let (mut address, mut bytes, mut value) = (0, 0, 0u64);

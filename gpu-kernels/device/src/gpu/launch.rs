@@ -1,4 +1,4 @@
-//! Kernels, their arguments, and launching them.
+//! Kernels, their arguments, and launches.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,7 +19,7 @@ unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
 
-/// How a kernel is launched.
+/// The launch dimensions of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Grid {
     pub blocks: u32,
@@ -28,7 +28,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Blocks of so many threads each.
+    /// This many blocks of this many threads each.
     pub const fn blocks(blocks: u32, threads: u32) -> Grid {
         Grid {
             blocks,
@@ -37,7 +37,7 @@ impl Grid {
         }
     }
 
-    /// A thread for each item, or no block for no item.
+    /// One thread per item; no blocks without items.
     pub const fn items(items: u64, threads: u32) -> Grid {
         Grid::blocks(items.div_ceil(threads as u64) as u32, threads)
     }
@@ -45,7 +45,7 @@ impl Grid {
 
 /// A kernel's arguments: a tuple of plain values.
 pub trait Operands {
-    /// The address of each, in order.
+    /// Passes on the address of each argument, in order.
     fn addresses(&self, push: impl FnMut(*mut c_void));
 }
 
@@ -73,12 +73,17 @@ operands!(A, B, C, D, E, F, G, H, I);
 operands!(A, B, C, D, E, F, G, H, I, J);
 
 impl Device {
-    /// The kernel of this name, from the module or the library.
+    /// The kernel with this name, from the module.
     pub fn kernel(&self, name: &str) -> Result<Kernel, DriverError> {
-        self.function(name).map(Kernel)
+        self.function(false, name).map(Kernel)
     }
 
-    /// Launches a kernel on the work lane; nothing for no blocks.
+    /// The kernel with this name, from this crate's library.
+    pub(super) fn library_kernel(&self, name: &str) -> Result<Kernel, DriverError> {
+        self.function(true, name).map(Kernel)
+    }
+
+    /// Launches a kernel on the work lane; does nothing without blocks.
     ///
     /// # Safety
     /// The kernel's parameters must have the operands' types, in order; it may have
@@ -115,10 +120,10 @@ impl Device {
     }
 
     /// Launches a kernel whose blocks all run at once, so that they may wait for each
-    /// other: at most [`Device::resident_blocks`] of them.
+    /// other. There are at most [`Device::resident_blocks`].
     ///
     /// # Safety
-    /// As [`Device::launch`].
+    /// Same as [`Device::launch`].
     pub unsafe fn launch_cooperative(
         &self,
         kernel: Kernel,
@@ -126,7 +131,7 @@ impl Device {
         operands: &impl Operands,
     ) -> Result<(), DriverError> {
         let mut addresses = Addresses::of(operands);
-        // SAFETY: as in `launch`; the driver refuses a grid that is too large.
+        // SAFETY: as in `launch`; the driver rejects a grid that is too large.
         check("cuLaunchCooperativeKernel", unsafe {
             sys::cuLaunchCooperativeKernel(
                 kernel.0,
@@ -143,7 +148,7 @@ impl Device {
         })
     }
 
-    /// How many blocks of so many threads the GPU runs at once.
+    /// The maximum number of blocks with this many threads that the GPU runs at once.
     pub fn resident_blocks(&self, kernel: Kernel, threads: u32) -> Result<u32, DriverError> {
         let mut blocks = 0;
         // SAFETY: the number is written by the call.
@@ -159,7 +164,7 @@ impl Device {
     }
 }
 
-/// No launch has more operands than the longest tuple.
+/// The addresses of a launch's operands; no launch has more than the longest tuple.
 struct Addresses([*mut c_void; OPERANDS_MAX]);
 
 impl Addresses {
@@ -176,7 +181,7 @@ impl Addresses {
 
 const OPERANDS_MAX: usize = 10;
 
-/// Declares a structure of kernels, and loads them by name.
+/// Declares a structure of kernels that are loaded by name.
 ///
 /// ```ignore
 /// device::kernels! {
@@ -187,7 +192,12 @@ const OPERANDS_MAX: usize = 10;
 /// ```
 #[macro_export]
 macro_rules! kernels {
-    ($(#[$docs:meta])* $vis:vis struct $name:ident { $($field:ident : $kernel:literal),* $(,)? }) => {
+    ($(#[$docs:meta])* $vis:vis struct $name:ident { $($kernels:tt)* }) => {
+        $crate::kernels!(@find kernel, $(#[$docs])* $vis struct $name { $($kernels)* });
+    };
+    (@find $find:ident,
+     $(#[$docs:meta])* $vis:vis struct $name:ident { $($field:ident : $kernel:literal),* $(,)? }
+    ) => {
         $(#[$docs])*
         #[derive(Clone, Copy, Debug)]
         $vis struct $name {
@@ -197,7 +207,7 @@ macro_rules! kernels {
         impl $name {
             $vis fn load(device: &$crate::Device) -> Result<$name, $crate::DriverError> {
                 Ok($name {
-                    $( $field: device.kernel($kernel)?, )*
+                    $( $field: device.$find($kernel)?, )*
                 })
             }
         }

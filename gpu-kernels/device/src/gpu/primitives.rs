@@ -1,4 +1,4 @@
-//! The sort, and a scan as the tick's are made, by themselves: for measuring them.
+//! The sort and a scan like the tick's, standalone, for benchmarks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::error::{DriverError, NoDevice};
 use crate::layout::Pointer;
 use crate::plan::Plan;
 
-/// Room on a GPU for so many items.
+/// Buffers and kernels on a GPU for a maximum number of items.
 pub struct Primitives {
     n_max: usize,
     keys: Doubled<u32>,
@@ -26,10 +26,11 @@ pub struct Primitives {
 }
 
 crate::kernels! {
+    @find library_kernel,
     struct Kernels { sums: "scan_sums", offsets: "scan_offsets" }
 }
 
-/// Pairs, sorted or to be sorted.
+/// Pairs of keys and values, sorted or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
     pub keys: Vec<u32>,
@@ -37,7 +38,7 @@ pub struct Pairs {
 }
 
 impl Primitives {
-    /// On the GPU with this number.
+    /// Allocates memory on the GPU with this number.
     pub fn new(ordinal: u32, n_max: usize) -> Result<Primitives, NoDevice> {
         let mut device = Device::open(ordinal, &LIBRARY)?;
         let n = n_max as u64;
@@ -75,11 +76,11 @@ impl Primitives {
         })
     }
 
-    /// Sorts pairs by the lower `key_bits` of their keys, stably, and says how long
-    /// the device took.
+    /// Sorts pairs stably by the lower `key_bits` of their keys, and returns the time on
+    /// the device.
     ///
     /// # Panics
-    /// If there are not as many values as keys, or more than there is room for.
+    /// Panics if the numbers of keys and values differ, or exceed `n_max`.
     pub fn sort(&mut self, pairs: &mut Pairs, key_bits: u32) -> Result<Duration, NoDevice> {
         let n = pairs.keys.len();
         assert!(n == pairs.values.len() && n <= self.n_max);
@@ -102,11 +103,10 @@ impl Primitives {
         Ok(time)
     }
 
-    /// Turns each item into the sum of those before it, and says how long the device
-    /// took.
+    /// Replaces each item by the sum of those before it, and returns the time on the device.
     ///
     /// # Panics
-    /// If there are more items than there is room for.
+    /// Panics if there are more than `n_max` items.
     pub fn scan(&mut self, items: &mut [u32]) -> Result<Duration, NoDevice> {
         assert!(items.len() <= self.n_max);
         let device = &self.device;
@@ -145,7 +145,7 @@ impl Primitives {
     }
 }
 
-/// Threads of a block: `BLOCK` of the kernels.
+/// Threads per block: `BLOCK` of the kernels.
 const BLOCK: u32 = 256;
-/// Blocks whose sums have a sum of their own: `SCAN_GROUP` of the kernels.
+/// Blocks per group, which has a sum of its own: `SCAN_GROUP` of the kernels.
 const SCAN_GROUP: u64 = 256;

@@ -16,6 +16,7 @@ pub struct Sorter {
 }
 
 crate::kernels! {
+    @find library_kernel,
     struct Kernels {
         scan: "sort_scan_bins",
         histogram_u32: "sort_histogram_u32",
@@ -26,8 +27,8 @@ crate::kernels! {
     }
 }
 
-/// Keys or values, and as much room again. What is to be sorted lies where
-/// [`Doubled::given`] says; what is sorted lies in the first half.
+/// Two halves of a buffer for keys or values. The input lies where [`Doubled::given`] says;
+/// the output lies in the first half.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Doubled<T> {
     pub first: Pointer<T>,
@@ -57,24 +58,24 @@ impl Key for u64 {
     }
 }
 
-/// What is to be sorted.
+/// The input of a sort.
 #[derive(Clone, Copy)]
 pub struct Sort<K> {
     pub keys: Doubled<K>,
     pub values: Doubled<u32>,
-    /// Where the number of pairs stands on the device.
+    /// The address of the number of pairs, on the device.
     pub n: Pointer<u64>,
-    /// At least as many.
+    /// An upper bound of `n`.
     pub n_max: u64,
     pub key_bits: u32,
 }
 
-/// How often pairs are moved for so many bits of key.
+/// The number of passes for this many key bits; each moves all pairs.
 pub fn passes(key_bits: u32) -> u32 {
     key_bits.div_ceil(GPU_DIGIT_BITS)
 }
 
-/// Bytes of scratch for sorting `n` pairs by so many bits: bins, a counter and a
+/// Bytes of scratch for sorting `n` pairs by this many bits: bins, a counter and a
 /// look-back table for each pass.
 pub fn scratch_bytes<K: Key>(n: u64, key_bits: u32) -> u64 {
     let tiles = n.div_ceil(K::TILE).max(1);
@@ -90,8 +91,8 @@ impl<T> Doubled<T> {
         }
     }
 
-    /// Where the values to be sorted by so many bits must lie: each pass moves them
-    /// from one half to the other.
+    /// The half that the input must be in for this many key bits: each pass moves the
+    /// values from one half to the other.
     pub fn given(self, key_bits: u32) -> Pointer<T> {
         self.side(passes(key_bits) % 2 == 1)
     }
@@ -105,7 +106,7 @@ impl<T> Doubled<T> {
 }
 
 impl Sorter {
-    /// `scratch` has the [`scratch_bytes`] of the largest sort.
+    /// `scratch` must have the [`scratch_bytes`] of the largest sort.
     pub fn load(device: &Device, scratch: Pointer<u32>) -> Result<Sorter, DriverError> {
         Ok(Sorter {
             scratch,
@@ -252,7 +253,7 @@ impl Passes {
     }
 }
 
-/// Numbers of a pass's bins.
+/// The number of a pass's bins.
 const BINS: u64 = 1 << GPU_DIGIT_BITS;
-/// A counter has a cache line of its own, and a neighbour's.
+/// Words per counter: each has its own cache line and the one beside it.
 const COUNTER: u64 = 64;

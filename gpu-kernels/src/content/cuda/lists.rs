@@ -146,22 +146,23 @@ impl Lists {
         n: usize,
     ) -> Result<(), DriverError> {
         let lane = Lane::Work;
-        let is_small = n <= NOTIFICATIONS_ON_HOST;
+        let b = self.buffers;
         let pairs = self.pairs();
-        if self.sizes.words > 0 {
-            let out = &mut self.bits_out[..if is_small {
-                n * self.sizes.words as usize
-            } else {
-                0
-            }];
-            return copies.download(lane, out, self.buffers.bits);
+        match (self.sizes.words as usize, n <= NOTIFICATIONS_ON_HOST) {
+            (0, is_small) => {
+                copies.download(lane, &mut self.count_out, b.pair_count)?;
+                if is_small {
+                    // Usually this is all of them.
+                    copies.download(lane, &mut self.pairs_out, pairs)?;
+                }
+                Ok(())
+            }
+            (words, true) => copies.download(lane, &mut self.bits_out[..n * words], b.bits),
+            (_, false) => {
+                self.launch_listing(copies.device(), n)?;
+                copies.download(lane, &mut self.offsets_out[..=n], b.offsets)
+            }
         }
-        copies.download(lane, &mut self.count_out, self.buffers.pair_count)?;
-        if is_small {
-            // Usually this is all of them.
-            copies.download(lane, &mut self.pairs_out, pairs)?;
-        }
-        Ok(())
     }
 
     /// Appends the lists of `n` notifications, once the copies of [`Lists::fetch`] are done.
@@ -184,20 +185,15 @@ impl Lists {
                 }
                 Ok(true)
             }
-            (words, false) => self.collect_bits(device, n, words, matches),
+            (_, false) => self.collect_subscribers(device, n, matches),
         }
     }
 
+    /// Makes the lists from the bits, on the device.
     #[allow(unsafe_code)]
-    fn collect_bits(
-        &mut self,
-        device: &Device,
-        n: usize,
-        words: usize,
-        matches: &mut Matches,
-    ) -> Result<bool, DriverError> {
+    fn launch_listing(&self, device: &Device, n: usize) -> Result<(), DriverError> {
         let b = self.buffers;
-        let (bits, words, count) = (b.bits, words as u32, n as u32);
+        let (bits, words, count) = (b.bits, self.words(), n as u32);
         let counting = (bits, words, count, b.partials);
         let most = self.sizes.pairs;
         let listing = (
@@ -214,9 +210,8 @@ impl Lists {
         // sums and offsets of `n` notifications, and at most `most` subscribers are listed.
         unsafe {
             device.launch(self.kernels.bits_count, grid, &counting)?;
-            device.launch(self.kernels.bits_list, grid, &listing)?;
+            device.launch(self.kernels.bits_list, grid, &listing)
         }
-        self.download_lists(device, n, matches)
     }
 
     /// Sorts and lists the pairs that the search counted.
@@ -253,17 +248,18 @@ impl Lists {
             device.launch(self.kernels.pairs_count, grid, &counting)?;
             device.launch(self.kernels.pairs_list, grid, &listing)?;
         }
-        self.download_lists(device, n, matches)
+        device.read(&mut self.offsets_out[..=n], self.buffers.offsets)?;
+        self.collect_subscribers(device, n, matches)
     }
 
-    fn download_lists(
+    /// Appends the lists on the device, whose offsets are downloaded.
+    fn collect_subscribers(
         &mut self,
         device: &Device,
         n: usize,
         matches: &mut Matches,
     ) -> Result<bool, DriverError> {
-        let offsets = &mut self.offsets_out[..=n];
-        device.read(offsets, self.buffers.offsets)?;
+        let offsets = &self.offsets_out[..=n];
         let total = offsets[n] as usize;
         if total as u64 > self.sizes.pairs {
             return Ok(false);

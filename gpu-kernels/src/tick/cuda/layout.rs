@@ -112,7 +112,7 @@ device::device_struct! {
 
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
-        visible_counts: Pointer<u32> = s.clients;
+        visible_counts: Pointer<u32> = s.clients, zeroed;
         /// By slot: the stamp of the tick that changed it last.
         changed: Pointer<u32> = s.capacity, zeroed;
         /// The frame's commands, and those due.
