@@ -6,9 +6,9 @@
 //! | `device` | one GPU with its streams, modules and its allocation |
 //! | `memory` | page-locked memory, and downloads into it |
 //! | `copies` | copies between borrowed host memory and the device |
-//! | `launch` | kernels, their arguments, and launching them |
+//! | `launch` | kernels, their arguments, and launches |
 //! | [`sort`] | the radix sort of `kernels/lib/sort.cu` |
-//! | [`primitives`] | sort and scan by themselves, for measuring them |
+//! | [`primitives`] | standalone sort and scan, for benchmarks |
 #![allow(unsafe_code)]
 
 mod copies;

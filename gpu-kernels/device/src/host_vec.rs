@@ -1,4 +1,4 @@
-//! Vectors that a device may copy from and to while they stay where they are.
+//! Vectors whose memory a device can copy in place.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use lock::Pinned;
 
-/// A vector whose memory can be page-locked in place, so that a device copies from and
-/// to it by itself. The lock ends before the memory is moved or freed: only this type
-/// can do either.
+/// A vector whose memory can be page-locked in place, so that a device can copy from and to
+/// it directly. The lock ends before the memory is moved or freed: only this type can do
+/// either.
 ///
-/// Locking takes longer than a copy, so memory is locked when it is sent a second time:
-/// reuse a vector rather than make a new one.
+/// Locking takes longer than a copy, so memory is locked when it is sent for the second
+/// time: reuse a vector rather than make a new one.
 #[derive(Debug)]
 pub struct HostVec<T> {
-    // Before the memory that it locks. `None` inside: it can't be locked.
+    // Declared first, so that it is dropped before the memory. Inner `None`: it can't be locked.
     lock: OnceLock<Option<Pinned>>,
     sent: AtomicBool,
     items: Vec<T>,
@@ -27,8 +27,8 @@ impl<T> HostVec<T> {
         HostVec::from(vec![])
     }
 
-    /// Room for so many items, locked at once where a driver is loaded. Memory that
-    /// can't be locked serves too, but is copied more slowly.
+    /// Creates a vector with this capacity, locked at once if a driver is loaded. Memory
+    /// that can't be locked also works, but is copied more slowly.
     pub fn locked(capacity: usize) -> HostVec<T> {
         let items = HostVec::from(Vec::with_capacity(capacity));
         items.lock.get_or_init(|| Pinned::lock(&items.items));
@@ -59,7 +59,7 @@ impl<T> HostVec<T> {
         self.items.extend_from_slice(items);
     }
 
-    /// Makes it this long, shorter or longer; what is new is `item`.
+    /// Changes the length; new items are copies of `item`.
     pub fn resize(&mut self, len: usize, item: T)
     where
         T: Clone,
@@ -68,7 +68,7 @@ impl<T> HostVec<T> {
         self.items.resize(len, item);
     }
 
-    /// Makes it this long, for a copy to fill: what is new is the default until then.
+    /// Changes the length, for a copy to fill; new items are the default until then.
     pub fn set_len(&mut self, len: usize)
     where
         T: Clone + Default,
@@ -76,7 +76,7 @@ impl<T> HostVec<T> {
         self.resize(len, T::default());
     }
 
-    /// Makes room for so many items more.
+    /// Makes room for this many more items.
     pub fn reserve(&mut self, additional: usize) {
         if self.items.capacity() - self.items.len() < additional {
             self.lock = OnceLock::new();
@@ -85,14 +85,14 @@ impl<T> HostVec<T> {
         }
     }
 
-    /// How many items fit without moving.
+    /// The number of items that fit without moving.
     pub fn capacity(&self) -> usize {
         self.items.capacity()
     }
 
-    /// Whether a device can copy the first `n` items from where they are. It notes
-    /// that they are sent, and locks the memory the second time, if they have at least
-    /// `bytes_min` bytes: small vectors share their pages with other things.
+    /// Whether a device can copy the first `n` items in place. Notes that they are sent,
+    /// and locks the memory the second time if they have at least `bytes_min` bytes: small
+    /// vectors share their pages with other data.
     pub fn is_sendable(&self, n: usize, bytes_min: usize) -> bool {
         if n * size_of::<T>() < bytes_min {
             return false;
@@ -136,7 +136,7 @@ impl<T> Default for HostVec<T> {
     }
 }
 
-/// The copy isn't locked.
+/// A clone isn't locked.
 impl<T: Clone> Clone for HostVec<T> {
     fn clone(&self) -> HostVec<T> {
         HostVec::from(self.items.clone())
@@ -200,8 +200,8 @@ mod lock {
     pub use crate::gpu::Pinned;
 
     impl Pinned {
-        /// The lock on all of a vector's capacity, which [`super::HostVec`] drops
-        /// before the vector moves or frees it.
+        /// Locks all of a vector's capacity. [`super::HostVec`] drops the lock before the
+        /// vector moves or frees it.
         pub(super) fn lock<T>(items: &Vec<T>) -> Option<Pinned> {
             // SAFETY: `HostVec` alone holds both, and drops this first.
             unsafe { Pinned::new(items.as_ptr().cast(), items.capacity() * size_of::<T>()) }

@@ -1,12 +1,12 @@
-//! What a backend runs on: a CPU's threads, or a GPU behind the CUDA driver.
+//! The base of every backend: a CPU's threads, or a GPU behind the CUDA driver.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`cpu`] | worker threads, a stable radix sort, and the CPU's one use of unsafe code |
 //! | [`layout`] | structures that host and kernels share, declared once |
 //! | [`plan`] | named buffers of one device allocation |
-//! | [`host_vec`] | vectors that a device may copy from and to where they are |
-//! | [`plain`] | which types may cross to a device |
+//! | [`host_vec`] | vectors whose memory a device can copy in place |
+//! | [`plain`] | types that may be copied to a device |
 //! | [`error`] | why there is no device, or what failed |
 //! | `gpu` | the driver: memory, copies, launches, and the sort (Linux on x86-64) |
 //! | [`tuning`] | the numbers that were chosen by measuring |

@@ -1,11 +1,11 @@
-//! Which types may cross to a device.
+//! Types that may be copied to a device.
 //!
-//! The second use of unsafe code in this crate: promises about types' bits.
+//! The second use of unsafe code in this crate: guarantees about types' bits.
 #![allow(unsafe_code)]
 
 use shared::{ClientRow, EntityId, Slot, Tick};
 
-/// Types whose bytes are all of them: any bits are a value, and there is no padding.
+/// Types without invalid values or padding.
 ///
 /// # Safety
 /// Every pattern of `size_of::<Self>()` bytes must be a value, and no byte may be

@@ -8,18 +8,18 @@ pub struct Buffer {
     /// Unique within its group.
     pub name: &'static str,
     pub bytes: u64,
-    /// What all of its bytes are at the start; `None`: written before it is read.
+    /// The initial value of all its bytes; `None` if it is written before it is read.
     pub fill: Option<u8>,
 }
 
-/// Where each buffer lies in an allocation, in the order in which they were added.
+/// The place of each buffer in an allocation, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     buffers: Vec<(Buffer, u64)>,
     bytes: u64,
 }
 
-/// Buffers that were added together: those of one structure.
+/// Buffers that were added together, usually those of one structure.
 #[derive(Clone, Debug)]
 pub struct Group(Range<usize>);
 
@@ -34,7 +34,7 @@ impl Plan {
         Group(start..self.buffers.len())
     }
 
-    /// Adds one buffer, and gives where it begins in the allocation.
+    /// Adds one buffer, and returns its start in the allocation.
     pub fn add_bytes(&mut self, name: &'static str, bytes: u64) -> u64 {
         let start = self.bytes;
         let fill = None;
@@ -42,18 +42,18 @@ impl Plan {
         start
     }
 
-    /// Bytes of the allocation.
+    /// The size of the allocation in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Each buffer, with where it begins in the allocation.
+    /// Each buffer, with its start in the allocation.
     pub fn buffers(&self) -> impl Iterator<Item = (Buffer, u64)> + '_ {
         self.buffers.iter().copied()
     }
 
-    /// The address of each buffer of a group by its name, in an allocation at `base`:
-    /// what a [`device_struct!`](crate::device_struct)'s `place` takes.
+    /// The address of each buffer of a group by its name, in an allocation at `base`. The
+    /// result is the argument of a [`device_struct!`](crate::device_struct)'s `place`.
     pub fn places(&self, base: u64, group: &Group) -> impl Fn(&str) -> u64 + '_ {
         let buffers = &self.buffers[group.0.clone()];
         move |name| {
@@ -64,5 +64,5 @@ impl Plan {
     }
 }
 
-/// Bytes: what the driver aligns allocations to, so that any type may begin there.
+/// Alignment in bytes: the driver's for allocations, so that any type may begin there.
 pub const ALIGNMENT: u64 = 256;

@@ -9,7 +9,7 @@
 
 #include "lib/sources_hash.cuh"
 
-// What the host compares with its own declarations.
+// Layout hashes; the host compares them with its own declarations.
 extern "C" __device__ const u64 content_layout_hash = CONTENT_LAYOUT_HASH;
 extern "C" __device__ const u64 counting_layout_hash = COUNTING_LAYOUT_HASH;
 extern "C" __device__ const u64 events_layout_hash = EVENTS_LAYOUT_HASH;

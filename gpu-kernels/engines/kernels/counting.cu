@@ -1,6 +1,6 @@
-// The paper's algorithm 1 for a wave of notifications: a thread a constraint, some
-// blocks an attribute. One set of counters, 16 bits each, is used while the other is
-// cleared for the next wave.
+// The paper's algorithm 1 for a wave of notifications: one thread per constraint, some
+// blocks per attribute. One set of 16-bit counters is used while the other is cleared for
+// the next wave.
 #include "counting_layout.cuh"
 #include "content/search.cuh"
 

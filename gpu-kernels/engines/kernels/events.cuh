@@ -1,5 +1,5 @@
-// What the kernels of timed events share: draws and the exponential distribution
-// of events/random.rs, and one window after another without leaving the device.
+// Parts that the event kernels share: the random draws and the exponential distribution of
+// `events/random.rs`, and what it takes to run many windows without leaving the device.
 #pragma once
 #include "events_layout.cuh"
 #include "lib/mix.cuh"
@@ -36,20 +36,20 @@ __device__ inline u32 negative_logarithm(u32 bits) {
 __device__ inline u64 exponential(u32 mean, u32 bits) { return ((u64)mean * negative_logarithm(bits)) >> 27; }
 __device__ inline u32 later(u32 time, u64 ticks) { return (u32)min((u64)time + ticks, (u64)NEVER); }
 
-// Loads and stores that other blocks see after the next barrier.
+// Loads that see what other blocks stored before the last barrier.
 __device__ inline u32 load(const u32* p) { return __ldcg(p); }
 __device__ inline uint2 load(const uint2* p) { return __ldcg(p); }
 
-// Takes one place. By assembly, since the compiler would gather a warp's additions into
-// one, which is the hybrid way.
+// Takes one place. In assembly, since the compiler would merge a warp's additions into one,
+// which is the hybrid way.
 __device__ inline u32 take_place(u32* count) {
     u32 place;
     asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(place) : "l"(count) : "memory");
     return place;
 }
 
-// All blocks of the grid wait for each other; all must be running. After it, each sees
-// what the others wrote before it.
+// A barrier for all blocks of the grid, which must all be running. After it, each block
+// sees what the others wrote before it.
 __device__ inline void grid_barrier(EventControl* control, u64& passed) {
     __syncthreads();
     passed += gridDim.x;

@@ -1,6 +1,6 @@
 // One window of PHOLD in a few launches: select, sort by (target, time), handle.
-// events/phold.rs says what happens. A window without events changes nothing, so
-// launches may be queued ahead of knowing how many windows there are.
+// `events/phold.rs` defines the model. A window without events changes nothing, so launches
+// may be queued before the number of windows is known.
 #include "events.cuh"
 
 __device__ inline u32 phold_end(const PholdRun& p, u32 begin) { return min(later(begin, p.lookahead), p.until); }
@@ -67,7 +67,7 @@ KERNEL __launch_bounds__(256) events_phold_handle(PholdRun p, u32 turn) {
         if (i > 0 && p.sorted_keys[i - 1] >> p.time_bits == target) continue;
         uint2 state = p.states[target];
         for (u32 j = i; j < n && p.sorted_keys[j] >> p.time_bits == target;) {
-            // Events of one time are put in order of their sources.
+            // Events of the same time are sorted by source.
             u64 key = p.sorted_keys[j];
             u32 after = j + 1;
             for (; after < n && p.sorted_keys[after] == key; after++) {
@@ -91,7 +91,7 @@ KERNEL __launch_bounds__(256) events_phold_handle(PholdRun p, u32 turn) {
             c->events += n;
             c->windows += n > 0;
             c->turn = next;
-            // The selection after the next one counts from here.
+            // Resets the accumulators of the next window.
             c->least[spare] = NEVER;
             p.counts[next] = 0;
         }

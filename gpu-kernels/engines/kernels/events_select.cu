@@ -1,5 +1,5 @@
-// The paper's three ways of selection (section 3.2) by themselves, for its figure
-// 10: the places of the numbers below a bound.
+// The paper's three ways of selection (section 3.2) alone, for its figure 10: they list the
+// places of the numbers below a bound.
 #include "events.cuh"
 #include "lib/scan.cuh"
 
@@ -9,13 +9,13 @@ KERNEL events_select_fill(u32* numbers, u32 n, u64 seed) {
     for (u32 i = thread_index(); i < n; i += thread_count()) numbers[i] = (u32)(mix(seed, i) >> 32);
 }
 
-// Every selected number takes a place by itself.
+// One atomic per selected number.
 KERNEL __launch_bounds__(BLOCK) events_select_atomic(const u32* numbers, u32 n, u32 bound, u32* count, u32* places) {
     for (u32 i = thread_index(); i < n; i += thread_count())
         if (numbers[i] < bound) places[take_place(count)] = i;
 }
 
-// By count, scan and store: a tile of TILE numbers a block.
+// Count, scan and store: one tile of TILE numbers per block.
 KERNEL __launch_bounds__(BLOCK) events_select_count(const u32* numbers, u32 n, u32 bound, u64* partials) {
     u32 own = 0;
     for (u32 k = 0; k < TILE; k += BLOCK) {
@@ -26,7 +26,7 @@ KERNEL __launch_bounds__(BLOCK) events_select_count(const u32* numbers, u32 n, u
 }
 KERNEL __launch_bounds__(BLOCK)
     events_select_store(const u32* numbers, u32 n, u32 bound, const u64* partials, u32* count, u32* places) {
-    // Sixteen neighbours a thread keep the order.
+    // Each thread takes sixteen neighbours, which keeps the order.
     u32 first = blockIdx.x * TILE + threadIdx.x * 16, own = 0;
     for (u32 k = 0; k < 16; k++) own += first + k < n && numbers[first + k] < bound;
     u32 place = (u32)scan_offset(partials, nullptr, own);

@@ -1,13 +1,12 @@
-// Windows of the torus queueing network, many in one launch: events/torus.rs says
-// what happens to a token. All blocks run at once and meet twice a window: every
-// arrival must be in its slot before slots are read, and handled before times are
-// read again.
+// Windows of the torus queueing network, many in one launch; `events/torus.rs` defines the
+// model. All blocks run at once and meet twice per window: every arrival must be in its
+// slot before slots are read, and handled before times are read again.
 #include "events.cuh"
 
-// Stamps of windows; 0 is none.
+// Window stamps go from 1 to this; 0 is none.
 constexpr u32 STAMPS = 65535;
 
-// How the selected find their place in the list.
+// Ways to give the selected tokens their places in the list.
 enum Selection { LOCAL, ATOMIC, SCAN, HYBRID };
 
 __device__ inline u32 torus_neighbour(const TorusRun& t, u32 facility, u32 way) {
@@ -20,7 +19,7 @@ __device__ inline u32 torus_neighbour(const TorusRun& t, u32 facility, u32 way) 
     }
 }
 
-// Stores what a warp has selected behind `*count` others.
+// Appends a warp's selected tokens to a list of `*count` tokens.
 __device__ inline void warp_append(u32* list, u32* count, bool is_selected, u32 token) {
     u32 total, before = warp_prefix(is_selected, total), base = 0;
     if (total == 0) return;
@@ -29,13 +28,13 @@ __device__ inline void warp_append(u32* list, u32* count, bool is_selected, u32 
     if (is_selected) __stcg(list + base + before, token);
 }
 
-// Goes through a block's tokens, four a thread; `visit` is called by all threads.
+// Goes through a block's tokens, four per thread; all threads call `visit`.
 template <class Visit>
 __device__ inline void torus_scan(const TorusRun& t, Visit visit) {
     u32 begin = blockIdx.x * t.chunk, end = min(begin + t.chunk, (t.tokens + 3) & ~3u);
     for (u32 base = begin; base < end; base += blockDim.x * 4) {
         u32 i = base + threadIdx.x * 4;
-        // Times behind the last token are NEVER.
+        // Times after the last token are NEVER.
         uint4 four = make_uint4(NEVER, NEVER, NEVER, NEVER);
         if (i < end) four = __ldcg((const uint4*)(t.times + i));
         u32 times[4] = {four.x, four.y, four.z, four.w};
@@ -43,8 +42,7 @@ __device__ inline void torus_scan(const TorusRun& t, Visit visit) {
     }
 }
 
-// The window's tokens: `count` of them, which this thread goes through from `first`
-// in steps of `step`.
+// The window's `count` tokens; this thread takes every `step`-th from `first`.
 struct Selected {
     u32* list;
     u32 count, first, step;
@@ -99,8 +97,8 @@ __device__ inline void torus_select_hybrid(const TorusRun& t, u32 end, u32* list
     }
 }
 
-// Lists the tokens that arrive before `end`; `least` becomes the least time of the
-// others. LOCAL lists those of each block by themselves, which needs no barrier.
+// Lists the tokens that arrive before `end`; `least` becomes the least time of the others.
+// LOCAL keeps a list per block, which needs no barrier.
 template <Selection S>
 __device__ Selected torus_select(const TorusRun& t, u32 end, u32 turn, u64& passed, u32& least) {
     __shared__ u32 local_count;
@@ -157,8 +155,8 @@ struct TorusSums {
     u64 events = 0, service = 0, stay = 0;
 };
 
-// Handles the tokens that have come to a facility, if this channel is the first that
-// brought one. Returns the least time of their next arrivals.
+// Handles the tokens that arrived at a facility, if this channel is the first that has one.
+// Returns the least time of their next arrivals.
 __device__ inline u32 torus_arrive(const TorusRun& t, u32 place, u32 stamp, TorusSums& sums) {
     u32 number = place >> 2;
     FacilityRecord* facility = t.records + number;
@@ -234,7 +232,7 @@ __device__ void torus_run(const TorusRun& t) {
         if (threadIdx.x == 0) {
             atomicMin(&c->least[next], least);
             if (blockIdx.x == 0) {
-                // No block reads these before the next barrier but one.
+                // No block reads these before the second barrier from here.
                 __stcg(&c->least[spare], NEVER);
                 __stcg(&c->selected[next], 0u);
             }

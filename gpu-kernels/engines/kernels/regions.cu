@@ -1,5 +1,5 @@
-// Region matching on the device: taking in a step, the index of our approach, and
-// giving out. A step's launches are in `regions/cuda/launcher.rs`.
+// Region matching on the device: reads a step's updates, builds the index of our approach,
+// and outputs the pairs. `regions/cuda/launcher.rs` has the launches of a step.
 #include "lib/search.cuh"
 #include "regions.cuh"
 
@@ -50,8 +50,7 @@ struct BlockStatistics {
     }
 };
 
-// The entries of an updated region, where there is one. All threads of the block
-// must call it.
+// Adds the entries of an updated region, where `is_one`. All threads of the block must call it.
 template <int D>
 __device__ void put_entries(const RegionsWorld& w, BlockStatistics& all, bool is_one, u32 side, u32 number,
                             const Motion<D>& m) {
@@ -105,9 +104,9 @@ struct ClassShape {
     }
 };
 
-// How entries are keyed; `regions/cpu/layout.rs` says why. Cells are few enough for
-// a directory of all of them, so that no key is ever searched for. Two warps, one
-// for each side, with a lane for each size class; all threads of a block call it.
+// Chooses how entries are keyed; `regions/cpu/layout.rs` says why. Cells are few enough for
+// a directory of all of them, so no key has to be searched for. Each side has a warp, each
+// size class a lane; all threads of a block call it.
 template <int D>
 __device__ void layout(const RegionsWorld& w) {
     __shared__ u32 keys_of[2];
@@ -154,7 +153,7 @@ __device__ void layout(const RegionsWorld& w) {
     if (threadIdx.x == 0) w.layout->keys = keys_of[0] + keys_of[1];
 }
 
-// Checks the updates, and makes entries of them. Each update claims its region; if a
+// Checks the updates and makes entries from them. Each update claims its region; if a
 // region is named twice, the second update sees the claim of the first.
 template <int D>
 __device__ void take_in(const RegionsWorld& w) {
@@ -217,7 +216,7 @@ __device__ void keys(const RegionsWorld& w) {
     w.raw_keys[i] = c.base + key;
 }
 
-// After the sort: the boxes in order, and where each key begins.
+// Runs after the sort: stores the boxes in order, and where each key begins.
 template <int D>
 __device__ void gather(const RegionsWorld& w) {
     u32 i = thread_index();
@@ -227,8 +226,8 @@ __device__ void gather(const RegionsWorld& w) {
     if (i <= w.layout->keys) w.directory[i] = lower_bound(w.keys, n, i);
 }
 
-// Sorted finds become pairs: those gained, then those lost. Boxes of now become those of
-// before; or the other way round if the step failed.
+// Turns sorted finds into pairs: gained ones, then lost ones. The current boxes become the
+// previous ones, or are restored from them if the step failed.
 template <int D>
 __device__ void give(const RegionsWorld& w) {
     RegionsCounters& c = *w.counters;

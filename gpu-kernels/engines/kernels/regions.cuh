@@ -1,10 +1,10 @@
-// Region matching on the device: what all of its kernels share.
+// Region matching on the device: the parts that its kernels share.
 #pragma once
 
 #include "lib/warp.cuh"
 #include "regions_layout.cuh"
 
-// The end of a task that is about rows.
+// The `end` of a task that covers rows, not entries.
 constexpr u32 ROWS = ~0u;
 
 // An entry: a region's number, its side, and whether it stands for only one of the
@@ -103,7 +103,7 @@ struct Motion {
     }
 };
 
-// Whether a region is one of those that the step updates.
+// Whether the step updates a region.
 __device__ inline bool is_updated(const RegionsWorld& w, u32 side, u32 number) {
     return w.overlaps || w.tables[side].stamps[number] == w.step;
 }

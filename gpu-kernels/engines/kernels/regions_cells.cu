@@ -1,21 +1,18 @@
-// Region matching on the device: the paper's grid-based approach (III.C). Each
-// region is recorded in the lists of all grid cells that it touches, and each
-// updated one is compared with those in the lists of its cells. Lists are made by
-// count, scan and store, and sorted by cell, where the paper appends to them by
-// atomic instructions.
+// Region matching on the device: the paper's grid-based approach (III.C). Each region is
+// recorded in the lists of all grid cells that it touches; each updated region is compared
+// with the regions in the lists of its cells. Lists are made by count, scan and store, and
+// sorted by cell; the paper appends to them with atomics.
 //
-// Two regions may meet in several cells. They are compared in the first cell that
-// both touch only.
+// Two regions may share several cells. They are compared only in the first one.
 #include "lib/search.cuh"
 #include "regions.cuh"
 
-// A lane for each edge that is weighed: the given one times 2^0 to 2^30, and one
-// that takes all in.
+// One lane per candidate edge: the given edge times 2^0 to 2^30, and one that covers everything.
 constexpr u32 EDGES = 32;
-// What a record costs, in comparisons.
+// The cost of a record, in comparisons.
 constexpr u64 COST_RECORD = 16;
 
-// An edge as a shift; the last one takes in the whole space.
+// An edge as a shift; the last one covers the whole space.
 __device__ inline u32 edge_shift(u32 edge) { return edge == EDGES - 1 ? 32 : edge; }
 
 // Cells that a box touches, both ends included.
@@ -23,7 +20,7 @@ template <int D>
 struct Touched {
     u32 low[D], high[D];
 
-    // Touched cells of the smallest edge.
+    // The cells of the given edge that a box touches.
     __device__ static Touched of(const RegionsWorld& w, u32 edge, const Aabb<D>& box) {
         Touched t;
         for (int a = 0; a < D; a++) {
@@ -37,7 +34,7 @@ struct Touched {
         for (int a = 0; a < D; a++) t.low[a] = (u32)((u64)low[a] >> shift), t.high[a] = (u32)((u64)high[a] >> shift);
         return t;
     }
-    // How many cells, or 2^40 where there are more.
+    // The number of cells, at most 2^40.
     __device__ u64 cells() const {
         u64 n = 1;
         for (int a = 0; a < D; a++) n = min(n, 1ull << 31) * ((u64)high[a] - low[a] + 1);
@@ -58,7 +55,7 @@ __device__ void each_entry(u32 side, u32 number, const Motion<D>& m, F&& visit) 
     }
 }
 
-// The region of a thread; blocks take turns between the sides.
+// The thread's region; blocks alternate between the sides.
 template <int D>
 __device__ Motion<D> own_region(const RegionsWorld& w, u32& side, u32& number) {
     side = blockIdx.x & 1;
@@ -66,10 +63,9 @@ __device__ Motion<D> own_region(const RegionsWorld& w, u32& side, u32& number) {
     return number < w.capacity ? Motion<D>::of(w, side, number) : Motion<D>::nowhere();
 }
 
-// Chooses the grid's edge. If none is configured: the edge for which recording and
-// comparing the regions costs least, if they are spread evenly (the paper's reference
-// [7]); else the smallest multiple of the configured edge for which there is room. A
-// warp calls it.
+// Chooses the grid's edge. If an edge is configured: its smallest multiple for which there
+// is room. Otherwise: the edge for which recording and comparing the regions costs least,
+// if they are spread evenly (the paper's reference [7]). A warp calls it.
 template <int D>
 __device__ void choose_edge(const RegionsWorld& w) {
     const volatile RegionsCounters& c = *w.counters;
@@ -187,14 +183,14 @@ __device__ void cells_store(const RegionsWorld& w) {
     });
 }
 
-// Where each list begins.
+// Stores where each list begins.
 KERNEL regions_cells_lists(RegionsWorld w) {
     if (w.counters->error) return;
     for (u32 i = thread_index(); i <= 2 * w.grid->all; i += thread_count())
         w.directory[i] = lower_bound(w.keys, (u32)w.counters->records, i);
 }
 
-// A thread for each record of an updated region.
+// One thread for each record of an updated region.
 template <int D>
 __device__ void cells_find(const RegionsWorld& w) {
     __shared__ Hits hits;

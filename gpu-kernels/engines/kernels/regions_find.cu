@@ -1,16 +1,14 @@
-// Region matching on the device: finding pairs, by our approach and by the paper's
-// region-based one.
+// Region matching on the device: finds pairs by our approach and by the paper's region-based one.
 #include "regions.cuh"
 
-// A thread leaves rows with more entries to others, in tasks of this size.
+// Rows with more than TASK_WORTH entries become tasks of TASK_ENTRIES entries.
 constexpr u32 TASK_WORTH = 32, TASK_ENTRIES = 512;
-// A thread leaves queries of more rows to others.
+// Queries with more rows become tasks.
 constexpr u32 ROWS_WIDE = 12;
-// Kinds of queries: sorted publications, publications that stay, subscriptions that stay.
+// Kinds of queries: sorted publications, then publications and subscriptions without update.
 constexpr u32 QUERY_SORTED = 0, QUERY_PUBLICATION = 1, QUERY_SUBSCRIPTION = 2;
 
-// The block of a class's cells that may hold the low corner of a box that overlaps
-// this one.
+// The cells of one size class that may hold the low corner of a box that overlaps this one.
 struct CellBlock {
     u32 low[3], high[3];
     __device__ u64 rows() const { return (u64)(high[1] - low[1] + 1) * (high[2] - low[2] + 1); }
@@ -33,7 +31,7 @@ __device__ inline Range row_of(const RegionsWorld& w, const RegionsClass& c, con
     return {w.directory[first + b.low[0]], w.directory[first + b.high[0] + 1]};
 }
 
-// Calls `visit` with the rows that a box has to look up, from the given one.
+// Calls `visit` with the rows that a box has to look up, from number `from` on.
 template <int D, class F>
 __device__ void each_row(const RegionsWorld& w, const RegionsSide& l, const Aabb<D>& box, u64 from, F&& visit) {
     u64 at = 0;
@@ -56,7 +54,7 @@ __device__ u64 rows_around(const RegionsSide& l, const Aabb<D>& box) {
     return rows;
 }
 
-// One of the rows that `each_row` visits; none beyond the last.
+// The n-th row that `each_row` visits; empty beyond the last.
 template <int D>
 __device__ Range nth_row(const RegionsWorld& w, const RegionsSide& l, const Aabb<D>& box, u64 n) {
     for (u32 used = l.used; used; used &= used - 1) {
@@ -75,7 +73,7 @@ __device__ Range nth_row(const RegionsWorld& w, const RegionsSide& l, const Aabb
 // A region that looks up the other side.
 template <int D>
 struct Query {
-    u32 code;  // as in a task
+    u32 code;  // in the format of a task
     u32 entry;
     u32 index;  // the side that it looks up
     Motion<D> motion;
@@ -100,8 +98,8 @@ struct Query {
     }
 };
 
-// Leaves the work from `from` to `to` as tasks of `each`, and says from where on there
-// was no room for tasks.
+// Queues the work from `from` to `to` as tasks of `each`; returns where the work begins for
+// which there was no room.
 __device__ inline u64 leave(const RegionsWorld& w, u32 query, u64 from, u64 to, u32 each, bool rows) {
     u64 parts = (to - from + each - 1) / each;
     u64 place = atomicAdd(&w.counters->tasks, parts);
@@ -128,8 +126,8 @@ __device__ inline void load(RegionsSide& to, const RegionsSide& from) {
     for (u32 i = threadIdx.x; i < sizeof(to) / 4; i += blockDim.x) ((u32*)&to)[i] = ((const u32*)&from)[i];
 }
 
-// A thread for each query: the first blocks have the sorted publications, the next
-// the publications that stay, the last the subscriptions that stay.
+// One thread per query: the first blocks take the sorted publications, the next the
+// publications without update, the last the subscriptions without update.
 template <int D>
 __device__ void find(const RegionsWorld& w, u32 sorted_blocks, u32 publication_blocks) {
     __shared__ Hits hits;
@@ -146,7 +144,7 @@ __device__ void find(const RegionsWorld& w, u32 sorted_blocks, u32 publication_b
     hits.end(w);
 }
 
-// The tasks that single threads have left: a warp takes one at a time.
+// Runs the tasks that single threads have queued: a warp takes one at a time.
 template <int D>
 __device__ void find_rest(const RegionsWorld& w) {
     __shared__ Hits hits;
@@ -171,10 +169,10 @@ __device__ void find_rest(const RegionsWorld& w) {
     if (is_last_block(&w.counters->done[1])) keep(w);
 }
 
-// The paper's region-based approach (III.B, figure 2): a thread for each updated
-// region, and the other side tile by tile through shared memory. The first blocks
-// are the publications'. Blocks share the tiles out, so that few updated regions
-// use the whole GPU too.
+// The paper's region-based approach (III.B, figure 2): one thread for each updated region,
+// which reads the other side tile by tile through shared memory. The first blocks take the
+// publications. Blocks split the tiles, so that even a few updated regions use the whole
+// GPU.
 template <int D>
 __device__ void tiles(const RegionsWorld& w, u32 publication_blocks, u32 publication_slices, u32 subscription_slices) {
     __shared__ Hits hits;

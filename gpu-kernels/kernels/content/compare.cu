@@ -1,5 +1,5 @@
-// Notifications of many attributes, whose ways through the tree are many: they are
-// held against all entries.
+// Matching of notifications with many attributes: they have many paths through the tree, so
+// they are compared with all entries.
 #include "content/search.cuh"
 
 namespace content {
@@ -8,7 +8,7 @@ namespace content {
 constexpr u32 SCAN_TILE = 8;
 constexpr u32 SCAN_WARPS = 8;
 
-// One pair of entry and notification a lane, where there is one. All lanes call it.
+// Compares one pair of entry and notification per lane, where `is_one`. All lanes call it.
 __device__ inline void settle(const Search& s, u64* words, const u32* lens, u32 first, bool is_one, u64 pair) {
     u32 place = (u32)(pair / SCAN_TILE), member = (u32)(pair % SCAN_TILE), notification = first + member;
     bool is_match = false;
@@ -24,7 +24,7 @@ __device__ inline void settle(const Search& s, u64* words, const u32* lens, u32 
         if (is_match) reach(s, notification, subscriber);
         return;
     }
-    // One count for all of them: others wait for it.
+    // One atomic for the whole warp: other warps wait for it.
     u32 matches = __ballot_sync(~0u, is_match);
     if (!matches) return;
     u64 at = 0;
@@ -35,8 +35,8 @@ __device__ inline void settle(const Search& s, u64* words, const u32* lens, u32 
 
 }  // namespace content
 
-// A block compares its part of all entries with some of the notifications. Few pass the
-// mask of names, so a warp gathers those until it has one a lane.
+// A block compares its slice of the entries with some of the notifications. Few pairs pass
+// the name mask, so a warp queues them until it has one per lane.
 KERNEL __launch_bounds__(256) content_scan(content::Search s) {
     using namespace content;
     extern __shared__ u64 content_words[];
@@ -92,7 +92,7 @@ KERNEL __launch_bounds__(256) content_scan(content::Search s) {
     settle(s, content_words, lens, first, lane() < queued, queue[lane() < queued ? lane() : 0]);
 }
 
-// Changed items to their places.
+// Writes changed items to their places.
 KERNEL content_patch(u64* to, const u32* places, const u64* items, u32 words, u32 n) {
     u32 i = thread_index();
     if (i >= n * words) return;

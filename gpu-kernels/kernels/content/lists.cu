@@ -1,7 +1,7 @@
-// What a search leaves, as a list for each notification: count, scan, store.
+// The results of a search as a list for each notification: count, scan, store.
 #include "lib/scan.cuh"
 
-// Bits to a list for each notification, in two launches around a scan.
+// Turns bits into a list for each notification, in two launches around a scan.
 __device__ inline u32 count_bits(const u32* bits, u32 words, u32 notification, u32 n) {
     u32 count = 0;
     if (notification < n)
@@ -24,7 +24,7 @@ KERNEL content_bits_list(const u32* bits, u32 words, u32 n, const u64* partials,
             if (place < subscribers_max) subscribers[place] = w * 32 + __ffs(rest) - 1;
 }
 
-// Sorted pairs to lists, each pair once, likewise.
+// Turns sorted pairs into lists, each pair once, in the same way.
 __device__ inline bool is_first(const u64* pairs, u64 i, u64 n) {
     return i < n && (i == 0 || pairs[i - 1] != pairs[i]);
 }
@@ -44,7 +44,8 @@ KERNEL content_pairs_list(const u64* pairs, const u64* count, u32 subscriber_bit
     u32 own = (u32)(pairs[i] >> subscriber_bits);
     if (first) {
         subscribers[place] = (u32)(pairs[i] & ((1ull << subscriber_bits) - 1));
-        // Those between the last one that matched anything and this one begin here.
+        // Notifications between the previous match's and this one have empty lists, which
+        // begin here.
         u32 from = i ? (u32)(pairs[i - 1] >> subscriber_bits) + 1 : 0;
         for (u32 k = from; k <= own; k++) offsets[k] = place;
     }

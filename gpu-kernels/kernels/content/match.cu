@@ -4,30 +4,29 @@
 
 namespace content {
 
-// Compares the buckets that the lanes hold, each lane an entry at a time.
+// Compares the entries of the buckets that the lanes hold, one entry per lane at a time.
 __device__ inline void compare_all(const Search& s, const Own& own, u32 notification, u32 start, u32 len) {
     each_place({start, start + len}, [&](bool is_one, u32 place) {
         if (is_one) compare(s, own, notification, place);
     });
 }
 
-// Where the descent stands at one depth.
+// The state of the descent at one depth.
 struct Descent {
     u64 key, child_bits;
     u32 next, end;  // tokens still to be looked up
-    u32 base;       // of the last 32
+    u32 base;       // of the last 32 looked up
     u32 open;       // which of them have children to descend to
     u32 child[32];
 };
 
-// A slice of the root's items, and how many of them are sets of names.
+// The sets of names among the root's items.
 struct Root {
     u32 sets;
     bool is_narrow;  // all subsets of the notification's names, not all sets
 };
 
-// Where the descent begins: sets of names, then tokens of those filters whose names are
-// more.
+// Begins the descent: sets of names come first, then tokens, for filters with more names.
 __device__ inline Root begin(const Search& s, const Own& own, u32 slice, Descent* level) {
     Root root;
     root.is_narrow = own.n <= SUBSET_NAMES_MAX && 1u << own.n <= s.set_count;
@@ -44,7 +43,7 @@ __device__ inline Root begin(const Search& s, const Own& own, u32 slice, Descent
     return root;
 }
 
-// Goes down to the first of the open children.
+// Descends to the first of the open children.
 __device__ inline void descend(const Search& s, const Own& own, u32 sets, int depth, Descent* level) {
     u32 l = __ffs(level->open) - 1;
     const Node& node = s.nodes[level->child[l]];

@@ -1,5 +1,5 @@
-// Content matching on the device: how a notification is held against filters. The
-// tree of tokens is `src/content/index.rs`'s; structures are `layout.cuh`'s.
+// Content matching on the device: compares a notification with filters.
+// `src/content/index.rs` describes the tree of tokens; `layout.cuh` has the structures.
 #pragma once
 #include "content/layout.cuh"
 #include "lib/mix.cuh"
@@ -9,7 +9,7 @@
 namespace content {
 
 constexpr u64 NO_NAMES = 0x73657473;
-// With more attributes, a notification goes through the list of sets.
+// With more attributes, a notification goes through the list of sets, not its own subsets.
 constexpr u32 SUBSET_NAMES_MAX = 12;
 constexpr u32 NONE = ~0u;
 
@@ -38,7 +38,7 @@ __device__ inline bool holds(const Condition& c, u64 key, const u32* patterns, u
     return has_pattern(patterns, patterns_len, (u32)c.low);
 }
 
-// What is known of a notification, in shared memory: a descent needs its tokens, too.
+// A notification's attributes in shared memory, and its tokens for a descent.
 struct Own {
     u64* keys;
     uint2* patterns;
@@ -74,7 +74,7 @@ struct Own {
     }
 };
 
-// The node of the names whose bits are set, or 0 where no filter has as many.
+// The node key of the names whose bits are set, or 0 if no filter has as many names.
 __device__ inline u64 subset_key(const Search& s, const Own& own, u32 subset) {
     if (!(s.set_sizes >> __popc(subset) & 1)) return 0;
     u64 token = NO_NAMES;
@@ -82,7 +82,7 @@ __device__ inline u64 subset_key(const Search& s, const Own& own, u32 subset) {
     return child_key(0, token);
 }
 
-// The node of a set, or 0 where not all of its names are there.
+// The node key of a set, or 0 if the notification lacks one of its names.
 __device__ inline u64 set_key(const Own& own, const NameSet& set) {
     u64 token = NO_NAMES;
     for (u32 i = 0; i < set.len; i++) {
@@ -102,9 +102,9 @@ __device__ inline void reach(const Search& s, u32 notification, u32 subscriber) 
     if (place < s.pairs_max) s.pairs[place] = (u64)notification << s.subscriber_bits | subscriber;
 }
 
-// Whether all of a filter's conditions hold; its names seem to be there.
+// Whether all of a filter's conditions hold. The filter has already passed the name mask.
 __device__ inline bool holds_all(const Search& s, const Own& own, u32 notification, u32 start, u32 subscriber) {
-    // Once is enough; another warp may not see it yet, which does no harm.
+    // One match per subscriber is enough; another warp may not see it yet, which does no harm.
     if (s.words && s.bits[(u64)notification * s.words + (subscriber >> 5)] >> (subscriber & 31) & 1) return false;
     if (start == NO_CONDITIONS) return true;
     for (u32 i = start;; i++) {

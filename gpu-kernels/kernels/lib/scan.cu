@@ -1,4 +1,4 @@
-// The scan by itself, for measuring it.
+// The scan alone, for benchmarks.
 #include "lib/scan.cuh"
 
 KERNEL scan_sums(const u32* items, u32 n, u64* partials, u64* groups) {

@@ -1,7 +1,7 @@
-// A scan in two launches: the first leaves each block's sum, the second adds up those
-// before it. Both must cut the items alike: an item a thread. Sums of groups of blocks
-// keep the second from reading all partial sums before it; a scan of few blocks can do
-// without them (`groups` is null).
+// A scan in two launches: the first stores each block's sum, the second adds up the sums of
+// earlier blocks. Both must split the items alike, one per thread. Group sums spare the
+// second launch from reading all earlier partial sums; a scan of few blocks can do without
+// them (`groups` is null).
 #pragma once
 #include "lib/warp.cuh"
 

@@ -1,11 +1,11 @@
-// The n-th smallest of the numbers that a warp goes through, digit by digit.
+// The n-th smallest of the numbers that a warp visits, digit by digit.
 #pragma once
 #include "lib/types.cuh"
 
-// `each(visit)` calls `visit(is_one, number)` on all lanes for the same numbers each
-// time. Of numbers of `BITS` bits it gives the `wanted`-th smallest (from 1), and leaves
-// in `wanted` which of those that are equal to it that is. `histogram` is the warp's: 256
-// words of shared memory.
+// `each(visit)` must call `visit(is_one, number)` on all lanes for the same numbers each
+// time. Returns the `wanted`-th smallest (from 1) of the numbers, which have `BITS` bits;
+// `wanted` becomes its rank among equal numbers. `histogram` is the warp's: 256 words of
+// shared memory.
 template <class N, int BITS, class Each>
 __device__ N nth_smallest(u32* histogram, u32& wanted, Each each) {
     N prefix = 0;

@@ -35,14 +35,14 @@ __device__ void onesweep(i32* lookback, i32* counter, const u32* bins, K* keys_o
     using Agent = cub::detail::radix_sort::AgentRadixSortOnesweep<
         typename SortPolicy<K>::Onesweep, false, K, u32, u32, i32, cub::detail::identity_decomposer_t>;
     __shared__ typename Agent::TempStorage storage;
-    // The grid is as large as the largest tick needs; tiles are handed out by a
-    // counter, so as many blocks must take one as there are tiles.
+    // The grid is as large as the largest tick needs. A counter hands out tiles, so exactly
+    // as many blocks must take one as there are tiles.
     if ((i64)blockIdx.x * Agent::TILE_ITEMS >= n) return;
     Agent(storage, lookback, counter, nullptr, bins, keys_out, keys_in, values_out, values_in, n, shift, bits, {})
         .Process();
 }
 
-// Keys alone.
+// Sorts keys without values.
 KERNEL __launch_bounds__(SWEEP_THREADS)
     sort_onesweep_keys(i32* lookback, i32* counter, const u32* bins, u64* keys_out, const u64* keys_in, const u64* n,
                        int shift, int bits) {

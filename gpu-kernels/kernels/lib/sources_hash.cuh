@@ -1,4 +1,4 @@
-// What the host compares with the manifest beside the prebuilt module.
+// Hash of the sources; the host compares it with the manifest beside the prebuilt module.
 #pragma once
 #ifndef SOURCES_HASH
 #error "build with the project's script: it hashes the sources"

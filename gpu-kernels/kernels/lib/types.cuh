@@ -1,4 +1,4 @@
-// Numbers' names, and what every kernel is declared by.
+// Number types, and the declarations that all kernels use.
 #pragma once
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// What a warp and a block add up together.
+// Sums over a warp and over a block.
 #pragma once
 #include "lib/types.cuh"
 
@@ -12,7 +12,7 @@ __device__ inline N warp_inclusive(N value) {
     return value;
 }
 
-// The number of lanes before this one whose flag is set; `total` is that of all.
+// The number of lanes before this one whose flag is set; `total` counts all such lanes.
 __device__ inline u32 warp_prefix(bool flag, u32& total) {
     u32 lanes = __ballot_sync(~0u, flag);
     total = __popc(lanes);
@@ -58,8 +58,8 @@ __device__ inline u64 block_exclusive(u64 value) {
     return before + inclusive - value;
 }
 
-// Adds to a counter, once a block: atomics on one address come one after the
-// other. All threads of the block must call them.
+// Adds to a counter, once per block: atomics on one address are serialized. All threads of
+// the block must call these.
 __device__ inline void count(u64* counter, bool flag) {
     u32 n = __syncthreads_count(flag);
     if (threadIdx.x == 0 && n) atomicAdd(counter, (u64)n);

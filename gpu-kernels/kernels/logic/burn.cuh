@@ -1,8 +1,8 @@
-// What a blast leaves behind, and what both do to those around a point.
+// The embers that a blast leaves, and the damage that both do around a point.
 #pragma once
 #include "logic/invocation.cuh"
 
-// Has embers burn around a point from the next tick on, for so many ticks.
+// Makes embers burn around a point for `ticks` ticks, from the next tick on.
 template <class Emit>
 __device__ void kindle(const World& w, const Point& center, i32 ticks, Emit& emit) {
     if (ticks <= 0) return;

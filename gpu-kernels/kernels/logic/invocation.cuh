@@ -1,4 +1,4 @@
-// What a command is given, and what commands have in common.
+// The arguments of a command, and helpers that commands share.
 #pragma once
 #include "tick/notifications.cuh"
 #include "tick/timed.cuh"
@@ -18,7 +18,7 @@ __device__ inline u32 target(const World& w, u32 from, i32 reference, i32 reach,
     return hit ? slot : w.capacity;
 }
 
-// The point in the world that a command's first words mean.
+// The point that a command's first words give, clamped to the world.
 __device__ inline Point point_of(const World& w, const Invocation& in) {
     Point point = {{0, 0, 0}};
     for (u32 axis = 0; axis < w.dimensions; axis++) point.p[axis] = min(max(in.words[axis], 0), w.size[axis] - 1);

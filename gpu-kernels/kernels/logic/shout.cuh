@@ -1,4 +1,4 @@
-// An announcement around the entity.
+// Emits a notification around the entity.
 #pragma once
 #include "logic/invocation.cuh"
 

@@ -1,4 +1,4 @@
-// The tick's kernels and those of content matching, in one module.
+// The kernels of the tick and of content matching, in one module.
 #include "tick/due.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"
@@ -18,6 +18,6 @@
 
 #include "lib/sources_hash.cuh"
 
-// What the host compares with its own declarations.
+// Layout hashes; the host compares them with its own declarations.
 extern "C" __device__ const u64 tick_layout_hash = TICK_LAYOUT_HASH;
 extern "C" __device__ const u64 content_layout_hash = CONTENT_LAYOUT_HASH;

@@ -1,9 +1,9 @@
-// The entities that a client can see, each once, and how near they are: those that
-// its observers perceive, and those that its subscriptions add.
+// Candidates: the entities that a client can see, each once, and how near they are.
+// Observers perceive them, or subscriptions add them.
 #pragma once
 #include "tick/observers.cuh"
 
-// Whether one of a client's first subscriptions brings an entity.
+// Whether one of a client's first `subscriptions` subscriptions shows an entity.
 __device__ inline bool is_subscribed(const World& w, const Regions& h, u32 client, u32 subscriptions, u32 slot,
                                      const Point& p) {
     Box publication, box;
@@ -13,14 +13,14 @@ __device__ inline bool is_subscribed(const World& w, const Regions& h, u32 clien
             return true;
     return false;
 }
-// Whether an observer, or an earlier subscription, shows it too.
+// Whether an observer or an earlier subscription shows the entity too.
 __device__ __noinline__ bool is_repeated(const World& w, const Regions& h, u32 client, u32 index, u32 slot,
                                          const Point& p) {
     return is_repeated(w, client, w.observers_per_client, p) || is_subscribed(w, h, client, index, slot, p);
 }
 
-// The rank of an entity that a subscription adds is its distance to the nearest
-// observer, however far; without an observer, the largest rank there is.
+// The rank of an entity that a subscription adds is its distance to the nearest observer,
+// however far; without an observer, it is the largest rank.
 __device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client, u32 slot) {
     Point p = position(w, slot);
     u64 best = rank_of(w, client, slot, p);
@@ -31,7 +31,7 @@ __device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client
     return best;
 }
 
-// Whom only a client's subscriptions bring.
+// Visits the entities that only a client's subscriptions show.
 template <class Visit>
 __device__ void each_subscribed(const World& w, const Regions& h, u32 client, Visit visit) {
     u32 n = subscriptions_max(w, h);
@@ -45,15 +45,15 @@ __device__ void each_subscribed(const World& w, const Regions& h, u32 client, Vi
         each_overlapping(w, h, h.published, box, [&](bool is_one, u32 slot) {
             Point p = {{0, 0, 0}};
             if (is_one) p = position(w, slot);
-            // Else it was found by its position.
+            // An entity inside the box was already found by its position.
             visit(is_one && !box.contains(p) && !is_repeated(w, h, client, s, slot, p), slot, 0u);
         });
     }
 }
 
-// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a
-// time; `slot` and `i` are the lane's, and count only where `candidate` is set. With
-// regions, `i` is no place of the index.
+// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a time;
+// `slot` and `i` are the lane's, and valid only where `candidate` is set. With regions, `i`
+// may not be a place of the index.
 template <bool REGIONS, class Visit>
 __device__ void each_candidate(const World& w, const Regions* h, u32 client, Visit visit) {
     for (u32 o = 0; o < w.observers_per_client; o++) {
@@ -84,8 +84,8 @@ __device__ inline u64 rank_in(const World& w, const Regions* h, u32 client, u32 
     else return rank_of(w, client, slot, indexed_position(w, i));
 }
 
-// Whether everybody changed and each client sees whole buckets: then the ranges
-// alone say how many deliveries there are.
+// Whether every entity changed and each client sees whole buckets: then the ranges alone
+// give the number of deliveries.
 __device__ inline bool is_by_ranges(const World& w, const Tick& t) {
     return w.visible_max == 0 && !w.exact && w.observers_per_client == 1 && t.counters->changed_live == t.counters->entities;
 }

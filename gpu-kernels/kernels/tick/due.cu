@@ -1,5 +1,5 @@
-// The tick's beginning: what the frame says of observers, clients and slots, and
-// the commands that fall due by themselves.
+// The start of a tick: applies what the frame says about observers, clients and slots, and
+// collects the commands that are due.
 #include "tick/timed.cuh"
 
 KERNEL take_in(World w, Tick t) {
@@ -14,13 +14,13 @@ KERNEL take_in(World w, Tick t) {
         if (slot < w.capacity && w.states[slot] == RESTING) w.states[slot] = FREE;
         else atomicAdd(&t.counters->ignored_entries, 1ull);
     }
-    // The frame's own commands; those due follow them.
+    // The frame's commands come first; due commands follow them.
     if (i < t.frame_commands) w.commands[i] = t.frame[i];
 }
 
-// Commands that waited for this tick follow the frame's; the others move up in the
-// other buffer. An equal tick number is enough to be due, also after the numbers have
-// wrapped: every tick is run, so no command is missed.
+// Timed commands that are due follow the frame's; the others move up in the other buffer.
+// An equal tick number means due, even after the numbers wrap: every tick is run, so no
+// command is missed.
 __device__ inline bool is_timed_due(const World& w, const Tick& t, u64 i) {
     return i < w.timed_state->len && w.timed[TIMED_DUE * (u64)w.timed_max + i] == t.number;
 }
@@ -58,7 +58,7 @@ KERNEL due_timed_store(World w, Tick t) {
     add_elements(w, 0 - element);
 }
 
-// What the server puts off.
+// Schedules the commands that the server delays.
 KERNEL due_put_off(World w, Tick t) {
     u32 i = thread_index();
     u64 element = 0;
@@ -72,7 +72,7 @@ KERNEL due_put_off(World w, Tick t) {
     add_elements(w, element);
 }
 
-// Rule after rule, each for its kind's entities by ascending slot.
+// Rule commands, ordered by rule, then by slot of the rule's kind of entity.
 __device__ inline bool is_due(const World& w, const Tick& t, u64 item) {
     if (item >= (u64)w.rules * w.capacity) return false;
     const Rule& rule = w.rule_table[item / w.capacity];

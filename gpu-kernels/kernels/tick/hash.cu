@@ -1,4 +1,4 @@
-// The state hash, from the whole state: `state.rs` defines it. A sum, so the
+// The state hash, computed from the whole state; `state.rs` defines it. It is a sum, so the
 // order doesn't matter.
 #include "tick/world.cuh"
 
@@ -30,7 +30,7 @@ KERNEL hash_clients(World w, Tick t) {
         else observers += mix(mix(place, (u64)(u32)o.a << 32 | (u32)o.b), 1ull << 63 | (u32)o.c);
     }
     add_part(t, PART_OBSERVERS, observers);
-    // A warp for each client.
+    // One warp per client.
     for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
         u32 count = w.visible_max ? w.known_counts[client] : 0;
         for (u32 i = lane(); i < count; i += 32)

@@ -1,5 +1,5 @@
-// Who hears which notification. Their areas are sorted as publications are; a warp
-// serves a client.
+// Hearings: which client hears which notification. Notification areas are sorted like
+// publications; a warp serves a client.
 #include "lib/select.cuh"
 #include "lib/warp_sort.cuh"
 #include "tick/observers.cuh"
@@ -34,7 +34,7 @@ KERNEL hearings_gather(World w, Tick t, const __grid_constant__ Regions h) {
     if (i < n) area_of(t.notifications[h.areas.numbers[i]]).store(h.areas.boxes, i);
 }
 
-// The box around what an observer perceives.
+// The bounding box of what an observer perceives.
 __device__ inline Box perceived_box(const World& w, const Place& place) {
     Box box;
     if (w.exact) {
@@ -51,14 +51,14 @@ __device__ inline Box perceived_box(const World& w, const Place& place) {
     }
     return box;
 }
-// Whether an area reaches into what an observer perceives.
+// Whether an area overlaps what an observer perceives.
 __device__ inline bool is_perceived(const World& w, const Place& place, const Box& area) {
     if (!w.exact) return perceived_box(w, place).overlaps(area);
     Point nearest;
     for (int a = 0; a < 3; a++) nearest.p[a] = min(max(place.center.p[a], area.low[a]), area.high[a] - 1);
     return is_within(nearest, place.center, place.radius);
 }
-// Whether one of a client's first sources, observers before subscriptions, brings it.
+// Whether one of a client's first `sources` sources (observers, then subscriptions) hears an area.
 __device__ __noinline__ bool is_heard(const World& w, const Regions& h, u32 client, u32 sources, const Box& area) {
     Place place;
     Box box;
@@ -72,7 +72,7 @@ __device__ __noinline__ bool is_heard(const World& w, const Regions& h, u32 clie
     return false;
 }
 
-// Calls `visit(is_one, number)` on all lanes for what a client hears, each once.
+// Calls `visit(is_one, number)` on all lanes for the notifications that a client hears, each once.
 template <class Visit>
 __device__ void each_heard(const World& w, const Tick& t, const Regions& h, u32 client, Visit visit) {
     u32 sources = w.observers_per_client + subscriptions_max(w, h);
@@ -96,8 +96,8 @@ __device__ void each_heard(const World& w, const Tick& t, const Regions& h, u32 
     }
 }
 
-// Writes what a client hears up to a number, as far as there are places, and says how
-// much it is.
+// Writes the notifications that a client hears, up to number `last`, as far as `view` has
+// room; returns how many there are.
 __device__ __noinline__ u32
 collect_heard(const World& w, const Tick& t, const Regions& h, u32 client, u32 last, u32* view) {
     u32 found = 0;
@@ -112,7 +112,7 @@ collect_heard(const World& w, const Tick& t, const Regions& h, u32 client, u32 l
     return found;
 }
 
-// Where more is heard than a client may hear: the last number that it may.
+// The number of the last notification that a client may hear, if it hears more than the limit.
 __device__ __noinline__ u32
 last_heard(const World& w, const Tick& t, const Regions& h, u32 client, u32* histogram) {
     u32 wanted = h.hearings_max;
@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     if (lane() == 0) h.heard_counts[client] = found;
 }
 
-// Client after client: offsets from counts, then what each hears.
+// Hearings in client order: offsets from counts, then each client's list.
 KERNEL hearings_partial(World w, Tick t, const __grid_constant__ Regions h) {
     u32 client = thread_index();
     u64 n = client < t.clients_used ? h.heard_counts[client] : 0;

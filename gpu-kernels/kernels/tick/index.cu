@@ -1,5 +1,5 @@
-// The entities by bucket (thesis 3.5): bucket numbers row by row, sorted. Nothing
-// is allocated per bucket.
+// The index: entities sorted by bucket (thesis 3.5). Buckets are numbered row by row;
+// nothing is allocated per bucket.
 #include "tick/world.cuh"
 
 KERNEL index_count(World w, Tick t) {
@@ -23,7 +23,7 @@ KERNEL index_collect(World w, Tick t) {
     w.bucket_slots[place] = slot;
 }
 
-// After the sort.
+// Runs after the sort: fills the directory and the positions.
 KERNEL index_gather(World w, Tick t) {
     u32 i = thread_index();
     if (i < w.directory_len)

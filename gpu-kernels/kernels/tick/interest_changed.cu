@@ -1,8 +1,8 @@
-// Deliveries where clients remember nothing: one by one, or by buckets.
+// Deliveries in worlds where clients remember nothing: one by one, or by buckets.
 #include "tick/candidates.cuh"
 
-// Each client's changed entities in range. Warps go
-// from client to client, so that there is little to end where ranges are enough.
+// Counts each client's changed entities in range. Warps loop over clients, so few warps
+// have to exit when the ranges are enough.
 template <bool REGIONS>
 __device__ void count_changed(const World& w, const Tick& t, const Regions* h) {
     if (is_by_ranges(w, t)) return;
@@ -37,8 +37,8 @@ KERNEL interest_regions_changed_store(const __grid_constant__ World w, Tick t, c
     store_changed<true>(w, t, &h);
 }
 
-// By buckets: who changed, in the index's order, and which part of
-// that each client's rows of buckets are.
+// By buckets: the changed entities in the index's order, and each client's ranges of that
+// list, one per row of buckets.
 __device__ inline bool changed_at(const World& w, const Tick& t, u32 i) {
     return i < t.counters->entities && w.changed[w.index_slots[i]] == t.stamp;
 }
@@ -49,7 +49,7 @@ KERNEL interest_order_store(World w, Tick t) {
     u32 i = thread_index();
     bool changed = changed_at(w, t, i);
     u32 place = (u32)offset_of(w, t, SCAN_ORDER, changed);
-    // The place after the last one too: ranges end there.
+    // The place after the last one is written too: ranges end there.
     if (i <= t.counters->entities) w.changed_before[i] = place;
     if (changed) t.bucket_order[place] = w.index_slots[i];
 }

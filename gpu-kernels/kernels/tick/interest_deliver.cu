@@ -1,9 +1,9 @@
-// Which deliveries each client gets, where clients remember what they know: offsets,
-// then enter, update and leave.
+// Each client's deliveries in worlds where clients remember what they know: offsets, then
+// enter, update and leave.
 #include "tick/candidates.cuh"
 
-// Offsets from counts. A client gets all of its deliveries or none: those from
-// the first that doesn't fit get none.
+// Offsets from counts. A client gets all of its deliveries or none: the first client that
+// doesn't fit and all after it get none.
 KERNEL interest_partial(World w, Tick t) {
     u32 client = thread_index();
     u64 n = 0;
@@ -51,7 +51,7 @@ KERNEL interest_compare(World w, Tick t) {
     const u32* known = w.known + (u64)client * w.visible_max;
     u32 knows = w.known_counts[client], seen = w.visible_counts[client];
     if (start == ~0u) {
-        // Not served: what it knows stays.
+        // Not served: the client's known entities stay.
         for (u32 i = lane(); i < knows; i += 32) out_view[i] = known[i];
         __syncwarp();
         if (lane() == 0) {
@@ -64,8 +64,8 @@ KERNEL interest_compare(World w, Tick t) {
     u32 stride = w.visible_max;
     u32* view = warp_memory(4 * stride);
     u32* old = view + stride;
-    u32* delivered_before = old + stride;  // of what is seen
-    u32* leaves_before = delivered_before + stride;  // of what is known
+    u32* delivered_before = old + stride;  // for each seen entity
+    u32* leaves_before = delivered_before + stride;  // for each known entity
     for (u32 i = lane(); i < seen; i += 32) view[i] = out_view[i];
     for (u32 i = lane(); i < knows; i += 32) old[i] = known[i];
     __syncwarp();

@@ -1,4 +1,4 @@
-// What each client sees, compared with what it knows: count. A warp serves a client.
+// Counts deliveries: compares what each client sees with what it knows. A warp serves a client.
 #include "lib/select.cuh"
 #include "lib/warp_sort.cuh"
 #include "tick/candidates.cuh"
@@ -10,7 +10,7 @@ KERNEL interest_ranges(World w, Tick t) {
     w.ranges[item] = observer_range(w, observer, row);
 }
 
-// Where more are near than a client may know: the (rank, slot) of the last one it may.
+// The (rank, slot) of the last entity that a client may know, if more are near than the limit.
 template <bool REGIONS>
 __device__ void find_limit(const World& w, const Regions* h, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
     u32 wanted = w.visible_max;
@@ -26,8 +26,8 @@ __device__ void find_limit(const World& w, const Regions* h, u32 client, u32* hi
     });
 }
 
-// The nearest of those that a client could see, as many as it may know. Apart, so
-// that where there are few no registers are kept for it.
+// Finds the nearest entities that a client can see, as many as it may know. Not inlined, so
+// that it takes no registers when few entities are near.
 template <bool REGIONS>
 __device__ __noinline__ u32 see_nearest(const World& w, const Regions* h, u32 client, u32* view, u32* histogram) {
     u64 rank_limit;
@@ -47,8 +47,8 @@ __device__ __noinline__ u32 see_nearest(const World& w, const Regions* h, u32 cl
     return found;
 }
 
-// Finds what a client sees, ascending by slot, into `view` (shared, `view_places`
-// long), and says how many.
+// Finds the entities that a client sees, ascending by slot, into `view` (shared,
+// `view_places` long); returns their number.
 template <bool REGIONS>
 __device__ u32 see(const World& w, const Regions* h, u32 client, u32* view, u32* histogram) {
     u32 found = 0;
@@ -78,7 +78,7 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
     u32* view = warp_memory(w.view_places + 256 + w.visible_max);
-    // Near, since it is searched; at once, since everything else waits for memory.
+    // In shared memory, since it is searched; loaded first, since everything else waits for memory.
     u32* known = view + w.view_places + 256;
     u32 knows = w.known_counts[client];
     bool behind = w.behind[client];
@@ -106,7 +106,7 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
 extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
     see_client<false>(w, t, nullptr);
 }
-// The same in worlds with regions.
+// The variant for worlds with regions.
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
     see_client<true>(w, t, &h);

@@ -15,15 +15,15 @@ KERNEL lifecycle_deaths(World w, Tick t) {
     u32 i = thread_index();
     if (i >= t.counters->commands || w.verdicts[i] != DESPAWN) return;
     u32 slot = w.commands[i].slot;
-    // Several commands may ask for one death.
+    // Several commands may despawn the same entity.
     if (atomicCAS(&w.states[slot], (u32)LIVE, (u32)RESTING) == LIVE) die(w, t, slot);
 }
 
-// Counted in one scan: who falls, and who of them has a successor.
+// Two counts in one scan: entities that fall, and those of them that have a successor.
 __device__ inline u64 fall_weight(bool falls, bool is_reborn) { return (u64)falls << 32 | (u64)is_reborn; }
 
-// Those of kinds that respawn who have no hit points left. Whom a command has
-// taken out of the world by now has no successor.
+// Marks the entities that have no hit points left and whose kind respawns. An entity that a
+// command has already despawned has no successor.
 KERNEL lifecycle_fallen(World w, Tick t) {
     u32 slot = thread_index();
     bool falls = false, is_reborn = false;
@@ -41,7 +41,8 @@ KERNEL lifecycle_fallen(World w, Tick t) {
     if (tells(w, NOTIFY_FALL)) add_once(&t.counters->falls, sum >> 32);
 }
 
-// They die, and their successors follow all else that the tick puts off, by slot.
+// Fallen entities die. Their successors are scheduled by slot, after everything else that
+// the tick schedules.
 KERNEL lifecycle_respawn(World w, Tick t) {
     if (!t.counters->fallen) return;
     u32 slot = thread_index();
@@ -65,7 +66,7 @@ KERNEL lifecycle_respawn(World w, Tick t) {
     add_elements(w, element);
 }
 
-// Closes the tick's scheduling.
+// Updates the totals of timed commands at the end of the tick's scheduling.
 KERNEL lifecycle_timed(World w, Tick t) {
     TimedState& state = *w.timed_state;
     u64 stayed = state.len - t.counters->timed_due;

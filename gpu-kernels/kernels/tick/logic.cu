@@ -1,4 +1,4 @@
-// The commands, run to count their updates, and again to store them (thesis 3.3).
+// Runs the commands to count their updates, then again to store them (thesis 3.3).
 #include "logic/blast.cuh"
 #include "logic/burn.cuh"
 #include "logic/heal.cuh"
@@ -8,7 +8,7 @@
 #include "logic/shout.cuh"
 #include "logic/strike.cuh"
 
-// Each run of a command has one of these to emit to.
+// Sinks that a command emits to, one for each run of it.
 struct CountUpdates {
     static constexpr bool UPDATES = true;
     u64 n = 0;
@@ -21,10 +21,10 @@ struct StoreUpdates {
     static constexpr bool UPDATES = true;
     const World& w;
     u64 next;
-    u64 first;  // as `first_updates` has it
+    u64 first;  // in the format of `first_updates`
     __device__ void update(u32 slot, u32 column, i32 value) {
         u32 key = slot * w.columns + column;
-        // The least is the first, whichever thread comes first.
+        // The minimum is the first update, in whatever order threads run.
         if (w.first_updates) atomicMin(&w.first_updates[key], first);
         w.keys[next] = key;
         w.values[next] = (u32)value;
@@ -33,7 +33,7 @@ struct StoreUpdates {
     __device__ void after(u32, Timed&) {}
     __device__ void notify(const Notification&) {}
 };
-// What a command puts off, without its updates.
+// Stores the commands that a command delays, without its updates.
 struct StoreAfters {
     static constexpr bool UPDATES = false;
     const World& w;
@@ -47,7 +47,7 @@ struct StoreAfters {
     }
     __device__ void notify(const Notification&) {}
 };
-// What a command tells of, alone.
+// Stores only the notifications of a command.
 struct StoreNotifications {
     static constexpr bool UPDATES = false;
     const World& w;
@@ -106,7 +106,7 @@ KERNEL logic_count(World w, Tick t) {
         if (w.notifications_max) w.notification_counts[i] = updates.notifications;
     }
     add_once(&t.counters->updates_total, put_partial(w, t, SCAN_UPDATES, updates.n));
-    // Launched alike for all blocks, so all of them agree.
+    // The conditions are the same in all blocks, so all of them take part in the scans.
     if (w.timed_max) add_once(&t.counters->afters, put_partial(w, t, SCAN_AFTERS, updates.afters));
     if (w.notifications_max)
         add_once(&t.counters->notified, put_partial(w, t, SCAN_NOTIFICATIONS, updates.notifications));
@@ -116,7 +116,7 @@ KERNEL logic_count(World w, Tick t) {
     count(&t.counters->births_asked, is_command && fate == SPAWN);
 }
 
-// What commands put off follows what the server puts off, in their order.
+// Schedules the commands that commands delay: after the server's, in command order.
 KERNEL logic_after(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands || !t.counters->afters) return;
     u32 i = thread_index();
@@ -129,7 +129,7 @@ KERNEL logic_after(World w, Tick t) {
     add_elements(w, store.elements);
 }
 
-// What commands tell of, in their order.
+// Stores the notifications of commands, in command order.
 KERNEL logic_notify(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands || !t.counters->notified) return;
     u32 i = thread_index();
@@ -140,8 +140,8 @@ KERNEL logic_notify(World w, Tick t) {
     run(w, t, w.verdicts[i], invocation(w, t, c), store);
 }
 
-// Commands keep all their updates or none: those from the first that doesn't
-// fit lose theirs.
+// A command keeps all its updates or none: the first command that doesn't fit and all after
+// it lose theirs.
 KERNEL logic_store(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->commands) return;
     u32 i = thread_index();

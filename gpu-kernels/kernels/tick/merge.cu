@@ -1,6 +1,6 @@
-// One change of each (entity, attribute)'s updates (thesis 3.4): separation
-// marks on the sorted updates, a scan, a fold of each interval by its rule, then
-// what changed as a CSR by entity.
+// Merges the updates of each (entity, attribute) into one change (thesis 3.4): separation
+// marks on the sorted updates, a scan, a fold of each interval by its rule, then the
+// changes as a CSR by entity.
 #include "tick/world.cuh"
 
 __device__ inline bool is_head(const World& w, u64 i) { return i == 0 || w.keys[i - 1] != w.keys[i]; }
@@ -36,9 +36,9 @@ __device__ inline void fold_into(const World& w, u32 rule, u32 interval, i64 val
 }
 __device__ inline i64 fold_two(u32 rule, i64 a, i64 b) { return rule == SUM ? a + b : rule == MIN ? min(a, b) : max(a, b); }
 
-// A warp for each FOLD_ITEMS updates. Integer sums, minima and maxima don't
-// depend on the order, so intervals that reach beyond a warp's share are joined
-// by atomics: one for each warp and interval, so a hot one is folded by all.
+// One warp for each FOLD_ITEMS updates. Integer sums, minima and maxima don't depend on the
+// order, so intervals that span several warps are joined by atomics, one for each warp and
+// interval: all warps share the work of a long interval.
 constexpr u32 FOLD_ITEMS = 256;
 KERNEL merge_fold(World w, Tick t) {
     u64 n = t.counters->updates;
@@ -46,10 +46,10 @@ KERNEL merge_fold(World w, Tick t) {
     u64 first = (u64)(thread_index() >> 5) * FOLD_ITEMS;
     if (first >= n) return;
     u64 end = min(n, first + FOLD_ITEMS);
-    // The interval that the share begins in.
+    // The interval in which the share begins.
     u32 interval = lower_bound(w.interval_starts, intervals, (u32)first + 1) - 1;
     while (interval < intervals && w.interval_starts[interval] < end) {
-        // 32 intervals at a time: short ones a thread each.
+        // 32 intervals at a time: one thread folds a short one.
         u32 own = interval + lane();
         bool exists = own < intervals && w.interval_starts[own] < end;
         u64 from = 0, to = 0;
@@ -69,7 +69,7 @@ KERNEL merge_fold(World w, Tick t) {
             for (u64 i = from + 1; i < to; i++) value = fold_two(rule, value, (i32)w.values[i]);
             fold_into(w, rule, own, value);
         }
-        // Long ones by the whole warp, one after the other.
+        // The whole warp folds the long ones, one after the other.
         for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
             int owner = __ffs(longs) - 1;
             u64 begin = __shfl_sync(~0u, from, owner), stop = __shfl_sync(~0u, to, owner);
@@ -98,7 +98,7 @@ KERNEL merge_apply(World w, Tick t) {
     if (w.visible_columns[column]) w.changed[slot] = t.stamp;
 }
 
-// The first change of its entity.
+// Whether a change is the first of its entity.
 __device__ inline bool leads(const World& w, u32 i) {
     u32 slot = w.interval_keys[i] / w.columns;
     for (u32 j = i; j-- > 0 && w.interval_keys[j] / w.columns == slot;)

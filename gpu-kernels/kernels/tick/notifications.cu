@@ -1,5 +1,5 @@
-// Notifications of items with a new owner, after the merge and before anybody dies.
-// They are ordered by slot, since an item has one change of its owner.
+// Notifications of items with a new owner, after the merge and before deaths. They are
+// ordered by slot, since an item has one change of its owner.
 #include "tick/notifications.cuh"
 
 __device__ inline u32 new_owner(const World& w, const Tick& t, u32 i) {

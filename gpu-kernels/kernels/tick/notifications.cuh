@@ -1,11 +1,11 @@
-// What logic tells of, to be heard or subscribed to: `output.rs` defines it.
+// Notifications that game logic emits, for hearings or subscriptions; `output.rs` defines them.
 #pragma once
 #include "tick/world.cuh"
 
 __device__ inline bool tells(const World& w, NotificationKind kind) { return w.tells >> kind & 1; }
 
-// A notification about an entity, heard within a distance of a place along each axis;
-// still without words.
+// A notification about an entity, heard within a distance of a place along each axis. It
+// has no words yet.
 __device__ inline Notification notification(const World& w, NotificationKind kind, u32 slot, u32 generation,
                                             const Point& place, i32 distance) {
     Notification n = {slot, generation, (u16)kind, 0, 1, {0, 0, 0}, {1, 1, 1}, {0, 0, 0, 0}};
@@ -17,7 +17,7 @@ __device__ inline Notification notification(const World& w, NotificationKind kin
     return n;
 }
 
-// As the n-th of the tick, if there is room.
+// Stores the n-th notification of the tick, if there is room.
 __device__ inline void tell(const World& w, const Tick& t, u64 n, const Notification& notification) {
     if (n < w.notifications_max) t.notifications[n] = notification;
 }

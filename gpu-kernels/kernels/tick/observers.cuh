@@ -1,8 +1,8 @@
-// What an observer perceives, and where that stands in the index (thesis 3.5).
+// What an observer perceives, and its ranges in the index (thesis 3.5).
 #pragma once
 #include "tick/regions.cuh"
 
-// An observer's place.
+// Where an observer is, and how far it perceives.
 struct Place {
     Point center;
     i32 radius;
@@ -37,9 +37,9 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
     return true;
 }
 
-// Whether an earlier observer of the client perceives it too. Kernels that call
-// what is not inlined take the world as a grid constant: else each thread would
-// first copy it to where it can be pointed to.
+// Whether an earlier observer of the client perceives the point too. Kernels that call
+// functions that aren't inlined take the world as a grid constant: otherwise each thread
+// would first copy it to addressable memory.
 __device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
@@ -60,8 +60,8 @@ __device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point&
     return best;
 }
 
-// Where the rows of buckets that an observer touches stand in the index: a thread
-// for each row, since binary searches are little but waiting.
+// The range of the index for one row of buckets that an observer touches. Each row has its
+// own thread, since binary searches mostly wait for memory.
 __device__ inline Range observer_range(const World& w, u32 observer, u32 row) {
     Place place;
     if (!find_place(w, observer / w.observers_per_client, observer % w.observers_per_client, place)) return {0, 0};

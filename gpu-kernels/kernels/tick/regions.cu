@@ -1,5 +1,5 @@
-// Regions that clients and entities hold: taking them in, what newborns carry, the
-// index of publications, and their part of the state hash.
+// Regions of clients and entities: the frame's changes, the regions of newborns, the index
+// of publications, and their part of the state hash.
 #include "tick/regions.cuh"
 
 KERNEL regions_take_in(World w, Tick t, Regions h) {
@@ -23,7 +23,7 @@ __device__ inline Region carried(const i32* edges, u32 slot, u32 generation) {
     return r;
 }
 
-// Whatever the dead before them have left, newborns carry what their kind does.
+// Newborns get their kind's regions, whatever the slot's previous entity left.
 KERNEL regions_bear(World w, Tick t, Regions h) {
     u32 i = thread_index();
     if (i >= t.counters->births_asked) return;

@@ -1,5 +1,5 @@
-// Regions that clients and entities hold, and how boxes are sorted (`space/levels.rs`).
-// Kernels of worlds with regions get `Regions` beside world and tick.
+// Regions of clients and entities, and how boxes are sorted (`space/levels.rs`). Kernels of
+// worlds with regions take `Regions` beside world and tick.
 #pragma once
 #include "tick/world.cuh"
 
@@ -26,7 +26,7 @@ struct Box {
     }
 };
 
-// Where a region is; false for nowhere.
+// The box of a region; false if the region is nowhere.
 __device__ inline bool find_box(const World& w, const Region& r, Box& box) {
     if (r.tag == 0) return false;
     Point offset = {{0, 0, 0}};
@@ -38,8 +38,8 @@ __device__ inline bool find_box(const World& w, const Region& r, Box& box) {
     return true;
 }
 
-// Where a living entity is published beside its position. What the dead carried is
-// still there; newborns overwrite it.
+// The box in which a living entity is published beside its position. Dead entities'
+// publications are not cleared; newborns overwrite them.
 __device__ inline bool find_publication(const World& w, const Regions& h, u32 slot, Box& box) {
     return h.of_entities && w.states[slot] == LIVE && find_box(w, h.publications[slot], box);
 }
@@ -73,8 +73,8 @@ __device__ inline u64 key_of(const World& w, const Regions& h, const Box& box) {
     return row_key(l, cell_of(w, l, 1, box.low[1]), cell_of(w, l, 2, box.low[2])) + cell_of(w, l, 0, box.low[0]);
 }
 
-// Calls `visit(is_one, slot, position)` on all lanes for those who stand in a box, in
-// the index's order.
+// Calls `visit(is_one, slot, position)` on all lanes for the entities in a box, in the
+// index's order.
 template <class Visit>
 __device__ void each_in_box(const World& w, const Box& box, Visit visit) {
     Block block;
@@ -106,8 +106,8 @@ __device__ void each_in_box(const World& w, const Box& box, Visit visit) {
     }
 }
 
-// Calls `visit(is_one, number)` on all lanes for the boxes of an index that overlap
-// one: by level, cell, and number.
+// Calls `visit(is_one, number)` on all lanes for the indexed boxes that overlap `box`,
+// ordered by level, cell and number.
 template <class Visit>
 __device__ void each_overlapping(const World& w, const Regions& h, const BoxIndex& index, const Box& box, Visit visit) {
     auto look_at = [&](bool is_one, u32 i) {

@@ -1,7 +1,7 @@
-// Commands that wait for their tick: `timed.rs` defines them. They lie column by
-// column, in the order in which they were scheduled. A tick copies those that go
-// on waiting into the other of two buffers and appends what it schedules, so that
-// every access is next to its neighbour's.
+// Timed commands, which wait for their tick; `timed.rs` defines them. They are stored by
+// column, in the order in which they were scheduled. A tick copies the commands that keep
+// waiting into the other of two buffers and appends the new ones, so that neighbouring
+// threads access neighbouring memory.
 #pragma once
 #include "tick/world.cuh"
 
@@ -11,7 +11,7 @@ enum TimedColumn : u32 {
     TIMED_SEQUENCE_HIGH,
     TIMED_SLOT,
     TIMED_GENERATION,
-    TIMED_KIND,  // and, above 16 bits, the number of words
+    TIMED_KIND,  // in the low 16 bits; the number of words above them
     TIMED_WORD,  // the first; the others follow
 };
 static_assert(TIMED_COLUMNS == TIMED_WORD + TIMED_WORDS_MAX, "as in Rust");
@@ -34,7 +34,7 @@ struct Timed {
     __device__ u32 kind() const { return column[TIMED_KIND] & 0xffffu; }
     __device__ u32 word_count() const { return column[TIMED_KIND] >> 16; }
 
-    // Its element of the state hash.
+    // The command's element of the state hash.
     __device__ u64 element() const {
         const u32* words = column + TIMED_WORD;
         u64 sequence = (u64)column[TIMED_SEQUENCE_HIGH] << 32 | column[TIMED_SEQUENCE_LOW];
@@ -46,8 +46,7 @@ struct Timed {
     }
 };
 
-// Has a command wait as the n-th that the tick schedules, if there is room; gives
-// what that adds to the hash.
+// Schedules the n-th command of the tick, if there is room; returns what it adds to the hash.
 __device__ inline u64 schedule(const World& w, const Tick& t, u64 n, Timed& timed) {
     u64 place = w.timed_state->len - t.counters->timed_due + n;
     if (place >= w.timed_max) return 0;
@@ -58,7 +57,7 @@ __device__ inline u64 schedule(const World& w, const Tick& t, u64 n, Timed& time
     return timed.element();
 }
 
-// Adds to the hash, once a block. All threads of the block must call it.
+// Adds elements to the hash, once per block. All threads of the block must call it.
 __device__ inline void add_elements(const World& w, u64 element) {
     u64 sum = block_sum(element);
     if (threadIdx.x == 0 && sum) atomicAdd(&w.timed_state->hash, sum);

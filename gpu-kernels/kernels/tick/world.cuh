@@ -1,6 +1,5 @@
-// The world as all of the tick's kernels see it: its structures are `layout.cuh`'s,
-// and come from `src/tick/cuda/layout.rs`. `World` is passed by value, so it lies in
-// constant memory.
+// The world as the tick's kernels see it. `layout.cuh` has its structures, generated from
+// `src/tick/cuda/layout.rs`. `World` is passed by value, so it lies in constant memory.
 #pragma once
 #include "lib/mix.cuh"
 #include "lib/scan.cuh"
@@ -8,12 +7,12 @@
 #include "lib/warp.cuh"
 #include "tick/layout.cuh"
 
-// What becomes of a command: its kind, or one of these.
+// The verdict on a command: its kind, or one of these.
 enum Verdict : u32 { MALFORMED = 0x100, STALE = 0x101 };
 
 __device__ inline u64 entity_bits(u32 slot, u32 generation) { return (u64)generation << 32 | slot; }
 
-// Scans that overlap have partial sums of their own.
+// Scans that overlap have separate partial sums.
 __device__ inline u64* partials_of(const World& w, Scan scan) {
     return scan == SCAN_AFTERS ? w.after_partials : scan == SCAN_NOTIFICATIONS ? w.notification_partials : w.partials;
 }
@@ -31,7 +30,7 @@ __device__ inline void add_part(Tick& t, u32 part, u64 value) {
     if (threadIdx.x == 0 && sum) atomicAdd(&t.counters->hash[part], sum);
 }
 
-// Words with the highest bit set are not the frame's.
+// Set in the `word_start` of words that are in `due_words`, not in the frame.
 constexpr u32 DUE_WORDS = 0x80000000u;
 __device__ inline const i32* words_of(const World& w, const Tick& t, const Command& c) {
     return c.word_start & DUE_WORDS ? w.due_words + (c.word_start & ~DUE_WORDS) : t.words + c.word_start;
@@ -41,7 +40,7 @@ struct Point {
     i32 p[3];
 };
 
-// The live entity that a reference means, or capacity.
+// The slot of the live entity that a reference names, or capacity.
 __device__ inline u32 resolve(const World& w, i32 reference) {
     u32 slot = (u32)reference & 0xffffffu;
     bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
@@ -91,7 +90,7 @@ __device__ inline Block block_of_neighbours(const World& w, const Point& center)
     }
     return block;
 }
-// Where the index reaches a bucket: the directory says it to within a few.
+// Where a bucket starts in the index; the directory narrows it down to a few entries.
 __device__ inline u32 bucket_start(const World& w, u64 key) {
     u32 entry = (u32)(key >> w.directory_shift);
     u32 start = w.directory[entry];

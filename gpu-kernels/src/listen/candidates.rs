@@ -11,7 +11,7 @@ use super::writer::{Change, Subject, Writer};
 use crate::content::Batch;
 use crate::tick::output::TickOutput;
 
-/// What the next batch matches.
+/// The input of the next batch.
 pub struct Candidates {
     pub wanted: Wanted,
     pub list: Vec<Candidate>,

@@ -1,4 +1,4 @@
-//! What listening needs to know of each client.
+//! The state of each client that listening needs.
 
 use shared::{ClientRow, EntityId, WorldConfig};
 
@@ -10,7 +10,7 @@ pub struct Clients {
     notices_max: u32,
     /// Clients with notices in this tick.
     with_notices: Vec<u32>,
-    /// How many of them are at their limit.
+    /// The number of clients at their limit.
     full: usize,
 }
 
@@ -86,7 +86,7 @@ impl Clients {
         self.rows[client.index()].subscriptions > 0
     }
 
-    /// How many clients are at their limit.
+    /// The number of clients at their limit.
     pub fn full(&self) -> usize {
         self.full
     }
@@ -96,8 +96,8 @@ impl Clients {
         self.rows[client.index()].notices == self.notices_max
     }
 
-    /// Counts a notice for a client. False if the client is at its limit and doesn't have
-    /// this notice already, through another of its subscriptions.
+    /// Counts a notice for a client. Returns false if the client is at its limit and
+    /// doesn't have this notice already, through another of its subscriptions.
     pub fn tell(&mut self, client: ClientRow, notice: u32) -> bool {
         let row = &mut self.rows[client.index()];
         if row.last == notice {

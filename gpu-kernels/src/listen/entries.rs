@@ -60,12 +60,12 @@ impl Entries {
         }
     }
 
-    /// What the matcher is given.
+    /// The subscriptions in the matcher.
     pub fn subscriptions(&mut self) -> &mut Subscriptions {
         &mut self.subscriptions
     }
 
-    /// How many entries are in the matcher.
+    /// The number of entries in the matcher.
     pub fn in_matcher(&self) -> usize {
         self.subscriptions.subscribers()
     }

@@ -85,18 +85,18 @@ impl Notices {
         self.clients.iter().map(|&(row, _)| ClientRow(row))
     }
 
-    /// How many notices all clients get together.
+    /// The number of notices of all clients together.
     pub fn total(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// How many changes and notifications were matched, since a subscription might want
-    /// them.
+    /// The number of changes and notifications that were matched, since a subscription
+    /// might want them.
     pub fn matched(&self) -> u64 {
         self.matched
     }
 
-    /// How many clients got as many notices as are allowed in one tick. Any further
+    /// The number of clients that reached the limit of notices in one tick. Any further
     /// notices for them were dropped.
     pub fn full(&self) -> u64 {
         self.full

@@ -1,4 +1,4 @@
-//! Where clients subscribe, from any thread, while ticks are matched.
+//! The registry of subscriptions: clients subscribe from any thread, while ticks are matched.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ struct Shared {
     records: Mutex<Records>,
 }
 
-/// How many subscriptions a world may have, and of what size.
+/// Limits on the number and size of a world's subscriptions.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryLimits {
     pub clients: u32,
@@ -82,7 +82,7 @@ pub enum Edit {
     },
 }
 
-/// Which client has which subscription.
+/// The subscriptions of each client.
 #[derive(Default)]
 struct Records {
     /// By client, then by the client's own number.
@@ -92,7 +92,7 @@ struct Records {
     subscriptions: usize,
     filters: usize,
     constraints: usize,
-    /// In order, since the last tick.
+    /// Edits since the last tick, in order.
     edits: Vec<Edit>,
 }
 
@@ -242,7 +242,7 @@ impl SubscriptionRegistry {
         records.edits.push(Edit::SetEntity { client, entity });
     }
 
-    /// How many subscriptions all clients have together.
+    /// The number of subscriptions of all clients together.
     pub fn subscriptions(&self) -> usize {
         self.0.records().subscriptions
     }

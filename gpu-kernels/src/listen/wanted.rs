@@ -1,4 +1,4 @@
-//! Which changes and notifications subscriptions can match at all: only these are matched.
+//! The changes and notifications that subscriptions can match: only these are matched.
 
 use shared::predicate::{
     CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
@@ -6,15 +6,15 @@ use shared::predicate::{
 use shared::world::attribute::AttributeType;
 use shared::{Audience, Schema};
 
-/// How many filters may match each sort of change and each notification, and use each
-/// name.
+/// The number of filters that may match each sort of change and each notification, and that
+/// use each name.
 pub struct Wanted {
     names: WorldNames,
     columns: Vec<Column>,
     kinds: Vec<Kind>,
     /// By place in [`Schema::notifications`].
     notifications: Vec<Notification>,
-    /// By name: how many constraints use it.
+    /// By name: the number of constraints that use it.
     uses: Vec<u32>,
     /// By place in [`WorldNames::cells`]: which of its names are used, as bits.
     cells: Vec<u16>,
@@ -29,7 +29,7 @@ struct Kind {
     name: String,
     /// The kind's columns that are not hidden, as bits.
     columns: u64,
-    /// By column: how many filters may match a change of it.
+    /// By column: the number of filters that may match a change of it.
     filters: Vec<u32>,
     /// The columns with any such filter, as bits.
     wanted: u64,
@@ -37,7 +37,7 @@ struct Kind {
 
 struct Notification {
     name: String,
-    /// How many filters may match it.
+    /// The number of filters that may match it.
     filters: u32,
 }
 
@@ -91,7 +91,7 @@ impl Wanted {
         self.uses[usize::from(name.0)] > 0
     }
 
-    /// Which cells of an attribute any filter uses, as bits. `place` is in
+    /// The cells of an attribute that any filter uses, as bits. `place` is in
     /// [`WorldNames::cells`].
     pub fn cells(&self, place: usize) -> u16 {
         self.cells[place]
@@ -143,7 +143,7 @@ impl Wanted {
         }
     }
 
-    /// The columns of which a filter may match a change, as bits.
+    /// The columns whose changes a filter may match, as bits.
     fn columns_of(&self, filter: &Filter) -> u64 {
         let names = &self.names;
         let allows = |constraint: &Constraint, column: &Column| {

@@ -47,7 +47,7 @@ impl<const D: usize> Aabb<D> {
         hull
     }
 
-    /// Its length along an axis; 0 if it is nowhere.
+    /// The length along an axis; 0 if it is nowhere.
     pub fn extent(&self, axis: usize) -> u32 {
         match self.is_nowhere() {
             true => 0,

@@ -28,7 +28,7 @@ pub struct Level {
     pub edge: i64,
     /// The number of cells on each axis.
     pub cells: [u64; 3],
-    /// Its first key.
+    /// The first key of the level.
     pub base: u64,
 }
 
@@ -69,7 +69,7 @@ impl Levels {
         last.map_or(0, |last| last.base + last.cells.iter().product::<u64>())
     }
 
-    /// The key by which a box is sorted.
+    /// The sort key of a box.
     pub fn key(&self, aabb: &Aabb<3>) -> u64 {
         let longest = (0..3).map(|axis| i64::from(aabb.extent(axis))).max();
         let fits = |level: &&Level| longest.is_none_or(|longest| longest <= level.edge);
@@ -81,7 +81,7 @@ impl Levels {
         })
     }
 
-    /// The cells that can have the low corner of a box of a level that overlaps this one.
+    /// The cells that can have the low corner of a level's box that overlaps this one.
     pub fn cells_around(&self, level: &Level, aabb: &Aabb<3>) -> Cells {
         let from = |axis: usize| i64::from(aabb.low[axis]) - level.edge + 1;
         let to = |axis: usize| i64::from(aabb.high[axis]) - 1;

@@ -1,4 +1,4 @@
-//! What every backend offers.
+//! The interface of every backend.
 
 use std::sync::Arc;
 
@@ -11,28 +11,27 @@ use crate::tick::state::{Snapshot, StateHash};
 
 /// One world and the machinery that advances it.
 ///
-/// [`submit`](Backend::submit) may return before its tick is done, and a second
-/// frame may be submitted before the first is collected, so that one tick's
-/// download overlaps the next one's work. Outputs are buffers of the backend's:
-/// it reuses one when two further ticks have been submitted and every other
-/// holder of the [`Arc`] has let go of it.
+/// [`submit`](Backend::submit) may return before its tick is done, and a second frame may
+/// be submitted before the first is collected, so that one tick's download overlaps the
+/// next one's work. Outputs are buffers of the backend. It reuses a buffer once two further
+/// ticks have been submitted and nothing else holds its [`Arc`].
 pub trait Backend: Send {
-    /// `"cpu"`, `"cuda"`: what `--backend` calls it.
+    /// Name for the `--backend` option: `"cpu"` or `"cuda"`.
     fn name(&self) -> &'static str;
 
     /// Starts the next tick. At most two may be in flight.
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError>;
 
-    /// Waits for a tick and gives its output.
+    /// Waits for a tick and returns its output.
     fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
 
-    /// Everything the next tick depends on.
+    /// Returns everything that the next tick depends on.
     fn snapshot(&mut self) -> Result<Snapshot, TickError>;
 
-    /// Goes on from a snapshot, of this backend or another.
+    /// Continues from a snapshot, of this backend or another.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError>;
 
-    /// The hash of the present state, computed afresh.
+    /// Returns the hash of the present state, computed from scratch.
     fn state_hash(&mut self) -> Result<StateHash, TickError>;
 
     /// Runs one tick to its end.

@@ -1,5 +1,5 @@
-//! The backend for CPUs: rows that fit cache lines, counting sorts, and as many
-//! threads as a stage's work is worth.
+//! The backend for CPUs: rows that fit cache lines, counting sorts, and a number of threads
+//! that depends on a stage's work.
 //!
 //! State is stored by row (`rows[slot × columns + column]`), so an update's sort
 //! key is also its address, and an entity's attributes share a cache line.
@@ -47,9 +47,9 @@ pub struct CpuBackend {
     catalog: Catalog,
     workers: Workers,
     state: State,
-    /// The entities by bucket, as they are between ticks.
+    /// Entities sorted by bucket, as they are between ticks.
     index: Index,
-    /// Where entities are published beside their positions.
+    /// Boxes in which entities are published, beside their positions.
     published: Boxes,
     due: Due,
     updates: Updates,
@@ -59,7 +59,7 @@ pub struct CpuBackend {
     in_flight: Vec<Tick>,
 }
 
-/// What the next tick depends on.
+/// The state that the next tick depends on.
 struct State {
     tick: Tick,
     columns: usize,
@@ -68,14 +68,13 @@ struct State {
     observers: Vec<Option<Observer>>,
     regions: Regions,
     timed: Timed,
-    /// Kept up to date by every stage that changes something.
+    /// Updated by every stage that changes the state.
     hash: StateHash,
 }
 
 impl CpuBackend {
-    /// An empty world. `threads` is how many it may use, at least one;
-    /// `memory_available` in bytes, where it is known, is what its buffers must
-    /// fit into.
+    /// Creates an empty world. `threads` is the number of threads it may use, at least one;
+    /// `memory_available`, if known, is the number of bytes that its buffers must fit into.
     pub fn new(
         config: &WorldConfig,
         threads: usize,
@@ -131,7 +130,7 @@ impl Backend for CpuBackend {
         }
         frame.check(tick)?;
         let output = &mut self.outputs[tick.0 as usize % 2];
-        // Whoever still holds the buffer of two ticks ago keeps it.
+        // Other holders of the buffer of two ticks ago keep it.
         if Arc::get_mut(output).is_none() {
             *output = Arc::default();
         }

@@ -6,12 +6,12 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `layout` | what kernels are given, declared once |
+//! | `layout` | the structures that kernels are given, declared once |
 //! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
 //! | `kernels`, `launcher` | the kernels by stage; launching them |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
-//! | `regions`, `timed`, `snapshot` | parts of the state, between host and device |
+//! | `regions`, `timed`, `snapshot` | copying parts of the state between host and device |
 
 mod download;
 mod due;
@@ -59,12 +59,12 @@ pub struct CudaBackend {
     config: WorldConfig,
     sizes: Sizes,
     flights: [Flight; 2],
-    /// Made when the first frames come; away while one is uploaded.
+    /// Created with the first frames; `None` while one is uploaded.
     staging: [Option<Box<Staging>>; 2],
     kernels: Kernels,
     sorter: Sorter,
     buffers: Buffers,
-    /// Where the buffers begin.
+    /// The address of the first buffer.
     base: u64,
     world: World,
     regions: Regions,
@@ -75,29 +75,28 @@ pub struct CudaBackend {
     /// Client rows from this on were never used.
     clients_used: u32,
     in_flight: Vec<shared::Tick>,
-    /// As it was before this world took its memory.
+    /// The GPU's properties before this world allocated its memory.
     gpu: GpuInfo,
     form: OutputForm,
-    /// A tick failed: the state on the device is no tick's.
+    /// The error of a failed tick, after which the state on the device is undefined.
     failed: Option<TickError>,
     device: Arc<Device>,
 }
 
-/// One tick's buffers on the host, and the marks in its stream.
+/// One tick's buffers on the host, and the events in its stream.
 struct Flight {
     output: Arc<TickOutput>,
     /// Whether the output's buffers have room for any tick, and are page-locked.
     is_output_locked: bool,
-    /// The counters before the deliveries are found, once those are counted, and at the
-    /// end.
+    /// The counters before the deliveries are counted, after that, and at the end.
     after_lifecycle: Download<Counters>,
     after_counting: Download<Counters>,
     counters: Download<Counters>,
-    /// Around the upload, which has a stream of its own.
+    /// Before and after the upload, which has its own stream.
     upload: [Event; 2],
-    /// Before the first stage on the device, and after each.
+    /// Before the first stage on the device, and after each stage.
     marks: Vec<Event>,
-    /// Behind each chunk of clients.
+    /// After each chunk of clients.
     served: Vec<Event>,
     chunks: Chunks,
     totals: FrameTotals,
@@ -108,15 +107,15 @@ struct Flight {
 /// The form of a tick's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputForm {
-    /// One by one: [`TickOutput::deliveries`].
+    /// One by one, in [`TickOutput::deliveries`].
     #[default]
     Pairs,
-    /// By buckets: [`TickOutput::bucket_ranges`]. For worlds whose clients
-    /// remember nothing and see whole buckets from one observer.
+    /// By buckets, in [`TickOutput::bucket_ranges`]. For worlds whose clients remember
+    /// nothing and see whole buckets from one observer.
     Ranges,
 }
 
-/// Where and how a world runs.
+/// Options for running a world on a GPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CudaOptions {
     /// The number of the GPU, from 0.
@@ -126,18 +125,18 @@ pub struct CudaOptions {
     pub form: OutputForm,
 }
 
-/// What the driver says of the GPU with this number, if it can run the kernels.
+/// Properties of the GPU with this number, if it can run the kernels.
 pub fn gpu(ordinal: u32) -> Result<GpuInfo, NoDevice> {
     Ok(Device::open(ordinal, &KERNELS)?.info()?)
 }
 
-/// Each buffer that a world needs on a GPU, with its bytes.
+/// Each buffer that a world needs on a GPU, with its size in bytes.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(String, u64)> {
     let sizes = Sizes::new(config, OutputForm::Pairs);
     let mut parts: Vec<(String, u64)> = vec![];
     for (buffer, _) in Buffers::new(&sizes).plan.buffers() {
         let name = buffer.name.replace('_', " ");
-        // There are two of a tick's, for two ticks in flight.
+        // A tick's buffers exist twice, for two ticks in flight.
         match parts.iter_mut().find(|part| part.0 == name) {
             Some(part) => part.1 += buffer.bytes,
             None => parts.push((name, buffer.bytes)),
@@ -148,7 +147,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(String, u64)> {
 }
 
 impl CudaBackend {
-    /// An empty world.
+    /// Creates an empty world.
     pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
         let has_buckets_only = config.schema.world.visible_max == 0
             && config.interest == InterestMode::Buckets
@@ -188,7 +187,7 @@ impl CudaBackend {
     }
 }
 
-/// What a world begins with.
+/// Parameters for starting a world.
 struct Start<'a> {
     config: &'a WorldConfig,
     options: &'a CudaOptions,
@@ -324,7 +323,7 @@ impl Flight {
     }
 }
 
-/// The hash parts that the device summed, completed by the tick's own.
+/// The hash parts that the device summed, plus the element of the next tick.
 fn state_hash(counters: &Counters, sizes: &Sizes, next: shared::Tick) -> StateHash {
     let mut hash = StateHash::zero(sizes.columns as usize);
     let n = hash.parts.len();

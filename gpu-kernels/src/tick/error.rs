@@ -1,4 +1,4 @@
-//! Why a backend did not start, run a tick or restore a snapshot.
+//! Errors of starting a backend, running a tick and restoring a snapshot.
 
 use device::NoDevice;
 use device::cpu::ThreadError;
@@ -23,8 +23,8 @@ pub enum StartError {
     NoDevice(#[from] NoDevice),
 }
 
-/// Why a tick could not be run. The state is as it was before, unless the device
-/// failed: then the backend runs no further tick.
+/// Why a tick could not be run. The state is unchanged, unless the device failed: then the
+/// backend runs no further tick.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TickError {
     #[error("the frame is for tick {found}, where tick {expected} is next")]
@@ -59,7 +59,7 @@ pub enum TickError {
     },
 }
 
-/// Why a snapshot was refused. The state is as it was before.
+/// Why a snapshot was rejected. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RestoreError {
     #[error("the snapshot has {found} {what}, where this world has {expected}")]

@@ -1,4 +1,4 @@
-//! What a tick is given.
+//! The input of a tick.
 
 mod commands;
 mod regions;
@@ -15,43 +15,43 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
-/// Everything that reaches the world from outside in one tick. With the world's
-/// configuration, the frames so far determine its state to the bit.
+/// All input of the world in one tick. The world's configuration and all frames so far
+/// determine its state to the bit.
 ///
-/// What names a row, slot or observer that doesn't exist is ignored and counted
+/// A change that names a row, slot or observer that doesn't exist is ignored and counted
 /// ([`Counts::ignored`](crate::Counts::ignored)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     pub tick: Tick,
-    /// In the order that the merge rules `first` and `last` go by.
+    /// Commands in the order that the merge rules `first` and `last` use.
     pub commands: Commands,
     /// The commands' words, typed by their schema.
     pub words: HostVec<i32>,
-    /// Commands to be run in later ticks.
+    /// Commands to run in later ticks.
     pub after: Vec<After>,
     /// Applied in order, before anything else.
     pub observers: Vec<ObserverChange>,
     /// Applied in order, after the observers; at most [`region_changes_max`].
     pub regions: Vec<RegionChange>,
-    /// Clients that know nothing from this tick on: they are gone, or start afresh.
+    /// Clients that know nothing from this tick on: they are gone, or start over.
     pub forget: Vec<ClientRow>,
-    /// Slots of the dead that may be filled again. The caller sees to it that
-    /// nobody takes a successor for the one who died: every client was told of
-    /// the death, or is gone.
+    /// Slots of the dead that may be filled again. The caller makes sure that no client
+    /// mistakes a successor for the dead entity: every client was told of the death, or is
+    /// gone.
     pub release: Vec<Slot>,
 }
 
-/// One request of an entity, or of the server.
+/// One command of an entity or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Command {
-    /// Who acts; [`EntityId::NONE`] for a birth.
+    /// The acting entity; [`EntityId::NONE`] for a birth.
     pub entity: EntityId,
-    /// Orders an entity's commands among themselves.
+    /// Order of an entity's commands.
     pub sequence: u32,
-    /// Where its words begin in [`Frame::words`].
+    /// Start of its words in [`Frame::words`].
     pub word_start: u32,
-    /// A [`CommandKind`] by number.
+    /// The number of a [`CommandKind`].
     pub kind: u16,
     pub word_count: u16,
 }
@@ -62,9 +62,9 @@ const _: () = assert!(size_of::<Command>() == 20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct After {
-    /// How many ticks later: 1 to [`DELAY_TICKS_MAX`].
+    /// The delay in ticks: 1 to [`DELAY_TICKS_MAX`].
     pub ticks: u32,
-    /// With at most [`TIMED_WORDS_MAX`] words, among [`Frame::words`].
+    /// The command, with at most [`TIMED_WORDS_MAX`] words, which are in [`Frame::words`].
     pub command: Command,
 }
 
@@ -83,16 +83,16 @@ pub struct ObserverChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observer {
     pub target: Target,
-    /// In raw units; at most the world's AOI radius, to which it is cut.
+    /// In raw units; clamped to the world's AOI radius.
     pub radius: i32,
 }
 
-/// Where an observer is.
+/// The place of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// Wherever this entity is; nowhere once it is dead.
+    /// The position of this entity; none once it is dead.
     Entity(EntityId),
-    /// A fixed point in raw units, cut to the world.
+    /// A fixed point in raw units, clamped to the world.
     Point([i32; 3]),
 }
 
@@ -105,7 +105,7 @@ impl Frame {
         }
     }
 
-    /// Empties the frame for another tick, keeping its memory.
+    /// Clears the frame for another tick, keeping its memory.
     pub fn reset(&mut self, tick: Tick) {
         self.tick = tick;
         self.commands.clear();
@@ -123,7 +123,7 @@ impl Frame {
         self.commands.push(command);
     }
 
-    /// Appends a command that is run `ticks` later.
+    /// Appends a command that runs `ticks` later.
     pub fn push_after(
         &mut self,
         ticks: u32,
@@ -154,21 +154,21 @@ impl Frame {
         }
     }
 
-    /// Asks for a birth somewhere in the world. The output's birth carries the
+    /// Appends a spawn command for a random place in the world. The output's birth has the
     /// same `token`.
     pub fn spawn(&mut self, kind: u16, token: u32) {
         let words = [i32::from(kind), token as i32];
         self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
     }
 
-    /// Asks for a birth at a position in raw units, one value an axis.
+    /// Appends a spawn command for a position in raw units, one value per axis.
     pub fn spawn_at(&mut self, kind: u16, token: u32, position: &[i32]) {
         let mut words = vec![i32::from(kind), token as i32];
         words.extend_from_slice(position);
         self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
     }
 
-    /// Asks for the initial populations of a world, under [`POPULATION_TOKEN`].
+    /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`].
     pub fn populate(&mut self, config: &WorldConfig) {
         for (kind, &count) in config.populations.iter().enumerate() {
             for _ in 0..count {
@@ -177,8 +177,8 @@ impl Frame {
         }
     }
 
-    /// Puts the commands into the order of (mix(seed, tick, entity), sequence):
-    /// the same whatever path they came by, and favouring nobody.
+    /// Sorts the commands by (mix(seed, tick, entity), sequence). The order does not depend
+    /// on how they arrived, and favours no entity.
     pub fn order(&mut self, seed: u64) {
         self.commands.order(seed, self.tick);
         let tick = self.tick;
@@ -205,7 +205,7 @@ impl Frame {
         }
     }
 
-    /// Whether every command's words are there.
+    /// Checks that every command's words exist.
     pub(crate) fn check_words(&self, survey: &Survey) -> Result<(), TickError> {
         let words = self.words.len();
         if survey.words <= words {
@@ -226,8 +226,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Whether every command for a later tick can be put off that long, and has its
-    /// words.
+    /// Checks that the delay of every command for a later tick is allowed and that its
+    /// words exist.
     pub(crate) fn check_after(&self) -> Result<(), TickError> {
         let words = self.words.len();
         for (index, &After { ticks, command }) in self.after.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Something that happened in a tick.
+//! Notifications: what happened in a tick besides changes.
 
 use serde::{Deserialize, Serialize};
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
@@ -6,13 +6,13 @@ use shared::{EntityId, NotificationKind};
 
 use crate::space::Area;
 
-/// Something that happened in a tick, to be heard or subscribed to.
+/// A notification of something that happened in a tick. Clients hear it or subscribe to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Notification {
-    /// Whom it is about; [`EntityId::NONE`]: nobody. It may have died in the tick.
+    /// The entity it is about, which may have died in the tick; [`EntityId::NONE`] for none.
     pub source: EntityId,
-    /// A [`NotificationKind`] by number.
+    /// The number of a [`NotificationKind`].
     pub kind: u16,
     word_count: u8,
     has_area: u8,
@@ -48,7 +48,7 @@ device::describe_struct! {
 }
 
 impl Notification {
-    /// `words` are at most [`NOTIFICATION_WORDS_MAX`].
+    /// `words` has at most [`NOTIFICATION_WORDS_MAX`] entries.
     pub fn new(
         kind: NotificationKind,
         source: EntityId,
@@ -68,7 +68,7 @@ impl Notification {
         }
     }
 
-    /// Where it can be heard; `None`: nowhere, it can only be subscribed to.
+    /// The area in which it is heard; `None` if it can only be subscribed to.
     pub fn area(&self) -> Option<Area> {
         (self.has_area != 0).then_some(Area {
             low: self.low,
@@ -76,7 +76,7 @@ impl Notification {
         })
     }
 
-    /// Its fields, as the schema lists them.
+    /// The values of its fields, in the order of the schema.
     pub fn words(&self) -> &[i32] {
         &self.words[..usize::from(self.word_count)]
     }

@@ -1,4 +1,4 @@
-//! What a tick gives back.
+//! The output of a tick.
 
 use std::time::Duration;
 
@@ -14,36 +14,35 @@ use crate::tick::state::StateHash;
 #[derive(Debug, Default)]
 pub struct TickOutput {
     pub tick: Tick,
-    /// Every request for a birth, in command order.
+    /// The result of each spawn command, in command order.
     pub births: Vec<Birth>,
     /// The newborns' attributes: one row of all columns for each birth that
     /// happened, in the order of `births`.
     pub birth_rows: Vec<i32>,
-    /// Who died, ascending by slot. Their slots rest until released.
+    /// The entities that died, ascending by slot. Their slots rest until released.
     pub deaths: Vec<EntityId>,
     pub changes: Changes,
-    /// What happened: notifications of commands in their order, then of items that have a
-    /// new owner and of the fallen, each by slot.
+    /// Notifications of commands in command order, then of items with a new owner and of
+    /// the fallen, each by slot.
     pub notifications: Vec<Notification>,
     pub deliveries: Deliveries,
-    /// Who hears which of the notifications.
+    /// The notifications that each client hears.
     pub hearings: Hearings,
-    /// In place of `deliveries`, where the backend was started to tell them by
-    /// buckets.
+    /// Replaces `deliveries` if the backend was started with the ranges form.
     pub bucket_ranges: Option<BucketRanges>,
     pub counts: Counts,
     pub stages: StageTimes,
-    /// The state after this tick.
+    /// The hash of the state after this tick.
     pub hash: StateHash,
 }
 
-/// The answer to one request for a birth.
+/// The result of one spawn command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Birth {
-    /// As in the request.
+    /// The token of the spawn command.
     pub token: u32,
     pub kind: u16,
-    /// `None` where the world had no free slot.
+    /// `None` if the world had no free slot.
     pub entity: Option<EntityId>,
 }
 
@@ -51,9 +50,9 @@ pub struct Birth {
 /// value as it was is not a change.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Who changed, ascending.
+    /// The changed entities, ascending.
     pub slots: HostVec<u32>,
-    /// Where each entity's changes begin in `columns` and `values`; one more at the end.
+    /// Start of each entity's changes in `columns` and `values`, and the end of the last.
     pub offsets: HostVec<u32>,
     pub columns: HostVec<u16>,
     pub values: HostVec<i32>,
@@ -80,8 +79,8 @@ impl Changes {
     }
 }
 
-/// One message about an entity for one client, in 32 bits: the kind in the upper two,
-/// the slot below.
+/// One message about an entity for one client, in 32 bits: the kind in the upper two, the
+/// slot below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Delivery(pub u32);
@@ -111,17 +110,17 @@ impl Delivery {
 
 /// Deliveries as a CSR by client.
 ///
-/// Where clients remember (`visible_max` above 0), each client's deliveries
-/// ascend by slot. Where they don't, they go by observer, then bucket, then slot.
-/// What only subscriptions bring follows: by subscription, the client's own first;
-/// there those whose positions are in it by bucket and slot, then those who are
-/// published in it otherwise, by size and place (`levels.rs`) and slot.
+/// If clients remember (`visible_max` above 0), each client's deliveries ascend by slot.
+/// Otherwise, they are ordered by observer, then bucket, then slot. Entities that only
+/// subscriptions bring follow: by subscription, the client's own first. Within one,
+/// entities whose positions are in it come by bucket and slot, then those otherwise
+/// published in it, by size and place (`levels.rs`) and slot.
 #[derive(Debug, Default)]
 pub struct Deliveries {
-    /// Where each client's deliveries begin; one more at the end. Client rows
-    /// that were never used may be missing.
+    /// Start of each client's deliveries, and the end of the last. Client rows that were
+    /// never used may be missing.
     pub(crate) offsets: HostVec<u32>,
-    /// At least `offsets.last()` long: what stands behind is of earlier ticks.
+    /// At least `offsets.last()` long; entries behind that are from earlier ticks.
     pub(crate) entries: HostVec<Delivery>,
 }
 
@@ -145,19 +144,19 @@ impl Deliveries {
     }
 }
 
-/// Which notifications a client hears, as a CSR by client: those whose area reaches
-/// into what its observers perceive, or overlaps where it subscribes (after the tick).
-/// Each is named once, by its place in [`TickOutput::notifications`], ascending.
+/// The notifications that each client hears, as a CSR by client. A client hears those whose
+/// area overlaps the range of its observers or its subscriptions (after the tick). Each is
+/// named once, by its place in [`TickOutput::notifications`], ascending.
 #[derive(Debug, Default)]
 pub struct Hearings {
-    /// Where each client's begin; one more at the end. Empty where nothing can be
+    /// Start of each client's hearings, and the end of the last. Empty if nothing can be
     /// heard; client rows that were never used may be missing.
     pub(crate) offsets: Vec<u32>,
     pub(crate) numbers: Vec<u32>,
 }
 
 impl Hearings {
-    /// What one client hears: places in [`TickOutput::notifications`].
+    /// The notifications that one client hears, as places in [`TickOutput::notifications`].
     pub fn of(&self, client: ClientRow) -> &[u32] {
         match self.offsets.get(client.index()..client.index() + 2) {
             Some(range) => &self.numbers[range[0] as usize..range[1] as usize],
@@ -166,20 +165,20 @@ impl Hearings {
     }
 }
 
-/// Deliveries in the ranges form: who changed, in the order of the buckets, and the
-/// parts of it that are each client's. So the pairs never exist: a client's few
-/// rows of buckets take less room than its deliveries.
+/// Deliveries in the ranges form: the changed entities in bucket order, and each client's
+/// ranges of that list. The single deliveries are never stored: a client's few rows of
+/// buckets take less room.
 #[derive(Debug, Default)]
 pub struct BucketRanges {
-    /// The slots of those who changed, bucket after bucket, row by row.
+    /// The slots of changed entities, bucket by bucket, row by row.
     pub order: HostVec<u32>,
-    /// By client and row of buckets: where they begin and end in `order`.
+    /// By client and row of buckets: start and end in `order`.
     pub(crate) ranges: HostVec<[u32; 2]>,
     pub(crate) rows: usize,
 }
 
 impl BucketRanges {
-    /// The slots whose changes a client gets, a row of buckets at a time.
+    /// The slots whose changes a client gets, one row of buckets at a time.
     pub fn of(&self, client: ClientRow) -> impl Iterator<Item = &[u32]> {
         let rows = self.ranges.chunks_exact(self.rows).nth(client.index());
         rows.into_iter()
@@ -233,7 +232,7 @@ impl Stage {
     }
 }
 
-/// How long each stage took.
+/// The time that each stage took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes([Duration; Stage::ALL.len()]);
 

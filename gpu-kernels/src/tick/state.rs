@@ -1,9 +1,8 @@
-//! Snapshots, and the hash of all that the next tick depends on.
+//! Snapshots, and the hash of the whole state.
 //!
-//! The hash is a sum: each element of the state is mixed with its place, and the
-//! mixes of a part are added, wrapping. So it can be computed in any order, by
-//! any number of threads, and kept up to date by subtracting what was and adding
-//! what is.
+//! The hash is a sum: each element of the state is mixed with its place, and the mixes of a
+//! part are added, wrapping. So it can be computed in any order and by any number of
+//! threads, and updated by subtracting the old element and adding the new one.
 
 mod check;
 
@@ -14,14 +13,14 @@ use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 use crate::tick::frame::{Holder, Observer, Region, Target};
 use crate::tick::timed::{TimedCommand, next_sequence_element};
 
-/// What a slot is to the lifecycle.
+/// The lifecycle state of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum SlotState {
     #[default]
     Free = 0,
     Live = 1,
-    /// Its entity died, and clients may not know yet.
+    /// Its entity died, and some clients may not know that yet.
     Resting = 2,
 }
 
@@ -30,9 +29,9 @@ pub enum SlotState {
 pub struct Snapshot {
     /// The tick that comes next.
     pub tick: Tick,
-    /// Per slot.
+    /// Per slot: its lifecycle state.
     pub states: Vec<SlotState>,
-    /// Per slot: how often it has been filled.
+    /// Per slot: the number of times it has been filled.
     pub generations: Vec<u32>,
     /// Per slot; 0 unless live.
     pub kinds: Vec<u16>,
@@ -42,18 +41,18 @@ pub struct Snapshot {
     pub observers: Vec<Option<Observer>>,
     /// Per client, then per region that it may subscribe to.
     pub regions: Vec<Option<Region>>,
-    /// Per slot: where its entity is published, beside its position; without a place
-    /// for each slot in worlds whose entities carry no regions.
+    /// Per slot: the region in which its entity is published, beside its position; empty in
+    /// worlds whose entities carry no regions.
     pub publications: Vec<Option<Region>>,
-    /// As `publications`: the region that clients who follow the entity subscribe to.
+    /// Like `publications`: the region that clients who follow the entity subscribe to.
     pub subscriptions: Vec<Option<Region>>,
     /// Per client: the slots it knows, ascending.
     pub known: Vec<Vec<u32>>,
-    /// Clients that were owed deliveries and got none, ascending.
+    /// Clients that were owed deliveries and did not get them, ascending.
     pub behind: Vec<u32>,
     /// The commands that wait for their tick, by sequence.
     pub timed: Vec<TimedCommand>,
-    /// How many commands were put off since the world began.
+    /// The number of commands scheduled since the world began.
     pub next_sequence: u64,
 }
 
@@ -71,12 +70,12 @@ impl StateHash {
         }
     }
 
-    /// The parts in one number.
+    /// All parts combined into one number.
     pub fn combined(&self) -> u64 {
         self.parts.iter().fold(0, |hash, &part| mix(hash, part))
     }
 
-    /// What each part covers.
+    /// The name of each part.
     pub fn part_names(schema: &Schema) -> Vec<String> {
         let fixed = ["tick", "slots", "observers", "known", "timed"];
         let columns = schema
@@ -90,7 +89,7 @@ impl StateHash {
             .collect()
     }
 
-    /// The hash of a snapshot, as defined: one element at a time.
+    /// The hash of a snapshot by its definition, one element at a time.
     pub fn of(snapshot: &Snapshot, columns: usize, observers_per_client: usize) -> StateHash {
         let mut hash = StateHash::zero(columns);
         hash.parts[part::TICK] = tick(snapshot.tick);
@@ -126,10 +125,9 @@ impl StateHash {
         hash
     }
 
-    /// They are of the observers' part: worlds without regions keep the hashes that
-    /// they always had.
+    /// Adds the regions to the observers' part, so that worlds without regions keep their hashes.
     fn add_regions(&mut self, snapshot: &Snapshot) {
-        // Where a client can have none, there is none either.
+        // It is 0 in worlds whose clients have no regions.
         let per_client = snapshot.regions.len() / snapshot.known.len().max(1);
         for (i, held) in snapshot.regions.iter().enumerate() {
             let holder = Holder::Client {
@@ -154,14 +152,14 @@ impl StateHash {
     }
 }
 
-/// Where the parts stand in [`StateHash::parts`].
+/// Indices of the parts in [`StateHash::parts`].
 pub mod part {
     pub const TICK: usize = 0;
     pub const SLOTS: usize = 1;
     pub const OBSERVERS: usize = 2;
     pub const KNOWN: usize = 3;
     pub const TIMED: usize = 4;
-    /// The first column's; the others follow.
+    /// The first column's part; the other columns follow.
     pub const COLUMNS: usize = 5;
 }
 
@@ -170,7 +168,7 @@ pub fn tick(next: Tick) -> u64 {
     mix(1, u64::from(next.0))
 }
 
-/// The element of a slot; nothing for one that was never filled.
+/// The element of a slot; 0 for one that was never filled.
 pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
     if generation == 0 && state == SlotState::Free {
         return 0;
@@ -184,7 +182,7 @@ pub fn attribute(slot: u32, value: i32) -> u64 {
     mix(3 << 56 | u64::from(slot), u64::from(value as u32))
 }
 
-/// The element of an observer; nothing for one that isn't set.
+/// The element of an observer; 0 for one that isn't set.
 pub fn observer(client: ClientRow, index: u32, observer: &Option<Observer>) -> u64 {
     let Some(observer) = observer else { return 0 };
     let place = mix(
@@ -200,7 +198,7 @@ pub fn observer(client: ClientRow, index: u32, observer: &Option<Observer>) -> u
     }
 }
 
-/// The element of a region; nothing for one that isn't set.
+/// The element of a region; 0 for one that isn't set.
 pub fn region(holder: Holder, region: &Option<Region>) -> u64 {
     let Some(Region { low, high, follows }) = region else {
         return 0;
@@ -225,7 +223,7 @@ pub fn known(client: ClientRow, slot: Slot) -> u64 {
     mix(5 << 56 | u64::from(client.0), u64::from(slot.0))
 }
 
-/// The element of a client that was owed deliveries and got none.
+/// The element of a client that was owed deliveries and did not get them.
 pub fn behind(client: ClientRow) -> u64 {
     mix(6 << 56, u64::from(client.0))
 }

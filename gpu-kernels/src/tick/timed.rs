@@ -1,16 +1,16 @@
-//! Commands that were put off: they join the commands of the tick in which they
-//! fall due, those of one tick in the order in which they were scheduled.
+//! Timed commands: they join the commands of the tick in which they are due, in the order
+//! in which they were scheduled.
 //!
-//! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by
-//! commands ([`Emit::after`](crate::logic::Emit::after)) and by the fallen of
-//! kinds that respawn, in this order within a tick. What finds no room below
-//! `limits.timed_commands` is dropped, the last first, and counted.
+//! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
+//! ([`Emit::after`](crate::logic::Emit::after)) and by the fallen of kinds that respawn, in
+//! this order within a tick. Commands above `limits.timed_commands` are dropped, the last
+//! first, and counted.
 
 use serde::{Deserialize, Serialize};
 use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Tick};
 
-/// The most words that a timed command has: a birth with a place.
+/// The maximum number of words of a timed command: a birth with a position.
 pub const TIMED_WORDS_MAX: usize = 5;
 
 /// The token of births that no client waits for.
@@ -21,10 +21,10 @@ pub const POPULATION_TOKEN: u32 = u32::MAX;
 pub struct TimedCommand {
     /// The tick that runs it.
     pub due: Tick,
-    /// How many were scheduled before it since the world began.
+    /// The number of commands scheduled before it since the world began.
     pub sequence: u64,
     pub entity: EntityId,
-    /// A [`CommandKind`] by number.
+    /// The number of a [`CommandKind`].
     pub kind: u16,
     pub word_count: u16,
     /// 0 from `word_count` on.
@@ -32,8 +32,8 @@ pub struct TimedCommand {
 }
 
 impl TimedCommand {
-    /// A command for a later tick, yet without its sequence number. `words` are
-    /// at most [`TIMED_WORDS_MAX`].
+    /// A command for a later tick, without its sequence number yet. `words` has at most
+    /// [`TIMED_WORDS_MAX`] entries.
     pub fn new(due: Tick, entity: EntityId, kind: u16, words: &[i32]) -> TimedCommand {
         let mut all = [0; TIMED_WORDS_MAX];
         all[..words.len()].copy_from_slice(words);
@@ -47,13 +47,13 @@ impl TimedCommand {
         }
     }
 
-    /// The birth of one of a kind at a random place.
+    /// A spawn command for an entity of a kind at a random place.
     pub fn respawn(due: Tick, kind: u16) -> TimedCommand {
         let words = [i32::from(kind), POPULATION_TOKEN as i32];
         TimedCommand::new(due, EntityId::NONE, CommandKind::Spawn.id(), &words)
     }
 
-    /// The words that it has.
+    /// The words in use.
     pub fn words(&self) -> &[i32] {
         &self.words[..usize::from(self.word_count)]
     }
@@ -75,7 +75,7 @@ impl TimedCommand {
     }
 }
 
-/// The element of how many were scheduled so far; nothing for none.
+/// The element of the number of scheduled commands; 0 for none.
 pub fn next_sequence_element(next_sequence: u64) -> u64 {
     match next_sequence {
         0 => 0,
@@ -83,7 +83,7 @@ pub fn next_sequence_element(next_sequence: u64) -> u64 {
     }
 }
 
-/// The tick that comes `ticks` after another, beyond the last number from 0 on.
+/// The tick that is `ticks` after another; it wraps around to 0.
 pub fn due_after(tick: Tick, ticks: u32) -> Tick {
     Tick(tick.0.wrapping_add(ticks))
 }

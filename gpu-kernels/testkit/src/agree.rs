@@ -14,7 +14,7 @@ pub struct Difference {
     pub part: String,
     /// The part's content, or the first entry of it that differs.
     pub expected: String,
-    /// As `expected`, in the other result.
+    /// Like `expected`, in the other result.
     pub found: String,
 }
 
@@ -98,7 +98,7 @@ pub fn compare_snapshots(expected: &Snapshot, found: &Snapshot) -> Result<(), Di
     equal("next sequence number", &a.next_sequence, &b.next_sequence)
 }
 
-/// As [`compare_with_oracle`]; panics with the place and the difference.
+/// Like [`compare_with_oracle`], but panics with the place and the difference.
 pub fn assert_agrees(
     config: &WorldConfig,
     expected: &OracleOutput,
@@ -110,7 +110,7 @@ pub fn assert_agrees(
     }
 }
 
-/// As [`compare`]; panics with the place and the difference.
+/// Like [`compare`], but panics with the place and the difference.
 pub fn assert_same(expected: &TickOutput, found: &TickOutput, place: &str) {
     if let Err(difference) = compare(expected, found) {
         panic!("{place}: {difference}");
@@ -140,7 +140,7 @@ fn equal<T: PartialEq + Debug>(part: &str, expected: &T, found: &T) -> Result<()
 /// ((slot, column), new value).
 type Change = ((u32, u16), i32);
 
-/// All that is compared.
+/// The parts of an output that are compared.
 struct Parts<'a> {
     tick: Tick,
     counts: &'a Counts,
@@ -158,7 +158,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Of an output, with the deliveries and hearings of so many clients.
+    /// The parts of an output, with the deliveries and hearings of this many clients.
     fn of(output: &'a TickOutput, clients: u32) -> Parts<'a> {
         let rows = (0..clients).map(ClientRow);
         Parts {

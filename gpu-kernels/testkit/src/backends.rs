@@ -1,4 +1,4 @@
-//! Every implementation of the tick on this machine.
+//! All implementations of the tick on this machine.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Starter {
 type Start = dyn Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError>;
 
 impl Starter {
-    /// A backend that `start` makes for a world.
+    /// Creates a starter that starts a backend with `start`.
     pub fn new(
         label: impl Into<String>,
         start: impl Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + 'static,
@@ -27,19 +27,19 @@ impl Starter {
         }
     }
 
-    /// An empty world of this configuration.
+    /// Starts an empty world of this configuration.
     pub fn try_start(&self, config: &WorldConfig) -> Result<Box<dyn Backend>, StartError> {
         (self.start)(config)
     }
 
-    /// As [`Starter::try_start`]; panics where the backend does not start.
+    /// Like [`Starter::try_start`], but panics if the backend does not start.
     pub fn start(&self, config: &WorldConfig) -> Box<dyn Backend> {
         self.try_start(config)
             .unwrap_or_else(|error| panic!("{}: {error}", self.label))
     }
 }
 
-/// The CPU's backend with several numbers of threads, and the GPU's if there is one.
+/// The CPU backend with several numbers of threads, and the GPU backend if there is a GPU.
 pub fn starters() -> Vec<Starter> {
     let cpus = [1, 2, 3, 8].into_iter().map(cpu);
     cpus.chain(cuda()).collect()
@@ -56,8 +56,8 @@ pub fn backends(config: &WorldConfig) -> Vec<(String, Box<dyn Backend>)> {
         .collect()
 }
 
-/// The name of the first GPU that can run the kernels; `None`, and a line on the standard
-/// output, without one.
+/// The name of the first GPU that can run the kernels. Without one, prints a line and
+/// returns `None`.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub fn gpu() -> Option<String> {
     match device::gpu::info(0) {
@@ -69,7 +69,7 @@ pub fn gpu() -> Option<String> {
     }
 }
 
-/// `None`, and a line on the standard output: this platform has no GPU backend.
+/// Prints a line and returns `None`: this platform has no GPU backend.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub fn gpu() -> Option<String> {
     println!("skipped: no GPU on this platform");

@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The same choices for the same seed.
+    /// Creates a generator; the same seed gives the same choices.
     pub fn new(seed: u64) -> Dice {
         Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
@@ -30,12 +30,12 @@ impl Dice {
         self.0.next_u64() as i32
     }
 
-    /// True once in `n` times.
+    /// True with probability 1 / `n`.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of these, which must not be empty.
+    /// Picks one of these items; there must be at least one.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }

@@ -1,15 +1,15 @@
-//! The oracle: the tick once more, slow and obvious. It loops over all entities and
-//! clients, and keeps nothing between ticks but the state itself. It shares only
-//! definitions with the engine: the random generator and the state hash.
+//! The oracle: a second implementation of the tick, slow and simple. It loops over all
+//! entities and clients, and keeps nothing between ticks but the state itself. It shares
+//! only definitions with the engine: the random generator and the state hash.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `commands` | which commands run, and the updates that each wants |
+//! | `commands` | the commands that run, and the updates of each |
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
-//! | `regions` | what clients subscribe to, and what entities publish and subscribe to |
+//! | `regions` | subscriptions of clients and entities, and publications of entities |
 //! | `interest` | what each client sees: deliveries |
-//! | `notifications` | what happens besides changes |
-//! | `hearings` | which notifications reach which client |
+//! | `notifications` | notifications of commands, items and the fallen |
+//! | `hearings` | the notifications that each client hears |
 
 mod commands;
 mod hearings;
@@ -30,7 +30,7 @@ use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 use commands::Command;
 pub use regions::Regions;
 
-/// A world, and how it must go on.
+/// A world that computes what each tick must do.
 #[derive(Clone)]
 pub struct Oracle {
     /// The world's rules and limits.
@@ -47,9 +47,9 @@ pub struct Oracle {
     pub known: BTreeMap<u32, BTreeSet<u32>>,
     /// Clients whose deliveries found no room in the last tick.
     pub behind: BTreeSet<u32>,
-    /// In the order in which they were scheduled.
+    /// Waiting commands in the order in which they were scheduled.
     pub timed: Vec<TimedCommand>,
-    /// The number of commands that were ever scheduled.
+    /// The number of commands scheduled since the world began.
     pub next_sequence: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct Oracle {
 pub struct OracleSlot {
     /// Whether an entity lives in it.
     pub state: SlotState,
-    /// How often it has been filled.
+    /// The number of times it has been filled.
     pub generation: u32,
     /// The entity's kind; 0 without one.
     pub kind: u16,
@@ -66,7 +66,7 @@ pub struct OracleSlot {
     pub row: Vec<i32>,
 }
 
-/// What a tick must give back.
+/// The expected output of a tick.
 #[derive(Default)]
 pub struct OracleOutput {
     /// In command order.
@@ -77,16 +77,16 @@ pub struct OracleOutput {
     pub deaths: Vec<EntityId>,
     /// New values by slot and column.
     pub changes: BTreeMap<(u32, u16), i32>,
-    /// By slot and column of each change: the kind of the first command that wanted it;
-    /// empty where clients cannot subscribe.
+    /// By slot and column of each change: the kind of the first command that updated it;
+    /// empty if clients cannot subscribe.
     pub causes: BTreeMap<(u32, u16), u16>,
-    /// By commands, by items with a new owner, by the fallen.
+    /// Notifications of commands, of items with a new owner, and of the fallen, in this order.
     pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// By client: places in `notifications`; clients that hear nothing are missing.
     pub hearings: BTreeMap<u32, Vec<u32>>,
-    /// What happened, in numbers.
+    /// Counts of what happened.
     pub counts: Counts,
     /// The state after the tick.
     pub hash: StateHash,
@@ -114,7 +114,7 @@ impl Oracle {
         }
     }
 
-    /// Runs one tick, which must be the next.
+    /// Runs one tick; the frame must be for the next tick.
     pub fn tick(&mut self, frame: &Frame) -> OracleOutput {
         assert_eq!(frame.tick, self.tick);
         let mut out = OracleOutput::default();
@@ -151,7 +151,7 @@ impl Oracle {
         StateHash::of(&self.snapshot(), columns, per_client)
     }
 
-    /// The present state as backends write it.
+    /// The present state in the backends' format.
     pub fn snapshot(&self) -> Snapshot {
         let limits = &self.config.limits;
         let mut observers = vec![];
@@ -188,7 +188,7 @@ impl Oracle {
             .collect()
     }
 
-    /// Whether this very entity lives.
+    /// Whether the entity lives: its slot and its generation match.
     pub fn is_alive(&self, entity: EntityId) -> bool {
         match self.slots.get(entity.slot.index()) {
             Some(slot) => slot.state == SlotState::Live && slot.generation == entity.generation,
@@ -196,7 +196,7 @@ impl Oracle {
         }
     }
 
-    /// Where the entity in a slot is, in raw units; 0 along an axis that the world lacks.
+    /// The position of the entity in a slot, in raw units; 0 along an axis that the world lacks.
     pub fn position(&self, slot: u32) -> [i32; 3] {
         let row = &self.slots[slot as usize].row;
         match self.config.schema.world.size.len() {
@@ -215,7 +215,7 @@ impl Oracle {
         self.known.get(&client).cloned().unwrap_or_default()
     }
 
-    /// The frame's observers, regions, clients to forget and slots to release.
+    /// Applies the frame's observers, regions, clients to forget and slots to release.
     fn apply_frame(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             self.set_observer(change, counts);
@@ -258,7 +258,7 @@ impl Oracle {
         self.observers.insert(place, Observer { target, radius });
     }
 
-    /// Applies one merged value for each (entity, attribute). Gives the slots with a
+    /// Applies one merged value for each (entity, attribute). Returns the slots with a
     /// change that clients may see.
     fn merge(
         &mut self,

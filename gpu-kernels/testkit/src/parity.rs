@@ -15,8 +15,8 @@ use crate::dice::{Dice, Seed};
 use crate::oracle::{Oracle, OracleOutput};
 use crate::world::Play;
 
-/// Plays random worlds on every given backend and in the oracle, and compares everything
-/// in the outputs, the state hashes and a snapshot. `watch` is shown each tick's output.
+/// Plays random worlds on every given backend and in the oracle, and compares all outputs,
+/// state hashes and a snapshot. `watch` gets each tick's output.
 pub fn check(
     worlds: &RandomWorlds,
     backends: &[Starter],
@@ -55,16 +55,16 @@ pub fn check(
     Ok(compared)
 }
 
-/// Which random worlds are played, and for how long.
+/// The random worlds of a check, and their length.
 #[derive(Clone, Debug)]
 pub struct RandomWorlds {
-    /// One world each.
+    /// The seeds, one per world.
     pub seeds: Range<u64>,
-    /// Of each world.
+    /// The number of ticks of each world.
     pub ticks: u32,
 }
 
-/// How much was compared: a comparison of idle worlds would show nothing.
+/// The amount that was compared: a comparison of idle worlds would show nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Worlds that were played to their end.
@@ -73,7 +73,7 @@ pub struct Compared {
     pub ticks: u64,
     /// Commands of frames, timed commands that fell due, and commands of rules.
     pub commands: u64,
-    /// Commands of frames that were put off to a later tick.
+    /// Commands of frames that were scheduled for a later tick.
     pub timed_commands: u64,
     /// Updates, enters and leaves.
     pub deliveries: u64,
@@ -97,7 +97,7 @@ impl Compared {
     }
 }
 
-/// Where in a check a backend failed or differed.
+/// The place in a check where a backend failed or differed.
 #[derive(Debug)]
 pub struct CheckError {
     /// The world's number within the check, from 0.
@@ -108,7 +108,7 @@ pub struct CheckError {
     pub description: String,
     /// The tick that failed or differed.
     pub tick: Tick,
-    /// What happened there.
+    /// The failure or difference.
     pub failure: Box<Failure>,
 }
 
@@ -128,16 +128,16 @@ impl Error for CheckError {
     }
 }
 
-/// How a backend failed or differed from the oracle.
+/// A backend's failure, or its difference from the oracle.
 #[derive(Debug)]
 pub struct Failure {
     /// The backend's label.
     pub backend: String,
-    /// What it did.
+    /// The kind of failure.
     pub cause: Cause,
 }
 
-/// What a backend did that it must not do.
+/// The kinds of failure.
 #[derive(Debug)]
 pub enum Cause {
     /// The backend did not start.
@@ -190,7 +190,7 @@ impl From<Difference> for Cause {
 
 /// A world on several backends and in the oracle, ticking in step.
 pub struct Parity {
-    /// The world as it must be.
+    /// The expected world.
     pub oracle: Oracle,
     backends: Vec<(Starter, Box<dyn Backend>)>,
 }
@@ -214,13 +214,13 @@ impl Parity {
         })
     }
 
-    /// Runs one tick everywhere; panics where a backend differs from the oracle.
+    /// Runs one tick everywhere; panics if a backend differs from the oracle.
     pub fn tick(&mut self, frame: &Frame) -> OracleOutput {
         self.try_tick(frame)
             .unwrap_or_else(|failure| panic!("tick {}, {failure}", frame.tick))
     }
 
-    /// Runs one tick everywhere, and gives the oracle's output.
+    /// Runs one tick everywhere, and returns the oracle's output.
     pub fn try_tick(&mut self, frame: &Frame) -> Result<OracleOutput, Failure> {
         let expected = self.oracle.tick(frame);
         let config = &self.oracle.config;
@@ -231,14 +231,13 @@ impl Parity {
         Ok(expected)
     }
 
-    /// As [`Parity::try_restart`]; panics where a backend fails.
+    /// Like [`Parity::try_restart`], but panics if a backend fails.
     pub fn restart(&mut self, in_another: bool) {
         self.try_restart(in_another)
             .unwrap_or_else(|failure| panic!("{failure}"));
     }
 
-    /// Goes on everywhere from each backend's own snapshot, in the same backend or in
-    /// another of the same kind.
+    /// Restores each backend's own snapshot, in the same backend or in another of the same kind.
     pub fn try_restart(&mut self, in_another: bool) -> Result<(), Failure> {
         let expected = self.oracle.snapshot();
         for (starter, backend) in &mut self.backends {
@@ -249,7 +248,7 @@ impl Parity {
         Ok(())
     }
 
-    /// Brings every backend to the oracle's state, which the caller has changed.
+    /// Restores every backend from the oracle's state, which the caller has changed.
     pub fn restore_from_oracle(&mut self) {
         let snapshot = self.oracle.snapshot();
         for (starter, backend) in &mut self.backends {

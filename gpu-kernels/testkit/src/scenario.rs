@@ -1,5 +1,5 @@
-//! Fixed worlds that are played the same way from a seed each time: for golden hashes, and
-//! for the same load elsewhere.
+//! Fixed worlds that play the same way each time from a seed: for golden hashes, and for
+//! the same load elsewhere.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,22 +8,22 @@ use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::dice::Dice;
 
-/// A fixed world with what happens in it.
+/// A fixed world and its events.
 pub struct Scenario {
     /// The name of the function that made it.
     pub name: &'static str,
     /// The world's rules and limits.
     pub config: WorldConfig,
-    /// How long it is played for its golden hash.
+    /// The number of ticks for its golden hash.
     pub ticks: u32,
     /// Clients, each with an observer that follows the entity in its row's slot.
     clients: u32,
     play: Play,
     dice: Dice,
     tick: Tick,
-    /// By slot, with its kind.
+    /// Living entities by slot, with their kinds.
     alive: BTreeMap<u32, (EntityId, u16)>,
-    /// By the tick of their death.
+    /// Dead entities by the tick of their death.
     dead: VecDeque<(Tick, EntityId)>,
 }
 
@@ -54,7 +54,7 @@ impl Scenario {
         frame
     }
 
-    /// As [`Scenario::frame`], in memory that was used before.
+    /// Like [`Scenario::frame`], but reuses a frame's memory.
     pub fn fill(&mut self, frame: &mut Frame) {
         frame.reset(self.tick);
         if self.tick.0 == 0 {
@@ -66,7 +66,7 @@ impl Scenario {
         frame.order(self.config.seed);
     }
 
-    /// Takes in the births and deaths of the tick whose frame was made last.
+    /// Records the births and deaths of the tick whose frame was made last.
     pub fn observe(&mut self, births: &[Birth], deaths: &[EntityId]) {
         for birth in births {
             if let Some(entity) = birth.entity {

@@ -1,4 +1,4 @@
-//! Checks that the state hash and `restore` see every part of a snapshot.
+//! Checks that the state hash and `restore` cover every part of a snapshot.
 
 use gpu_kernels::{Frame, RestoreError, Snapshot, StateHash};
 use shared::WorldConfig;
@@ -38,8 +38,8 @@ pub fn assert_hash_sees(config: &WorldConfig, base: &Snapshot, changes: &[(&str,
     }
 }
 
-/// Checks that each change alone is refused for the given reason and leaves the world as it
-/// was. Panics otherwise.
+/// Checks that each change alone is rejected for the given reason and leaves the world
+/// unchanged. Panics otherwise.
 pub fn assert_refused(config: &WorldConfig, base: &Snapshot, cases: &[(Change, RestoreError)]) {
     for (label, mut backend) in backends(config) {
         backend.restore(base).unwrap();

@@ -1,4 +1,4 @@
-//! Random worlds, and random frames for them: everything that a caller may give to a
+//! Random worlds, and random frames for them: any input that a caller may give to a
 //! backend, sensible or not.
 
 mod file;
@@ -11,23 +11,23 @@ use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 use crate::dice::Dice;
 use crate::oracle::Oracle;
 
-/// A random world, and how it is populated and played.
+/// A random world, with its rules for births and frames.
 pub struct Play {
     /// The world's rules and limits.
     pub config: WorldConfig,
     placement: Placement,
-    /// The most births in a tick.
+    /// The maximum number of births in a tick.
     births_max: usize,
     commands_max: usize,
-    /// The most commands that a tick delays.
+    /// The maximum number of commands that a tick delays.
     after_max: usize,
-    /// One in so many of the resting slots is released each tick.
+    /// Each tick releases one in this many of the resting slots.
     release_one_in: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Placement {
-    /// Where the engine chooses.
+    /// At places that the engine chooses.
     Anywhere,
     /// Within a small box.
     Crowd([i32; 3]),
@@ -38,7 +38,7 @@ enum Placement {
 }
 
 impl Play {
-    /// The same world for the same dice.
+    /// Creates a world; the same dice give the same world.
     pub fn new(dice: &mut Dice) -> Play {
         let config = file::random_world(dice);
         let spot = config.size_raw().map(|s| dice.within(0..=s - 1));
@@ -163,7 +163,7 @@ impl Play {
         let entity = self.actor(dice, oracle, &alive);
         let sequence = dice.below(4) as u32;
         if dice.once_in(12) {
-            // Of a kind or a length that may not exist.
+            // The kind or the number of words may be invalid.
             let words = vec![0; dice.below(6)];
             frame.push(entity, sequence, CommandKind::Spawn, &words);
             let last = frame.commands.len() - 1;
@@ -180,7 +180,7 @@ impl Play {
         frame.push(entity, sequence, kind, &words);
     }
 
-    /// Words of a command, possible ones or not.
+    /// Words for a command, valid or not.
     fn words(
         &self,
         dice: &mut Dice,
@@ -224,8 +224,8 @@ impl Play {
         }
     }
 
-    /// Mostly a living entity; else a dead one, none, or one that may be born in this very
-    /// tick.
+    /// An acting entity: mostly a living one; else a dead one, none, or one that may be
+    /// born in this tick.
     fn actor(&self, dice: &mut Dice, oracle: &Oracle, alive: &[EntityId]) -> EntityId {
         if !alive.is_empty() && !dice.once_in(8) {
             return dice.pick(alive);
@@ -297,7 +297,7 @@ impl Play {
     }
 }
 
-/// Any number, mostly one at an end of a range.
+/// Any number, mostly one at the end of a range.
 fn extreme(dice: &mut Dice) -> i32 {
     let any = dice.any();
     dice.pick(&[

@@ -70,7 +70,7 @@ impl RequestQueue {
 /// What requests cost at most, in units of some two microseconds.
 struct Prices {
     filters_max: usize,
-    /// Of one filter.
+    /// For one filter.
     filter: usize,
 }
 

@@ -66,7 +66,7 @@ pub struct Parts {
     pub backend: Box<dyn Backend>,
     pub fan_out: FanOutMode,
     pub listeners: Option<Listeners>,
-    /// Of the world before its first tick.
+    /// The world before its first tick.
     pub mirror: Mirror,
     /// By shard.
     pub inboxes: Vec<SharedInbox>,

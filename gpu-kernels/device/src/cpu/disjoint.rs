@@ -1,5 +1,5 @@
-//! The one use of unsafe code on the CPU: a counting sort's scatter, where
-//! several threads write to places that no two of them share.
+//! The one use of unsafe code on the CPU: a counting sort's scatter, in which no two
+//! threads write to the same place.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ impl<'a, T: Copy> DisjointWriter<'a, T> {
     pub unsafe fn write(&self, index: usize, value: T) {
         assert!(index < self.len);
         // SAFETY: the index is inside the exclusively borrowed slice, and by the
-        // caller's promise nobody else writes there.
+        // caller's promise no other call writes there.
         unsafe { self.start.add(index).write(value) }
     }
 }

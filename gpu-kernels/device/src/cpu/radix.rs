@@ -9,13 +9,13 @@ use crate::tuning::CPU_DIGIT_BITS;
 /// keeps as few cache lines open as there are digits.
 pub struct RadixSorter<T> {
     items: Vec<T>,
-    /// Per part and digit: how many, then where the next one goes.
+    /// Per part and digit: the number of items, then the place of the next one.
     counts: Vec<u32>,
 }
 
-/// What can be sorted by its bits.
+/// A type that can be sorted by its bits.
 pub trait Digits: Copy + Default + Send + Sync {
-    /// `bits` bits from `shift` on.
+    /// Returns `bits` bits from `shift` on.
     fn digit(self, shift: u32, bits: u32) -> usize;
 }
 
@@ -34,7 +34,7 @@ impl Digits for (u64, u32) {
 }
 
 impl<T: Digits> RadixSorter<T> {
-    /// Room for sorting `capacity` items.
+    /// Creates a sorter for up to `capacity` items.
     pub fn new(capacity: usize) -> RadixSorter<T> {
         RadixSorter {
             items: Vec::with_capacity(capacity),
@@ -42,11 +42,10 @@ impl<T: Digits> RadixSorter<T> {
         }
     }
 
-    /// Sorts the first `n` items by these of their bits. The buffer may be exchanged
-    /// for the sorter's own.
+    /// Sorts the first `n` items by the bits `by`. It may swap the buffer with the sorter's own.
     pub fn sort(&mut self, workers: &Workers, items: &mut Vec<T>, n: usize, by: Range<u32>) {
         grow(&mut self.items, items.len());
-        // A digit's counters should stay fewer than the items they count.
+        // A digit should have fewer counters than there are items.
         let digit_max = (usize::BITS - n.leading_zeros()).clamp(4, CPU_DIGIT_BITS);
         let bits = by.end - by.start;
         let passes = bits.div_ceil(digit_max);

@@ -8,8 +8,8 @@ use crate::tuning::{CPU_GRAIN, CPU_PARTS_PER_THREAD};
 
 /// The threads that a backend or an engine works on.
 ///
-/// Work is split into parts by its size alone, and a single part runs on the
-/// calling thread: waking threads costs more than a small stage does.
+/// Only the amount of work decides the number of parts. A single part runs on the calling
+/// thread: waking threads costs more than a small stage.
 pub struct Workers {
     pool: Option<Arc<rayon::ThreadPool>>,
     threads: usize,
@@ -21,7 +21,7 @@ pub struct Workers {
 pub struct ThreadError(String);
 
 impl Workers {
-    /// `threads` is at least one; one works on the caller's own thread.
+    /// `threads` is at least one; with one, work runs on the calling thread.
     pub fn new(threads: usize) -> Result<Workers, ThreadError> {
         let threads = threads.max(1);
         let pool = match threads {
@@ -38,12 +38,12 @@ impl Workers {
         Ok(Workers { pool, threads })
     }
 
-    /// How many parts this many items are worth.
+    /// The number of parts to split this many items into.
     pub fn parts(&self, items: usize) -> usize {
         self.parts_of(items, CPU_GRAIN)
     }
 
-    /// How many parts items are worth when `grain` of them outweigh a wake-up.
+    /// The number of parts to split items into, if `grain` of them outweigh a wake-up.
     pub fn parts_of(&self, items: usize, grain: usize) -> usize {
         match self.threads {
             1 => 1,
@@ -51,18 +51,18 @@ impl Workers {
         }
     }
 
-    /// The most parts that [`Workers::parts`] gives with this many threads.
+    /// The maximum of [`Workers::parts`] with this many threads.
     pub fn parts_max(threads: usize) -> usize {
         threads.max(1) * CPU_PARTS_PER_THREAD
     }
 
-    /// The threads to run a whole tick of so many items on, if several are worth it.
-    /// Stages that begin on one of these threads start without a switch.
+    /// The pool to run a whole tick of this many items in, if it is worth several threads.
+    /// Stages that begin on one of its threads start without a switch.
     pub fn pool_for(&self, items: usize) -> Option<Arc<rayon::ThreadPool>> {
         self.pool.clone().filter(|_| self.parts(items) > 1)
     }
 
-    /// Does each task, side by side where there are several.
+    /// Runs each task, in parallel if there are several.
     pub fn run<T: Send>(&self, mut tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
         match &self.pool {
             Some(pool) if tasks.len() > 1 => {
@@ -73,7 +73,7 @@ impl Workers {
     }
 }
 
-/// Cuts `0..items` into `parts` even ranges.
+/// Splits `0..items` into `parts` even ranges.
 pub fn ranges(items: usize, parts: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
     (0..parts).map(move |part| items * part / parts..items * (part + 1) / parts)
 }

@@ -1,8 +1,7 @@
 //! Copies between borrowed host memory and the device.
 //!
-//! As with [`std::thread::scope`], the memory that a copy uses is borrowed until the
-//! scope ends, and a scope does not end before its copies are done: neither by an error
-//! nor by a panic.
+//! Like [`std::thread::scope`], a scope borrows the memory that its copies use until it
+//! ends. It always waits for its copies before it ends, even after an error or a panic.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -15,7 +14,7 @@ use crate::Plain;
 use crate::error::DriverError;
 use crate::layout::Pointer;
 
-/// A scope in which copies run beside the host's work.
+/// A scope in which copies run in parallel with the host's work.
 pub struct Copies<'scope, 'env: 'scope> {
     device: &'scope Device,
     used: Cell<[bool; 3]>,
@@ -60,7 +59,7 @@ impl<'scope> Copies<'scope, '_> {
     /// Starts an upload.
     ///
     /// # Panics
-    /// If the target isn't inside the device's allocation.
+    /// Panics if the target isn't inside the device's allocation.
     pub fn upload<T: Plain>(
         &'scope self,
         lane: Lane,
@@ -87,7 +86,7 @@ impl<'scope> Copies<'scope, '_> {
     /// Starts a download.
     ///
     /// # Panics
-    /// If the source isn't inside the device's allocation.
+    /// Panics if the source isn't inside the device's allocation.
     pub fn download<T: Plain>(
         &'scope self,
         lane: Lane,
@@ -126,14 +125,14 @@ impl<'scope> Copies<'scope, '_> {
             .into_iter()
             .filter(|&lane| self.used.get()[lane as usize])
         {
-            // All are awaited, whatever one of them says.
+            // All lanes are awaited, even after an error.
             done = done.and(self.device.synchronize(lane));
         }
         done
     }
 }
 
-/// Waits when a panic leaves the scope.
+/// Waits for the copies if a panic leaves the scope.
 struct Waits<'a, 'scope, 'env>(&'a Copies<'scope, 'env>);
 
 impl Drop for Waits<'_, '_, '_> {

@@ -1,4 +1,4 @@
-//! Loading the driver, and a context for each GPU.
+//! Loading the driver, and one context per GPU.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -12,7 +12,7 @@ unsafe extern "C" {
     fn myriad_cuda_load() -> i32;
 }
 
-/// Turns a driver's result into ours.
+/// Converts a driver's result.
 pub fn check(call: &'static str, result: sys::CUresult) -> Result<(), DriverError> {
     if result == sys::CUresult::CUDA_SUCCESS {
         return Ok(());
@@ -42,8 +42,8 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-/// The context of the GPU with this number. It is made once and kept for as long as the
-/// process lives: making one takes most of a second.
+/// The context of the GPU with this number. It is created once and kept until the process
+/// ends: creating one takes most of a second.
 pub fn context(ordinal: u32) -> Result<Context, NoDevice> {
     static MADE: Mutex<Vec<(u32, Context)>> = Mutex::new(vec![]);
     let count = count()?;
@@ -60,14 +60,14 @@ pub fn context(ordinal: u32) -> Result<Context, NoDevice> {
     Ok(context)
 }
 
-/// Whether the driver can be called at all.
+/// Whether the driver is loaded.
 pub fn is_loaded() -> bool {
     matches!(COUNT.get(), Some(Ok(_)))
 }
 
 static COUNT: OnceLock<Result<u32, NoDevice>> = OnceLock::new();
 
-/// How many GPUs there are, at least one.
+/// The number of GPUs, at least one.
 fn count() -> Result<u32, NoDevice> {
     let load = || {
         // SAFETY: fills our own table of entry points; done once.

@@ -13,8 +13,8 @@ use crate::Plain;
 use crate::error::DriverError;
 use crate::layout::Pointer;
 
-/// Values in page-locked memory of their own, so that copies to them and writes of
-/// kernels go on beside the host's work.
+/// Values in page-locked memory, so that copies to them and writes of kernels run in
+/// parallel with the host's work.
 pub struct HostBuffer<T> {
     start: NonNull<T>,
     len: usize,
@@ -27,13 +27,13 @@ unsafe impl<T: Send> Send for HostBuffer<T> {}
 unsafe impl<T: Sync> Sync for HostBuffer<T> {}
 
 impl<T: Plain> HostBuffer<T> {
-    /// `len` values whose bytes are all 0.
+    /// Creates `len` values whose bytes are all 0.
     pub fn new(device: &Arc<Device>, len: usize) -> Result<HostBuffer<T>, DriverError> {
         device.enter()?;
         let bytes = (len * size_of::<T>()).max(1);
         let mut start = ptr::null_mut();
         // SAFETY: the driver gives memory as long as asked for, aligned to a page, and
-        // all of it is written before anybody sees it.
+        // all of it is written before it is read.
         unsafe {
             check("cuMemHostAlloc", sys::cuMemHostAlloc(&mut start, bytes, 0))?;
             start.cast::<u8>().write_bytes(0, bytes);
@@ -49,8 +49,7 @@ impl<T: Plain> HostBuffer<T> {
         })
     }
 
-    /// Where kernels find it: host and devices have one address space. They write to
-    /// it over the bus.
+    /// The address for kernels, which is the same as the host's. They write to it over the bus.
     pub fn address(&self) -> Pointer<T> {
         Pointer::new(self.start.as_ptr() as u64)
     }
@@ -75,8 +74,8 @@ impl<T> DerefMut for HostBuffer<T> {
 impl<T> Drop for HostBuffer<T> {
     fn drop(&mut self) {
         let _ = self.device.enter();
-        // SAFETY: taken from the driver, and not used after this: whatever the device
-        // still does with it is awaited first.
+        // SAFETY: allocated by the driver, and not used after this: all work of the device
+        // is awaited first.
         unsafe {
             let _ = sys::cuCtxSynchronize();
             let _ = sys::cuMemFreeHost(self.start.as_ptr().cast());
@@ -84,8 +83,8 @@ impl<T> Drop for HostBuffer<T> {
     }
 }
 
-/// Page-locked memory that downloads fill, one after the other. Nobody sees it while a
-/// copy is under way, and it outlives the copy.
+/// Page-locked memory that is filled by one download after another. It can't be read during
+/// a copy, and outlives the copy.
 pub struct Download<T> {
     buffer: HostBuffer<T>,
     done: Event,
@@ -93,7 +92,7 @@ pub struct Download<T> {
 }
 
 impl<T: Plain> Download<T> {
-    /// Room for `len` values.
+    /// Creates memory for `len` values.
     pub fn new(device: &Arc<Device>, len: usize) -> Result<Download<T>, DriverError> {
         Ok(Download {
             buffer: HostBuffer::new(device, len)?,
@@ -102,7 +101,7 @@ impl<T: Plain> Download<T> {
         })
     }
 
-    /// Starts a download that fills all of it, after one that is still under way.
+    /// Starts a download that fills all of it; waits for the previous download first.
     pub fn start(&mut self, lane: Lane, from: Pointer<T>) -> Result<(), DriverError> {
         self.wait()?;
         let device = self.buffer.device.clone();
@@ -118,7 +117,7 @@ impl<T: Plain> Download<T> {
         device.record(lane, &self.done)
     }
 
-    /// Waits for the last download, and gives what it brought.
+    /// Waits for the last download, and returns the values.
     pub fn wait(&mut self) -> Result<&[T], DriverError> {
         if self.is_pending {
             self.done.wait()?;
@@ -128,12 +127,12 @@ impl<T: Plain> Download<T> {
     }
 }
 
-/// A page-lock on memory of somebody else, for as long as this lives.
+/// A page-lock on memory owned elsewhere, until this is dropped.
 #[derive(Debug)]
 pub struct Pinned(usize);
 
 impl Pinned {
-    /// Locks `bytes` from `start` on. `None`: they can't be locked, or there is no
+    /// Locks `bytes` from `start` on. Returns `None` if they can't be locked or there is no
     /// driver.
     ///
     /// # Safety

@@ -8,7 +8,7 @@ use crate::space::levels::Levels;
 use device::cpu::RadixSorter;
 use device::cpu::Workers;
 
-/// Boxes, sorted by level and cell, to be found by what they overlap.
+/// Boxes sorted by level and cell, searchable by overlap.
 pub struct Boxes {
     levels: Levels,
     key_bits: u32,
@@ -17,9 +17,9 @@ pub struct Boxes {
     given: Vec<(u32, Aabb<3>)>,
     /// (key, place in `given`), by key.
     pairs: Vec<(u64, u32)>,
-    /// As given, by key.
+    /// The entries of `given`, by key.
     sorted: Vec<(u32, Aabb<3>)>,
-    /// By level: where its boxes are.
+    /// By level: the range of its boxes in `sorted`.
     places: Vec<Range<usize>>,
 }
 

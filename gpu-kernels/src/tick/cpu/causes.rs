@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shared::WorldConfig;
 
-/// Which command was the first to want an attribute changed, in worlds whose clients
-/// may subscribe to that. Threads store updates in any order, and the least wins.
+/// The first command that updated each attribute, in worlds whose clients may subscribe to
+/// causes. Threads record updates in any order, and the lowest place wins.
 pub struct Causes {
     /// By slot and column: the tick, counted down so that a later one is less, then
     /// the command's place.
@@ -11,7 +11,7 @@ pub struct Causes {
     ticks: u32,
 }
 
-/// One tick's part of it.
+/// The causes of one tick.
 #[derive(Clone, Copy)]
 pub struct TickCauses<'a> {
     first: &'a [AtomicU64],
@@ -19,7 +19,7 @@ pub struct TickCauses<'a> {
 }
 
 impl Causes {
-    /// None where nobody can ask for it.
+    /// `None` in worlds where no client can ask for causes.
     pub fn new(config: &WorldConfig) -> Option<Causes> {
         let attributes = config.schema.world.capacity as usize * config.schema.attributes.len();
         let never = || AtomicU64::new(u64::MAX);
@@ -29,7 +29,7 @@ impl Causes {
         })
     }
 
-    /// Nothing is wanted yet.
+    /// Begins a tick: no attribute has been updated yet.
     pub fn next_tick(&mut self) {
         if self.ticks == u32::MAX {
             self.first.fill_with(|| AtomicU64::new(u64::MAX));
@@ -47,7 +47,7 @@ impl Causes {
 }
 
 impl TickCauses<'_> {
-    /// Takes down that a command updates an attribute.
+    /// Records that a command updates an attribute.
     pub fn note(&self, key: usize, command: u32) {
         self.first[key].fetch_min(self.tick | u64::from(command), Ordering::Relaxed);
     }

@@ -5,11 +5,11 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, Frame};
 use crate::tick::timed::{TimedCommand, due_after};
 
-/// The tick's commands: the frame's, then those that fall due by themselves.
+/// The tick's commands: the frame's, then timed commands and those of world rules.
 pub struct Due {
     rules: Vec<shared::Every>,
     commands_max: usize,
-    /// Room for all commands of a tick and their words.
+    /// All commands of the tick, preallocated, and their words.
     pub commands: Vec<Command>,
     pub words: Vec<i32>,
 }
@@ -24,10 +24,10 @@ impl Due {
         }
     }
 
-    /// Joins the frame's commands with those that were put off until now and those
-    /// of world rules: rule after rule, each for its kind's entities by ascending
-    /// slot, whose turn it is when (tick + slot) is a multiple of the rule's ticks.
-    /// Rules are the last, since what they lose to the limit comes again.
+    /// Joins the frame's commands with the timed commands that are due and those of world
+    /// rules. Rule after rule, each gives a command to its kind's entities by ascending
+    /// slot, if (tick + slot) is a multiple of the rule's ticks. Rules come last, since a
+    /// command that they lose to the limit comes again.
     pub fn gather(&mut self, frame: &Frame, state: &mut State, counts: &mut Counts) {
         self.commands.clear();
         self.words.clear();

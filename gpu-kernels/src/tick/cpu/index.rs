@@ -9,7 +9,7 @@ use crate::logic::within_distance;
 use crate::space::Aabb;
 use device::cpu::{Workers, grow, ranges, take};
 
-/// The entities, sorted by the bucket they are in (thesis 3.5).
+/// The entities, sorted by bucket (thesis 3.5).
 ///
 /// Buckets are numbered row by row, so the neighbours of one are a few contiguous
 /// ranges of the sorted entities. Nothing is allocated per bucket: a directory
@@ -44,7 +44,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// How many rows of buckets it has.
+    /// The number of rows of buckets.
     fn rows(&self) -> u64 {
         (self.high[1] - self.low[1] + 1) * (self.high[2] - self.low[2] + 1)
     }
@@ -86,7 +86,7 @@ impl Index {
         &self.slots[..self.len]
     }
 
-    /// One axis of the positions, in the order of [`Index::slots`].
+    /// The positions along one axis, in the order of [`Index::slots`].
     pub fn positions(&self, axis: usize) -> &[i32] {
         &self.positions[axis][..self.len]
     }
@@ -163,7 +163,7 @@ impl Index {
         let pairs = &self.pairs[..self.len];
         let parts = workers.parts(self.len);
         let run = |i: usize| (pairs[i].0 >> self.shift) as usize;
-        // A part fills the runs after the part before it, up to its own last.
+        // Each part fills the runs after the previous part, up to its own last run.
         let mut rest = &mut self.directory[..];
         let mut filled = 0;
         let tasks = ranges(self.len, parts).map(|range| {
@@ -186,7 +186,7 @@ impl Index {
         rest.fill(self.len as u32);
     }
 
-    /// The bucket of a point, by axis; of the nearest one inside the world.
+    /// The bucket of a point, by axis; for a point outside the world, the nearest bucket.
     #[inline]
     fn bucket_at(&self, point: [i32; 3]) -> [u64; 3] {
         let mut bucket = [0; 3];
@@ -205,7 +205,7 @@ impl Index {
         }
     }
 
-    /// The box of a block's buckets; those at the world's faces reach beyond them.
+    /// The box of a block's buckets. Buckets at the world's faces extend beyond the world.
     pub fn box_of_block(&self, block: &Block) -> Aabb<3> {
         let edge = i64::from(self.aoi);
         let corner = |bucket: u64| (bucket as i64 * edge).min(i64::from(i32::MAX)) as i32;
@@ -225,8 +225,7 @@ impl Index {
         }
     }
 
-    /// Where the entities of a block stand: calls `visit` with a range for each
-    /// row of buckets.
+    /// Calls `visit` with the range of a block's entities in each row of buckets.
     #[inline]
     pub fn each_range(&self, block: Block, mut visit: impl FnMut(Range<usize>)) {
         let Block { low, high } = block;
@@ -260,8 +259,8 @@ impl Index {
             }
         };
         let block = self.block_around(center, radius);
-        // A radius of many buckets can touch more rows of them than there are
-        // entities; to look at everyone is less then, and gives the same order.
+        // A large radius can touch more rows of buckets than there are entities. Then it is
+        // cheaper to check all entities, and the order is the same.
         if block.rows() > self.len as u64 {
             look_at(0..self.len);
         } else {

@@ -23,11 +23,11 @@ use heard::Heard;
 use neighbours::Runs;
 use views::Views;
 
-/// What clients know, and the machinery that finds what they see.
+/// The entities that clients know, and the buffers for finding what they see.
 pub struct Interest {
     clients: usize,
     observers_per_client: usize,
-    /// Whether clients may subscribe to regions, or entities may carry some.
+    /// Whether clients may subscribe to regions or entities may carry regions.
     with_regions: bool,
     /// The most entities a client knows; 0 where nothing is remembered.
     visible_max: usize,
@@ -37,20 +37,20 @@ pub struct Interest {
     deliveries_max: u64,
     /// Client rows from this on were never used.
     used: usize,
-    /// Per client `visible_max` places; the first few hold the slots it knows, ascending.
+    /// Per client: `visible_max` places; the first ones hold the slots that it knows, ascending.
     known: Views,
-    /// What it sees in this tick.
+    /// Per client: the slots that it sees in this tick.
     visible: Views,
     behind: Vec<bool>,
-    /// Per client: how many deliveries, then where they begin.
+    /// Per client: the number of its deliveries, then their start.
     offsets: Vec<u64>,
-    /// Per client, in ticks that tell whole neighbourhoods.
+    /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
     runs: Vec<Runs>,
     /// One for each part of the work.
     scratch: Vec<Candidates>,
-    /// The most notifications that a client hears in a tick.
+    /// The maximum number of notifications that a client hears in a tick.
     hearings_max: usize,
-    /// Those of the tick's notifications.
+    /// Areas of the tick's notifications.
     areas: Boxes,
     /// One for each part of the work.
     heard: Vec<Heard>,
@@ -61,7 +61,7 @@ pub struct Interest {
 struct Input<'a> {
     state: &'a State,
     index: &'a Index,
-    /// Where entities are published beside their positions.
+    /// Boxes in which entities are published, beside their positions.
     published: &'a Boxes,
     merge: &'a Merge,
 }
@@ -94,7 +94,7 @@ impl Interest {
         }
     }
 
-    /// What a client knows, ascending by slot.
+    /// The slots that a client knows, ascending.
     pub fn known(&self, client: ClientRow) -> &[u32] {
         self.known.of(client.index())
     }
@@ -109,7 +109,7 @@ impl Interest {
         self.used = self.used.max(client.index() + 1);
     }
 
-    /// Empties what a client knows. False where there is no such client.
+    /// Clears the slots that a client knows. Returns false if the client does not exist.
     pub fn forget(&mut self, client: ClientRow, state: &mut State) -> bool {
         if client.index() >= self.clients {
             return false;
@@ -167,8 +167,8 @@ impl Interest {
         }
     }
 
-    /// Cuts the scanned counts where the deliveries are full: a client gets all
-    /// of its deliveries or none. Returns how many clients are served.
+    /// Truncates the scanned counts where the deliveries are full: a client gets all of its
+    /// deliveries or none. Returns the number of served clients.
     fn publish_offsets(&self, total: u64, out: &mut Deliveries, counts: &mut Counts) -> usize {
         let offsets = &self.offsets[..self.used];
         let end = |i: usize| offsets.get(i + 1).copied().unwrap_or(total);
@@ -178,7 +178,7 @@ impl Interest {
         out.offsets
             .extend(offsets[..served].iter().map(|&o| o as u32));
         out.offsets.resize(self.used + 1, kept as u32);
-        // It never shrinks: what stands behind is of earlier ticks.
+        // It never shrinks: entries behind the end are from earlier ticks.
         if out.entries.len() < kept as usize {
             out.entries.resize(kept as usize, Delivery::default());
         }
@@ -236,7 +236,7 @@ impl Interest {
         self.offsets = offsets;
     }
 
-    /// Writes the slots that one client sees, ascending, and says how many.
+    /// Writes the slots that one client sees, ascending, and returns their number.
     fn see_one(
         &self,
         client: usize,
@@ -254,7 +254,7 @@ impl Interest {
         scratch.nearest_into(view)
     }
 
-    /// Where a client's observers are.
+    /// The places of a client's observers.
     fn places<'a>(&'a self, client: usize, state: &'a State) -> impl Iterator<Item = Place> + 'a {
         let observers = self.observers(client, state);
         observers.iter().flatten().filter_map(move |observer| {
@@ -280,8 +280,8 @@ impl Interest {
         &state.observers[first..first + self.observers_per_client]
     }
 
-    /// Walks what a client knew and what it sees, and names each delivery,
-    /// ascending by slot.
+    /// Walks the slots that a client knew and those that it sees, and passes on each
+    /// delivery, ascending by slot.
     fn difference(
         &self,
         client: usize,
@@ -307,8 +307,8 @@ impl Interest {
         }
     }
 
-    /// Writes the deliveries of the clients that are served, and returns what
-    /// their enters and leaves add to the hash.
+    /// Writes the deliveries of the served clients, and returns the difference that their
+    /// enters and leaves make to the hash.
     fn compare(
         &self,
         workers: &Workers,
@@ -339,8 +339,8 @@ impl Interest {
         hashes.into_iter().fold(0, u64::wrapping_add)
     }
 
-    /// What served clients see is now what they know; the others are behind,
-    /// unless they were owed nothing.
+    /// Replaces the known slots of served clients by those that they see. The other clients
+    /// are behind, unless they were owed nothing.
     fn settle(&mut self, served: usize, total: u64, state: &mut State) {
         std::mem::swap(&mut self.known, &mut self.visible);
         for client in 0..self.used {
@@ -386,5 +386,5 @@ fn client_parts<'a>(
         .collect()
 }
 
-/// Clients below which a second thread isn't worth its wake-up.
+/// The minimum number of clients that is worth a second thread.
 const CLIENTS_GRAIN: usize = 256;

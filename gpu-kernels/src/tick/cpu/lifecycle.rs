@@ -9,10 +9,10 @@ use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{SlotState, attribute, part};
 use crate::tick::timed::{TimedCommand, due_after};
 
-/// Answers the tick's births and deaths, in command order. The n-th birth gets
-/// the n-th lowest free slot; who dies leaves a resting one. Then the fallen of
-/// kinds that respawn die too, and their successors are scheduled; who was
-/// despawned in this very tick has none.
+/// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
+/// lowest free slot; a death leaves a resting slot. Then the fallen of kinds that respawn
+/// die too, and their respawns are scheduled. An entity that was despawned in the same tick
+/// does not respawn.
 pub fn run(
     state: &mut State,
     catalog: &Catalog,
@@ -22,7 +22,7 @@ pub fn run(
     output: &mut TickOutput,
 ) {
     for (i, command) in due.commands.iter().enumerate() {
-        // Who is born in this tick can't die in it: such a command is stale.
+        // An entity born in this tick can't die in it: such a command is stale.
         match updates.ran(i) {
             Some(CommandKind::Spawn) => birth(state, catalog, due, command, merge, output),
             Some(CommandKind::Despawn) => death(state, command.entity, merge, output),
@@ -38,7 +38,7 @@ pub fn run(
     output.counts.timed = state.timed.len() as u64;
 }
 
-/// Only who changed can have fallen: nobody outlives the tick of its fall.
+/// Only changed entities are checked: no fallen entity outlives the tick of its fall.
 fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
     for i in 0..output.changes.slots.len() {
         let slot = Slot(output.changes.slots[i]);
@@ -105,14 +105,14 @@ fn birth(
     merge.mark_birth(entity.slot);
 }
 
-/// A birth of a kind that doesn't exist was no command after all.
+/// Counts a birth of an unknown kind as malformed.
 fn refuse(counts: &mut Counts) {
     counts.applied -= 1;
     counts.malformed += 1;
 }
 
 fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut TickOutput) {
-    // Dead by an earlier command of this tick.
+    // An earlier command of this tick has killed it.
     if !state.slots.has(entity) {
         return;
     }

@@ -10,23 +10,23 @@ use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
 use crate::tick::timed::{TimedCommand, due_after};
 
-/// The tick's update vectors: what each command wants changed.
+/// The tick's updates, which its commands emit.
 pub struct Updates {
     updates_max: u64,
     /// (slot × columns + column, the value's bits).
     pub pairs: Vec<(u32, u32)>,
     pub len: usize,
-    /// Per command: how many updates, then where they begin.
+    /// Per command: the number of its updates, then their start.
     offsets: Vec<u64>,
     verdicts: Vec<Verdict>,
-    /// What each thread's commands put off.
+    /// Timed commands that each thread's commands schedule.
     after: Vec<Vec<TimedCommand>>,
-    /// The notifications of each thread's commands.
+    /// Notifications of each thread's commands.
     notifications: Vec<Vec<Notification>>,
     causes: Option<Causes>,
 }
 
-/// What becomes of a command.
+/// The verdict on a command.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Verdict {
     #[default]
@@ -49,9 +49,9 @@ impl Updates {
         }
     }
 
-    /// Runs every command twice: to count its updates, and to store them. What it
-    /// puts off and its notifications are noted the first time, by each thread for its
-    /// own commands, and taken in the commands' order.
+    /// Runs every command twice: to count its updates, then to store them. The first run
+    /// also collects its timed commands and notifications. Each thread collects those of
+    /// its own commands, and they are joined in command order.
     pub fn emit(
         &mut self,
         workers: &Workers,
@@ -72,8 +72,8 @@ impl Updates {
                 Verdict::Run(_) => out.counts.applied += 1,
             }
         }
-        // Commands keep all their updates or none: those from the first that
-        // doesn't fit lose theirs.
+        // A command keeps all its updates or none: from the first that doesn't fit, all
+        // lose theirs.
         let offsets = &self.offsets[..n];
         let end = |i: usize| offsets.get(i + 1).copied().unwrap_or(total);
         let kept = match total > self.updates_max {
@@ -176,7 +176,7 @@ impl Updates {
         });
     }
 
-    /// Notifies of items with a new owner, before anybody dies.
+    /// Adds notifications of items with a new owner, before any entity dies.
     pub fn notify_of_picks(catalog: &Catalog, state: &State, index: &Index, out: &mut TickOutput) {
         let Some(owner) = catalog.owner() else {
             return;
@@ -197,7 +197,7 @@ impl Updates {
         out.changes = changes;
     }
 
-    /// What was the first to want an attribute changed, where it is taken down.
+    /// The kind of the first command that updated an attribute, in worlds that record it.
     pub fn causes(&self) -> Option<impl Fn(u32) -> u16 + Sync + '_> {
         let causes = self.causes.as_ref()?.of_tick();
         Some(move |key| match self.verdicts[causes.first(key)] {
@@ -207,7 +207,7 @@ impl Updates {
         })
     }
 
-    /// What the tick's n-th command was, if it ran.
+    /// The kind of the tick's n-th command, if it ran.
     pub fn ran(&self, command: usize) -> Option<CommandKind> {
         match self.verdicts[command] {
             Verdict::Run(kind) => Some(kind),
@@ -227,7 +227,7 @@ impl Frozen<'_> {
     fn judge(&self, catalog: &Catalog, command: &Command) -> Verdict {
         match catalog.command(command.kind, usize::from(command.word_count)) {
             None => Verdict::Malformed,
-            // Of nobody in the world.
+            // These commands need no living entity.
             Some(kind @ (CommandKind::Spawn | CommandKind::Burn)) => Verdict::Run(kind),
             Some(_) if !self.state.slots.has(command.entity) => Verdict::Stale,
             Some(kind) => Verdict::Run(kind),
@@ -313,14 +313,14 @@ impl Emit for StoreUpdates<'_> {
         self.next += 1;
     }
 
-    /// Taken down when the updates were counted.
+    /// Already collected when the updates were counted.
     fn after(&mut self, _: u32, _: EntityId, _: CommandKind, _: &[i32]) {}
 
-    /// As what is put off.
+    /// Already collected, like timed commands.
     fn notify(&mut self, _: Notification) {}
 }
 
-/// Replaces each number by the sum of those before it, and gives the sum of all.
+/// Replaces each number by the sum of those before it, and returns the total.
 pub fn exclusive_scan(numbers: &mut [u64]) -> u64 {
     let mut sum = 0;
     for number in numbers {
@@ -343,5 +343,5 @@ pub fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Commands below which a second thread isn't worth its wake-up.
+/// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 2048;

@@ -9,7 +9,7 @@ use crate::tick::output::Changes;
 use crate::tick::state::{attribute, part};
 use device::cpu::{Workers, grow, take};
 
-/// Makes one change of each (entity, attribute)'s updates, and applies it.
+/// Merges each (entity, attribute)'s updates into one change, and applies it.
 pub struct Merge {
     sorter: RadixSorter<(u32, u32)>,
     key_bits: u32,
@@ -19,13 +19,13 @@ pub struct Merge {
     values: Vec<i32>,
     /// By slot: the stamp of the last change that clients may see.
     changed: Vec<u32>,
-    /// One for each tick run here, whatever the tick's number.
+    /// Counts the ticks run here, whatever the tick's number.
     stamp: u32,
-    /// The living entities of this tick's `changed`.
+    /// The number of living entities among this tick's `changed`.
     changed_entities: usize,
 }
 
-/// What there is to know of the columns.
+/// Properties of the columns.
 struct Columns {
     rules: Vec<MergeRule>,
     /// By kind and column.
@@ -49,9 +49,9 @@ struct Share<'a> {
 struct ShareResult {
     changes: usize,
     entities: usize,
-    /// Entities with a change that clients may see.
+    /// The number of entities with a change that clients may see.
     visible: usize,
-    /// What the changes add to the hash, by column.
+    /// The difference that the changes make to the hash, by column.
     hash: [u64; ATTRIBUTES_MAX],
 }
 
@@ -100,7 +100,7 @@ impl Merge {
         self.changed_entities -= usize::from(self.has_changed(slot.0));
     }
 
-    /// Nobody has changed yet in the tick that begins.
+    /// Begins a tick: no entity has changed yet.
     fn next_stamp(&mut self) {
         if self.stamp == u32::MAX {
             self.changed.fill(0);
@@ -109,8 +109,8 @@ impl Merge {
         self.stamp += 1;
     }
 
-    /// Sorts the updates, marks where one (entity, attribute) ends, folds each
-    /// interval by its merge rule, applies and clamps (thesis 3.4).
+    /// Sorts the updates, marks the end of each (entity, attribute), folds each interval by
+    /// its merge rule, clamps and applies the result (thesis 3.4).
     pub fn merge(
         &mut self,
         workers: &Workers,
@@ -158,7 +158,7 @@ impl Merge {
         counts.changes = changes.values.len() as u64;
     }
 
-    /// What was behind each change.
+    /// Writes the cause of each change.
     fn pack_causes(
         &self,
         cuts: &[usize],
@@ -172,7 +172,7 @@ impl Merge {
         }
     }
 
-    /// Copies the parts' changes together into a CSR by entity.
+    /// Packs the parts' changes into a CSR by entity.
     fn pack(
         &self,
         workers: &Workers,
@@ -224,7 +224,7 @@ impl Merge {
     }
 }
 
-/// What the shares are cut from.
+/// The buffers that are split into shares.
 struct Buffers<'a> {
     rows: &'a mut [i32],
     changed: &'a mut [u32],
@@ -325,7 +325,7 @@ impl ShareResult {
 
 /// One interval's value, before clamping.
 fn fold(rule: MergeRule, before: i32, updates: &[(u32, u32)]) -> i64 {
-    // Most often there is but one.
+    // Usually there is only one.
     if let &[(_, value)] = updates {
         let base = if rule == MergeRule::Sum { before } else { 0 };
         return i64::from(base) + i64::from(value as i32);
@@ -340,7 +340,7 @@ fn fold(rule: MergeRule, before: i32, updates: &[(u32, u32)]) -> i64 {
     }
 }
 
-/// Cuts sorted keys into about even parts, never inside an entity.
+/// Splits sorted keys into roughly even parts, never inside an entity.
 fn cuts(updates: &[(u32, u32)], columns: usize, parts: usize) -> Vec<usize> {
     let slot = |i: usize| updates[i].0 / columns as u32;
     let mut cuts = Vec::with_capacity(parts + 1);

@@ -2,7 +2,7 @@ use shared::WorldConfig;
 
 use crate::tick::notification::Notification;
 
-/// The buffers that a world needs on this backend, with their bytes when full.
+/// The buffers that a world needs on this backend, with their sizes in bytes when full.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let world = &config.schema.world;
     let limits = &config.limits;
@@ -12,7 +12,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let updates = u64::from(limits.updates_per_tick);
     let commands = u64::from(limits.commands_per_tick);
     let carriers = slots * u64::from(limits.entity_regions);
-    // One of each command before the limit cuts them, and two ticks'.
+    // One for each command before the limit applies, and those of two ticks.
     let notifications = match u64::from(limits.notifications_per_tick) {
         0 => 0,
         kept => commands + 2 * kept,
@@ -25,7 +25,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let causes = u64::from(limits.subscriptions_per_client > 0);
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
-        // A command, its link, its place among the free, and a tick's list.
+        // A command, its link, its entry in the free list, and a tick's list.
         (
             "timed commands",
             u64::from(limits.timed_commands) * (size_of::<crate::TimedCommand>() as u64 + 8 + 24),
@@ -41,7 +41,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             (clients * u64::from(limits.regions_per_client) + carriers * 2)
                 * size_of::<Option<crate::Region>>() as u64,
         ),
-        // A pair and its copy while they are sorted; a box as given, and sorted.
+        // A pair and its copy for sorting; a box as given and a sorted one.
         ("index of publications", carriers * (2 * 16 + 2 * 28)),
         ("index of areas", areas * (2 * 16 + 2 * 28)),
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
@@ -56,7 +56,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             "notifications",
             notifications * size_of::<Notification>() as u64,
         ),
-        // A part's, and two ticks'.
+        // Hearings of one part and of two ticks.
         ("hearings", hearings * 3 * 4),
     ]
 }

@@ -1,5 +1,5 @@
-/// A divisor that is known long before what it divides. The tick divides by a
-/// bucket's edge and by the number of columns for every entity, so it multiplies.
+/// A divisor that is known in advance. The tick divides by a bucket's edge and by the
+/// number of columns for every entity, and multiplying is faster than dividing.
 #[derive(Clone, Copy)]
 pub struct Reciprocal {
     divisor: u32,
@@ -8,7 +8,7 @@ pub struct Reciprocal {
 }
 
 impl Reciprocal {
-    /// The divisor is at least 2.
+    /// `divisor` must be at least 2.
     pub fn of(divisor: u32) -> Reciprocal {
         assert!(divisor >= 2);
         Reciprocal {

@@ -1,4 +1,4 @@
-//! The regions that clients and entities hold, and where they are.
+//! The regions that clients and entities hold, and their boxes.
 
 use shared::world::config::KindRegions;
 use shared::{EntityId, WorldConfig};
@@ -8,7 +8,7 @@ use crate::space::Aabb;
 use crate::tick::frame::{Holder, Region};
 use crate::tick::state::{self, Snapshot, part};
 
-/// Part of the state. Empty where the world has no regions.
+/// All regions, as a part of the state. Empty in worlds without regions.
 pub struct Regions {
     per_client: usize,
     /// By client, then by index.
@@ -16,9 +16,9 @@ pub struct Regions {
     /// By slot.
     publications: Vec<Option<Region>>,
     subscriptions: Vec<Option<Region>>,
-    /// How many publications there are.
+    /// The number of publications.
     published: usize,
-    /// By kind: what newborns carry.
+    /// By kind: the regions that newborns carry.
     newborn: Vec<KindRegions>,
 }
 
@@ -50,7 +50,7 @@ impl Regions {
         &self.subscriptions
     }
 
-    /// One client's, where they are set.
+    /// The regions of one client that are set.
     pub fn of_client(&self, client: usize) -> impl Iterator<Item = &Region> + Clone {
         let own = &self.clients[client * self.per_client..][..self.per_client];
         own.iter().flatten()
@@ -84,7 +84,7 @@ impl Regions {
 }
 
 impl State {
-    /// Sets or clears a region of a holder that there is, and keeps the hash in step.
+    /// Sets or clears a region of an existing holder, and updates the hash.
     pub(super) fn set_region(&mut self, holder: Holder, region: Option<Region>) {
         let before = std::mem::replace(self.regions.place_of(holder), region);
         if let Holder::Publication(_) = holder {
@@ -95,7 +95,7 @@ impl State {
         self.add(part::OBSERVERS, state::region(holder, &region));
     }
 
-    /// Gives a newborn what its kind carries.
+    /// Gives a newborn the regions of its kind.
     pub(super) fn bear_regions(&mut self, entity: EntityId, kind: u16) {
         if self.regions.publications.is_empty() {
             return;
@@ -109,7 +109,7 @@ impl State {
         self.set_region(Holder::Subscription(entity), around(subscribes));
     }
 
-    /// Takes from the dead what they carried.
+    /// Removes the regions that a dead entity carried.
     pub(super) fn bury_regions(&mut self, entity: EntityId) {
         if self.regions.publications.is_empty() {
             return;
@@ -118,7 +118,7 @@ impl State {
         self.set_region(Holder::Subscription(entity), None);
     }
 
-    /// Where a region is: nowhere if it follows the dead.
+    /// The box of a region; `None` if it follows a dead entity.
     pub(super) fn box_of(&self, region: &Region, dimensions: usize) -> Option<Aabb<3>> {
         let Region { low, high, follows } = *region;
         let Some(entity) = follows else {
@@ -133,13 +133,13 @@ impl State {
         })
     }
 
-    /// Where a living entity is published beside its position.
+    /// The box in which a living entity is published, beside its position.
     pub(super) fn publication(&self, slot: u32, dimensions: usize) -> Option<Aabb<3>> {
         let region = self.regions.publication(slot)?;
         self.box_of(region, dimensions)
     }
 
-    /// The slots of all who carry a publication, ascending, with where it is.
+    /// The slots of all entities with a publication, ascending, with its box.
     pub(super) fn publications(
         &self,
         dimensions: usize,
@@ -151,7 +151,7 @@ impl State {
         (0..used as u32).filter_map(move |slot| Some((slot, self.publication(slot, dimensions)?)))
     }
 
-    /// Whether the change of a region names a holder that there is.
+    /// Whether the holder that a region change names exists.
     pub(super) fn has_holder(&self, holder: Holder) -> bool {
         holder.entity().is_none_or(|entity| self.slots.has(entity))
     }

@@ -2,7 +2,7 @@ use shared::{EntityId, Slot};
 
 use crate::tick::state::{SlotState, Snapshot};
 
-/// Who lives where.
+/// The slots, with the entity in each.
 pub struct Slots {
     states: Vec<SlotState>,
     generations: Vec<u32>,
@@ -56,7 +56,7 @@ impl Slots {
         self.states[slot] == SlotState::Live
     }
 
-    /// Whether this very entity is alive.
+    /// Whether the entity is alive: its slot and its generation match.
     pub fn has(&self, entity: EntityId) -> bool {
         let slot = entity.slot.index();
         self.states.get(slot) == Some(&SlotState::Live)
@@ -95,7 +95,7 @@ impl Slots {
         self.rebuild();
     }
 
-    /// Derives everything else from states and generations.
+    /// Computes everything else from states and generations.
     fn rebuild(&mut self) {
         self.free.fill(0);
         self.free_hint = 0;

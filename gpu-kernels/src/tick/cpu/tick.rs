@@ -1,4 +1,4 @@
-//! The tick: this list is it.
+//! The tick, as the list of its stages.
 
 use std::time::Instant;
 
@@ -74,7 +74,7 @@ impl CpuBackend {
         out.hash.parts.clone_from(&self.state.hash.parts);
     }
 
-    /// Applies what the frame says of observers, clients and slots.
+    /// Applies the frame's changes of observers, clients and slots.
     fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             counts.ignored += u64::from(!self.set_observer(change));
@@ -152,7 +152,7 @@ impl TickOutput {
         self.stages = StageTimes::default();
     }
 
-    /// Takes a notification in, if there is room.
+    /// Adds a notification, if there is room.
     pub(super) fn notify(&mut self, notification: Notification, notifications_max: usize) {
         if self.notifications.len() == notifications_max {
             self.counts.notifications_dropped += 1;
@@ -163,7 +163,7 @@ impl TickOutput {
     }
 }
 
-/// Says how long stages took; nothing in the world depends on it.
+/// Measures how long stages take; nothing in the world depends on it.
 struct StageClock(Instant);
 
 impl StageClock {

@@ -7,12 +7,12 @@ use crate::tick::counts::Counts;
 use crate::tick::state::{Snapshot, part};
 use crate::tick::timed::{TimedCommand, next_sequence_element};
 
-/// The commands that wait for their tick: a list for each tick in which some fall
-/// due, in the order in which they were scheduled. So a tick costs what falls due
-/// in it, however many wait.
+/// The commands that wait for their tick: a list for each tick with due commands, in the
+/// order in which they were scheduled. So the cost of a tick depends on the commands due in
+/// it, not on how many wait.
 pub struct Timed {
     room: usize,
-    /// The lists' places; those of no list are in `free`.
+    /// All commands in lists, by place; unused places are in `free`.
     commands: Vec<TimedCommand>,
     /// By place: the next one in its list.
     next: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Timed {
     next_sequence: u64,
 }
 
-/// The first and the last place.
+/// The first and the last place of a list.
 #[derive(Clone, Copy)]
 struct List {
     first: u32,
@@ -40,7 +40,7 @@ impl Timed {
         }
     }
 
-    /// How many wait.
+    /// The number of waiting commands.
     pub fn len(&self) -> usize {
         self.commands.len() - self.free.len()
     }
@@ -49,7 +49,7 @@ impl Timed {
         self.next_sequence
     }
 
-    /// All that wait, by sequence.
+    /// All waiting commands, by sequence.
     pub fn pending(&self) -> Vec<TimedCommand> {
         let lists = self.by_due.values().flat_map(|&list| self.walk(list));
         let mut pending: Vec<_> = lists.map(|place| self.commands[place as usize]).collect();
@@ -88,7 +88,7 @@ impl Timed {
         list.last = place;
     }
 
-    /// Takes out what is due in a tick.
+    /// Removes the commands that are due in a tick, and passes each on.
     fn take_due(&mut self, tick: Tick, mut each: impl FnMut(&TimedCommand)) {
         let Some(list) = self.by_due.remove(&tick) else {
             return;
@@ -106,7 +106,7 @@ impl Timed {
 }
 
 impl State {
-    /// Takes out the commands that are due in this tick, by sequence.
+    /// Removes the commands that are due in this tick, and passes them on by sequence.
     pub fn take_due(&mut self, mut each: impl FnMut(&TimedCommand)) {
         let mut elements = 0u64;
         self.timed.take_due(self.tick, |command| {
@@ -116,7 +116,7 @@ impl State {
         self.subtract(part::TIMED, elements);
     }
 
-    /// Has a command wait for its tick, if there is room.
+    /// Schedules a command, if there is room.
     pub fn schedule(&mut self, mut command: TimedCommand, counts: &mut Counts) {
         if self.timed.len() == self.timed.room {
             counts.timed_dropped += 1;

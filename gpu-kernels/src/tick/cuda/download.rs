@@ -1,4 +1,4 @@
-//! Stage: what comes back from the device, each part as soon as it is there.
+//! Stage: downloading the output, each part as soon as it is ready.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::tick::output::{
     Birth, BucketRanges, Changes, Deliveries, Delivery, Hearings, Stage, StageTimes, TickOutput,
 };
 
-/// The stage in which a tick failed, and how.
+/// The stage in which a tick failed, and the error.
 pub struct Failure(pub Stage, pub DriverError);
 
-/// What isn't said otherwise fails while the output is brought.
+/// An error without a stage is one of the download.
 impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Failure {
         Failure(Stage::Download, error)
@@ -27,7 +27,7 @@ impl From<DriverError> for Failure {
 }
 
 impl CudaBackend {
-    /// Waits for a tick, and downloads what came of it.
+    /// Waits for a tick, and downloads its output.
     pub(super) fn finish(&mut self, tick: shared::Tick) -> Result<Arc<TickOutput>, Failure> {
         let device = self.device.clone();
         let parity = tick.0 as usize % 2;
@@ -37,7 +37,7 @@ impl CudaBackend {
         device
             .enter()
             .map_err(|error| Failure(Stage::Interest, error))?;
-        // Nobody else has it before it is handed out.
+        // Nothing else holds the output before it is returned.
         let mut output = std::mem::take(&mut flight.output);
         if let Some(out) = Arc::get_mut(&mut output) {
             let mut lifecycles = Lifecycles::default();
@@ -72,7 +72,7 @@ impl CudaBackend {
 }
 
 impl Flight {
-    /// Starts the downloads of all parts, each as soon as the device has it.
+    /// Starts the downloads of all parts, each as soon as it is ready.
     fn fetch<'scope>(
         &mut self,
         copies: &'scope Copies<'scope, '_>,
@@ -91,7 +91,7 @@ impl Flight {
             bucket_ranges,
             ..
         } = out;
-        // What changed is ready, and goes while the deliveries are found.
+        // The changes are ready, and are downloaded while the deliveries are found.
         let counters = self.after_lifecycle.wait()?[0];
         lifecycles.fetch(copies, from, &counters)?;
         let columns = sizes.columns as usize;
@@ -101,7 +101,7 @@ impl Flight {
         notifications.resize(n as usize, Notification::default());
         copies.download(Lane::Downloads, notifications, from.notifications)?;
         fetch_changes(copies, from, &counters, sizes, changes)?;
-        // So are the clients who were served, while others still are.
+        // Served clients are downloaded while others are still being served.
         let counters = self.after_counting.wait()?[0];
         match form {
             OutputForm::Pairs => self.fetch_deliveries(copies, from, &counters, deliveries)?,
@@ -114,7 +114,7 @@ impl Flight {
         self.marks[Stage::Interest as usize + 1].wait()
     }
 
-    /// Starts the download of the deliveries, chunk after chunk.
+    /// Starts the download of the deliveries, chunk by chunk.
     fn fetch_deliveries<'scope>(
         &self,
         copies: &'scope Copies<'scope, '_>,
@@ -135,7 +135,7 @@ impl Flight {
         let mut rest = &mut entries[..total];
         let mut begin = 0;
         for (i, served) in self.served[..chunks].iter().enumerate() {
-            // Clients that were not served begin behind the end.
+            // Clients that were not served start behind the end.
             let end = match i + 1 < chunks {
                 true => total.min(counters.chunk_starts[i + 1] as usize),
                 false => total,
@@ -149,7 +149,7 @@ impl Flight {
         Ok(())
     }
 
-    /// How long each stage took on the device.
+    /// The time that each stage took on the device.
     fn stage_times(&self) -> Result<StageTimes, Failure> {
         let between = |stage: Stage, from: &Event, to: &Event| {
             let ms = self.device.elapsed_ms(from, to);
@@ -167,7 +167,7 @@ impl Flight {
         Ok(times)
     }
 
-    /// A fresh output where somebody still holds the last one.
+    /// Makes a new output if the last one is still held elsewhere.
     pub(super) fn prepare(&mut self, sizes: &Sizes) {
         let is_ours = Arc::get_mut(&mut self.output).is_some();
         if is_ours && self.is_output_locked {
@@ -219,7 +219,7 @@ impl Lifecycles {
         copies.download(Lane::Downloads, &mut self.deaths, from.deaths)
     }
 
-    /// Once they have arrived.
+    /// Moves births and deaths to the output, after their download.
     fn take_out(&self, out: &mut TickOutput) {
         out.births.clear();
         out.births.extend(self.births.iter().map(|b| Birth {
@@ -257,7 +257,7 @@ fn fetch_changes<'scope>(
     copies.download(lane, &mut changes.causes, from.change_causes)
 }
 
-/// Starts the download of who hears what.
+/// Starts the download of the hearings.
 fn fetch_hearings<'scope>(
     copies: &'scope Copies<'scope, '_>,
     from: &Tick,
@@ -298,16 +298,16 @@ fn fetch_ranges<'scope>(
     copies.download(Lane::Downloads, ranges, from.bucket_ranges.cast())
 }
 
-/// The clients, cut into parts that are served one after the other.
+/// The clients, split into chunks that are served one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunks {
-    /// In each but the last, which may have fewer.
+    /// The number of clients in each chunk but the last, which may have fewer.
     pub clients: u32,
     all: u32,
 }
 
 impl Chunks {
-    /// As many clients as make a chunk worth a launch.
+    /// Splits the clients into chunks large enough to be worth a launch.
     pub fn of(all: u32) -> Chunks {
         let clients = all.div_ceil(CHUNKS_MAX as u32).max(CHUNK_CLIENTS_MIN);
         Chunks { clients, all }
@@ -319,7 +319,7 @@ impl Chunks {
     }
 }
 
-/// Clients that were not served have no deliveries, behind the last one's.
+/// Sets the offsets of clients that were not served to the end of the deliveries.
 fn settle_offsets(out: &mut TickOutput, counters: &Counters, clients_used: u32, limit: u64) {
     let kept = counters.deliveries as u32;
     let offsets = &mut out.deliveries.offsets;
@@ -330,5 +330,5 @@ fn settle_offsets(out: &mut TickOutput, counters: &Counters, clients_used: u32, 
     }
 }
 
-/// Clients whose deliveries take some 100 µs to download.
+/// The number of clients whose deliveries take about 100 µs to download.
 const CHUNK_CLIENTS_MIN: u32 = 32 * 1024;

@@ -1,4 +1,4 @@
-//! Stage: the frame's beginning, and the commands that fall due by themselves.
+//! Stage: applying the frame, and adding timed commands and those of world rules.
 
 use device::{DriverError, Grid};
 
@@ -18,7 +18,7 @@ device::kernels! {
 }
 
 impl DueKernels {
-    /// What the frame says of observers, clients, slots and regions.
+    /// Applies the frame's changes of observers, clients, slots and regions.
     pub fn take_in(&self, run: &Launcher, regions: &RegionsKernels) -> Result<(), DriverError> {
         let tick = &run.tick;
         let items = tick

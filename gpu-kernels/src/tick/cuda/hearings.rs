@@ -1,4 +1,4 @@
-//! Which notifications each client hears.
+//! Hearings: the notifications that each client hears.
 
 use std::mem::offset_of;
 
@@ -20,7 +20,7 @@ device::kernels! {
 }
 
 impl HearingsKernels {
-    /// Nothing in worlds without notifications.
+    /// Finds the hearings; does nothing in worlds without notifications.
     pub fn run(&self, run: &mut Launcher) -> Result<(), DriverError> {
         if run.world.notifications_max == 0 {
             return Ok(());

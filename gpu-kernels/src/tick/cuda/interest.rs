@@ -1,4 +1,4 @@
-//! Stage: deliveries, or which client must hear of which entity (thesis 3.5).
+//! Stage: deliveries, which tell clients about entities (thesis 3.5).
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ device::kernels! {
 }
 
 impl InterestKernels {
-    /// Counts each client's deliveries, and finds where they will stand.
+    /// Counts each client's deliveries, and computes where they start.
     pub fn count(&self, run: &mut Launcher, form: OutputForm) -> Result<(), DriverError> {
         if form == OutputForm::Ranges {
             return self.by_buckets(run);
@@ -50,7 +50,7 @@ impl InterestKernels {
         run.items(self.offsets, clients)
     }
 
-    /// The deliveries in the ranges form.
+    /// Finds the deliveries in the ranges form.
     fn by_buckets(&self, run: &Launcher) -> Result<(), DriverError> {
         let places = u64::from(run.world.capacity) + 1;
         run.items(self.order_count, places)?;

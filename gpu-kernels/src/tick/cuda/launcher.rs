@@ -1,4 +1,4 @@
-//! How the tick's kernels are launched.
+//! Launching the tick's kernels.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::layout::{BoxIndex, Regions, Tick, World};
 use super::sizes::Sizes;
 use super::world::{box_keys, box_numbers};
 
-/// What a tick's launches share.
+/// Arguments that all of a tick's launches share.
 pub struct Launcher<'a> {
     pub device: &'a Device,
     pub sorter: &'a Sorter,
@@ -21,12 +21,12 @@ pub struct Launcher<'a> {
 }
 
 impl Launcher<'_> {
-    /// A thread for each item, or none for no item.
+    /// Launches a thread for each item; does nothing without items.
     pub fn items(&self, kernel: Kernel, items: u64) -> Result<(), DriverError> {
         self.grid(kernel, Grid::items(items, BLOCK))
     }
 
-    /// A warp for each client of a range, with so many words of shared memory.
+    /// Launches a warp for each client of a range, each with this many words of shared memory.
     pub fn clients(
         &mut self,
         kernel: Kernel,
@@ -46,20 +46,20 @@ impl Launcher<'_> {
 
     pub fn grid(&self, kernel: Kernel, grid: Grid) -> Result<(), DriverError> {
         let operands = (self.world, self.tick, self.regions);
-        // SAFETY: all of the tick's kernels take a world, a tick and, if they want to
-        // know of regions, these, in this order (`kernels/tick/`). The buffers are those
-        // that `Buffers` placed inside the device's allocation for these very sizes, and
-        // kernels bound what they access by the sizes in these structures.
+        // SAFETY: all of the tick's kernels take a world, a tick and, if they need regions,
+        // the regions, in this order (`kernels/tick/`). `Buffers` placed the buffers inside
+        // the device's allocation for exactly these sizes, and kernels bound every access
+        // by the sizes in these structures.
         unsafe { self.device.launch(kernel, grid, &operands) }
     }
 
-    /// Where one of the tick's counters is.
+    /// The address of one of the tick's counters.
     pub fn counter(&self, offset: usize) -> Pointer<u64> {
         Pointer::new(self.tick.counters.0 + offset as u64)
     }
 
-    /// Collects boxes, sorts them and gathers them in order. `counter_offset` is that of
-    /// the counter that says how many there are, at most `n_max`.
+    /// Collects boxes, sorts them and gathers them in order. `counter_offset` is the offset
+    /// of the counter of the boxes, which is at most `n_max`.
     pub fn index_boxes(
         &self,
         [count, collect, gather]: [Kernel; 3],
@@ -77,7 +77,7 @@ impl Launcher<'_> {
             key_bits: self.sizes.box_key_bits,
         };
         self.sorter.sort(self.device, &sort)?;
-        // At least a thread for each level.
+        // At least one thread for each level.
         self.items(gather, n_max.max(u64::from(BLOCK)))
     }
 
@@ -86,7 +86,7 @@ impl Launcher<'_> {
         self.regions.per_client > 0 || self.regions.of_entities > 0
     }
 
-    /// The kernel for worlds without regions, or the one for worlds with some.
+    /// Selects the kernel for worlds without regions or the one for worlds with regions.
     pub fn either(&self, without: Kernel, with: Kernel) -> Kernel {
         match self.has_regions() {
             false => without,
@@ -95,11 +95,11 @@ impl Launcher<'_> {
     }
 }
 
-/// As many warps as share 32 KB of shared memory, up to eight.
+/// The number of warps that share 32 KB of shared memory, at most eight.
 pub fn warps_for(words: u32) -> u32 {
     (8192 / words).clamp(1, WARPS_MAX)
 }
 
-/// Threads of a block where each has an item: `BLOCK` of the kernels.
+/// Threads per block if each thread has an item: `BLOCK` of the kernels.
 pub const BLOCK: u32 = 256;
 pub const WARPS_MAX: u32 = 8;

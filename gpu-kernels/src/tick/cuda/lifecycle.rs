@@ -30,7 +30,7 @@ impl LifecycleKernels {
     ) -> Result<(), DriverError> {
         let slots = u64::from(run.world.capacity);
         if counts.births {
-            // Before the deaths, whose slots are not for this tick's births.
+            // Runs before the deaths, whose slots are not available for this tick's births.
             run.items(self.free_count, slots)?;
             run.items(self.free_store, slots)?;
             run.items(self.births_count, counts.commands_max)?;

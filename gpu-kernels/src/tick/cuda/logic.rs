@@ -25,7 +25,7 @@ impl LogicKernels {
             run.items(self.notify, counts.commands_max)?;
         }
         let (keys, values) = (update_keys(&run.world), update_values(&run.world));
-        // Updates are stored where the sort wants them, and read where it leaves them.
+        // Updates are stored where the sort reads them, and read where it writes them.
         run.world.keys = keys.given(run.world.key_bits);
         run.world.values = values.given(run.world.key_bits);
         if counts.updates_max > 0 {

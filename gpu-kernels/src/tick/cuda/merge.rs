@@ -39,11 +39,11 @@ impl MergeKernels {
         }
         run.items(self.mark, updates)?;
         run.items(self.intervals, updates)?;
-        // A warp for each share of 256.
+        // One warp for each share of 256 updates.
         run.items(self.fold, updates.div_ceil(256) * 32)?;
         run.items(self.apply, updates)?;
         run.items(self.count, updates)?;
-        // At least one thread, to close the offsets.
+        // At least one thread, to write the final offset.
         run.items(self.store, updates.max(1))?;
         if run.world.tells >> NotificationKind::Pick.id() & 1 == 1 {
             run.items(self.picks_count, updates)?;

@@ -1,4 +1,4 @@
-//! Regions that clients and entities hold, on the device: `kernels/tick/regions.cu`.
+//! Regions of clients and entities on the device: `kernels/tick/regions.cu`.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub fn has_regions(config: &WorldConfig) -> bool {
     config.limits.regions_per_client > 0 || config.limits.entity_regions
 }
 
-/// By kind, the edges of the regions that newborns carry: six numbers, 0 for none.
+/// By kind: the edges of the regions that newborns carry, as six numbers; 0 for none.
 pub fn newborn_edges(config: &WorldConfig) -> Vec<i32> {
     let edges = |regions: &KindRegions| {
         [regions.publishes, regions.subscribes].map(Option::unwrap_or_default)
@@ -32,15 +32,15 @@ pub fn newborn_edges(config: &WorldConfig) -> Vec<i32> {
     kinds.flat_map(edges).flatten().collect()
 }
 
-/// A frame's changes of regions on their way to the device. The device applies them
-/// side by side, so of several of one holder only the last one goes there.
+/// A frame's region changes on their way to the device. The device applies them in
+/// parallel, so only the last of several changes of one holder's region is sent.
 #[derive(Default)]
 pub struct RegionStaging {
     pub sets: Vec<RegionSet>,
     places: HashMap<Holder, usize>,
 }
 
-/// What a frame's changes of regions came to.
+/// Counts of a frame's region changes.
 #[derive(Default)]
 pub struct RegionCounts {
     pub ignored: u64,
@@ -70,7 +70,7 @@ impl RegionStaging {
                 counts.clients = counts.clients.max(client.0 + 1);
             }
             match self.places.get(&change.holder) {
-                // Whether its holder lives is known on the device alone.
+                // Only the device knows whether the holder lives.
                 Some(&last) => self.sets[last].repeats += 1,
                 None => {
                     self.places.insert(change.holder, self.sets.len());
@@ -99,7 +99,7 @@ fn region_set(holder: Holder, region: &Option<Region>, config: &WorldConfig) -> 
     }
 }
 
-/// A region as the device keeps it.
+/// A region in the device's format.
 pub fn device_region(region: &Option<Region>) -> layout::Region {
     let Some(Region { low, high, follows }) = *region else {
         return layout::Region::default();
@@ -117,7 +117,7 @@ pub fn device_region(region: &Option<Region>) -> layout::Region {
     }
 }
 
-/// The region that the device keeps so.
+/// A region from the device's format.
 pub fn host_region(region: &layout::Region) -> Option<Region> {
     let follows = match region.tag {
         0 => return None,

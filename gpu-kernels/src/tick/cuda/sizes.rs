@@ -1,4 +1,4 @@
-//! The numbers that all device memory follows from.
+//! The numbers that determine all device memory.
 
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
@@ -7,7 +7,7 @@ use super::OutputForm;
 use crate::space::levels::Levels;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
-/// What a world's buffers are sized by.
+/// The sizes of a world's buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     pub capacity: u64,
@@ -31,7 +31,7 @@ pub struct Sizes {
     pub by_buckets: u64,
     /// 1 where any kind respawns, else 0.
     pub respawns: u64,
-    /// What all clients together may hear in a tick.
+    /// The maximum number of hearings of all clients in a tick.
     pub hearings: u64,
     /// Regions that clients may hold.
     pub client_regions: u64,
@@ -50,17 +50,17 @@ pub struct Sizes {
     pub directory: Directory,
 }
 
-/// How finely the index's directory divides the buckets.
+/// The size of the index's directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Directory {
-    /// Buckets for each entry, as a power of two.
+    /// Buckets per entry, as a power of two.
     pub shift: u32,
     pub len: u64,
 }
 
 impl Directory {
-    /// An entry for each bucket, or for as few buckets together as make no more
-    /// entries than there can be entities.
+    /// One entry per bucket, or per 2^n buckets, with the smallest n for which there are at
+    /// most as many entries as slots (or 1024).
     fn new(buckets: u64, capacity: u64) -> Directory {
         let entries = capacity.max(1024);
         let shift = (0..).find(|shift| buckets >> shift <= entries).unwrap_or(0);
@@ -128,12 +128,12 @@ impl Sizes {
         self.scanned() / BLOCK / SCAN_GROUP + 1
     }
 
-    /// The most changes of regions in a frame.
+    /// The maximum number of region changes in a frame.
     pub fn region_changes(&self) -> u64 {
         self.client_regions + 2 * self.carriers
     }
 
-    /// The most items of any scan.
+    /// The maximum number of items in any scan.
     fn scanned(&self) -> u64 {
         let slots = self.capacity * self.rules.max(1);
         slots
@@ -153,7 +153,7 @@ pub fn buckets(config: &WorldConfig) -> [u64; 3] {
         .map(|size| ((i64::from(size) - 1) / aoi) as u64 + 1)
 }
 
-/// Items of a scan's block: `BLOCK` of the kernels.
+/// Items per block of a scan: `BLOCK` of the kernels.
 const BLOCK: u64 = 256;
-/// Blocks whose sums have a sum of their own: `SCAN_GROUP` of the kernels.
+/// Blocks per group, which has a sum of its own: `SCAN_GROUP` of the kernels.
 const SCAN_GROUP: u64 = 256;

@@ -1,4 +1,4 @@
-//! The state between host and device, for snapshots.
+//! Copying the state between host and device, for snapshots.
 
 use device::{DriverError, Plain, Pointer};
 use shared::EntityId;
@@ -100,7 +100,7 @@ impl CudaBackend {
     }
 }
 
-/// What entities carry. What the dead carried is still there, and doesn't count.
+/// The regions of living entities. Those of dead entities are still stored, but unused.
 fn of_living(regions: &[layout::Region], states: &[u32]) -> Vec<Option<Region>> {
     let each = regions.iter().zip(states);
     each.map(|(region, &state)| host_region(region).filter(|_| state == SlotState::Live as u32))
@@ -115,7 +115,7 @@ fn slot_state(state: u32) -> SlotState {
     }
 }
 
-/// An observer as the device keeps it.
+/// An observer in the device's format.
 pub fn device_observer(observer: &Option<Observer>) -> layout::Observer {
     let Some(Observer { target, radius }) = *observer else {
         return layout::Observer::default();

@@ -1,4 +1,4 @@
-//! The tick on the device: this list of stages is it.
+//! The tick on the device, as the list of its stages.
 
 use std::mem::swap;
 
@@ -14,8 +14,8 @@ use crate::tick::frame::Frame;
 use crate::tick::output::Stage;
 
 impl CudaBackend {
-    /// Starts the next tick; `stage` says how far it came. The frame is the caller's
-    /// again when this returns, whatever became of the tick.
+    /// Starts the next tick; `stage` is set to the stage that it has reached. When this
+    /// returns, the caller may reuse the frame, even after an error.
     pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), Refusal> {
         self.device.enter()?;
         let parity = self.tick.0 as usize % 2;
@@ -111,7 +111,7 @@ impl CudaBackend {
         Ok(())
     }
 
-    /// The index of a restored state.
+    /// Rebuilds the index of a restored state.
     pub(super) fn rebuild_index(&mut self) -> Result<(), DriverError> {
         let tick = self.begin_tick(0);
         clear_counters(&self.device, &tick)?;
@@ -128,8 +128,8 @@ impl CudaBackend {
     }
 }
 
-/// What was seen is what is known from here on, and what goes on waiting was copied,
-/// with what was added.
+/// Swaps buffers: what clients saw is now what they know. The commands that still wait were
+/// copied to the next tick's buffer, together with the new ones.
 fn end_tick(world: &mut World) {
     if world.visible_max > 0 {
         swap(&mut world.known, &mut world.visible);
@@ -138,7 +138,7 @@ fn end_tick(world: &mut World) {
     swap(&mut world.timed, &mut world.timed_next);
 }
 
-/// Clears the counters and the sums of scans, which lie behind them.
+/// Clears the counters and the sums of scans, which are stored behind them.
 fn clear_counters(device: &Device, tick: &Tick) -> Result<(), DriverError> {
     let end = tick.births.0;
     let bytes = end - tick.counters.0;

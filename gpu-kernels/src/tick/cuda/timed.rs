@@ -1,4 +1,4 @@
-//! Timed commands between a snapshot and the device's columns.
+//! Conversion of timed commands between a snapshot and the device's columns.
 
 use device::DriverError;
 use shared::{EntityId, Tick};
@@ -8,7 +8,7 @@ use super::layout::{TIMED_COLUMNS, TimedState};
 use crate::tick::state::Snapshot;
 use crate::tick::timed::TimedCommand;
 
-/// The commands that wait, and the number of the next one.
+/// Downloads the commands that wait, and the next sequence number.
 pub fn fetch(backend: &CudaBackend) -> Result<(Vec<TimedCommand>, u64), DriverError> {
     let world = &backend.world;
     let state: TimedState = backend.fetch(world.timed_state, 1)?[0];
@@ -39,7 +39,7 @@ pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError
     backend.device.write(world.timed_state, &[state])
 }
 
-/// A timed command, by column.
+/// A timed command as columns.
 fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
     let mut columns = [0; TIMED_COLUMNS];
     columns[..6].copy_from_slice(&[
@@ -56,7 +56,7 @@ fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
     columns
 }
 
-/// The command of these columns.
+/// A timed command from its columns.
 fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
     let [due, low, high, slot, generation, kind, words @ ..] = columns;
     TimedCommand {

@@ -1,5 +1,5 @@
-//! Stage: a frame on its way to the device. It is checked, made free of repetitions, and
-//! copied from where it is if its memory is page-locked, else by way of memory that is.
+//! Stage: uploading a frame. The frame is checked and freed of repetitions. Page-locked
+//! memory is copied directly, other memory through a page-locked buffer.
 
 use device::tuning::LOCKED_BYTES_MIN;
 use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
@@ -18,7 +18,7 @@ use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// Why a frame was not run.
 pub enum Refusal {
-    /// The state is as it was.
+    /// The frame was rejected; the state is unchanged.
     Frame(TickError),
     Device(DriverError),
 }
@@ -29,7 +29,7 @@ impl From<DriverError> for Refusal {
     }
 }
 
-/// One of the two frames that may be on their way.
+/// Buffers for one of the two frames that may be uploaded at a time.
 pub struct Staging {
     commands: HostVec<Command>,
     words: HostVec<i32>,
@@ -38,25 +38,25 @@ pub struct Staging {
     regions: RegionStaging,
 }
 
-/// What a frame says of observers, clients and slots, each named once.
+/// A frame's changes of observers, clients and slots, each named once.
 struct ClientStaging {
     sets: Vec<ObserverSet>,
     forget: Vec<u32>,
     release: Vec<u32>,
-    /// By (client, index), client, slot: the last frame that named it.
+    /// By (client, index), client, slot: the number of the last frame that named it.
     seen_places: Vec<u32>,
     seen_clients: Vec<u32>,
     seen_slots: Vec<u32>,
     frames: u32,
 }
 
-/// What the host knows of a frame before the device has run it.
+/// Counts that the host knows before the device has run a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameCounts {
     pub totals: FrameTotals,
-    /// At least as many commands as there will be, those due included.
+    /// Upper bound of the number of commands, including those that fall due.
     pub commands_max: u64,
-    /// At least as many updates as there will be.
+    /// Upper bound of the number of updates.
     pub updates_max: u64,
     pub births: bool,
     pub deaths: bool,
@@ -83,8 +83,8 @@ impl Staging {
         }
     }
 
-    /// Takes in a frame, starts its upload, and returns what is known of it. `tick` has the
-    /// buffers that the frame goes to, and gets the length of each part.
+    /// Starts a frame's upload, and returns its counts. `tick` has the buffers that the
+    /// frame goes to, and gets the length of each part.
     pub fn upload<'scope>(
         &'scope mut self,
         frame: &'scope Frame,
@@ -108,8 +108,8 @@ impl Staging {
             .min(config.limits.commands_per_tick as usize);
         let mut unsent = None;
         if frame.words.len() <= words.capacity() {
-            // On its way while it is looked at: nothing on the device reads it
-            // before it is found to be good.
+            // The upload starts before the checks: nothing on the device reads it before
+            // the frame has passed them.
             send(copies, tick.frame, frame.commands.memory(), kept, commands)?;
             send(copies, tick.words, &frame.words, frame.words.len(), words)?;
         } else {
@@ -120,7 +120,7 @@ impl Staging {
             .check_words(&survey)
             .and_then(|()| frame.check_after())
             .map_err(Refusal::Frame)?;
-        // What is beyond the room was dropped, whatever else becomes of the tick.
+        // Timed commands beyond the limit are dropped, even if the tick fails later.
         let room = frame.after.len().min(config.limits.timed_commands as usize);
         after.clear();
         after.extend_from_slice(&frame.after[..room]);
@@ -152,8 +152,8 @@ impl Staging {
 }
 
 impl ClientStaging {
-    /// The last of several changes of one thing counts. The device applies changes side
-    /// by side, so only that one goes there.
+    /// Keeps the last of several changes of the same thing. The device applies changes in
+    /// parallel, so only the last one is sent.
     fn take(&mut self, frame: &Frame, config: &WorldConfig, counts: &mut FrameCounts) {
         self.frames += 1;
         self.take_observers(frame, config, counts);
@@ -173,7 +173,7 @@ impl ClientStaging {
         for slot in &frame.release {
             match self.seen_slots.get_mut(slot.index()) {
                 None => *ignored += 1,
-                // Free by the first, so the second finds nothing to release.
+                // The first release frees the slot, so the second has no effect.
                 Some(seen) if *seen == self.frames => *ignored += 1,
                 Some(seen) => {
                     *seen = self.frames;
@@ -206,7 +206,7 @@ impl ClientStaging {
     }
 }
 
-/// The observer, cut to what the world allows.
+/// The observer, clamped to the world's limits.
 fn inside(mut observer: Observer, config: &WorldConfig) -> Observer {
     observer.radius = observer.radius.clamp(0, config.schema.world.aoi.raw());
     if let Target::Point(point) = &mut observer.target {
@@ -217,8 +217,8 @@ fn inside(mut observer: Observer, config: &WorldConfig) -> Observer {
     observer
 }
 
-/// A frame with words that no command uses: only the others go along, and of a command
-/// with too many, which is malformed, only as many as show that.
+/// Copies a frame without the words that no command uses. A command with too many words is
+/// malformed; only enough words are sent to show that.
 fn compact(
     frame: &Frame,
     kept: usize,
@@ -244,7 +244,7 @@ fn compact(
 }
 
 impl FrameCounts {
-    /// What a frame's commands, and the world's rules, can come to.
+    /// Upper bounds for a frame's commands and the world's rules.
     fn expect(frame: &Frame, survey: &Survey, kept: usize, config: &WorldConfig) -> FrameCounts {
         let limits = &config.limits;
         let each = |kind: u16| {
@@ -278,7 +278,7 @@ impl FrameCounts {
             counts.deaths |= rule.command == CommandKind::Despawn;
         }
         if limits.timed_commands > 0 {
-            // They may be of any kind, and the host doesn't know how many.
+            // They may be of any kind, and the host doesn't know their number.
             counts.commands_max += u64::from(limits.timed_commands);
             counts.updates_max = u64::MAX;
             counts.births = true;
@@ -291,8 +291,7 @@ impl FrameCounts {
     }
 }
 
-/// Starts the upload of the first `n` items: from where they are, or by way of
-/// `staging`.
+/// Starts the upload of the first `n` items: directly, or through `staging`.
 fn send<'scope, T: Plain>(
     copies: &'scope Copies<'scope, '_>,
     to: Pointer<T>,
@@ -307,7 +306,7 @@ fn send<'scope, T: Plain>(
     copies.upload(Lane::Uploads, to, staging)
 }
 
-/// Copies by as many threads as are worth it.
+/// Copies with as many threads as are worth it.
 fn copy_to<T: Plain>(to: &mut HostVec<T>, from: &[T]) {
     if from.len() < 4 * GRAIN {
         to.clear();
@@ -321,5 +320,5 @@ fn copy_to<T: Plain>(to: &mut HostVec<T>, from: &[T]) {
         .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Items that take a thread some 20 µs.
+/// The number of items that take a thread about 20 µs.
 const GRAIN: usize = 16 * 1024;

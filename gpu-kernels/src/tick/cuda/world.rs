@@ -12,13 +12,13 @@ use super::sizes::{Sizes, buckets};
 use crate::logic::Catalog;
 use crate::space::levels::Levels;
 
-/// Where everything of a world lies in the device's allocation.
+/// The layout of a world's buffers in the device's allocation.
 pub struct Buffers {
     pub plan: Plan,
     world: Group,
     regions: Group,
     indexes: [Group; 2],
-    /// For each of the two ticks that may be in flight.
+    /// Buffers for each of the two ticks that may be in flight.
     ticks: [Group; 2],
     sort_scratch: u64,
 }
@@ -40,14 +40,14 @@ impl Buffers {
         base + self.sort_scratch
     }
 
-    /// The buffers of the ticks whose number is even, or odd.
+    /// The buffers of ticks with an even or odd number.
     pub fn tick(&self, base: u64, parity: usize) -> Tick {
         let mut tick = Tick::default();
         tick.place(self.plan.places(base, &self.ticks[parity]));
         tick
     }
 
-    /// What kernels are given of a world, before its first tick.
+    /// The kernels' world structure before the first tick.
     pub fn world(&self, config: &WorldConfig, sizes: &Sizes, base: u64) -> World {
         let mut world = numbers(config, sizes);
         world.place(self.plan.places(base, &self.world));
@@ -60,7 +60,7 @@ impl Buffers {
         world
     }
 
-    /// What kernels are given of a world's boxes; all 0 in a world without any.
+    /// The kernels' structure of a world's boxes; all 0 in a world without boxes.
     pub fn regions(&self, config: &WorldConfig, sizes: &Sizes, base: u64) -> Regions {
         if !has_regions(config) && sizes.notifications == 0 {
             return Regions::default();
@@ -98,7 +98,7 @@ impl Buffers {
     }
 }
 
-/// What is sorted, with as much room again.
+/// The keys of the index, with a second buffer for sorting.
 pub fn index_keys(world: &World) -> Doubled<u64> {
     Doubled {
         first: world.index_keys,
@@ -210,7 +210,7 @@ fn logic_numbers(config: &WorldConfig, world: World) -> World {
     }
 }
 
-/// Fills the buffers as their declarations say, and uploads the world's tables.
+/// Fills the buffers as declared, and uploads the world's tables.
 pub fn prepare(
     device: &Device,
     buffers: &Buffers,
@@ -272,7 +272,7 @@ fn respawn_ticks(config: &WorldConfig) -> Vec<u32> {
     ticks
 }
 
-/// The rules, and the words of all of them.
+/// The rules, and the words of all rules.
 fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
     let mut words = vec![];
     let rule = |every: &shared::Every| {

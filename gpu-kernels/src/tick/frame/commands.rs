@@ -8,21 +8,21 @@ use shared::{CommandKind, Tick};
 use super::Command;
 use device::HostVec;
 
-/// A frame's commands, and what is to be known of them all: kept while they are
-/// pushed, since looking at them again takes longer than to run them.
+/// A frame's commands with a survey of them. The survey is updated with each push, since
+/// reading all commands again takes longer than running them.
 #[derive(Clone, Debug)]
 pub struct Commands {
     items: HostVec<Command>,
-    /// `None`: they were changed in other ways.
+    /// `None` after other kinds of changes.
     survey: Option<Survey>,
 }
 
-/// What commands come to together.
+/// Totals of a list of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// How many there are of each kind.
+    /// The number of commands of each kind.
     pub kinds: [u64; CommandKind::ALL.len()],
-    /// Where the last of their words ends.
+    /// The end of the commands' words.
     pub words: usize,
 }
 
@@ -34,13 +34,13 @@ impl Commands {
         self.items.push(command);
     }
 
-    /// Removes all and keeps the memory.
+    /// Removes all commands and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();
         self.survey = Some(Survey::default());
     }
 
-    /// By (mix(seed, tick, entity), sequence).
+    /// Sorts by (mix(seed, tick, entity), sequence).
     pub(super) fn order(&mut self, seed: u64, tick: Tick) {
         self.items
             .sort_by_cached_key(|c| (order_key(seed, tick, c.entity), c.sequence));
@@ -50,7 +50,7 @@ impl Commands {
         self.survey.unwrap_or_else(|| Survey::of(&self.items))
     }
 
-    /// The memory that they are in.
+    /// The memory that the commands are in.
     pub(crate) fn memory(&self) -> &HostVec<Command> {
         &self.items
     }
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Commands {
     }
 }
 
-/// Commands that take a thread some 20 µs.
+/// The number of commands that take a thread about 20 µs.
 const GRAIN: usize = 16 * 1024;
 
 #[cfg(test)]

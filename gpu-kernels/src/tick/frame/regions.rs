@@ -2,27 +2,27 @@ use serde::{Deserialize, Serialize};
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-/// Sets or clears a region. It is ignored, and counted as that, where there is no
-/// such holder or the world has no such regions, where [`Region::check`] refuses the
-/// region, and where an entity's region follows anybody else.
+/// Sets or clears a region. The change is ignored and counted if the holder does not exist,
+/// the world has no such regions, [`Region::check`] rejects the region, or an entity's
+/// region follows another entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionChange {
     pub holder: Holder,
     pub region: Option<Region>,
 }
 
-/// Who holds a region, and what for.
+/// The holder of a region, and what the region is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Holder {
-    /// One of a client's subscriptions; `index` is below `limits.regions_per_client`.
-    /// The client sees who is published in it.
+    /// One of a client's subscriptions; `index` is below `limits.regions_per_client`. The
+    /// client sees all entities that are published in it.
     Client { client: ClientRow, index: u32 },
-    /// Where an entity is published, beside its position. It has at most one, and
-    /// loses it with its life.
+    /// A box in which an entity is published, beside its position. An entity has at most
+    /// one, and loses it when it dies.
     Publication(EntityId),
-    /// The region that clients subscribe to while an observer of theirs follows the
-    /// entity ([`Target::Entity`](super::Target)). An entity has at most one, and
-    /// loses it with its life.
+    /// The region that clients subscribe to while an observer of theirs follows the entity
+    /// ([`Target::Entity`](super::Target)). An entity has at most one, and loses it when it
+    /// dies.
     Subscription(EntityId),
 }
 
@@ -32,12 +32,12 @@ pub enum Holder {
 pub struct Region {
     pub low: [i32; 3],
     pub high: [i32; 3],
-    /// Relative to where this entity is in each tick; nowhere once it is dead. What
-    /// an entity holds may follow only itself.
+    /// The entity whose position the box is relative to; the box is nowhere once that is
+    /// dead. An entity's region may follow only the entity itself.
     pub follows: Option<EntityId>,
 }
 
-/// Why something is no region of a world.
+/// Why a region is invalid in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RegionError {
     #[error("{low}..{high} on axis {axis} is empty or inverted")]
@@ -48,12 +48,11 @@ pub enum RegionError {
     TooLong { axis: usize, edge: i64, max: i64 },
 }
 
-/// No coordinate is farther than this from 0, so that adding a position to it never
-/// overflows.
+/// The maximum distance of a coordinate from 0, so that adding a position never overflows.
 pub const COORDINATE_MAX: i32 = 1 << 30;
 
 impl Region {
-    /// A box with these edges whose middle is an entity, which it follows.
+    /// A box with these edges, centered on an entity, which it follows.
     pub fn around(entity: EntityId, edges: [i32; 3]) -> Region {
         let low = edges.map(|edge| -(edge / 2));
         Region {
@@ -63,8 +62,8 @@ impl Region {
         }
     }
 
-    /// The region as a world keeps it, where it may have such a one: on axes that
-    /// the world lacks it is `0..1`.
+    /// The region as a world stores it, if it is allowed: on axes that the world lacks it
+    /// is `0..1`.
     pub fn check(&self, config: &WorldConfig) -> Result<Region, RegionError> {
         let mut kept = Region {
             low: [0; 3],
@@ -101,8 +100,8 @@ impl Holder {
     }
 }
 
-/// The most changes of regions that a frame may bring: as many as a world can have
-/// regions. The others are ignored, the last first.
+/// The maximum number of region changes in a frame: as many as a world can have regions. If
+/// there are more, the last ones are ignored.
 pub fn region_changes_max(config: &WorldConfig) -> usize {
     let limits = &config.limits;
     let of_clients = limits.clients as usize * limits.regions_per_client as usize;
@@ -111,8 +110,8 @@ pub fn region_changes_max(config: &WorldConfig) -> usize {
 }
 
 impl RegionChange {
-    /// The change as a world takes it in; `None` where it is to be ignored. Whether
-    /// an entity that holds a region lives is left to the caller.
+    /// The change as a world stores it; `None` if it is to be ignored. The caller checks
+    /// whether an entity that holds a region lives.
     pub(crate) fn check(&self, config: &WorldConfig) -> Option<RegionChange> {
         let limits = &config.limits;
         let own = match self.holder {

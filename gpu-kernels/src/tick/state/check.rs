@@ -7,8 +7,8 @@ use crate::tick::error::RestoreError;
 use crate::tick::frame::{Observer, Target};
 
 impl Snapshot {
-    /// Whether a world of this configuration can go on from here: everything has
-    /// its size, and every value is one that a tick could have left behind.
+    /// Checks that a world of this configuration can continue from here: every part has the
+    /// right size, and every value is one that a tick could have produced.
     pub fn check(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         self.check_sizes(config)?;
         self.check_slots(config)?;
@@ -73,8 +73,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Regions are as the world keeps them, and entities carry only what follows
-    /// nobody else, and only while they live.
+    /// Checks that regions are as the world stores them, and that only living entities
+    /// carry regions, which follow no other entity.
     fn check_regions(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let all = self.regions.iter().chain(&self.publications);
         for region in all.chain(&self.subscriptions).flatten() {
@@ -96,8 +96,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Nobody of a kind that respawns outlives the tick that took the last of its
-    /// hit points.
+    /// Checks that no living entity of a kind that respawns is without hit points.
     fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let catalog = Catalog::new(config);
         let columns = config.schema.attributes.len();
@@ -118,7 +117,7 @@ impl Snapshot {
             return out_of_range("timed commands' order", self.timed.len() as i64);
         }
         let last = self.timed.last().map(|last| last.sequence);
-        // Where there is room for none, none was ever scheduled.
+        // If the limit is 0, no command was ever scheduled.
         let is_next = last.is_none_or(|last| last < self.next_sequence);
         if !is_next || room == 0 && self.next_sequence > 0 {
             return out_of_range("next sequence number", self.next_sequence as i64);

@@ -1,4 +1,4 @@
-//! Which commands run, and the updates that each wants.
+//! The commands that run, and the updates of each.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Command {
     pub words: Vec<i32>,
 }
 
-/// How many ticks later a command runs, and the command.
+/// The delay in ticks, and the command.
 pub type Delayed = (u32, Command);
 
 /// Updates of one command: slot, column, value.
@@ -36,8 +36,8 @@ type Emitted = Vec<(u32, usize, i32)>;
 type Updates = BTreeMap<(u32, usize), Vec<i32>>;
 
 impl Oracle {
-    /// The frame's commands, then the timed ones that fall due, then those of world
-    /// rules, as many as fit.
+    /// The frame's commands, then the timed ones that are due, then those of world rules,
+    /// up to the limit.
     pub(super) fn commands(&mut self, frame: &Frame, counts: &mut Counts) -> Vec<Command> {
         let mut commands = vec![];
         for command in &frame.commands {
@@ -105,8 +105,7 @@ impl Oracle {
         }
     }
 
-    /// The updates that commands want, and the commands that they delay, in command
-    /// order.
+    /// The updates of commands, and the commands that they delay, in command order.
     pub(super) fn updates(
         &self,
         commands: &[Command],
@@ -149,7 +148,7 @@ impl Oracle {
         }
     }
 
-    /// The commands for later ticks that a command gives.
+    /// The commands for later ticks that a command schedules.
     fn later(&self, command: &Command) -> Vec<Delayed> {
         let rules = &self.config.rules;
         let center = self.point(&command.words);

@@ -1,4 +1,4 @@
-//! Which notifications reach which client.
+//! The notifications that each client hears.
 
 use gpu_kernels::{Area, Notification};
 use shared::InterestMode;
@@ -6,7 +6,7 @@ use shared::InterestMode;
 use super::{Oracle, OracleOutput};
 
 impl Oracle {
-    /// The notifications that each client hears, in their order, as many as it may hear.
+    /// Finds the notifications that each client hears, in order, up to the client's limit.
     pub(super) fn hear(&self, out: &mut OracleOutput) {
         let most = self.config.limits.client_hearings_per_tick as usize;
         for client in 0..self.config.limits.clients {

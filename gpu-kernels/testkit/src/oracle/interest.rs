@@ -1,4 +1,4 @@
-//! What each client sees: deliveries.
+//! Deliveries: what each client sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ pub(super) struct Viewpoint {
 }
 
 impl Oracle {
-    /// Deliveries to one client after the other, as long as there is room. `changed` are
-    /// the slots with a change that clients may see.
+    /// Makes the deliveries, client by client, as long as there is room. `changed` are the
+    /// slots with a change that clients may see.
     pub(super) fn deliver(&mut self, changed: &BTreeSet<u32>, out: &mut OracleOutput) {
         let remembers = self.config.schema.world.visible_max > 0;
         let room = self.config.limits.deliveries_per_tick;
@@ -50,8 +50,8 @@ impl Oracle {
     }
 
     /// The slots of the `visible_max` nearest entities by distance, then slot. An entity
-    /// that an observer follows comes first. An entity in a subscription is as far away
-    /// as from the nearest observer, even if that one does not perceive it.
+    /// that an observer follows comes first. The distance of an entity in a subscription is
+    /// that from the nearest observer, even if that one does not perceive it.
     fn nearest(&self, client: u32) -> BTreeSet<u32> {
         let mut ranks: BTreeMap<u32, (bool, u128)> = BTreeMap::new();
         for viewpoint in self.viewpoints(client) {

@@ -1,4 +1,4 @@
-//! What happens besides changes.
+//! Notifications: what happens besides changes.
 
 use gpu_kernels::{Area, Notification};
 use shared::{EntityId, NotificationKind};
@@ -7,7 +7,7 @@ use super::commands::{BLAST, Command, SHOUT, reference};
 use super::{Oracle, OracleOutput};
 
 impl Oracle {
-    /// Blasts and shouts, in command order.
+    /// Adds notifications of blasts and shouts, in command order.
     pub(super) fn notify_of_commands(&self, commands: &[Command], out: &mut OracleOutput) {
         let axes = self.config.schema.world.size.len();
         let rules = &self.config.rules;
@@ -35,7 +35,7 @@ impl Oracle {
         }
     }
 
-    /// Items with a new owner, by slot. Those who die in the tick still live here.
+    /// Adds notifications of items with a new owner, by slot. Dying entities still live here.
     pub(super) fn notify_of_picks(&self, out: &mut OracleOutput) {
         let Some(column) = self.owner() else {
             return;
@@ -64,7 +64,7 @@ impl Oracle {
         }
     }
 
-    /// An entity that falls, with its kind, while it is still there.
+    /// Adds the notification that an entity falls, before it is removed.
     pub(super) fn notify_of_fall(&self, entity: EntityId, out: &mut OracleOutput) {
         if self.config.limits.notifications_per_tick == 0 {
             return;

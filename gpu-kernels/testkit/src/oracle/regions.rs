@@ -1,4 +1,4 @@
-//! What clients subscribe to, and what entities publish and subscribe to.
+//! The subscriptions of clients and entities, and the publications of entities.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ pub struct Regions {
     pub clients: BTreeMap<(u32, u32), Region>,
     /// By slot: where an entity is published, beside its position.
     pub publications: BTreeMap<u32, Region>,
-    /// By slot: what clients subscribe to whose observers follow the entity.
+    /// By slot: the region that clients subscribe to while their observers follow the entity.
     pub subscriptions: BTreeMap<u32, Region>,
 }
 
 impl Oracle {
-    /// Sets as many regions as the world can hold; the rest of the frame's is ignored.
+    /// Sets as many regions as the world can hold; the frame's other changes are ignored.
     pub(super) fn set_regions(&mut self, frame: &Frame, counts: &mut Counts) {
         let limits = &self.config.limits;
         let mut room = u64::from(limits.clients) * u64::from(limits.regions_per_client);
@@ -94,7 +94,7 @@ impl Oracle {
         Some(kept)
     }
 
-    /// The regions that a newborn has by its kind.
+    /// Adds the regions that a newborn has by its kind.
     pub(super) fn add_kind_regions(&mut self, entity: EntityId, kind: u16) {
         let around = |edges: [i32; 3]| Region {
             low: edges.map(|edge| -(edge / 2)),
@@ -116,7 +116,7 @@ impl Oracle {
         self.regions.subscriptions.remove(&entity.slot.0);
     }
 
-    /// A region's place in the world; `None` where it follows a dead entity.
+    /// The box of a region in the world; `None` if it follows a dead entity.
     fn corners(&self, region: &Region) -> Option<Corners> {
         let offset = match region.follows {
             None => [0; 3],
@@ -162,9 +162,9 @@ impl Oracle {
         }
     }
 
-    /// The order of publications where clients remember nothing: by level, then by the
-    /// cell of the low corner. The level is the lowest whose cells are as long as the box,
-    /// or the highest.
+    /// The sort key of publications in worlds whose clients remember nothing: the level,
+    /// then the cell of the low corner. The level is the lowest whose cells are as long as
+    /// the box, or the highest.
     pub(super) fn publication_order(&self, slot: u32) -> [i128; 4] {
         let region = &self.regions.publications[&slot];
         let corners = self.corners(region).expect("its holder lives");
@@ -186,7 +186,7 @@ impl Oracle {
         [level, cell(2), cell(1), cell(0)]
     }
 
-    /// Clients' regions, publications and subscriptions as a snapshot lists them.
+    /// The regions of clients, publications and subscriptions in a snapshot's format.
     pub(super) fn region_lists(&self) -> [Vec<Option<Region>>; 3] {
         let limits = &self.config.limits;
         let mut clients = vec![];

@@ -7,8 +7,8 @@ use super::commands::{BURN, Command, Delayed, SPAWN};
 use super::{Oracle, OracleOutput};
 
 impl Oracle {
-    /// Takes the commands of this tick from those that wait, in the order in which they
-    /// were scheduled.
+    /// Removes this tick's commands from those that wait, in the order in which they were
+    /// scheduled.
     pub(super) fn due(&mut self) -> Vec<Command> {
         let mut due = vec![];
         let mut waiting = vec![];
@@ -41,7 +41,7 @@ impl Oracle {
         }
     }
 
-    /// Lets a command wait, if there is room.
+    /// Schedules a command, if there is room.
     pub(super) fn schedule(&mut self, (ticks, command): Delayed, counts: &mut Counts) {
         if self.timed.len() == self.config.limits.timed_commands as usize {
             counts.timed_dropped += 1;
@@ -77,8 +77,8 @@ impl Oracle {
         vec![(1, command)]
     }
 
-    /// Lets entities without hit points die, if their kind respawns, and schedules their
-    /// births. The server itself lets players be born again.
+    /// Kills entities without hit points, if their kind respawns, and schedules their
+    /// respawns. The server itself handles the rebirth of players.
     pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
         let mut fallen = vec![];
         for entity in self.alive() {

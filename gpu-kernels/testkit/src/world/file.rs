@@ -102,7 +102,7 @@ fn commands(dice: &mut Dice, size_max: f64, aoi: f64) -> String {
 /// A `[[kind]]` of the file.
 struct Kind {
     name: &'static str,
-    /// As the file lists them.
+    /// The attributes as the file lists them.
     attributes: String,
     population: usize,
 }
@@ -153,7 +153,7 @@ impl Attributes {
         Attributes {
             hp: hp("min = 0, max = 100, default = 50"),
             hp_below_zero: hp("min = -20, max = -1, default = -10"),
-            // What is sent with movement must fit a few bits.
+            // Attributes sent with movement must fit a few bits.
             hp_unbounded: match hp_audience {
                 "movement" => hp("min = 0, max = 9, default = 5"),
                 _ => hp("default = 7"),
@@ -194,7 +194,7 @@ fn kinds(dice: &mut Dice, player_population: usize) -> Vec<Kind> {
     kinds
 }
 
-/// A line of each kind, or none: how soon it respawns.
+/// One line for each kind, or none: its respawn time.
 fn respawns(dice: &mut Dice, kinds: &[Kind]) -> Vec<String> {
     let respawn = |kind: &Kind| match kind.has_hp() && dice.once_in(2) {
         true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
@@ -203,7 +203,7 @@ fn respawns(dice: &mut Dice, kinds: &[Kind]) -> Vec<String> {
     kinds.iter().map(respawn).collect()
 }
 
-/// Up to three `[[every]]`.
+/// Up to three `[[every]]` rules.
 fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let commands = if kinds.iter().any(Kind::has_hp) { 3 } else { 2 };

@@ -56,9 +56,9 @@ impl Interest {
         });
     }
 
-    /// Hands over the changed entities that a client sees, each once, as runs of
-    /// lists of slots: what its observers perceive by observer, then bucket, then
-    /// slot, then what its subscriptions bring.
+    /// Passes on the changed entities that a client sees, each once, as runs of lists of
+    /// slots: first those that its observers perceive, by observer, bucket and slot, then
+    /// those of its subscriptions.
     fn changed(
         &self,
         client: usize,
@@ -98,9 +98,9 @@ impl Interest {
     }
 }
 
-/// Writes the updates of one run of slots from `next` on. Runs are short, so they
-/// are copied by whole chunks: what is written behind the end, the next run
-/// overwrites, and the last one has no room for it.
+/// Writes the updates of one run of slots from `next` on. Runs are short, so they are
+/// copied in whole chunks. The next run overwrites what a chunk writes behind the end; the
+/// last run has no room there, and ends in single entries.
 #[inline]
 pub(super) fn copy_run(entries: &mut [Delivery], next: usize, slots: &[u32], run: Range<usize>) {
     const CHUNK: usize = 8;

@@ -3,7 +3,7 @@ use shared::InterestMode;
 use crate::logic::squared_distance;
 use crate::tick::cpu::index::{Block, Index};
 
-/// Where an observer stands.
+/// The place of an observer.
 pub struct Place {
     pub center: [i32; 3],
     pub radius: i32,
@@ -12,7 +12,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The buckets that hold all it can perceive.
+    /// The buckets that hold everything it can perceive.
     #[inline(always)]
     pub fn block(&self, index: &Index, mode: InterestMode) -> Block {
         match mode {
@@ -27,7 +27,7 @@ impl Place {
         squared_distance(position, self.center) <= radius * radius
     }
 
-    /// Whether it perceives the entity at this place of the index.
+    /// Whether it perceives the entity at this position in the index.
     pub fn perceives(&self, index: &Index, mode: InterestMode, at: usize) -> bool {
         let position = index.position(at);
         match mode {
@@ -37,21 +37,21 @@ impl Place {
     }
 }
 
-/// What one client may see, with room for a bounded number whatever the crowd.
+/// The entities that one client may see: the nearest ones, however large the crowd.
 pub struct Candidates {
     max: usize,
-    /// (rank, slot) of one observer's entities: see [`rank`].
+    /// (rank, slot) of one observer's entities; see [`rank`].
     found: Vec<(u64, u32)>,
-    /// The nearest of all observers so far.
+    /// The nearest entities of all observers so far.
     all: Vec<(u64, u32)>,
-    /// Where the client's observers are.
+    /// The positions of the client's observers.
     centers: Vec<[i32; 3]>,
     /// Ranks above it can't be among the nearest of `found`.
     limit: u64,
 }
 
 impl Candidates {
-    /// Room for finding the nearest `max`.
+    /// Creates buffers for finding the nearest `max`.
     pub fn new(max: usize) -> Candidates {
         Candidates {
             max,
@@ -80,20 +80,20 @@ impl Candidates {
         self.end();
     }
 
-    /// Nothing is found yet of what follows.
+    /// Begins a list of subscribed entities.
     pub fn begin(&mut self) {
         self.found.clear();
         self.limit = u64::MAX;
     }
 
-    /// Adds one who is published where the client subscribes, once between `begin`
-    /// and `end`. All observers that see on their own must have been gathered.
+    /// Adds an entity that is published in a subscription, once between `begin` and `end`.
+    /// All of the client's observers must have been gathered before.
     pub fn add_subscribed(&mut self, slot: u32, position: [i32; 3]) {
         let distances = self
             .centers
             .iter()
             .map(|&center| squared_distance(position, center));
-        // Where nobody observes, all are as far as can be.
+        // Without an observer, all entities rank last.
         let rank = distances
             .min()
             .map_or(u64::MAX, |distance| rank(distance, false));
@@ -108,16 +108,16 @@ impl Candidates {
         }
     }
 
-    /// Adds what was found: the nearest, by rank and slot.
+    /// Merges the entities found into the nearest so far, by rank and slot.
     pub fn end(&mut self) {
         keep_nearest(&mut self.found, self.max);
         if self.all.is_empty() {
             std::mem::swap(&mut self.all, &mut self.found);
             return;
         }
-        // An entity among the client's nearest is among the nearest of the
-        // observer it is nearest to, or of each subscription that brings it, so
-        // nothing is lost by cutting each first.
+        // An entity among the client's nearest is also among the nearest of its nearest
+        // observer, or of each subscription that contains it. So cutting each list first
+        // loses nothing.
         self.all.append(&mut self.found);
         self.all.sort_unstable_by_key(|&(rank, slot)| (slot, rank));
         self.all.dedup_by_key(|&mut (_, slot)| slot);
@@ -157,7 +157,7 @@ impl Candidates {
         });
     }
 
-    /// Writes the nearest slots, ascending by slot, and says how many.
+    /// Writes the nearest slots, ascending, and returns their number.
     pub fn nearest_into(&mut self, view: &mut [u32]) -> usize {
         for (place, &(_, slot)) in view.iter_mut().zip(&self.all) {
             *place = slot;
@@ -167,8 +167,8 @@ impl Candidates {
     }
 }
 
-/// Orders a client's candidates: an entity that an observer follows comes before all
-/// others, even those on the same spot.
+/// Rank of a candidate: an entity that an observer follows comes before all others, even
+/// those on the same spot.
 fn rank(squared_distance: i64, followed: bool) -> u64 {
     if followed {
         0

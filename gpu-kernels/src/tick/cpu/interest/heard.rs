@@ -1,5 +1,5 @@
-//! Who hears what: the notifications whose areas reach into what a client's
-//! observers perceive, or overlap where it subscribes.
+//! Hearings: the notifications whose areas overlap the range of a client's observers or one
+//! of its subscriptions.
 
 use shared::InterestMode;
 
@@ -12,19 +12,19 @@ use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
 use device::cpu::{Workers, ranges, take};
 
-/// What one part of the clients hears.
+/// The hearings of one part of the clients.
 #[derive(Default)]
 pub struct Heard {
-    /// One client's, with repetitions.
+    /// One client's notifications, with repetitions.
     found: Vec<u32>,
-    /// Client after client.
+    /// All clients' notifications, client after client.
     all: Vec<u32>,
     dropped: u64,
 }
 
 impl Interest {
-    /// Finds who hears which of the tick's notifications. A client hears as many as
-    /// it may; the last of them are dropped.
+    /// Finds the notifications that each client hears. If there are more than a client may
+    /// hear, the last of them are dropped.
     pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
         let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
         out.offsets.clear();
@@ -69,7 +69,7 @@ impl Interest {
         self.heard = heard;
     }
 
-    /// Appends what one client hears, and says how much.
+    /// Appends the notifications that one client hears, and returns their number.
     fn hear_one(
         &self,
         client: usize,
@@ -80,7 +80,7 @@ impl Interest {
     ) -> u32 {
         let found = &mut heard.found;
         found.clear();
-        // So that it holds each at most twice, however many bring it.
+        // Remove repetitions, so that the list never holds a notification more than twice.
         let unite = |found: &mut Vec<u32>| {
             if found.len() > notifications.len() {
                 found.sort_unstable();
@@ -114,7 +114,7 @@ impl Interest {
         kept as u32
     }
 
-    /// The box around what an observer perceives.
+    /// The bounding box of an observer's range.
     fn box_of(&self, place: &Place, index: &Index) -> Aabb<3> {
         match self.mode {
             InterestMode::Exact => Aabb {

@@ -1,6 +1,6 @@
-//! The thesis's own case (3.5), a short cut: in a flat world everybody changed, and
-//! each client perceives its bucket and those around it. What is counted are then
-//! a few whole runs of the index, and they needn't be found again to be copied.
+//! A shortcut for the thesis's own case (3.5): the world is flat, every entity changed, and
+//! each client perceives its bucket and the neighbouring ones. The deliveries are then a
+//! few whole runs of the index, found once to count them and reused to copy them.
 
 use shared::InterestMode;
 

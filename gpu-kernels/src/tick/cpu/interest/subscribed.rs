@@ -1,4 +1,4 @@
-//! What a client's subscriptions add to what its observers perceive.
+//! The entities that a client's subscriptions add to those that its observers perceive.
 
 use super::gather::{Candidates, Place};
 use super::{Input, Interest};
@@ -7,8 +7,8 @@ use crate::tick::cpu::State;
 use crate::tick::frame::Target;
 
 impl Interest {
-    /// Where a client subscribes: its own regions by index, then those of the living
-    /// entities that its observers follow, by observer.
+    /// The boxes of a client's subscriptions: its own regions by index, then those of the
+    /// living entities that its observers follow, by observer.
     pub(super) fn subscriptions<'a>(
         &'a self,
         client: usize,
@@ -26,9 +26,9 @@ impl Interest {
             .filter_map(move |region| state.box_of(region, self.dimensions))
     }
 
-    /// Adds those who are published where a client subscribes. They rank by their
-    /// distance from the nearest observer, however far; where there is none, all
-    /// alike.
+    /// Adds the entities that are published in a client's subscriptions. They rank by the
+    /// distance from the nearest observer, however far. Without an observer, all rank the
+    /// same.
     pub(super) fn gather_subscribed(
         &self,
         client: usize,
@@ -42,7 +42,7 @@ impl Interest {
             });
             input.published.each_overlapping(&aabb, |slot| {
                 let position = input.state.position(shared::Slot(slot), self.dimensions);
-                // Else it was found by its position.
+                // Otherwise it was already found by its position.
                 if !aabb.contains(position) {
                     scratch.add_subscribed(slot, position);
                 }
@@ -51,8 +51,8 @@ impl Interest {
         }
     }
 
-    /// Where nothing is remembered: hands over the changed entities that only a
-    /// client's subscriptions bring, each once.
+    /// Passes on the changed entities that a client sees only through its subscriptions,
+    /// each once. For worlds in which clients remember nothing.
     pub(super) fn changed_subscribed(
         &self,
         client: usize,

@@ -1,4 +1,4 @@
-/// Several clients' sets of slots, each with room for as many.
+/// Sets of slots, one for each client, all with the same capacity.
 pub struct Views {
     pub slots: Vec<u32>,
     pub counts: Vec<u32>,

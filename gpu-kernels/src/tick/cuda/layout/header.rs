@@ -15,7 +15,7 @@ use crate::tick::output::Delivery;
 use crate::tick::state::{SlotState, part};
 use crate::tick::timed::TIMED_WORDS_MAX;
 
-/// The text of `kernels/tick/layout.cuh`.
+/// The content of `kernels/tick/layout.cuh`.
 pub fn header() -> String {
     let header = Header::new("What the tick's kernels are given.")
         .constant("CHUNKS_MAX", CHUNKS_MAX as u32)
@@ -101,7 +101,7 @@ fn enumerations(header: Header) -> Header {
         .enumeration("Scan", named("SCAN_", SCANS.into_iter().zip(0..)))
 }
 
-/// Each after those that it has as fields.
+/// Adds the structures, each after those that it has as fields.
 fn structures(header: Header) -> Header {
     header
         .structure::<Command>()
@@ -122,7 +122,7 @@ fn structures(header: Header) -> Header {
         .structure::<Tick>()
 }
 
-/// Names as C++ writes constants.
+/// Constants, with their names in C++ style.
 fn named(
     prefix: &'static str,
     values: impl IntoIterator<Item = (&'static str, u32)>,
