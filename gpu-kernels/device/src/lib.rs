@@ -6,7 +6,7 @@
 //! | [`layout`] | structures that host and kernels share, declared once |
 //! | [`plan`] | named buffers of one device allocation |
 //! | [`host_vec`] | vectors whose memory a device can copy in place |
-//! | [`plain`] | types that may be copied to a device |
+//! | [`mod@plain`] | types that may be copied to a device |
 //! | [`error`] | why there is no device, or what failed |
 //! | `gpu` | the driver: memory, copies, launches, and the sort (Linux on x86-64) |
 //! | [`tuning`] | the numbers that were chosen by measuring |
