@@ -4,21 +4,12 @@
 use engines::events::cuda::{CudaPhold, CudaTorus, Selection, SelectionTrial};
 use engines::events::{Parallel, Phold, Sequential, Torus};
 use shared::world::mix::mix;
+use testkit::backends;
 use testkit::dice::{Dice, Seed};
-
-fn is_skipped() -> bool {
-    match device::gpu::info(0) {
-        Ok(_) => false,
-        Err(reason) => {
-            println!("skipped: no GPU ({reason})");
-            true
-        }
-    }
-}
 
 #[test]
 fn small_networks_have_the_heaps_state_at_every_stop() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     for case in 0..40 {
@@ -46,7 +37,7 @@ fn small_networks_have_the_heaps_state_at_every_stop() {
 
 #[test]
 fn a_large_network_has_the_hash_of_the_cpus() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     let torus = Torus::new(1000, 77, 655_360, 65_536).unwrap();
@@ -65,7 +56,7 @@ fn a_large_network_has_the_hash_of_the_cpus() {
 
 #[test]
 fn stamps_of_windows_are_used_again() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     // Windows of one tick, and stamps for 65,535 windows.
@@ -81,7 +72,7 @@ fn stamps_of_windows_are_used_again() {
 
 #[test]
 fn phold_has_the_heaps_state_at_every_stop() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     for case in 0..40 {
@@ -105,7 +96,7 @@ fn phold_has_the_heaps_state_at_every_stop() {
 
 #[test]
 fn a_million_processes_have_the_hash_of_the_cpus() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     let phold = Phold::new(1_000_000, 5, 655_360, 65_536, 100_000).unwrap();
@@ -121,7 +112,7 @@ fn a_million_processes_have_the_hash_of_the_cpus() {
 
 #[test]
 fn all_ways_of_selection_find_the_same() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     for n in [1, 31, 1025, 300_001] {

@@ -4,13 +4,12 @@
 //! `python3 gpu-kernels/kernels/build.py` builds the kernels.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::fs;
 use std::path::Path;
 
 #[test]
 fn headers_are_those_of_the_declarations() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    for (file, expected) in [
+    let headers = [
         (
             "regions_layout.cuh",
             engines::regions::cuda::layout::header(),
@@ -20,15 +19,6 @@ fn headers_are_those_of_the_declarations() {
             "counting_layout.cuh",
             engines::counting::cuda::layout::header(),
         ),
-    ] {
-        let path = kernels.join(file);
-        if std::env::var_os("UPDATE_LAYOUT").is_some() {
-            fs::write(&path, &expected).unwrap();
-        }
-        let found = fs::read_to_string(&path).unwrap();
-        assert_eq!(
-            found, expected,
-            "{file} is out of date: set UPDATE_LAYOUT=1"
-        );
-    }
+    ];
+    testkit::headers::check(&kernels, &headers);
 }

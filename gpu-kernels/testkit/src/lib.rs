@@ -9,11 +9,13 @@
 //! | [`agree`] | comparing outputs, and naming the first difference |
 //! | [`parity`] | backends and the oracle in step; the check of random worlds |
 //! | [`snapshots`] | checks that the state hash and `restore` cover every part of a snapshot |
+//! | [`headers`] | the check that headers of kernels say what Rust declares |
 //! | [`dice`] | random choices from a seed |
 
 pub mod agree;
 pub mod backends;
 pub mod dice;
+pub mod headers;
 pub mod oracle;
 pub mod parity;
 pub mod scenario;

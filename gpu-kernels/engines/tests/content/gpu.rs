@@ -3,26 +3,16 @@
 use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
 use gpu_kernels::content::{Batch, CpuMatcher, Matches};
 use shared::predicate::{Value, ValueType};
+use testkit::backends;
 use testkit::dice::{Dice, Seed};
 
 use crate::world::World;
-
-/// Whether there is no GPU; prints why.
-pub fn is_skipped() -> bool {
-    match device::gpu::info(0) {
-        Ok(_) => false,
-        Err(reason) => {
-            println!("skipped: no GPU ({reason})");
-            true
-        }
-    }
-}
 
 /// One matcher on the GPU follows by patches alone: with bits for few subscribers, with
 /// pairs for many, and batches of all sizes.
 #[test]
 fn the_gpu_follows_subscriptions_that_come_and_go() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     for (seed, subscribers) in [(1, 100), (2, 4096)] {
@@ -54,7 +44,7 @@ fn the_gpu_follows_subscriptions_that_come_and_go() {
 /// the CPUs find, and neither loses a pair where many match.
 #[test]
 fn the_gpus_two_searches_agree() {
-    if is_skipped() {
+    if backends::gpu().is_none() {
         return;
     }
     let names: Vec<String> = (0..192).map(|i| format!("n{i}")).collect();

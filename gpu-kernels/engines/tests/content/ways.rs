@@ -40,7 +40,7 @@ fn on_gpu(subscriptions: &mut Subscriptions, batch: &Batch) -> Vec<(String, Matc
     use gpu_kernels::content::cuda::{BatchSizes, CudaMatcher};
 
     let mut found = vec![];
-    if crate::gpu::is_skipped() {
+    if testkit::backends::gpu().is_none() {
         return found;
     }
     for notifications in [1, 7, 1 << 12] {

@@ -21,8 +21,7 @@ pub fn engines(config: &RegionsConfig) -> Vec<(String, Box<dyn RegionEngine>)> {
 fn cuda(config: &RegionsConfig) -> Vec<(String, Box<dyn RegionEngine>)> {
     use engines::regions::CudaRegions;
 
-    if let Err(reason) = device::gpu::info(0) {
-        println!("skipped: no GPU ({reason})");
+    if testkit::backends::gpu().is_none() {
         return vec![];
     }
     let mut engines: Vec<(String, Box<dyn RegionEngine>)> = vec![];
