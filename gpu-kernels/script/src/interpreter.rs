@@ -1,0 +1,286 @@
+//! Runs a command, instruction by instruction. The other backends must do the same.
+
+use shared::world::config::DELAY_TICKS_MAX;
+use shared::{EntityId, EntityRef, Slot, Tick};
+
+use crate::arith::{self, Random};
+use crate::ir::{
+    Budget, Code, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
+    TIMED_WORDS_MAX,
+};
+
+/// The world at the start of the tick.
+pub trait World {
+    /// A column of a live entity; 0 where its kind lacks it.
+    fn attribute(&self, slot: Slot, column: usize) -> i32;
+    /// The generation of a slot's live entity; `None` if there is none. The slot may be any
+    /// number.
+    fn generation(&self, slot: Slot) -> Option<u32>;
+    /// The kind of a live entity.
+    fn kind(&self, slot: Slot) -> u16;
+    /// Whether the kind of a live entity has a column.
+    fn has(&self, slot: Slot, column: usize) -> bool;
+    /// Adds the slots of all live entities within `radius` of `center`
+    /// ([`arith::is_within`]), in index order: by bucket, then by slot.
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
+}
+
+/// Where a command's effects go.
+pub trait Effects {
+    /// An update of an attribute that the entity has.
+    fn update(&mut self, slot: Slot, column: u16, value: i32);
+    /// A command for a later tick; `ticks` is from 1 to [`DELAY_TICKS_MAX`].
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]);
+    /// A notification; the area is a centre in the world and a distance along each axis.
+    fn notify(&mut self, kind: u16, source: EntityId, area: Option<([i32; 3], i32)>, words: &[i32]);
+}
+
+/// A command that is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    pub tick: Tick,
+    /// The acting entity, which lives, if the command has one.
+    pub entity: EntityId,
+    /// As many as the command takes.
+    pub words: &'a [i32],
+    pub random: Random,
+}
+
+/// The world's properties that commands depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// 2 or 3.
+    pub dimensions: usize,
+    /// The size per axis in raw units; 1 along an axis that the world lacks.
+    pub size: [i32; 3],
+    pub budget: Budget,
+}
+
+/// The run used up its budget. Its effects so far don't count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun;
+
+/// Memory that runs share.
+#[derive(Debug, Default)]
+pub struct Interpreter {
+    registers: Vec<i32>,
+    near: Vec<Near>,
+}
+
+/// A loop over what is near.
+#[derive(Debug, Default)]
+struct Near {
+    slots: Vec<u32>,
+    next: usize,
+}
+
+impl Interpreter {
+    /// Runs a command. After an error the caller drops the effects.
+    pub fn run(
+        &mut self,
+        code: &Code,
+        space: &Space,
+        world: &impl World,
+        invocation: &Invocation<'_>,
+        effects: &mut impl Effects,
+    ) -> Result<(), Overrun> {
+        self.registers.clear();
+        self.registers.resize(code.registers as usize, 0);
+        if self.near.len() < usize::from(code.loops) {
+            self.near
+                .resize_with(usize::from(code.loops), Near::default);
+        }
+        let mut run = Run {
+            registers: &mut self.registers,
+            near: &mut self.near,
+            visits: 0,
+            random: invocation.random,
+            space,
+            world,
+            invocation,
+            effects,
+        };
+        let mut at = 0;
+        while let Some(inst) = code.insts.get(at) {
+            at = match run.step(inst)? {
+                Next::Following => at + 1,
+                Next::At(target) => target as usize,
+                Next::End => break,
+            };
+        }
+        Ok(())
+    }
+}
+
+enum Next {
+    Following,
+    At(u32),
+    End,
+}
+
+struct Run<'a, W, E> {
+    registers: &'a mut [i32],
+    near: &'a mut [Near],
+    visits: u32,
+    random: Random,
+    space: &'a Space,
+    world: &'a W,
+    invocation: &'a Invocation<'a>,
+    effects: &'a mut E,
+}
+
+impl<W: World, E: Effects> Run<'_, W, E> {
+    fn step(&mut self, inst: &Inst) -> Result<Next, Overrun> {
+        match *inst {
+            Inst::Copy(reg, a) => self.set(reg, self.get(a)),
+            Inst::Unary(reg, op, a) => self.set(reg, arith::unary(op, self.get(a))),
+            Inst::Binary(reg, op, a, b) => {
+                self.set(reg, arith::binary(op, self.get(a), self.get(b)));
+            }
+            Inst::Word(reg, word) => self.set(reg, self.invocation.words[usize::from(word)]),
+            Inst::Actor(reg) => self.set(reg, self.invocation.entity.slot.0 as i32),
+            Inst::Tick(reg) => self.set(reg, self.invocation.tick.0 as i32),
+            Inst::Random(reg, low, high) => {
+                let value = self.random.within(self.get(low), self.get(high));
+                self.set(reg, value);
+            }
+            Inst::Resolve(reg, reference) => {
+                let reference = EntityRef(self.get(reference));
+                let generation = self.world.generation(reference.slot());
+                let found = generation.is_some_and(|g| reference.is_generation(g));
+                self.set(
+                    reg,
+                    if found {
+                        reference.slot().0 as i32
+                    } else {
+                        NOBODY
+                    },
+                );
+            }
+            Inst::Reference(reg, slot) => {
+                let reference = self.entity(slot).map(EntityId::reference);
+                self.set(reg, reference.unwrap_or(EntityRef::NONE).0);
+            }
+            Inst::Kind(reg, slot) => {
+                let kind = self.slot(slot).map(|slot| self.world.kind(slot));
+                self.set(reg, kind.map_or(-1, i32::from));
+            }
+            Inst::Has(reg, slot, column) => {
+                let has = self.has(slot, column);
+                self.set(reg, i32::from(has));
+            }
+            Inst::Read(reg, slot, column) => {
+                let slot = self.slot(slot);
+                let value = slot.map_or(0, |slot| self.world.attribute(slot, column.into()));
+                self.set(reg, value);
+            }
+            Inst::Distance(reg, a, b) => {
+                self.set(reg, arith::distance(self.point(a), self.point(b)));
+            }
+            Inst::IsWithin(reg, a, b, radius) => {
+                let is = arith::is_within(self.point(a), self.point(b), self.get(radius));
+                self.set(reg, i32::from(is));
+            }
+            Inst::NearOpen(number, center, radius) => {
+                let center = self.point(center).map(|c| c.max(NEAR_CENTER_MIN));
+                let radius = self.get(radius).min(NEAR_RADIUS_MAX);
+                let near = &mut self.near[usize::from(number)];
+                near.next = 0;
+                near.slots.clear();
+                if radius >= 0 {
+                    self.world.near(center, radius, &mut near.slots);
+                }
+            }
+            Inst::NearNext(reg, number, done) => {
+                let near = &mut self.near[usize::from(number)];
+                let Some(&slot) = near.slots.get(near.next) else {
+                    return Ok(Next::At(done));
+                };
+                near.next += 1;
+                self.visits += 1;
+                if self.visits > self.space.budget.visits {
+                    return Err(Overrun);
+                }
+                self.set(reg, slot as i32);
+            }
+            Inst::Update(slot, column, value) => {
+                if self.has(slot, column) {
+                    let slot = Slot(self.get(slot) as u32);
+                    self.effects.update(slot, column, self.get(value));
+                }
+            }
+            Inst::After(ref after) => {
+                let entity = match after.actor {
+                    None => Some(EntityId::NONE),
+                    Some(slot) => self.entity(slot),
+                };
+                if let Some(entity) = entity {
+                    let ticks = self.get(after.ticks).clamp(1, DELAY_TICKS_MAX as i32);
+                    let mut words = [0; TIMED_WORDS_MAX];
+                    let words = self.words(&after.words, &mut words);
+                    let kind = after.command;
+                    self.effects.after(ticks as u32, entity, kind, words);
+                }
+            }
+            Inst::Notify(ref notify) => {
+                let source = notify.source.and_then(|slot| self.entity(slot));
+                let area = notify.area.map(|(center, distance)| {
+                    let center = self.point(center);
+                    let size = self.space.size;
+                    let inside = |axis: usize| center[axis].clamp(0, size[axis] - 1);
+                    let distance = self.get(distance).clamp(0, NEAR_RADIUS_MAX);
+                    (std::array::from_fn(inside), distance)
+                });
+                let mut words = [0; TIMED_WORDS_MAX];
+                let words = self.words(&notify.words, &mut words);
+                let source = source.unwrap_or(EntityId::NONE);
+                self.effects.notify(notify.kind, source, area, words);
+            }
+            Inst::Jump(target) => return Ok(Next::At(target)),
+            Inst::JumpIf(a, target) if self.get(a) != 0 => return Ok(Next::At(target)),
+            Inst::JumpUnless(a, target) if self.get(a) == 0 => return Ok(Next::At(target)),
+            Inst::JumpIf(..) | Inst::JumpUnless(..) => {}
+            Inst::End => return Ok(Next::End),
+            Inst::Overrun => return Err(Overrun),
+        }
+        Ok(Next::Following)
+    }
+
+    fn get(&self, operand: Operand) -> i32 {
+        match operand {
+            Operand::Const(value) => value,
+            Operand::Reg(reg) => self.registers[reg.0 as usize],
+        }
+    }
+
+    fn set(&mut self, reg: Reg, value: i32) {
+        self.registers[reg.0 as usize] = value;
+    }
+
+    fn point(&self, point: Point) -> [i32; 3] {
+        point.map(|axis| self.get(axis))
+    }
+
+    fn words<'w>(&self, operands: &[Operand], words: &'w mut [i32; TIMED_WORDS_MAX]) -> &'w [i32] {
+        for (word, &operand) in words.iter_mut().zip(operands) {
+            *word = self.get(operand);
+        }
+        &words[..operands.len()]
+    }
+
+    fn slot(&self, operand: Operand) -> Option<Slot> {
+        let slot = self.get(operand);
+        (slot != NOBODY).then_some(Slot(slot as u32))
+    }
+
+    fn entity(&self, operand: Operand) -> Option<EntityId> {
+        let slot = self.slot(operand)?;
+        let generation = self.world.generation(slot)?;
+        Some(EntityId { slot, generation })
+    }
+
+    fn has(&self, slot: Operand, column: u16) -> bool {
+        let slot = self.slot(slot);
+        slot.is_some_and(|slot| self.world.has(slot, column.into()))
+    }
+}

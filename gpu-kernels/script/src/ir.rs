@@ -1,0 +1,351 @@
+//! The form of a command between the checker and the backends: a list of instructions over
+//! 32-bit registers, with jumps.
+//!
+//! All types are words: `bool` is 0 or 1; `Fixed` is its raw number; an entity is its slot,
+//! or [`NOBODY`]; a point is one word for each axis. Helper functions are inlined, and what
+//! is constant is computed, so a command is one [`Code`].
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The entity that isn't there: dead, or never born.
+pub const NOBODY: i32 = -1;
+
+/// A register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reg(pub u32);
+
+/// What an instruction reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    Const(i32),
+    Reg(Reg),
+}
+
+/// A point: an operand for each axis; 0 along an axis that the world lacks.
+pub type Point = [Operand; 3];
+
+/// A place in [`Code::insts`].
+pub type Target = u32;
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unary {
+    Neg,
+    /// Of a `bool`.
+    Not,
+    BitNot,
+    Abs,
+    /// A `Fixed` without its fraction, as `i32`.
+    Whole,
+    /// An `i32` as `Fixed`.
+    ToFixed,
+    Sqrt,
+    SqrtFixed,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    MulFixed,
+    DivFixed,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Min,
+    Max,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+}
+
+/// An instruction. The first field is the register that it sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inst {
+    Copy(Reg, Operand),
+    Unary(Reg, Unary, Operand),
+    Binary(Reg, Binary, Operand, Operand),
+    /// A word of the command.
+    Word(Reg, u16),
+    /// The slot of the acting entity, which lives.
+    Actor(Reg),
+    /// The number of the tick.
+    Tick(Reg),
+    /// A random number from the second to the third operand, both included.
+    Random(Reg, Operand, Operand),
+    /// The slot of the living entity to which a reference refers.
+    Resolve(Reg, Operand),
+    /// The reference to the entity in a slot; [`EntityRef::NONE`](shared::EntityRef::NONE)
+    /// for [`NOBODY`].
+    Reference(Reg, Operand),
+    /// The kind of the entity in a slot; -1 for [`NOBODY`].
+    Kind(Reg, Operand),
+    /// Whether the kind of the entity in a slot has a column.
+    Has(Reg, Operand, u16),
+    /// An attribute of the entity in a slot; 0 for [`NOBODY`] and where its kind lacks it.
+    Read(Reg, Operand, u16),
+    Distance(Reg, Point, Point),
+    IsWithin(Reg, Point, Point, Operand),
+    /// Begins a visit of the living entities within a radius of a point. The first field is
+    /// the number of the loop, below [`Code::loops`].
+    NearOpen(u8, Point, Operand),
+    /// The slot of the next entity, in index order; jumps if there is none. Too many visits
+    /// in a run overrun.
+    NearNext(Reg, u8, Target),
+    /// An update of an attribute, unless the entity isn't there or its kind lacks it.
+    Update(Operand, u16, Operand),
+    /// Puts a command off.
+    After(After),
+    /// Tells of something that happened.
+    Notify(Notify),
+    Jump(Target),
+    /// Jumps if the operand is not 0.
+    JumpIf(Operand, Target),
+    /// Jumps if the operand is 0.
+    JumpUnless(Operand, Target),
+    /// Ends the run.
+    End,
+    /// Ends the run without any effect: it used up its budget.
+    Overrun,
+}
+
+/// A command that a command puts off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// 1 to [`DELAY_TICKS_MAX`](shared::world::config::DELAY_TICKS_MAX), to which it is
+    /// clamped.
+    pub ticks: Operand,
+    /// The slot of the entity that is to give it; nothing is put off for [`NOBODY`]. `None`
+    /// for commands that no entity gives.
+    pub actor: Option<Operand>,
+    pub command: u16,
+    /// At most [`TIMED_WORDS_MAX`].
+    pub words: Vec<Operand>,
+}
+
+/// A notification of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notify {
+    pub kind: u16,
+    /// The slot of the entity that it is about, which lives; `None`: about none.
+    pub source: Option<Operand>,
+    /// A box by its centre and its distance along each axis, both clamped to what the world
+    /// can hold. `None`: it can only be subscribed to.
+    pub area: Option<(Point, Operand)>,
+    /// At most [`NOTIFICATION_WORDS_MAX`](shared::world::notification::NOTIFICATION_WORDS_MAX).
+    pub words: Vec<Operand>,
+}
+
+/// The most words of a command that is put off.
+pub const TIMED_WORDS_MAX: usize = 5;
+/// The longest radius of `near`: beyond any edge of a world.
+pub const NEAR_RADIUS_MAX: i32 = (1 << 30) - 1;
+/// The lowest coordinate of the centre of `near`, to which it is clamped: at least
+/// [`NEAR_RADIUS_MAX`] from any place of a world.
+pub const NEAR_CENTER_MIN: i32 = -(1 << 30);
+
+/// A command's instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    pub insts: Vec<Inst>,
+    /// The number of registers. A register holds 0 until it is set.
+    pub registers: u32,
+    /// The number of loops over what is near.
+    pub loops: u8,
+}
+
+/// What a run may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Loops, calls, notifications and commands that it puts off.
+    pub steps: u32,
+    /// Entities that `near` visits.
+    pub visits: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            steps: 4096,
+            visits: 16_384,
+        }
+    }
+}
+
+impl Operand {
+    pub const ZERO: Operand = Operand::Const(0);
+
+    pub fn constant(self) -> Option<i32> {
+        match self {
+            Operand::Const(value) => Some(value),
+            Operand::Reg(_) => None,
+        }
+    }
+}
+
+impl From<Reg> for Operand {
+    fn from(reg: Reg) -> Operand {
+        Operand::Reg(reg)
+    }
+}
+
+impl From<i32> for Operand {
+    fn from(value: i32) -> Operand {
+        Operand::Const(value)
+    }
+}
+
+impl Inst {
+    /// The register that it sets.
+    pub fn sets(&self) -> Option<Reg> {
+        match *self {
+            Inst::Copy(reg, ..)
+            | Inst::Unary(reg, ..)
+            | Inst::Binary(reg, ..)
+            | Inst::Word(reg, _)
+            | Inst::Actor(reg)
+            | Inst::Tick(reg)
+            | Inst::Random(reg, ..)
+            | Inst::Resolve(reg, _)
+            | Inst::Reference(reg, _)
+            | Inst::Kind(reg, _)
+            | Inst::Has(reg, ..)
+            | Inst::Read(reg, ..)
+            | Inst::Distance(reg, ..)
+            | Inst::IsWithin(reg, ..)
+            | Inst::NearNext(reg, ..) => Some(reg),
+            _ => None,
+        }
+    }
+
+    /// Whether it only sets its register, so that it can go where nobody reads that.
+    pub fn is_pure(&self) -> bool {
+        // A draw moves the random numbers after it.
+        self.sets().is_some() && !matches!(self, Inst::NearNext(..) | Inst::Random(..))
+    }
+
+    /// Where it may jump to.
+    pub fn target(&self) -> Option<Target> {
+        match *self {
+            Inst::Jump(target)
+            | Inst::JumpIf(_, target)
+            | Inst::JumpUnless(_, target)
+            | Inst::NearNext(_, _, target) => Some(target),
+            _ => None,
+        }
+    }
+
+    pub fn target_mut(&mut self) -> Option<&mut Target> {
+        match self {
+            Inst::Jump(target)
+            | Inst::JumpIf(_, target)
+            | Inst::JumpUnless(_, target)
+            | Inst::NearNext(_, _, target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Whether the next instruction in the list does not follow it.
+    pub fn ends_block(&self) -> bool {
+        matches!(self, Inst::Jump(_) | Inst::End | Inst::Overrun)
+    }
+
+    /// Calls `visit` with each operand.
+    pub fn each_operand(&mut self, mut visit: impl FnMut(&mut Operand)) {
+        match self {
+            Inst::Copy(_, a)
+            | Inst::Unary(_, _, a)
+            | Inst::Resolve(_, a)
+            | Inst::Reference(_, a)
+            | Inst::Kind(_, a)
+            | Inst::Has(_, a, _)
+            | Inst::Read(_, a, _)
+            | Inst::JumpIf(a, _)
+            | Inst::JumpUnless(a, _) => visit(a),
+            Inst::Binary(_, _, a, b) | Inst::Random(_, a, b) | Inst::Update(a, _, b) => {
+                visit(a);
+                visit(b);
+            }
+            Inst::Distance(_, a, b) => a.iter_mut().chain(b).for_each(visit),
+            Inst::IsWithin(_, a, b, radius) => {
+                a.iter_mut().chain(b).for_each(&mut visit);
+                visit(radius);
+            }
+            Inst::NearOpen(_, center, radius) => {
+                center.iter_mut().for_each(&mut visit);
+                visit(radius);
+            }
+            Inst::After(after) => {
+                visit(&mut after.ticks);
+                after.actor.iter_mut().for_each(&mut visit);
+                after.words.iter_mut().for_each(visit);
+            }
+            Inst::Notify(notify) => {
+                notify.source.iter_mut().for_each(&mut visit);
+                if let Some((center, distance)) = &mut notify.area {
+                    center.iter_mut().for_each(&mut visit);
+                    visit(distance);
+                }
+                notify.words.iter_mut().for_each(visit);
+            }
+            Inst::Word(..)
+            | Inst::Actor(_)
+            | Inst::Tick(_)
+            | Inst::NearNext(..)
+            | Inst::Jump(_)
+            | Inst::End
+            | Inst::Overrun => {}
+        }
+    }
+}
+
+impl Code {
+    /// By instruction: whether a jump leads to it.
+    pub fn jump_targets(&self) -> Vec<bool> {
+        let mut targets = vec![false; self.insts.len() + 1];
+        for inst in &self.insts {
+            if let Some(target) = inst.target() {
+                targets[target as usize] = true;
+            }
+        }
+        targets
+    }
+
+    pub fn has_updates(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Update(..)))
+    }
+
+    /// The commands that it may put off.
+    pub fn afters(&self) -> impl Iterator<Item = &After> {
+        self.insts.iter().filter_map(|inst| match inst {
+            Inst::After(after) => Some(after),
+            _ => None,
+        })
+    }
+
+    /// The notifications that it may emit.
+    pub fn notifications(&self) -> impl Iterator<Item = &Notify> {
+        self.insts.iter().filter_map(|inst| match inst {
+            Inst::Notify(notify) => Some(notify),
+            _ => None,
+        })
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, inst) in self.insts.iter().enumerate() {
+            writeln!(f, "{i:4}  {inst:?}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! Game logic as scripts: commands in Rust's syntax, with semantics of their own.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `ir` | what a command becomes: instructions over 32-bit registers |
+//! | `arith` | what operators give for all operands; random numbers |
+//! | `interpreter` | runs instructions one by one |
+
+pub mod arith;
+pub mod interpreter;
+pub mod ir;
