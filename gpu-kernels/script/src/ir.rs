@@ -227,6 +227,27 @@ impl Inst {
         }
     }
 
+    pub fn sets_mut(&mut self) -> Option<&mut Reg> {
+        match self {
+            Inst::Copy(reg, ..)
+            | Inst::Unary(reg, ..)
+            | Inst::Binary(reg, ..)
+            | Inst::Word(reg, _)
+            | Inst::Actor(reg)
+            | Inst::Tick(reg)
+            | Inst::Random(reg, ..)
+            | Inst::Resolve(reg, _)
+            | Inst::Reference(reg, _)
+            | Inst::Kind(reg, _)
+            | Inst::Has(reg, ..)
+            | Inst::Read(reg, ..)
+            | Inst::Distance(reg, ..)
+            | Inst::IsWithin(reg, ..)
+            | Inst::NearNext(reg, ..) => Some(reg),
+            _ => None,
+        }
+    }
+
     /// Whether it only sets its register, so that it can go where nobody reads that.
     pub fn is_pure(&self) -> bool {
         // A draw moves the random numbers after it.

@@ -2,10 +2,27 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | `logic` | compiles the texts of a world into commands |
+//! | `builtin` | the commands of worlds without scripts of their own |
+//! | `parse` | reads texts, with limits |
+//! | `unit` | what names mean in all texts of a world |
+//! | `lower` | checks types, and turns functions into instructions |
+//! | `diagnostic` | what is wrong with a text, and how it is drawn |
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `interpreter` | runs instructions one by one |
 
 pub mod arith;
+pub mod builtin;
+pub mod diagnostic;
 pub mod interpreter;
 pub mod ir;
+pub mod logic;
+mod lower;
+pub mod parse;
+mod types;
+mod unit;
+
+pub use diagnostic::Diagnostic;
+pub use logic::{Command, Constant, Constants, Logic, Numbers, Problem, Sources};
+pub use parse::Text;

@@ -1,0 +1,10 @@
+const REACH: Fixed = 10.0;
+
+/// Gives `gold` of one's own to another entity in reach.
+#[command(clients)]
+fn trade(me: Entity, to: Entity, amount: i32) {
+    require(to != me && is_within(me, to, REACH) && has(to.gold));
+    let given = clamp(amount, 0, me.gold);
+    me.gold -= given;
+    to.gold += given;
+}

@@ -1,0 +1,77 @@
+//! What is wrong with a text, where, and how to mend it.
+
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::parse::Text;
+
+/// One problem of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The name of the text.
+    pub file: String,
+    /// The place, in bytes of the text.
+    pub span: Range<usize>,
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected at the place; may be empty.
+    pub label: String,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Diagnostic {
+            file,
+            line,
+            column,
+            message,
+            ..
+        } = self;
+        write!(f, "{file}:{line}:{column}: {message}")?;
+        if !self.label.is_empty() {
+            write!(f, ": {}", self.label)?;
+        }
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Draws problems as a compiler does: with the lines, the place marked, and the help below.
+pub fn draw(diagnostics: &[Diagnostic], texts: &[Text], colours: bool) -> String {
+    let renderer = match colours {
+        true => Renderer::styled(),
+        false => Renderer::plain(),
+    };
+    let mut drawn = String::new();
+    for diagnostic in diagnostics {
+        let text = texts.iter().find(|text| text.file == diagnostic.file);
+        let source = text.map_or("", |text| text.text.as_str());
+        let end = diagnostic.span.end.min(source.len());
+        let span = diagnostic.span.start.min(end)..end;
+        let mut mark = AnnotationKind::Primary.span(span);
+        if !diagnostic.label.is_empty() {
+            mark = mark.label(&diagnostic.label);
+        }
+        let snippet = Snippet::source(source)
+            .path(&diagnostic.file)
+            .annotation(mark);
+        let title = Level::ERROR.primary_title(&diagnostic.message);
+        let mut report = vec![Group::with_title(title).element(snippet)];
+        if let Some(help) = &diagnostic.help {
+            report.push(Group::with_title(Level::HELP.secondary_title(help)));
+        }
+        drawn += &renderer.render(&report);
+        drawn += "\n\n";
+    }
+    drawn
+}

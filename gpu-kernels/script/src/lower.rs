@@ -1,0 +1,366 @@
+//! Turns checked functions into instructions. Types are checked on the way.
+//!
+//! | module | lowers |
+//! | --- | --- |
+//! | `statement` | blocks, `let`, loops, assignments |
+//! | `expression` | operators, names, attributes, `if`, `match` |
+//! | `call` | helper functions and built-in functions |
+//! | `effect` | updates, commands that are put off, notifications |
+//! | `finish` | labels to places; removes what has no use |
+
+mod call;
+mod effect;
+mod expression;
+mod finish;
+mod statement;
+
+use std::collections::HashMap;
+
+use proc_macro2::Span;
+use shared::world::fixed::Fixed;
+
+use crate::arith;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Binary, Code, Inst, Operand, Reg, Unary};
+use crate::parse::{Const, Function};
+use crate::types::{Type, Value};
+use crate::unit::Unit;
+
+pub use call::BUILTINS;
+
+/// A step of lowering, or its problem.
+pub type Checked<T> = Result<T, Box<Diagnostic>>;
+
+/// The most instructions of a command, after helper functions are inlined.
+pub const INSTRUCTIONS_MAX: usize = 8192;
+
+/// A function while it is lowered.
+pub struct Lower<'a> {
+    unit: &'a Unit<'a>,
+    lines: Vec<Line>,
+    registers: u32,
+    labels: u32,
+    /// Names by block; the last one is the innermost.
+    scopes: Vec<Scope>,
+    /// The function, and those that are inlined in it.
+    frames: Vec<Frame<'a>>,
+    loops: Vec<Loop>,
+    near_depth: u8,
+    near_max: u8,
+    /// Problems of statements so far.
+    problems: Vec<Diagnostic>,
+    /// The actor of the command, if it has one.
+    me: Option<Operand>,
+}
+
+/// An instruction whose targets are labels, or what becomes instructions at the end.
+enum Line {
+    Inst(Inst),
+    Label(u32),
+    /// A loop, a call, a notification or a command that is put off.
+    Step {
+        in_loop: bool,
+    },
+}
+
+/// The names of a block.
+#[derive(Default)]
+struct Scope {
+    locals: HashMap<String, Local>,
+}
+
+#[derive(Clone, Copy)]
+struct Local {
+    value: Value,
+    is_mutable: bool,
+}
+
+/// A function that is being inlined.
+struct Frame<'a> {
+    /// The text that it stands in.
+    file: usize,
+    function: Option<&'a Function>,
+    /// Where `return` goes, and the registers that take its value.
+    exit: u32,
+    result: Option<Value>,
+    returns: u32,
+    /// Scopes and loops from here on are its own.
+    scopes: usize,
+    loops: usize,
+}
+
+/// Where `break` and `continue` go.
+struct Loop {
+    exit: u32,
+    again: u32,
+}
+
+impl<'a> Lower<'a> {
+    fn new(unit: &'a Unit<'a>, file: usize) -> Lower<'a> {
+        let mut lower = Lower {
+            unit,
+            lines: vec![],
+            registers: 0,
+            labels: 0,
+            scopes: vec![Scope::default()],
+            frames: vec![],
+            loops: vec![],
+            near_depth: 0,
+            near_max: 0,
+            problems: vec![],
+            me: None,
+        };
+        let exit = lower.label();
+        lower.frames.push(Frame {
+            file,
+            function: None,
+            exit,
+            result: None,
+            returns: 0,
+            scopes: 0,
+            loops: 0,
+        });
+        lower
+    }
+
+    /// A command's or helper's instructions.
+    pub fn function(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+    ) -> Result<Code, Vec<Diagnostic>> {
+        let mut lower = Lower::new(unit, file);
+        lower.frames[0].function = Some(function);
+        let mut word = 0;
+        for parameter in &function.parameters {
+            let is_actor = function.senders.is_some() && parameter.name == "me";
+            let value = match is_actor {
+                true => {
+                    let slot = lower.set(Inst::Actor);
+                    lower.me = Some(slot);
+                    Value::scalar(Type::Entity, slot)
+                }
+                false => lower.word(parameter.ty, &mut word),
+            };
+            lower.bind(&parameter.name, value, parameter.is_mutable);
+        }
+        let result = lower.body(&function.body, function.result);
+        if let Err(problem) = result {
+            lower.problems.push(*problem);
+        }
+        if !lower.problems.is_empty() {
+            return Err(lower.problems);
+        }
+        let exit = lower.frames[0].exit;
+        lower.place(exit);
+        lower.emit(Inst::End);
+        Ok(lower.finish())
+    }
+
+    /// A constant's value.
+    pub fn constant(unit: &'a Unit<'a>, file: usize, constant: &'a Const) -> Checked<Value> {
+        Lower::constant_expression(unit, file, &constant.value, constant.ty)
+    }
+
+    /// The value of an expression that must be constant.
+    pub fn constant_expression(
+        unit: &'a Unit<'a>,
+        file: usize,
+        expression: &'a syn::Expr,
+        ty: Type,
+    ) -> Checked<Value> {
+        use syn::spanned::Spanned;
+        let mut lower = Lower::new(unit, file);
+        let value = lower.expression_of(expression, ty)?;
+        if !value.is_constant() {
+            let label = "expected numbers, and other constants";
+            return Err(lower.problem(expression.span(), "this is not constant", label));
+        }
+        Ok(value)
+    }
+
+    /// The value of a parameter that comes from outside.
+    fn word(&mut self, ty: Type, next: &mut u16) -> Value {
+        let dimensions = self.unit.dimensions;
+        let mut take = || {
+            let word = *next;
+            *next += 1;
+            self.set(|reg| Inst::Word(reg, word))
+        };
+        match ty {
+            Type::Point => {
+                let mut operands = [Operand::ZERO; 3];
+                for operand in &mut operands[..dimensions] {
+                    *operand = take();
+                }
+                Value::new(ty, operands)
+            }
+            Type::Entity => {
+                let reference = take();
+                Value::scalar(ty, self.set(|reg| Inst::Resolve(reg, reference)))
+            }
+            // Clients may send any number.
+            Type::Bool => {
+                let word = take();
+                Value::scalar(ty, self.binary(Binary::Ne, word, Operand::ZERO))
+            }
+            _ => Value::scalar(ty, take()),
+        }
+    }
+
+    /// The file of the function that is being lowered.
+    fn file(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.file)
+    }
+
+    fn problem(
+        &self,
+        span: Span,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Box<Diagnostic> {
+        Box::new(self.unit.files[self.file()].at(span, message, label))
+    }
+
+    fn helped(
+        &self,
+        span: Span,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Box<Diagnostic> {
+        let mut problem = self.problem(span, message, label);
+        problem.help = Some(help.into());
+        problem
+    }
+
+    fn emit(&mut self, inst: Inst) {
+        self.lines.push(Line::Inst(inst));
+    }
+
+    fn register(&mut self) -> Reg {
+        self.registers += 1;
+        Reg(self.registers - 1)
+    }
+
+    /// Emits an instruction that sets a new register.
+    fn set(&mut self, inst: impl FnOnce(Reg) -> Inst) -> Operand {
+        let reg = self.register();
+        self.emit(inst(reg));
+        reg.into()
+    }
+
+    fn label(&mut self) -> u32 {
+        self.labels += 1;
+        self.labels - 1
+    }
+
+    fn place(&mut self, label: u32) {
+        self.lines.push(Line::Label(label));
+    }
+
+    /// Counts a step of the run's budget.
+    fn step(&mut self) {
+        let in_loop = !self.loops.is_empty();
+        self.lines.push(Line::Step { in_loop });
+    }
+
+    fn unary(&mut self, op: Unary, a: Operand) -> Operand {
+        match a.constant() {
+            Some(a) => arith::unary(op, a).into(),
+            None => self.set(|reg| Inst::Unary(reg, op, a)),
+        }
+    }
+
+    fn binary(&mut self, op: Binary, a: Operand, b: Operand) -> Operand {
+        match (a.constant(), b.constant()) {
+            (Some(a), Some(b)) => arith::binary(op, a, b).into(),
+            _ => self.set(|reg| Inst::Binary(reg, op, a, b)),
+        }
+    }
+
+    /// New registers with a value, which can be set again.
+    fn copy(&mut self, value: Value) -> Value {
+        let mut copy = Value::new(value.ty, value.operands);
+        for operand in &mut copy.operands[..value.ty.width(self.unit.dimensions)] {
+            let from = *operand;
+            *operand = self.set(|reg| Inst::Copy(reg, from));
+        }
+        copy
+    }
+
+    /// Sets registers that hold a value of the same type.
+    fn assign(&mut self, to: Value, from: Value) {
+        let width = to.ty.width(self.unit.dimensions);
+        for (to, &from) in to.operands.iter().zip(&from.operands).take(width) {
+            if let Operand::Reg(reg) = *to {
+                self.emit(Inst::Copy(reg, from));
+            }
+        }
+    }
+
+    fn bind(&mut self, name: &str, value: Value, is_mutable: bool) {
+        let value = match is_mutable {
+            true => self.copy(value),
+            false => value,
+        };
+        let local = Local { value, is_mutable };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.locals.insert(name.to_owned(), local);
+        }
+    }
+
+    fn local(&self, name: &str) -> Option<Local> {
+        let own = self.frames.last().map_or(0, |frame| frame.scopes);
+        let scopes = self.scopes[own..].iter().rev();
+        scopes
+            .filter_map(|scope| scope.locals.get(name))
+            .next()
+            .copied()
+    }
+
+    /// A value as one of this type.
+    fn convert(&self, value: Value, ty: Type, span: Span) -> Checked<Value> {
+        if value.ty == ty || value.ty == Type::Never {
+            return Ok(Value {
+                is_literal: false,
+                ..value
+            });
+        }
+        if ty == Type::Unit {
+            return Ok(Value::UNIT);
+        }
+        if value.ty == Type::Int && ty == Type::Fixed {
+            if let (true, Some(whole)) = (value.is_literal, value.operand().constant()) {
+                return match Fixed::from_f64(f64::from(whole)) {
+                    Some(fixed) => Ok(Value::constant(Type::Fixed, fixed.raw())),
+                    None => Err(self.problem(
+                        span,
+                        "this number does not fit `Fixed`",
+                        "expected -524,288 to 524,287.99",
+                    )),
+                };
+            }
+            let (message, label) = mismatch(value.ty, ty);
+            return Err(self.helped(span, message, label, "write `… as Fixed`"));
+        }
+        let (message, label) = mismatch(value.ty, ty);
+        Err(match (value.ty, ty) {
+            (Type::Fixed, Type::Int) => self.helped(
+                span,
+                message,
+                label,
+                "write `… as i32`, which drops the fraction",
+            ),
+            (Type::Entity, Type::Point) => self.helped(span, message, label, "write `….position`"),
+            _ => self.problem(span, message, label),
+        })
+    }
+}
+
+fn mismatch(found: Type, expected: Type) -> (String, String) {
+    (
+        "the types differ".to_owned(),
+        format!("expected `{expected}`, found `{found}`"),
+    )
+}

@@ -1,0 +1,485 @@
+//! Helper functions, which are inlined, and built-in functions.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::expression::nearest_name;
+use super::statement::strip;
+use super::{Checked, Frame, Lower, Scope};
+use crate::ir::{Binary, Inst, Operand, Unary};
+use crate::parse::name_of;
+use crate::types::{Type, Value};
+
+/// The built-in functions and what each is called with.
+pub const BUILTINS: [(&str, &str); 25] = [
+    ("require", "require(condition)"),
+    ("exists", "exists(entity)"),
+    ("resolve", "resolve(number)"),
+    ("is_within", "is_within(place, place, distance)"),
+    ("distance", "distance(place, place)"),
+    ("near", "near(place, radius)"),
+    ("count_near", "count_near(place, radius)"),
+    ("nearest", "nearest(place, radius)"),
+    ("random", "random(low, high)"),
+    ("random_offset", "random_offset(distance)"),
+    ("min", "min(a, b)"),
+    ("max", "max(a, b)"),
+    ("abs", "abs(number)"),
+    ("clamp", "clamp(number, low, high)"),
+    ("sqrt", "sqrt(number)"),
+    ("point", "point(x, y)"),
+    ("inside", "inside(point)"),
+    ("tick", "tick()"),
+    ("has", "has(entity.attribute)"),
+    ("after", "after(ticks, command(…))"),
+    ("spawn", "spawn(\"kind\", point)"),
+    ("despawn", "despawn(entity)"),
+    ("tell", "tell(Name { … }, around(point, distance))"),
+    ("around", "around(point, distance)"),
+    ("towards", "towards(point, point, distance)"),
+];
+
+/// How deep helper functions may call each other.
+const CALLS_MAX: usize = 32;
+
+impl<'a> Lower<'a> {
+    pub(super) fn call(&mut self, call: &'a syn::ExprCall) -> Checked<Value> {
+        let syn::Expr::Path(path) = strip(&call.func) else {
+            return Err(self.problem(call.func.span(), "this is not a function", ""));
+        };
+        let Some(ident) = path.path.get_ident() else {
+            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
+        };
+        let name = name_of(ident);
+        let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
+        if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
+            return self.builtin(&name, form, &arguments, call.span());
+        }
+        self.helper(&name, ident.span(), &arguments, call.span())
+    }
+
+    /// Inlines a helper function.
+    fn helper(
+        &mut self,
+        name: &str,
+        name_span: Span,
+        arguments: &[&'a syn::Expr],
+        span: Span,
+    ) -> Checked<Value> {
+        let Some((file, function)) = self.unit.helper(self.file(), name) else {
+            let message = format!("there is no function `{name}`");
+            if self.unit.commands.contains_key(name) {
+                let help = format!("a command runs in a later tick: `after(1, {name}(…))`");
+                let message = format!("`{name}` is a command");
+                return Err(self.helped(name_span, message, "", help));
+            }
+            let builtins = BUILTINS.iter().map(|(name, _)| *name);
+            let known = self.unit.helper_names(self.file()).chain(builtins);
+            return Err(match nearest_name(name, known) {
+                Some(near) => {
+                    self.helped(name_span, message, "", format!("did you mean `{near}`?"))
+                }
+                None => self.problem(name_span, message, ""),
+            });
+        };
+        let is_running = |frame: &Frame<'a>| {
+            frame
+                .function
+                .is_some_and(|running| std::ptr::eq(running, function))
+        };
+        if self.frames.iter().any(is_running) || self.frames.len() > CALLS_MAX {
+            let label = "functions can't call themselves";
+            return Err(self.problem(span, format!("`{name}` leads back to itself"), label));
+        }
+        let expected = function.parameters.len();
+        if arguments.len() != expected {
+            let message = format!("`{name}` takes {}", count(expected, "argument"));
+            return Err(self.problem(span, message, format!("found {}", arguments.len())));
+        }
+        let mut values = vec![];
+        for (argument, parameter) in arguments.iter().zip(&function.parameters) {
+            values.push(self.expression_of(argument, parameter.ty)?);
+        }
+        self.step();
+        let exit = self.label();
+        self.frames.push(Frame {
+            file,
+            function: Some(function),
+            exit,
+            result: None,
+            returns: 0,
+            scopes: self.scopes.len(),
+            loops: self.loops.len(),
+        });
+        self.scopes.push(Scope::default());
+        for (value, parameter) in values.into_iter().zip(&function.parameters) {
+            self.bind(&parameter.name, value, parameter.is_mutable);
+        }
+        let mut value = self.body(&function.body, function.result);
+        self.scopes.pop();
+        if let Ok(last) = value {
+            let returns = self.frames.last().map_or(0, |frame| frame.returns);
+            if returns > 0 {
+                if last.ty != Type::Never {
+                    self.leave(last);
+                }
+                self.place(exit);
+                let result = self.frames.last().and_then(|frame| frame.result);
+                value = Ok(result.unwrap_or(Value::UNIT));
+            }
+        }
+        self.frames.pop();
+        value
+    }
+
+    fn builtin(
+        &mut self,
+        name: &str,
+        form: &str,
+        arguments: &[&'a syn::Expr],
+        span: Span,
+    ) -> Checked<Value> {
+        match (name, arguments) {
+            ("require", &[condition]) => self.require(condition),
+            ("exists", &[entity]) => {
+                let entity = self.expression_of(entity, Type::Entity)?;
+                let nobody = Value::NOBODY.operand();
+                let exists = self.binary(Binary::Ne, entity.operand(), nobody);
+                Ok(Value::scalar(Type::Bool, exists))
+            }
+            ("resolve", &[number]) => {
+                let number = self.expression_of(number, Type::Int)?.operand();
+                Ok(Value::scalar(
+                    Type::Entity,
+                    self.set(|reg| Inst::Resolve(reg, number)),
+                ))
+            }
+            ("is_within", &[a, b, radius]) => self.is_within(a, b, radius),
+            ("distance", &[a, b]) => {
+                let (a, b) = (self.place_of(a)?, self.place_of(b)?);
+                Ok(Value::scalar(
+                    Type::Fixed,
+                    self.set(|reg| Inst::Distance(reg, a, b)),
+                ))
+            }
+            ("towards", &[from, to, most]) => self.towards(from, to, most),
+            ("near", _) => {
+                let label = "expected `for other in near(point, radius) { … }`";
+                Err(self.problem(span, "`near` only stands in a `for`", label))
+            }
+            ("count_near", &[place, radius]) => self.count_near(place, radius, None, span),
+            ("count_near", &[place, radius, kind]) => {
+                self.count_near(place, radius, Some(kind), span)
+            }
+            ("nearest", &[place, radius]) => self.nearest(place, radius, None, span),
+            ("nearest", &[place, radius, kind]) => self.nearest(place, radius, Some(kind), span),
+            ("random", &[low, high]) => {
+                let [low, high] = self.numbers([low, high], span)?;
+                let drawn = self.set(|reg| Inst::Random(reg, low.operand(), high.operand()));
+                Ok(Value::scalar(low.ty, drawn))
+            }
+            ("random_offset", &[distance]) => {
+                let most = self.expression_of(distance, Type::Fixed)?.operand();
+                let least = self.unary(Unary::Neg, most);
+                let mut operands = [Operand::ZERO; 3];
+                for operand in &mut operands[..self.unit.dimensions] {
+                    *operand = self.set(|reg| Inst::Random(reg, least, most));
+                }
+                Ok(Value::new(Type::Point, operands))
+            }
+            ("min" | "max", &[a, b]) => {
+                let [a, b] = self.numbers([a, b], span)?;
+                let op = if name == "min" {
+                    Binary::Min
+                } else {
+                    Binary::Max
+                };
+                Ok(Value::scalar(
+                    a.ty,
+                    self.binary(op, a.operand(), b.operand()),
+                ))
+            }
+            ("clamp", &[value, low, high]) => self.clamp(value, low, high, span),
+            ("abs", &[number]) => {
+                let [number] = self.numbers([number], span)?;
+                Ok(Value::scalar(
+                    number.ty,
+                    self.unary(Unary::Abs, number.operand()),
+                ))
+            }
+            ("sqrt", &[number]) => {
+                let [number] = self.numbers([number], span)?;
+                let op = match number.ty {
+                    Type::Fixed => Unary::SqrtFixed,
+                    _ => Unary::Sqrt,
+                };
+                Ok(Value::scalar(number.ty, self.unary(op, number.operand())))
+            }
+            ("point", axes) if axes.len() == self.unit.dimensions => {
+                let mut operands = [Operand::ZERO; 3];
+                for (operand, axis) in operands.iter_mut().zip(axes) {
+                    *operand = self.expression_of(axis, Type::Fixed)?.operand();
+                }
+                Ok(Value::new(Type::Point, operands))
+            }
+            ("point", _) => {
+                let message = format!("a point of this world has {} axes", self.unit.dimensions);
+                Err(self.problem(span, message, format!("found {}", arguments.len())))
+            }
+            ("inside", &[point]) => {
+                let point = self.expression_of(point, Type::Point)?;
+                let mut operands = [Operand::ZERO; 3];
+                for (axis, operand) in operands.iter_mut().enumerate().take(self.unit.dimensions) {
+                    let last = Operand::Const(self.unit.schema.world.size[axis].raw() - 1);
+                    let raised = self.binary(Binary::Max, point.operands[axis], Operand::ZERO);
+                    *operand = self.binary(Binary::Min, raised, last);
+                }
+                Ok(Value::new(Type::Point, operands))
+            }
+            ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
+            ("has", &[attribute]) => self.has(attribute),
+            ("after", &[ticks, command]) => self.after(ticks, command),
+            ("spawn", &[kind, place]) => self.spawn(kind, place),
+            ("despawn", &[entity]) => self.despawn(entity),
+            ("tell", &[notification]) => self.tell(notification, None),
+            ("tell", &[notification, area]) => self.tell(notification, Some(area)),
+            ("around", _) => {
+                let label = "expected `tell(Name { … }, around(point, distance))`";
+                Err(self.problem(span, "`around` only stands in `tell`", label))
+            }
+            _ => {
+                let message = format!("`{name}` can't be called like this");
+                Err(self.problem(span, message, format!("expected `{form}`")))
+            }
+        }
+    }
+
+    /// Arguments that are numbers of one type.
+    fn numbers<const N: usize>(
+        &mut self,
+        arguments: [&'a syn::Expr; N],
+        span: Span,
+    ) -> Checked<[Value; N]> {
+        let mut values = [Value::UNIT; N];
+        for (value, argument) in values.iter_mut().zip(arguments) {
+            *value = self.expression(argument, None)?;
+            if !value.ty.is_number() && value.ty != Type::Never {
+                let label = format!("expected a number, found `{}`", value.ty);
+                return Err(self.problem(argument.span(), "this is not a number", label));
+            }
+        }
+        let is_literal = values.iter().all(|value| value.is_literal);
+        let is_fixed = values.iter().any(|value| value.ty == Type::Fixed);
+        let ty = if is_fixed { Type::Fixed } else { Type::Int };
+        for value in &mut values {
+            *value = match self.convert(*value, ty, span)? {
+                Value {
+                    ty: Type::Never, ..
+                } => Value::constant(ty, 0),
+                value => Value {
+                    is_literal,
+                    ..value
+                },
+            };
+        }
+        Ok(values)
+    }
+
+    /// A number between two others, or a point with each axis between them.
+    fn clamp(
+        &mut self,
+        value: &'a syn::Expr,
+        low: &'a syn::Expr,
+        high: &'a syn::Expr,
+        span: Span,
+    ) -> Checked<Value> {
+        let at = value.span();
+        let mut value = self.expression(value, None)?;
+        let [low, high] = self.numbers([low, high], span)?;
+        if value.ty == Type::Int && low.ty == Type::Fixed {
+            value = self.convert(value, Type::Fixed, at)?;
+        }
+        let ty = if value.ty == Type::Point {
+            Type::Fixed
+        } else {
+            value.ty
+        };
+        let (low, high) = (self.convert(low, ty, span)?, self.convert(high, ty, span)?);
+        for operand in &mut value.operands[..value.ty.width(self.unit.dimensions)] {
+            let raised = self.binary(Binary::Max, *operand, low.operand());
+            *operand = self.binary(Binary::Min, raised, high.operand());
+        }
+        Ok(Value::new(value.ty, value.operands))
+    }
+
+    /// Ends the command unless a condition holds.
+    fn require(&mut self, condition: &'a syn::Expr) -> Checked<Value> {
+        let condition = self.expression_of(condition, Type::Bool)?;
+        let exit = self.frames[0].exit;
+        match condition.operand().constant() {
+            Some(0) => {
+                self.emit(Inst::Jump(exit));
+                Ok(Value::NEVER)
+            }
+            Some(_) => Ok(Value::UNIT),
+            None => {
+                self.emit(Inst::JumpUnless(condition.operand(), exit));
+                Ok(Value::UNIT)
+            }
+        }
+    }
+
+    fn is_within(
+        &mut self,
+        a: &'a syn::Expr,
+        b: &'a syn::Expr,
+        radius: &'a syn::Expr,
+    ) -> Checked<Value> {
+        let (a, a_exists) = self.place_that_exists(a)?;
+        let (b, b_exists) = self.place_that_exists(b)?;
+        let radius = self.expression_of(radius, Type::Fixed)?.operand();
+        let mut is = self.set(|reg| Inst::IsWithin(reg, a, b, radius));
+        for exists in [a_exists, b_exists].into_iter().flatten() {
+            is = self.binary(Binary::And, is, exists);
+        }
+        Ok(Value::scalar(Type::Bool, is))
+    }
+
+    /// A place, and whether its entity exists, if it is one's and may not.
+    fn place_that_exists(
+        &mut self,
+        expression: &'a syn::Expr,
+    ) -> Checked<([Operand; 3], Option<Operand>)> {
+        let value = self.expression(expression, None)?;
+        if value.ty != Type::Entity {
+            let point = self.convert(value, Type::Point, expression.span())?;
+            return Ok((point.operands, None));
+        }
+        let slot = value.operand();
+        let position = self.position(slot);
+        if Some(slot) == self.me {
+            return Ok((position, None));
+        }
+        let exists = self.binary(Binary::Ne, slot, Value::NOBODY.operand());
+        Ok((position, Some(exists)))
+    }
+
+    /// The point that is at most `most` from the first on the way to the second.
+    fn towards(
+        &mut self,
+        from: &'a syn::Expr,
+        to: &'a syn::Expr,
+        most: &'a syn::Expr,
+    ) -> Checked<Value> {
+        let (from, to) = (self.place_of(from)?, self.place_of(to)?);
+        let most = self.expression_of(most, Type::Fixed)?.operand();
+        let distance = self.set(|reg| Inst::Distance(reg, from, to));
+        let step = self.binary(Binary::Min, most, distance);
+        let step = self.binary(Binary::Max, step, Operand::ZERO);
+        // A part of at most 1, so that no axis goes farther than it has to.
+        let part = self.binary(Binary::DivFixed, step, distance);
+        let mut operands = [Operand::ZERO; 3];
+        for (axis, operand) in operands.iter_mut().enumerate().take(self.unit.dimensions) {
+            let way = self.binary(Binary::Sub, to[axis], from[axis]);
+            let way = self.binary(Binary::MulFixed, way, part);
+            *operand = self.binary(Binary::Add, from[axis], way);
+        }
+        Ok(Value::new(Type::Point, operands))
+    }
+
+    /// The number of entities within a radius, of one kind or of all.
+    fn count_near(
+        &mut self,
+        place: &'a syn::Expr,
+        radius: &'a syn::Expr,
+        kind: Option<&'a syn::Expr>,
+        span: Span,
+    ) -> Checked<Value> {
+        let place = self.place_of(place)?;
+        let radius = self.expression_of(radius, Type::Fixed)?.operand();
+        let kind = self.kind_argument(kind)?;
+        let n = self.copy(Value::constant(Type::Int, 0));
+        self.visit_near(place, radius, span, |lower, slot| {
+            let counts = lower.is_kind(slot, kind);
+            let sum = lower.binary(Binary::Add, n.operand(), counts);
+            lower.assign(n, Value::scalar(Type::Int, sum));
+            Ok(())
+        })?;
+        Ok(n)
+    }
+
+    /// The nearest entity within a radius, of one kind or of all; of those that are equally
+    /// near, the first in index order. An entity is not near itself.
+    fn nearest(
+        &mut self,
+        place: &'a syn::Expr,
+        radius: &'a syn::Expr,
+        kind: Option<&'a syn::Expr>,
+        span: Span,
+    ) -> Checked<Value> {
+        let value = self.expression(place, None)?;
+        let own = match value.ty {
+            Type::Entity => value.operand(),
+            _ => Value::NOBODY.operand(),
+        };
+        let place = match value.ty {
+            Type::Entity => self.position(own),
+            _ => self.convert(value, Type::Point, place.span())?.operands,
+        };
+        let radius = self.expression_of(radius, Type::Fixed)?.operand();
+        let kind = self.kind_argument(kind)?;
+        let found = self.copy(Value::NOBODY);
+        let closest = self.copy(Value::constant(Type::Fixed, i32::MAX));
+        self.visit_near(place, radius, span, |lower, slot| {
+            let over = lower.label();
+            let at = lower.position(slot);
+            let distance = lower.set(|reg| Inst::Distance(reg, place, at));
+            let mut closer = lower.binary(Binary::Lt, distance, closest.operand());
+            let is_other = lower.binary(Binary::Ne, slot, own);
+            closer = lower.binary(Binary::And, closer, is_other);
+            let is_kind = lower.is_kind(slot, kind);
+            closer = lower.binary(Binary::And, closer, is_kind);
+            lower.emit(Inst::JumpUnless(closer, over));
+            lower.assign(found, Value::scalar(Type::Entity, slot));
+            lower.assign(closest, Value::scalar(Type::Fixed, distance));
+            lower.place(over);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn kind_argument(&mut self, kind: Option<&'a syn::Expr>) -> Checked<Option<Operand>> {
+        match kind {
+            Some(kind) => Ok(Some(self.expression_of(kind, Type::Kind)?.operand())),
+            None => Ok(None),
+        }
+    }
+
+    /// 1 if an entity is of a kind, or of any.
+    fn is_kind(&mut self, slot: Operand, kind: Option<Operand>) -> Operand {
+        let Some(kind) = kind else {
+            return Operand::Const(1);
+        };
+        let own = self.set(|reg| Inst::Kind(reg, slot));
+        self.binary(Binary::Eq, own, kind)
+    }
+
+    /// Whether an entity has an attribute.
+    fn has(&mut self, attribute: &'a syn::Expr) -> Checked<Value> {
+        if let syn::Expr::Field(field) = strip(attribute)
+            && let syn::Member::Named(member) = &field.member
+        {
+            let slot = self.expression_of(&field.base, Type::Entity)?.operand();
+            let column = self.column(&name_of(member), member.span())? as u16;
+            let has = self.set(|reg| Inst::Has(reg, slot, column));
+            return Ok(Value::scalar(Type::Bool, has));
+        }
+        let label = "expected `has(entity.attribute)`";
+        Err(self.problem(attribute.span(), "this is not an attribute", label))
+    }
+}
+
+pub(super) fn count(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
+}

@@ -1,0 +1,306 @@
+//! Updates, commands that are put off, notifications.
+
+use proc_macro2::Span;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+use shared::{CommandKind, MergeRule};
+use syn::spanned::Spanned;
+
+use super::call::count;
+use super::expression::nearest_name;
+use super::statement::{is_call, strip};
+use super::{Checked, Lower};
+use crate::ir::{After, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary};
+use crate::parse::name_of;
+use crate::types::{Type, Value};
+use crate::unit::snake_case;
+
+/// The token of births that no client waits for.
+const POPULATION_TOKEN: i32 = -1;
+
+impl<'a> Lower<'a> {
+    /// `entity.attribute = value`, and `+=` and the like.
+    pub(super) fn update(
+        &mut self,
+        entity: Value,
+        name: &str,
+        span: Span,
+        op: Option<&'a syn::BinOp>,
+        from: &'a syn::Expr,
+    ) -> Checked<()> {
+        if name == "kind" {
+            let label = "an entity keeps its kind";
+            return Err(self.problem(span, "`kind` can't be changed", label));
+        }
+        if name == "position" {
+            let value = self.expression_of(from, Type::Point)?;
+            for axis in 0..self.unit.dimensions {
+                let value = Value::scalar(Type::Fixed, value.operands[axis]);
+                self.update_column(entity, axis, name, span, op, value)?;
+            }
+            return Ok(());
+        }
+        let column = self.column(name, span)?;
+        let ty = Type::of(self.unit.schema.attributes[column].ty);
+        let value = self.expression_of(from, ty)?;
+        self.update_column(entity, column, name, span, op, value)
+    }
+
+    fn update_column(
+        &mut self,
+        entity: Value,
+        column: usize,
+        name: &str,
+        span: Span,
+        op: Option<&syn::BinOp>,
+        value: Value,
+    ) -> Checked<()> {
+        let merge = self.unit.schema.attributes[column].merge;
+        let mut word = self.stored(value);
+        match (merge, op) {
+            (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) if value.ty.is_number() => {}
+            (MergeRule::Sum, Some(syn::BinOp::SubAssign(_))) if value.ty.is_number() => {
+                word = self.unary(Unary::Neg, word);
+            }
+            (MergeRule::First | MergeRule::Last, None) => {}
+            _ => return Err(self.wrong_update(name, merge, span)),
+        }
+        self.emit(Inst::Update(entity.operand(), column as u16, word));
+        Ok(())
+    }
+
+    fn wrong_update(&self, name: &str, merge: MergeRule, span: Span) -> Box<crate::Diagnostic> {
+        let (rule, form) = match merge {
+            MergeRule::Sum => ("sum", format!("`….{name} += …` or `….{name} -= …`")),
+            MergeRule::First => ("first", format!("`….{name} = …`")),
+            MergeRule::Last => ("last", format!("`….{name} = …`")),
+            MergeRule::Min => ("min", format!("`….{name}.min(…)`")),
+            MergeRule::Max => ("max", format!("`….{name}.max(…)`")),
+        };
+        let message = format!("`{name}` merges by `{rule}`, which forbids this");
+        let help = "several commands may change it in one tick; the merge rule, which the world \
+                    file sets, says what comes out";
+        self.helped(span, message, format!("expected {form}"), help)
+    }
+
+    /// `entity.attribute.min(value)` and `….max(value)`, as statements.
+    pub(super) fn method_call(&mut self, call: &'a syn::ExprMethodCall) -> Checked<Value> {
+        let method = name_of(&call.method);
+        let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
+        let rule = match &method[..] {
+            "min" => Some(MergeRule::Min),
+            "max" => Some(MergeRule::Max),
+            _ => None,
+        };
+        if let (Some(rule), syn::Expr::Field(field), &[argument]) =
+            (rule, strip(&call.receiver), &arguments[..])
+            && let syn::Member::Named(member) = &field.member
+        {
+            let name = name_of(member);
+            let entity = self.expression_of(&field.base, Type::Entity)?;
+            let column = self.column(&name, member.span())?;
+            let attribute = &self.unit.schema.attributes[column];
+            if attribute.merge != rule {
+                return Err(self.wrong_update(&name, attribute.merge, call.span()));
+            }
+            let value = self.expression_of(argument, Type::of(attribute.ty))?;
+            let word = self.stored(value);
+            self.emit(Inst::Update(entity.operand(), column as u16, word));
+            return Ok(Value::UNIT);
+        }
+        let message = format!("there is no method `{method}`");
+        let help = format!("write `{method}(value, …)`");
+        Err(self.helped(
+            call.method.span(),
+            message,
+            "scripts have functions only",
+            help,
+        ))
+    }
+
+    /// A value as the word that an attribute or a command holds.
+    fn stored(&mut self, value: Value) -> Operand {
+        let operand = value.operand();
+        match value.ty {
+            Type::Entity => self.set(|reg| Inst::Reference(reg, operand)),
+            _ => operand,
+        }
+    }
+
+    fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
+        match value.ty {
+            Type::Point => words.extend(&value.operands[..self.unit.dimensions]),
+            _ => {
+                let word = self.stored(value);
+                words.push(word);
+            }
+        }
+    }
+
+    /// `after(ticks, command(…))`.
+    pub(super) fn after(&mut self, ticks: &'a syn::Expr, command: &'a syn::Expr) -> Checked<Value> {
+        let ticks = self.expression_of(ticks, Type::Int)?.operand();
+        let syn::Expr::Call(call) = strip(command) else {
+            let label = "expected `after(ticks, command(…))`";
+            return Err(self.problem(command.span(), "this is not a command", label));
+        };
+        let name = match strip(&call.func) {
+            syn::Expr::Path(path) => path.path.get_ident().map(name_of),
+            _ => None,
+        };
+        let name = name.unwrap_or_default();
+        let unit = self.unit;
+        let Some(signature) = unit.commands.get(&name) else {
+            let message = format!("there is no command `{name}`");
+            let known = unit.commands.keys().map(String::as_str);
+            return Err(match nearest_name(&name, known) {
+                Some(near) => {
+                    let help = format!("did you mean `{near}`?");
+                    self.helped(call.func.span(), message, "", help)
+                }
+                None => self.problem(call.func.span(), message, ""),
+            });
+        };
+        let expected = signature.function.parameters.len();
+        if call.args.len() != expected {
+            let message = format!("`{name}` takes {}", count(expected, "argument"));
+            return Err(self.problem(call.span(), message, format!("found {}", call.args.len())));
+        }
+        let (mut actor, mut words) = (None, vec![]);
+        for (argument, parameter) in call.args.iter().zip(&signature.function.parameters) {
+            let value = self.expression_of(argument, parameter.ty)?;
+            match parameter.name == "me" {
+                true => actor = Some(value.operand()),
+                false => self.words(value, &mut words),
+            }
+        }
+        if words.len() > TIMED_WORDS_MAX {
+            let message = format!("`{name}` has too many words to be put off");
+            let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
+            return Err(self.problem(call.span(), message, label));
+        }
+        self.put_off(After {
+            ticks,
+            actor,
+            command: signature.kind.0,
+            words,
+        })
+    }
+
+    pub(super) fn spawn(&mut self, kind: &'a syn::Expr, place: &'a syn::Expr) -> Checked<Value> {
+        let kind = self.expression_of(kind, Type::Kind)?.operand();
+        let place = self.place_of(place)?;
+        let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
+        words.extend(&place[..self.unit.dimensions]);
+        self.put_off(After {
+            ticks: Operand::Const(1),
+            actor: None,
+            command: CommandKind::SPAWN.0,
+            words,
+        })
+    }
+
+    pub(super) fn despawn(&mut self, entity: &'a syn::Expr) -> Checked<Value> {
+        let entity = self.expression_of(entity, Type::Entity)?;
+        self.put_off(After {
+            ticks: Operand::Const(1),
+            actor: Some(entity.operand()),
+            command: CommandKind::DESPAWN.0,
+            words: vec![],
+        })
+    }
+
+    fn put_off(&mut self, after: After) -> Checked<Value> {
+        self.step();
+        self.emit(Inst::After(after));
+        Ok(Value::UNIT)
+    }
+
+    /// `tell(Name { field: value }, around(point, distance))`.
+    pub(super) fn tell(
+        &mut self,
+        notification: &'a syn::Expr,
+        area: Option<&'a syn::Expr>,
+    ) -> Checked<Value> {
+        let syn::Expr::Struct(item) = strip(notification) else {
+            let label = "expected `Name { field: value }`";
+            return Err(self.problem(notification.span(), "this is not a notification", label));
+        };
+        let Some(ident) = item.path.get_ident() else {
+            return Err(self.problem(item.path.span(), "scripts have no paths", "expected a name"));
+        };
+        if let Some(rest) = &item.rest {
+            return Err(self.problem(rest.span(), "a notification has all its fields", ""));
+        }
+        let name = ident.to_string();
+        let mut given = vec![];
+        for field in &item.fields {
+            let syn::Member::Named(member) = &field.member else {
+                return Err(self.problem(field.span(), "a notification's fields have names", ""));
+            };
+            let field_name = name_of(member);
+            let expected = self.unit.declared_field(&name, &field_name);
+            let value = match expected {
+                Some(ty) => self.expression_of(&field.expr, ty)?,
+                None => self.expression(&field.expr, None)?,
+            };
+            if matches!(value.ty, Type::Unit | Type::Never) {
+                return Err(self.problem(field.expr.span(), "this gives no value", ""));
+            }
+            given.push((field_name, value));
+        }
+        let form: Vec<_> = given
+            .iter()
+            .map(|(name, value)| (name.clone(), value.ty))
+            .collect();
+        let form = self.unit.notification(&name, &form);
+        let (kind, form) = match form {
+            Ok(found) => found,
+            Err(expected) => {
+                let message = format!("`{name}` has other fields elsewhere");
+                return Err(self.problem(item.span(), message, format!("expected {expected}")));
+            }
+        };
+        let mut words = vec![];
+        for (field, _) in &form {
+            if let Some((_, value)) = given.iter().find(|(name, _)| name == field) {
+                self.words(*value, &mut words);
+            }
+        }
+        if words.len() > NOTIFICATION_WORDS_MAX {
+            let message = format!("`{}` has too many words", snake_case(&name));
+            let label = format!("at most {NOTIFICATION_WORDS_MAX}, found {}", words.len());
+            return Err(self.problem(item.span(), message, label));
+        }
+        let area = match area {
+            Some(area) => Some(self.area(area)?),
+            None => None,
+        };
+        self.step();
+        self.emit(Inst::Notify(Notify {
+            kind: kind.0,
+            source: self.me,
+            area,
+            words,
+        }));
+        Ok(Value::UNIT)
+    }
+
+    fn area(&mut self, area: &'a syn::Expr) -> Checked<([Operand; 3], Operand)> {
+        let syn::Expr::Call(call) = strip(area) else {
+            let label = "expected `around(point, distance)`";
+            return Err(self.problem(area.span(), "this is not an area", label));
+        };
+        let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
+        match &arguments[..] {
+            &[place, distance] if is_call(call, "around") => {
+                let place = self.place_of(place)?;
+                let distance = self.expression_of(distance, Type::Fixed)?;
+                Ok((place, distance.operand()))
+            }
+            _ => {
+                let label = "expected `around(point, distance)`";
+                Err(self.problem(area.span(), "this is not an area", label))
+            }
+        }
+    }
+}

@@ -1,0 +1,737 @@
+//! Operators, names, attributes, `if`, `match`.
+
+use proc_macro2::Span;
+use shared::world::fixed::Fixed;
+use syn::spanned::Spanned;
+
+use super::statement::strip;
+use super::{Checked, Lower};
+use crate::ir::{Binary, Inst, Operand, Point, Unary};
+use crate::parse::name_of;
+use crate::types::{Type, Value};
+
+impl<'a> Lower<'a> {
+    /// An expression of a given type.
+    pub(super) fn expression_of(&mut self, expression: &'a syn::Expr, ty: Type) -> Checked<Value> {
+        let value = self.expression(expression, Some(ty))?;
+        self.convert(value, ty, expression.span())
+    }
+
+    /// An expression. `expected` gives literals their type; the result may have another.
+    pub(super) fn expression(
+        &mut self,
+        expression: &'a syn::Expr,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        self.check_length(expression.span())?;
+        match expression {
+            syn::Expr::Paren(inner) => self.expression(&inner.expr, expected),
+            syn::Expr::Group(inner) => self.expression(&inner.expr, expected),
+            syn::Expr::Lit(literal) => self.literal(&literal.lit, expected),
+            syn::Expr::Path(path) => self.name(path),
+            syn::Expr::Field(field) => self.field(field),
+            syn::Expr::Unary(unary) => self.unary_expression(unary, expected),
+            syn::Expr::Binary(binary) => self.binary_expression(binary, expected),
+            syn::Expr::Cast(cast) => self.cast(cast),
+            syn::Expr::If(branch) => self.if_expression(branch, expected),
+            syn::Expr::Match(select) => self.match_expression(select, expected),
+            syn::Expr::Block(block) if block.label.is_none() => self.block(&block.block, expected),
+            syn::Expr::Call(call) => self.call(call),
+            syn::Expr::MethodCall(call) => self.method_call(call),
+            syn::Expr::Assign(assign) => self.assignment(&assign.left, None, &assign.right),
+            syn::Expr::ForLoop(each) => self.for_loop(each),
+            syn::Expr::Return(statement) => self.return_statement(statement),
+            syn::Expr::Break(exit) if exit.label.is_none() && exit.expr.is_none() => {
+                self.jump_out(exit.span(), true)
+            }
+            syn::Expr::Continue(again) if again.label.is_none() => {
+                self.jump_out(again.span(), false)
+            }
+            syn::Expr::While(each) => Err(self.unbounded(each.while_token.span())),
+            syn::Expr::Loop(each) => Err(self.unbounded(each.loop_token.span())),
+            syn::Expr::Macro(call) => Err(self.problem(call.span(), "scripts have no macros", "")),
+            syn::Expr::Struct(item) => Err(self.problem(
+                item.span(),
+                "a notification only stands in `tell`",
+                "expected `tell(Name { … }, around(point, distance))`",
+            )),
+            other => Err(self.problem(other.span(), "scripts don't have this", "")),
+        }
+    }
+
+    fn unbounded(&self, span: Span) -> Box<crate::Diagnostic> {
+        let label = "expected `for` over a range or `near`";
+        self.problem(span, "this loop has no bound", label)
+    }
+
+    fn check_length(&self, span: Span) -> Checked<()> {
+        if self.lines.len() <= super::INSTRUCTIONS_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "the command has more than {} instructions",
+            super::INSTRUCTIONS_MAX
+        );
+        let help = "each call of a helper function is a copy of it: call it in a loop, or split the command";
+        Err(self.helped(span, message, "when it came to this", help))
+    }
+
+    fn literal(&mut self, literal: &syn::Lit, expected: Option<Type>) -> Checked<Value> {
+        let span = literal.span();
+        match literal {
+            syn::Lit::Bool(literal) => Ok(Value::constant(Type::Bool, i32::from(literal.value))),
+            syn::Lit::Int(literal) if literal.suffix().is_empty() || literal.suffix() == "i32" => {
+                // The largest is one more, for `-2147483648`.
+                let number = literal.base10_parse::<u64>().ok();
+                match number.filter(|&n| n <= 1 << 31) {
+                    Some(number) => {
+                        let value = Value::constant(Type::Int, number as u32 as i32);
+                        let is_literal = literal.suffix().is_empty() && number < 1 << 31;
+                        Ok(Value {
+                            is_literal,
+                            ..value
+                        })
+                    }
+                    None => Err(self.problem(
+                        span,
+                        "this number does not fit `i32`",
+                        "expected at most 2,147,483,647",
+                    )),
+                }
+            }
+            syn::Lit::Float(literal) if literal.suffix().is_empty() => {
+                let number = literal.base10_parse::<f64>().ok();
+                match number.and_then(Fixed::from_f64) {
+                    Some(fixed) => Ok(Value::constant(Type::Fixed, fixed.raw())),
+                    None => Err(self.problem(
+                        span,
+                        "this number does not fit `Fixed`",
+                        "expected -524,288 to 524,287.99",
+                    )),
+                }
+            }
+            syn::Lit::Str(literal) => self.text(&literal.value(), expected, span),
+            _ => {
+                let label = "expected a number, `true`, `false` or a \"symbol\"";
+                Err(self.problem(span, "scripts don't have this", label))
+            }
+        }
+    }
+
+    /// The name of a symbol or kind.
+    fn text(&mut self, text: &str, expected: Option<Type>, span: Span) -> Checked<Value> {
+        let schema = self.unit.schema;
+        let (found, what, names): (_, _, Vec<&str>) = match expected {
+            Some(Type::Kind) => (
+                schema.kind(text),
+                "kind",
+                schema.kinds.iter().map(|k| k.name.as_str()).collect(),
+            ),
+            Some(Type::Symbol) => (
+                schema.symbols.iter().position(|s| s == text),
+                "symbol",
+                schema.symbols.iter().map(String::as_str).collect(),
+            ),
+            _ => {
+                let label = "only symbols and kinds are written like this";
+                return Err(self.problem(span, "a text has no place here", label));
+            }
+        };
+        let ty = expected.unwrap_or(Type::Symbol);
+        match found {
+            Some(number) => Ok(Value::constant(ty, number as i32)),
+            None => {
+                let message = format!("this world has no {what} \"{text}\"");
+                Err(self.problem(span, message, one_of(&names)))
+            }
+        }
+    }
+
+    fn name(&mut self, path: &'a syn::ExprPath) -> Checked<Value> {
+        let Some(ident) = path.path.get_ident() else {
+            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
+        };
+        let name = name_of(ident);
+        if let Some(local) = self.local(&name) {
+            // A later assignment must not change what was read.
+            return Ok(match local.is_mutable {
+                true => self.copy(local.value),
+                false => local.value,
+            });
+        }
+        if name == "none" {
+            return Ok(Value::NOBODY);
+        }
+        match self.unit.constant(self.file(), &name) {
+            Some(value) => value.map_err(|()| {
+                let label = "see the problem there";
+                self.problem(ident.span(), format!("`{name}` has no value"), label)
+            }),
+            None => Err(self.unknown_name(&name, ident.span())),
+        }
+    }
+
+    pub(super) fn unknown_name(&self, name: &str, span: Span) -> Box<crate::Diagnostic> {
+        let scopes = self.scopes.iter().flat_map(|scope| scope.locals.keys());
+        let locals = scopes.map(String::as_str);
+        let known = locals.chain(self.unit.constant_names(self.file()));
+        match nearest_name(name, known) {
+            Some(near) => {
+                let message = format!("there is no `{name}` here");
+                self.helped(span, message, "", format!("did you mean `{near}`?"))
+            }
+            None => self.problem(span, format!("there is no `{name}` here"), ""),
+        }
+    }
+
+    /// `entity.attribute`, `entity.kind`, `entity.position`, `point.x`.
+    fn field(&mut self, field: &'a syn::ExprField) -> Checked<Value> {
+        let syn::Member::Named(member) = &field.member else {
+            return Err(self.problem(field.span(), "scripts have no tuples", ""));
+        };
+        let name = name_of(member);
+        let base = self.expression(&field.base, None)?;
+        match base.ty {
+            Type::Never => Ok(Value::NEVER),
+            Type::Point => match self.axis(&name) {
+                Some(axis) => Ok(Value::scalar(Type::Fixed, base.operands[axis])),
+                None => Err(self.no_axis(&name, member.span())),
+            },
+            Type::Entity if name == "position" => {
+                Ok(Value::new(Type::Point, self.position(base.operand())))
+            }
+            Type::Entity if name == "kind" => {
+                let slot = base.operand();
+                Ok(Value::scalar(
+                    Type::Kind,
+                    self.set(|reg| Inst::Kind(reg, slot)),
+                ))
+            }
+            Type::Entity => self.attribute(base.operand(), &name, member.span()),
+            other => {
+                let message = format!("`{other}` has no `{name}`");
+                Err(self.problem(
+                    member.span(),
+                    message,
+                    "only entities and points have parts",
+                ))
+            }
+        }
+    }
+
+    pub(super) fn no_axis(&self, name: &str, span: Span) -> Box<crate::Diagnostic> {
+        let axes = &["x", "y", "z"][..self.unit.dimensions];
+        self.problem(span, format!("a point has no `{name}`"), one_of(axes))
+    }
+
+    pub(super) fn axis(&self, name: &str) -> Option<usize> {
+        let axes = &["x", "y", "z"][..self.unit.dimensions];
+        axes.iter().position(|&axis| axis == name)
+    }
+
+    /// The column of an attribute.
+    pub(super) fn column(&self, name: &str, span: Span) -> Checked<usize> {
+        let schema = self.unit.schema;
+        if let Some(column) = schema.column(name) {
+            return Ok(column);
+        }
+        let names = schema.attributes.iter().map(|a| a.name.as_str());
+        let message = format!("this world has no attribute `{name}`");
+        Err(match nearest_name(name, names.clone()) {
+            Some(near) => self.helped(span, message, "", format!("did you mean `{near}`?")),
+            None => self.problem(span, message, one_of(&names.collect::<Vec<_>>())),
+        })
+    }
+
+    fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
+        let column = self.column(name, span)?;
+        let ty = Type::of(self.unit.schema.attributes[column].ty);
+        let value = self.set(|reg| Inst::Read(reg, slot, column as u16));
+        Ok(match ty {
+            Type::Entity => {
+                // Where there is no entity, the attribute reads as 0, which may refer to one.
+                let reference = self.reference_or_none(slot, column as u16, value);
+                Value::scalar(ty, self.set(|reg| Inst::Resolve(reg, reference)))
+            }
+            _ => Value::scalar(ty, value),
+        })
+    }
+
+    /// An entity attribute's value, or no entity where the kind lacks the attribute.
+    fn reference_or_none(&mut self, slot: Operand, column: u16, value: Operand) -> Operand {
+        let has = self.set(|reg| Inst::Has(reg, slot, column));
+        // All ones where it has none.
+        let lacks = self.binary(Binary::Sub, has, 1.into());
+        self.binary(Binary::Or, value, lacks)
+    }
+
+    /// The position of an entity; the world's corner if it isn't there.
+    pub(super) fn position(&mut self, slot: Operand) -> Point {
+        let mut position = [Operand::ZERO; 3];
+        for (axis, operand) in position.iter_mut().enumerate().take(self.unit.dimensions) {
+            *operand = self.set(|reg| Inst::Read(reg, slot, axis as u16));
+        }
+        position
+    }
+
+    /// A point, or the position of an entity.
+    pub(super) fn place_of(&mut self, expression: &'a syn::Expr) -> Checked<Point> {
+        let value = self.expression(expression, None)?;
+        match value.ty {
+            Type::Entity => Ok(self.position(value.operand())),
+            _ => Ok(self
+                .convert(value, Type::Point, expression.span())?
+                .operands),
+        }
+    }
+
+    fn unary_expression(
+        &mut self,
+        unary: &'a syn::ExprUnary,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        let a = self.expression(&unary.expr, expected)?;
+        let span = unary.span();
+        match (&unary.op, a.ty) {
+            (_, Type::Never) => Ok(Value::NEVER),
+            (syn::UnOp::Neg(_), Type::Int | Type::Fixed) => {
+                let operand = self.unary(Unary::Neg, a.operand());
+                Ok(Value {
+                    operands: [operand, Operand::ZERO, Operand::ZERO],
+                    ..a
+                })
+            }
+            (syn::UnOp::Neg(_), Type::Point) => {
+                let operands = a.operands.map(|axis| self.unary(Unary::Neg, axis));
+                Ok(Value::new(Type::Point, operands))
+            }
+            (syn::UnOp::Not(_), Type::Bool) => Ok(Value::scalar(
+                Type::Bool,
+                self.unary(Unary::Not, a.operand()),
+            )),
+            (syn::UnOp::Not(_), Type::Int) => Ok(Value::scalar(
+                Type::Int,
+                self.unary(Unary::BitNot, a.operand()),
+            )),
+            (syn::UnOp::Deref(_), _) => Err(self.problem(span, "scripts have no references", "")),
+            (_, ty) => Err(self.problem(span, format!("`{ty}` doesn't have this operator"), "")),
+        }
+    }
+
+    fn binary_expression(
+        &mut self,
+        binary: &'a syn::ExprBinary,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        use syn::BinOp;
+        match &binary.op {
+            BinOp::And(_) | BinOp::Or(_) => return self.logic(binary),
+            BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_) => {
+                return self.assignment(&binary.left, Some(&binary.op), &binary.right);
+            }
+            _ => {}
+        }
+        let is_comparison = matches!(
+            binary.op,
+            BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
+        );
+        let expected = expected.filter(|_| !is_comparison);
+        // A text gets its type from the other side.
+        let (a, b) = if is_text(&binary.left) {
+            let b = self.expression(&binary.right, expected)?;
+            (self.expression(&binary.left, Some(b.ty))?, b)
+        } else {
+            let a = self.expression(&binary.left, expected)?;
+            let hint = if is_text(&binary.right) {
+                Some(a.ty)
+            } else {
+                expected
+            };
+            (a, self.expression(&binary.right, hint)?)
+        };
+        self.operate(binary.op, a, b, binary.span())
+    }
+
+    /// `a && b`, `a || b`: the right side only counts where it decides.
+    fn logic(&mut self, binary: &'a syn::ExprBinary) -> Checked<Value> {
+        let is_and = matches!(binary.op, syn::BinOp::And(_));
+        let a = self.expression_of(&binary.left, Type::Bool)?;
+        if let Some(known) = a.operand().constant() {
+            if (known != 0) == is_and {
+                return self.expression_of(&binary.right, Type::Bool);
+            }
+            self.unreached(|lower| lower.expression_of(&binary.right, Type::Bool))?;
+            return Ok(a);
+        }
+        let result = self.copy(a);
+        let exit = self.label();
+        let operand = result.operand();
+        self.emit(match is_and {
+            true => Inst::JumpUnless(operand, exit),
+            false => Inst::JumpIf(operand, exit),
+        });
+        let b = self.expression_of(&binary.right, Type::Bool)?;
+        self.assign(result, b);
+        self.place(exit);
+        Ok(result)
+    }
+
+    /// Lowers what is never reached, to check it, and drops the instructions.
+    pub(super) fn unreached<T>(
+        &mut self,
+        lower: impl FnOnce(&mut Lower<'a>) -> Checked<T>,
+    ) -> Checked<T> {
+        let kept = self.lines.len();
+        let result = lower(self);
+        self.lines.truncate(kept);
+        result
+    }
+
+    /// The result of an operator that isn't lazy.
+    pub(super) fn operate(
+        &mut self,
+        op: syn::BinOp,
+        a: Value,
+        b: Value,
+        span: Span,
+    ) -> Checked<Value> {
+        use syn::BinOp;
+        if a.ty == Type::Never || b.ty == Type::Never {
+            return Ok(Value::NEVER);
+        }
+        if let Some(value) = self.point_operator(op, a, b, span)? {
+            return Ok(value);
+        }
+        let is_shift = matches!(op, BinOp::Shl(_) | BinOp::Shr(_));
+        let (a, b) = match (a.ty, b.ty) {
+            (Type::Fixed, Type::Int) if !is_shift => (a, self.convert(b, Type::Fixed, span)?),
+            (Type::Int, Type::Fixed) if !is_shift => (self.convert(a, Type::Fixed, span)?, b),
+            (Type::Fixed, Type::Int) => (a, b),
+            (a_ty, b_ty) if a_ty == b_ty => (a, b),
+            (a_ty, b_ty) => {
+                let label = format!("found `{a_ty}` and `{b_ty}`");
+                return Err(self.problem(span, "the two sides differ in type", label));
+            }
+        };
+        let (x, y, ty) = (a.operand(), b.operand(), a.ty);
+        let is_literal = a.is_literal && b.is_literal;
+        let number = |value| Value {
+            is_literal,
+            ..Value::scalar(ty, value)
+        };
+        let truth = |value| Value::scalar(Type::Bool, value);
+        Ok(match (op, ty) {
+            (BinOp::Add(_), Type::Int | Type::Fixed) => number(self.binary(Binary::Add, x, y)),
+            (BinOp::Sub(_), Type::Int | Type::Fixed) => number(self.binary(Binary::Sub, x, y)),
+            (BinOp::Mul(_), Type::Int) => number(self.binary(Binary::Mul, x, y)),
+            (BinOp::Mul(_), Type::Fixed) => number(self.binary(Binary::MulFixed, x, y)),
+            (BinOp::Div(_), Type::Int) => number(self.binary(Binary::Div, x, y)),
+            (BinOp::Div(_), Type::Fixed) => number(self.binary(Binary::DivFixed, x, y)),
+            (BinOp::Rem(_), Type::Int | Type::Fixed) => number(self.binary(Binary::Rem, x, y)),
+            (BinOp::Shl(_), Type::Int | Type::Fixed) => number(self.binary(Binary::Shl, x, y)),
+            (BinOp::Shr(_), Type::Int | Type::Fixed) => number(self.binary(Binary::Shr, x, y)),
+            (BinOp::BitAnd(_), Type::Int | Type::Bool) => number(self.binary(Binary::And, x, y)),
+            (BinOp::BitOr(_), Type::Int | Type::Bool) => number(self.binary(Binary::Or, x, y)),
+            (BinOp::BitXor(_), Type::Int | Type::Bool) => number(self.binary(Binary::Xor, x, y)),
+            (BinOp::Eq(_), _) => truth(self.binary(Binary::Eq, x, y)),
+            (BinOp::Ne(_), _) => truth(self.binary(Binary::Ne, x, y)),
+            (BinOp::Lt(_), Type::Int | Type::Fixed) => truth(self.binary(Binary::Lt, x, y)),
+            (BinOp::Le(_), Type::Int | Type::Fixed) => truth(self.binary(Binary::Le, x, y)),
+            (BinOp::Gt(_), Type::Int | Type::Fixed) => truth(self.binary(Binary::Lt, y, x)),
+            (BinOp::Ge(_), Type::Int | Type::Fixed) => truth(self.binary(Binary::Le, y, x)),
+            (_, ty) => {
+                let message = format!("`{ty}` doesn't have this operator");
+                return Err(self.problem(span, message, ""));
+            }
+        })
+    }
+
+    /// Operators of points: `+` and `-` of two, `*` and `/` by a number, comparison.
+    fn point_operator(
+        &mut self,
+        op: syn::BinOp,
+        a: Value,
+        b: Value,
+        span: Span,
+    ) -> Checked<Option<Value>> {
+        use syn::BinOp;
+        let dimensions = self.unit.dimensions;
+        let mut result = [Operand::ZERO; 3];
+        match (op, a.ty, b.ty) {
+            (BinOp::Add(_) | BinOp::Sub(_), Type::Point, Type::Point) => {
+                let op = match op {
+                    BinOp::Add(_) => Binary::Add,
+                    _ => Binary::Sub,
+                };
+                for (axis, result) in result.iter_mut().enumerate().take(dimensions) {
+                    *result = self.binary(op, a.operands[axis], b.operands[axis]);
+                }
+            }
+            (BinOp::Mul(_) | BinOp::Div(_), Type::Point, Type::Fixed | Type::Int) => {
+                let factor = self.convert(b, Type::Fixed, span)?.operand();
+                let op = match op {
+                    BinOp::Mul(_) => Binary::MulFixed,
+                    _ => Binary::DivFixed,
+                };
+                for (axis, result) in result.iter_mut().enumerate().take(dimensions) {
+                    *result = self.binary(op, a.operands[axis], factor);
+                }
+            }
+            (BinOp::Eq(_) | BinOp::Ne(_), Type::Point, Type::Point) => {
+                let mut all = Operand::Const(1);
+                for axis in 0..dimensions {
+                    let same = self.binary(Binary::Eq, a.operands[axis], b.operands[axis]);
+                    all = self.binary(Binary::And, all, same);
+                }
+                if let BinOp::Ne(_) = op {
+                    all = self.unary(Unary::Not, all);
+                }
+                return Ok(Some(Value::scalar(Type::Bool, all)));
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(Value::new(Type::Point, result)))
+    }
+
+    fn cast(&mut self, cast: &'a syn::ExprCast) -> Checked<Value> {
+        let to = self.unit.files[self.file()].ty(&cast.ty)?;
+        let value = self.expression(&cast.expr, None)?;
+        let operand = value.operand();
+        match (value.ty, to) {
+            (from, to) if from == to || from == Type::Never => Ok(Value {
+                is_literal: false,
+                ..value
+            }),
+            (Type::Fixed, Type::Int) => Ok(Value::scalar(to, self.unary(Unary::Whole, operand))),
+            (Type::Int, Type::Fixed) => Ok(Value::scalar(to, self.unary(Unary::ToFixed, operand))),
+            (Type::Bool, Type::Int) => Ok(Value::scalar(to, operand)),
+            (from, to) => {
+                let message = format!("`{from}` can't become `{to}`");
+                Err(self.problem(
+                    cast.span(),
+                    message,
+                    "only numbers and `bool` change their type",
+                ))
+            }
+        }
+    }
+
+    fn if_expression(&mut self, branch: &'a syn::ExprIf, expected: Option<Type>) -> Checked<Value> {
+        if let syn::Expr::Let(pattern) = strip(&branch.cond) {
+            return Err(self.problem(pattern.span(), "scripts have no `if let`", ""));
+        }
+        let condition = self.expression_of(&branch.cond, Type::Bool)?;
+        let otherwise = branch
+            .else_branch
+            .as_ref()
+            .map(|(_, otherwise)| &**otherwise);
+        let expected = if otherwise.is_some() {
+            expected
+        } else {
+            Some(Type::Unit)
+        };
+        if let Some(known) = condition.operand().constant() {
+            return self.known_branch(known != 0, &branch.then_branch, otherwise, expected);
+        }
+        let (over, exit) = (self.label(), self.label());
+        self.emit(Inst::JumpUnless(condition.operand(), over));
+        let mut joined = None;
+        let then = self.block(&branch.then_branch, expected)?;
+        self.join(&mut joined, then, branch.then_branch.span())?;
+        self.emit(Inst::Jump(exit));
+        self.place(over);
+        let value = match otherwise {
+            Some(otherwise) => self.expression(otherwise, expected)?,
+            None => Value::UNIT,
+        };
+        let span = otherwise.map_or(branch.span(), |otherwise| otherwise.span());
+        self.join(&mut joined, value, span)?;
+        self.place(exit);
+        Ok(joined.unwrap_or(Value::NEVER))
+    }
+
+    /// The branches of an `if` of which one is never taken.
+    fn known_branch(
+        &mut self,
+        is_then: bool,
+        then: &'a syn::Block,
+        otherwise: Option<&'a syn::Expr>,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        let lower_otherwise = |lower: &mut Lower<'a>| match otherwise {
+            Some(otherwise) => lower.expression(otherwise, expected),
+            None => Ok(Value::UNIT),
+        };
+        if is_then {
+            self.unreached(lower_otherwise)?;
+            let value = self.block(then, expected)?;
+            // Without `else`, it may as well not have been there.
+            Ok(if otherwise.is_none() && value.ty != Type::Never {
+                Value::UNIT
+            } else {
+                value
+            })
+        } else {
+            self.unreached(|lower| lower.block(then, expected))?;
+            lower_otherwise(self)
+        }
+    }
+
+    /// Brings the values of branches together in the same registers.
+    fn join(&mut self, joined: &mut Option<Value>, value: Value, span: Span) -> Checked<()> {
+        if value.ty == Type::Never {
+            return Ok(());
+        }
+        match *joined {
+            None => *joined = Some(self.copy(value)),
+            Some(to) if to.ty == Type::Unit || value.ty == Type::Unit => {
+                *joined = Some(Value::UNIT);
+            }
+            Some(to) => {
+                let value = self.convert(value, to.ty, span)?;
+                self.assign(to, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn match_expression(
+        &mut self,
+        select: &'a syn::ExprMatch,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        let value = self.expression(&select.expr, None)?;
+        if !matches!(
+            value.ty,
+            Type::Int | Type::Bool | Type::Symbol | Type::Kind | Type::Never
+        ) {
+            let label = format!(
+                "expected a symbol, kind, `i32` or `bool`, found `{}`",
+                value.ty
+            );
+            return Err(self.problem(select.expr.span(), "this can't be matched", label));
+        }
+        let exit = self.label();
+        let mut joined = None;
+        let mut is_exhaustive = false;
+        for arm in &select.arms {
+            let (next, body) = (self.label(), self.label());
+            is_exhaustive |= self.pattern(&arm.pat, value, body)? && arm.guard.is_none();
+            self.emit(Inst::Jump(next));
+            self.place(body);
+            if let Some((_, guard)) = &arm.guard {
+                let guard = self.expression_of(guard, Type::Bool)?;
+                self.emit(Inst::JumpUnless(guard.operand(), next));
+            }
+            let result = self.expression(&arm.body, expected)?;
+            let result = match expected {
+                Some(Type::Unit) if result.ty != Type::Never => Value::UNIT,
+                _ => result,
+            };
+            self.join(&mut joined, result, arm.body.span())?;
+            self.emit(Inst::Jump(exit));
+            self.place(next);
+        }
+        if !is_exhaustive {
+            let help = "add `_ => …` as the last arm";
+            let message = "this `match` does not cover every value";
+            return Err(self.helped(select.match_token.span(), message, "", help));
+        }
+        self.place(exit);
+        Ok(joined.unwrap_or(Value::NEVER))
+    }
+
+    /// Jumps to `body` if the pattern fits. Returns whether it always does.
+    fn pattern(&mut self, pattern: &'a syn::Pat, value: Value, body: u32) -> Checked<bool> {
+        match pattern {
+            syn::Pat::Wild(_) => {
+                self.emit(Inst::Jump(body));
+                Ok(true)
+            }
+            syn::Pat::Or(or) => {
+                let mut always = false;
+                for case in &or.cases {
+                    always |= self.pattern(case, value, body)?;
+                }
+                Ok(always)
+            }
+            syn::Pat::Paren(inner) => self.pattern(&inner.pat, value, body),
+            syn::Pat::Lit(literal) => {
+                let case = self.literal(&literal.lit, Some(value.ty))?;
+                self.case(value, case, body, literal.span())
+            }
+            syn::Pat::Ident(name) if name.subpat.is_none() && name.by_ref.is_none() => {
+                let text = name_of(&name.ident);
+                match self.unit.constant(self.file(), &text) {
+                    Some(Ok(case)) => self.case(value, case, body, name.span()),
+                    _ => {
+                        let message = format!("there is no constant `{text}`");
+                        Err(self.problem(
+                            name.span(),
+                            message,
+                            "expected a literal, a constant or `_`",
+                        ))
+                    }
+                }
+            }
+            other => {
+                let label = "expected a literal, a constant or `_`";
+                Err(self.problem(other.span(), "this pattern is not allowed", label))
+            }
+        }
+    }
+
+    fn case(&mut self, value: Value, case: Value, body: u32, span: Span) -> Checked<bool> {
+        let case = self.convert(case, value.ty, span)?;
+        let fits = self.binary(Binary::Eq, value.operand(), case.operand());
+        self.emit(Inst::JumpIf(fits, body));
+        Ok(false)
+    }
+}
+
+fn is_text(expression: &syn::Expr) -> bool {
+    let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
+    matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
+}
+
+/// "expected one of …".
+pub fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => "it has none".to_owned(),
+        _ => format!("expected one of `{}`", names.join("`, `")),
+    }
+}
+
+/// The known name that differs least, if it differs little.
+pub fn nearest_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let most = 1 + name.len() / 4;
+    known
+        .map(|candidate| (edits(name, candidate), candidate))
+        .filter(|&(edits, _)| edits > 0 && edits <= most)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters have to be put in, left out or changed to get from one to the other.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &to) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,228 @@
+//! The end of lowering: labels become places, and what has no use is removed.
+
+use std::collections::HashMap;
+
+use super::{Line, Lower};
+use crate::ir::{Binary, Code, Inst, Operand, Reg};
+
+impl Lower<'_> {
+    pub(super) fn finish(mut self) -> Code {
+        self.count_steps();
+        let mut code = self.resolve();
+        code.loops = self.near_max;
+        simplify(&mut code);
+        code
+    }
+
+    /// Counts the steps at run time, where they can be more than the budget.
+    fn count_steps(&mut self) {
+        let steps = self.lines.iter().filter_map(|line| match line {
+            Line::Step { in_loop } => Some(*in_loop),
+            _ => None,
+        });
+        let (any_in_loop, n) =
+            steps.fold((false, 0u32), |(any, n), in_loop| (any | in_loop, n + 1));
+        let budget = self.unit.budget.steps;
+        let counts = any_in_loop || n > budget;
+        let lines = std::mem::take(&mut self.lines);
+        let (steps, overrun) = (self.register(), self.label());
+        if counts {
+            self.emit(Inst::Copy(steps, Operand::ZERO));
+        }
+        for line in lines {
+            match line {
+                Line::Step { .. } if !counts => {}
+                Line::Step { .. } => {
+                    self.emit(Inst::Binary(steps, Binary::Add, steps.into(), 1.into()));
+                    let over = self.binary(Binary::Lt, (budget as i32).into(), steps.into());
+                    self.emit(Inst::JumpIf(over, overrun));
+                }
+                line => self.lines.push(line),
+            }
+        }
+        self.place(overrun);
+        self.emit(Inst::Overrun);
+    }
+
+    /// Replaces labels by places.
+    fn resolve(&mut self) -> Code {
+        let mut places = vec![0; self.labels as usize];
+        let mut insts = vec![];
+        for line in std::mem::take(&mut self.lines) {
+            match line {
+                Line::Inst(inst) => insts.push(inst),
+                Line::Label(label) => places[label as usize] = insts.len() as u32,
+                Line::Step { .. } => {}
+            }
+        }
+        for inst in &mut insts {
+            if let Some(target) = inst.target_mut() {
+                *target = places[*target as usize];
+            }
+        }
+        Code {
+            insts,
+            registers: self.registers,
+            loops: 0,
+        }
+    }
+}
+
+/// Removes what can't be reached and what has no use, until nothing changes.
+fn simplify(code: &mut Code) {
+    while shorten_jumps(code)
+        | remove_unreachable(code)
+        | forward_copies(code)
+        | remove_unused(code)
+    {}
+    number_registers(code);
+}
+
+/// Jumps to jumps go on to where those lead, and jumps to the next instruction go.
+fn shorten_jumps(code: &mut Code) -> bool {
+    let mut changed = false;
+    for i in 0..code.insts.len() {
+        let Some(first) = code.insts[i].target() else {
+            continue;
+        };
+        let mut target = first;
+        // A jump to itself ends this.
+        for _ in 0..16 {
+            match code.insts.get(target as usize) {
+                Some(&Inst::Jump(next)) if next != target => target = next,
+                _ => break,
+            }
+        }
+        if target != first
+            && let Some(place) = code.insts[i].target_mut()
+        {
+            *place = target;
+            changed = true;
+        }
+    }
+    let is_idle = |(i, inst): (usize, &Inst)| {
+        let next = i as u32 + 1;
+        matches!(*inst, Inst::Jump(t) | Inst::JumpIf(_, t) | Inst::JumpUnless(_, t) if t == next)
+    };
+    let keep: Vec<bool> = code
+        .insts
+        .iter()
+        .enumerate()
+        .map(|pair| !is_idle(pair))
+        .collect();
+    retain(code, &keep) | changed
+}
+
+fn remove_unreachable(code: &mut Code) -> bool {
+    let mut reached = vec![false; code.insts.len()];
+    let mut open = vec![0];
+    while let Some(i) = open.pop() {
+        if i >= code.insts.len() || std::mem::replace(&mut reached[i], true) {
+            continue;
+        }
+        let inst = &code.insts[i];
+        open.extend(inst.target().map(|target| target as usize));
+        if !inst.ends_block() {
+            open.push(i + 1);
+        }
+    }
+    retain(code, &reached)
+}
+
+/// Uses what a register was copied from, where both are set once.
+fn forward_copies(code: &mut Code) -> bool {
+    let mut sets = vec![0u32; code.registers as usize];
+    for inst in &code.insts {
+        if let Some(Reg(reg)) = inst.sets() {
+            sets[reg as usize] += 1;
+        }
+    }
+    let once = |operand: Operand| match operand {
+        Operand::Const(_) => true,
+        Operand::Reg(Reg(reg)) => sets[reg as usize] == 1,
+    };
+    let mut sources = HashMap::new();
+    for inst in &code.insts {
+        if let &Inst::Copy(reg, from) = inst
+            && once(reg.into())
+            && once(from)
+        {
+            sources.insert(reg, from);
+        }
+    }
+    let mut changed = false;
+    for inst in &mut code.insts {
+        inst.each_operand(|operand| {
+            while let Operand::Reg(reg) = *operand
+                && let Some(&from) = sources.get(&reg)
+            {
+                *operand = from;
+                changed = true;
+            }
+        });
+    }
+    changed
+}
+
+/// Removes instructions that only set registers which nobody reads.
+fn remove_unused(code: &mut Code) -> bool {
+    let mut is_read = vec![false; code.registers as usize];
+    for inst in &mut code.insts {
+        inst.each_operand(|operand| {
+            if let Operand::Reg(Reg(reg)) = *operand {
+                is_read[reg as usize] = true;
+            }
+        });
+    }
+    let keep = |inst: &Inst| match inst.sets() {
+        Some(Reg(reg)) => is_read[reg as usize] || !inst.is_pure(),
+        None => true,
+    };
+    let keep: Vec<bool> = code.insts.iter().map(keep).collect();
+    retain(code, &keep)
+}
+
+/// Keeps some of the instructions.
+fn retain(code: &mut Code, keep: &[bool]) -> bool {
+    if keep.iter().all(|&keep| keep) {
+        return false;
+    }
+    let mut places = Vec::with_capacity(keep.len() + 1);
+    let mut kept = 0;
+    for &keep in keep {
+        places.push(kept);
+        kept += u32::from(keep);
+    }
+    places.push(kept);
+    let mut i = 0;
+    code.insts.retain(|_| {
+        i += 1;
+        keep[i - 1]
+    });
+    for inst in &mut code.insts {
+        if let Some(target) = inst.target_mut() {
+            *target = places[*target as usize];
+        }
+    }
+    true
+}
+
+/// Numbers the registers that are left without gaps.
+fn number_registers(code: &mut Code) {
+    let mut numbers = HashMap::new();
+    let mut number = |reg: Reg| {
+        let next = Reg(numbers.len() as u32);
+        *numbers.entry(reg).or_insert(next)
+    };
+    for inst in &mut code.insts {
+        if let Some(reg) = inst.sets_mut() {
+            *reg = number(*reg);
+        }
+        inst.each_operand(|operand| {
+            if let Operand::Reg(reg) = operand {
+                *reg = number(*reg);
+            }
+        });
+    }
+    code.registers = numbers.len() as u32;
+}

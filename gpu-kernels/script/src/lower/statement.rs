@@ -1,0 +1,408 @@
+//! Blocks, `let`, loops, assignments.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::{Checked, Loop, Lower, Scope};
+use crate::ir::{Binary, Inst, Operand};
+use crate::parse::name_of;
+use crate::types::{Type, Value};
+
+/// How deep loops over what is near may nest.
+const NEAR_DEPTH_MAX: u8 = 4;
+
+impl<'a> Lower<'a> {
+    /// A function's body: its value is that of the block.
+    pub(super) fn body(&mut self, block: &'a syn::Block, result: Type) -> Checked<Value> {
+        let value = self.block(block, Some(result))?;
+        let span = match block.stmts.last() {
+            Some(syn::Stmt::Expr(expression, None)) => expression.span(),
+            _ => block.brace_token.span.close(),
+        };
+        self.convert(value, result, span)
+    }
+
+    /// A block. Problems of its statements are noted, so that all of them are found.
+    pub(super) fn block(
+        &mut self,
+        block: &'a syn::Block,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        self.scopes.push(Scope::default());
+        let value = self.statements(&block.stmts, expected);
+        self.scopes.pop();
+        value
+    }
+
+    fn statements(
+        &mut self,
+        statements: &'a [syn::Stmt],
+        expected: Option<Type>,
+    ) -> Checked<Value> {
+        let mut last = Value::UNIT;
+        for (i, statement) in statements.iter().enumerate() {
+            let is_last = i + 1 == statements.len();
+            let value = match statement {
+                syn::Stmt::Expr(expression, None) if is_last => {
+                    return self.expression(expression, expected);
+                }
+                _ => self.statement(statement),
+            };
+            last = match value {
+                Ok(value) if value.ty == Type::Never => Value::NEVER,
+                Ok(_) => Value::UNIT,
+                Err(problem) => {
+                    self.problems.push(*problem);
+                    Value::NEVER
+                }
+            };
+        }
+        Ok(last)
+    }
+
+    fn statement(&mut self, statement: &'a syn::Stmt) -> Checked<Value> {
+        match statement {
+            syn::Stmt::Local(local) => self.let_statement(local),
+            syn::Stmt::Expr(expression, _) => self.expression(expression, None),
+            syn::Stmt::Item(item) => {
+                let label = "move it out of the function";
+                Err(self.problem(item.span(), "items stand at the top of a text", label))
+            }
+            syn::Stmt::Macro(call) => Err(self.problem(call.span(), "scripts have no macros", "")),
+        }
+    }
+
+    fn let_statement(&mut self, local: &'a syn::Local) -> Checked<Value> {
+        let (pattern, ty) = match &local.pat {
+            syn::Pat::Type(typed) => {
+                let ty = self.unit.files[self.file()].ty(&typed.ty)?;
+                (&*typed.pat, Some(ty))
+            }
+            pattern => (pattern, None),
+        };
+        let syn::Pat::Ident(name) = pattern else {
+            let label = "expected a name";
+            return Err(self.problem(pattern.span(), "this pattern is not allowed", label));
+        };
+        let (text, is_mutable) = (name_of(&name.ident), name.mutability.is_some());
+        let value = self.let_value(local, ty);
+        if value.is_err() {
+            // A value that fits everywhere, so that its uses give no more problems.
+            self.bind(&text, Value::NEVER, is_mutable);
+        }
+        self.bind(&text, value?, is_mutable);
+        Ok(Value::UNIT)
+    }
+
+    fn let_value(&mut self, local: &'a syn::Local, ty: Option<Type>) -> Checked<Value> {
+        let Some(init) = &local.init else {
+            let label = "expected `let name = value;`";
+            return Err(self.problem(local.span(), "a value is missing", label));
+        };
+        if let Some((token, _)) = &init.diverge {
+            return Err(self.problem(token.span(), "scripts have no `let … else`", ""));
+        }
+        let value = match ty {
+            Some(ty) => self.expression_of(&init.expr, ty)?,
+            None => self.expression(&init.expr, None)?,
+        };
+        if value.ty == Type::Unit {
+            return Err(self.problem(init.expr.span(), "this gives no value", ""));
+        }
+        Ok(Value {
+            is_literal: false,
+            ..value
+        })
+    }
+
+    /// `for name in range` or `for name in near(…)`.
+    pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
+        if let Some(label) = &each.label {
+            return Err(self.problem(label.span(), "scripts have no loop labels", ""));
+        }
+        let name = match &*each.pat {
+            syn::Pat::Ident(name) => name_of(&name.ident),
+            syn::Pat::Wild(_) => "_".to_owned(),
+            pattern => {
+                let label = "expected a name";
+                return Err(self.problem(pattern.span(), "this pattern is not allowed", label));
+            }
+        };
+        match strip(&each.expr) {
+            syn::Expr::Range(range) => self.range_loop(&name, range, &each.body),
+            syn::Expr::Call(call) if is_call(call, "near") => {
+                self.near_loop(&name, call, &each.body)
+            }
+            other => Err(self.problem(
+                other.span(),
+                "this can't be looped over",
+                "expected a range such as `0..10`, or `near(point, radius)`",
+            )),
+        }
+    }
+
+    fn range_loop(
+        &mut self,
+        name: &str,
+        range: &'a syn::ExprRange,
+        body: &'a syn::Block,
+    ) -> Checked<Value> {
+        let (Some(start), Some(end)) = (&range.start, &range.end) else {
+            let label = "expected both ends, as in `0..10`";
+            return Err(self.problem(range.span(), "this range has no end", label));
+        };
+        let first = self.expression_of(start, Type::Int)?;
+        let last = self.expression_of(end, Type::Int)?;
+        let is_closed = matches!(range.limits, syn::RangeLimits::Closed(_));
+        let counter = self.copy(first);
+        let (head, again, exit) = (self.label(), self.label(), self.label());
+        if is_closed {
+            let is_empty = self.binary(Binary::Lt, last.operand(), counter.operand());
+            self.emit(Inst::JumpIf(is_empty, exit));
+        }
+        self.place(head);
+        self.loops.push(Loop { exit, again });
+        if !is_closed {
+            let goes_on = self.binary(Binary::Lt, counter.operand(), last.operand());
+            self.emit(Inst::JumpUnless(goes_on, exit));
+        }
+        self.step();
+        self.scopes.push(Scope::default());
+        let own = self.copy(counter);
+        self.bind(name, own, false);
+        let result = self.block(body, Some(Type::Unit));
+        self.scopes.pop();
+        self.loops.pop();
+        self.place(again);
+        if is_closed {
+            // The last number may be the largest that there is.
+            let is_last = self.binary(Binary::Le, last.operand(), counter.operand());
+            self.emit(Inst::JumpIf(is_last, exit));
+        }
+        let next = self.binary(Binary::Add, counter.operand(), 1.into());
+        self.assign(counter, Value::scalar(Type::Int, next));
+        self.emit(Inst::Jump(head));
+        self.place(exit);
+        result.map(|_| Value::UNIT)
+    }
+
+    fn near_loop(
+        &mut self,
+        name: &str,
+        call: &'a syn::ExprCall,
+        body: &'a syn::Block,
+    ) -> Checked<Value> {
+        let arguments: Vec<_> = call.args.iter().collect();
+        let &[center, radius] = &arguments[..] else {
+            let label = "expected `near(point, radius)`";
+            return Err(self.problem(call.span(), "`near` takes 2 arguments", label));
+        };
+        let center = self.place_of(center)?;
+        let radius = self.expression_of(radius, Type::Fixed)?;
+        self.visit_near(center, radius.operand(), call.span(), |lower, slot| {
+            lower.scopes.push(Scope::default());
+            lower.bind(name, Value::scalar(Type::Entity, slot), false);
+            let result = lower.block(body, Some(Type::Unit));
+            lower.scopes.pop();
+            result.map(|_| ())
+        })?;
+        Ok(Value::UNIT)
+    }
+
+    /// Runs `body` with each entity within a radius of a point.
+    pub(super) fn visit_near(
+        &mut self,
+        center: [Operand; 3],
+        radius: Operand,
+        span: Span,
+        body: impl FnOnce(&mut Lower<'a>, Operand) -> Checked<()>,
+    ) -> Checked<()> {
+        if self.near_depth == NEAR_DEPTH_MAX {
+            let label = format!("at most {NEAR_DEPTH_MAX} deep are allowed");
+            return Err(self.problem(span, "visits of what is near nest too deep", label));
+        }
+        let number = self.near_depth;
+        self.near_depth += 1;
+        self.near_max = self.near_max.max(self.near_depth);
+        let (head, exit) = (self.label(), self.label());
+        self.emit(Inst::NearOpen(number, center, radius));
+        self.place(head);
+        let slot = self.register();
+        self.emit(Inst::NearNext(slot, number, exit));
+        self.loops.push(Loop { exit, again: head });
+        let result = body(self, slot.into());
+        self.loops.pop();
+        self.emit(Inst::Jump(head));
+        self.place(exit);
+        self.near_depth -= 1;
+        result
+    }
+
+    /// `break` or `continue`.
+    pub(super) fn jump_out(&mut self, span: Span, is_break: bool) -> Checked<Value> {
+        let own = self.frames.last().map_or(0, |frame| frame.loops);
+        match self.loops[own..].last() {
+            Some(around) => {
+                let target = if is_break { around.exit } else { around.again };
+                self.emit(Inst::Jump(target));
+                Ok(Value::NEVER)
+            }
+            None => Err(self.problem(span, "there is no loop around this", "")),
+        }
+    }
+
+    pub(super) fn return_statement(&mut self, statement: &'a syn::ExprReturn) -> Checked<Value> {
+        let function = self.frames.last().and_then(|frame| frame.function);
+        let expected = function.map_or(Type::Unit, |function| function.result);
+        let value = match &statement.expr {
+            Some(expression) => self.expression_of(expression, expected)?,
+            None => self.convert(Value::UNIT, expected, statement.span())?,
+        };
+        self.leave(value);
+        Ok(Value::NEVER)
+    }
+
+    /// Leaves the innermost function with a value.
+    pub(super) fn leave(&mut self, value: Value) {
+        let Some(frame) = self.frames.last() else {
+            return;
+        };
+        let (exit, result) = (frame.exit, frame.result);
+        if value.ty != Type::Never {
+            let result = match result {
+                Some(result) => {
+                    self.assign(result, value);
+                    result
+                }
+                None => self.copy(value),
+            };
+            if let Some(frame) = self.frames.last_mut() {
+                frame.result = Some(result);
+                frame.returns += 1;
+            }
+        }
+        self.emit(Inst::Jump(exit));
+    }
+
+    /// `a = b`, and `a += b` with its operator.
+    pub(super) fn assignment(
+        &mut self,
+        to: &'a syn::Expr,
+        op: Option<&'a syn::BinOp>,
+        from: &'a syn::Expr,
+    ) -> Checked<Value> {
+        let to = strip(to);
+        match to {
+            syn::Expr::Path(path) => {
+                let local = self.variable(path)?;
+                let value = self.assigned(local, op, from)?;
+                self.assign(local, value);
+            }
+            syn::Expr::Field(field) => {
+                let syn::Member::Named(member) = &field.member else {
+                    return Err(self.problem(to.span(), "this can't be assigned", ""));
+                };
+                let name = name_of(member);
+                if let Some((axis, local)) = self.axis_of_variable(&field.base, &name)? {
+                    let place = Value::scalar(Type::Fixed, local.operands[axis]);
+                    let value = self.assigned(place, op, from)?;
+                    self.assign(place, value);
+                    return Ok(Value::UNIT);
+                }
+                let entity = self.expression_of(&field.base, Type::Entity)?;
+                self.update(entity, &name, member.span(), op, from)?;
+            }
+            other => {
+                let label = "expected a variable, or an attribute of an entity";
+                return Err(self.problem(other.span(), "this can't be assigned", label));
+            }
+        }
+        Ok(Value::UNIT)
+    }
+
+    /// The new value of a variable.
+    fn assigned(
+        &mut self,
+        old: Value,
+        op: Option<&'a syn::BinOp>,
+        from: &'a syn::Expr,
+    ) -> Checked<Value> {
+        let Some(op) = op else {
+            return self.expression_of(from, old.ty);
+        };
+        let value = self.expression(from, Some(old.ty))?;
+        let value = self.operate(plain(op), old, value, from.span())?;
+        self.convert(value, old.ty, from.span())
+    }
+
+    /// The registers of a variable that may be set.
+    fn variable(&mut self, path: &'a syn::ExprPath) -> Checked<Value> {
+        let Some(ident) = path.path.get_ident() else {
+            return Err(self.problem(path.span(), "this can't be assigned", ""));
+        };
+        let name = name_of(ident);
+        match self.local(&name) {
+            Some(local) if local.is_mutable || local.value.ty == Type::Never => Ok(local.value),
+            Some(_) => {
+                let message = format!("`{name}` can't be changed");
+                let help = format!("declare it by `let mut {name}`");
+                Err(self.helped(ident.span(), message, "it is not `mut`", help))
+            }
+            None => Err(self.unknown_name(&name, ident.span())),
+        }
+    }
+
+    /// `variable.x`, if that is a point's axis.
+    fn axis_of_variable(
+        &mut self,
+        base: &'a syn::Expr,
+        name: &str,
+    ) -> Checked<Option<(usize, Value)>> {
+        let syn::Expr::Path(path) = strip(base) else {
+            return Ok(None);
+        };
+        let ident = path.path.get_ident().map(name_of);
+        match ident.and_then(|ident| self.local(&ident)) {
+            Some(local) if local.value.ty == Type::Point => {
+                let value = self.variable(path)?;
+                match self.axis(name) {
+                    Some(axis) => Ok(Some((axis, value))),
+                    None => Err(self.no_axis(name, base.span())),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// An expression without the parentheses around it.
+pub(super) fn strip(expression: &syn::Expr) -> &syn::Expr {
+    match expression {
+        syn::Expr::Paren(inner) => strip(&inner.expr),
+        syn::Expr::Group(inner) => strip(&inner.expr),
+        _ => expression,
+    }
+}
+
+/// Whether a function of this name is called.
+pub(super) fn is_call(call: &syn::ExprCall, name: &str) -> bool {
+    matches!(strip(&call.func), syn::Expr::Path(path) if path.path.is_ident(name))
+}
+
+/// The operator of `+=` and the like.
+fn plain(op: &syn::BinOp) -> syn::BinOp {
+    use syn::BinOp;
+    match op {
+        BinOp::AddAssign(_) => BinOp::Add(Default::default()),
+        BinOp::SubAssign(_) => BinOp::Sub(Default::default()),
+        BinOp::MulAssign(_) => BinOp::Mul(Default::default()),
+        BinOp::DivAssign(_) => BinOp::Div(Default::default()),
+        BinOp::RemAssign(_) => BinOp::Rem(Default::default()),
+        BinOp::BitAndAssign(_) => BinOp::BitAnd(Default::default()),
+        BinOp::BitOrAssign(_) => BinOp::BitOr(Default::default()),
+        BinOp::BitXorAssign(_) => BinOp::BitXor(Default::default()),
+        BinOp::ShlAssign(_) => BinOp::Shl(Default::default()),
+        BinOp::ShrAssign(_) => BinOp::Shr(Default::default()),
+        other => *other,
+    }
+}

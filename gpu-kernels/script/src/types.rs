@@ -1,0 +1,133 @@
+//! The types of scripts, and values during lowering.
+
+use std::fmt;
+
+use shared::AttributeType;
+
+use crate::ir::{NOBODY, Operand, Point};
+
+/// A type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// Of what gives no value.
+    Unit,
+    /// Of what never goes on, such as `return`.
+    Never,
+    Int,
+    Bool,
+    Fixed,
+    Entity,
+    Symbol,
+    /// Of the attribute `kind`.
+    Kind,
+    Point,
+}
+
+impl Type {
+    /// The type that a script writes by this name.
+    pub fn named(name: &str) -> Option<Type> {
+        Some(match name {
+            "i32" => Type::Int,
+            "bool" => Type::Bool,
+            "Fixed" => Type::Fixed,
+            "Entity" => Type::Entity,
+            "Symbol" => Type::Symbol,
+            "Point" => Type::Point,
+            _ => return None,
+        })
+    }
+
+    /// The type of an attribute.
+    pub fn of(ty: AttributeType) -> Type {
+        match ty {
+            AttributeType::I32 => Type::Int,
+            AttributeType::Fixed => Type::Fixed,
+            AttributeType::Bool => Type::Bool,
+            AttributeType::Entity => Type::Entity,
+            AttributeType::Symbol => Type::Symbol,
+        }
+    }
+
+    /// The types of its words, outside of scripts.
+    pub fn words(self, dimensions: usize) -> Vec<AttributeType> {
+        match self {
+            Type::Int | Type::Kind => vec![AttributeType::I32],
+            Type::Bool => vec![AttributeType::Bool],
+            Type::Fixed => vec![AttributeType::Fixed],
+            Type::Entity => vec![AttributeType::Entity],
+            Type::Symbol => vec![AttributeType::Symbol],
+            Type::Point => vec![AttributeType::Fixed; dimensions],
+            Type::Unit | Type::Never => vec![],
+        }
+    }
+
+    /// The number of operands of a value.
+    pub fn width(self, dimensions: usize) -> usize {
+        match self {
+            Type::Unit | Type::Never => 0,
+            Type::Point => dimensions,
+            _ => 1,
+        }
+    }
+
+    pub fn is_number(self) -> bool {
+        matches!(self, Type::Int | Type::Fixed)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Type::Unit => "()",
+            Type::Never => "!",
+            Type::Int => "i32",
+            Type::Bool => "bool",
+            Type::Fixed => "Fixed",
+            Type::Entity => "Entity",
+            Type::Symbol => "Symbol",
+            Type::Kind => "kind",
+            Type::Point => "Point",
+        })
+    }
+}
+
+/// A value while a function is lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub ty: Type,
+    /// The first [`Type::width`] are in use; the rest is 0. An entity is its slot.
+    pub operands: Point,
+    /// Whether it is a whole number as written, which also fits where a `Fixed` is expected.
+    pub is_literal: bool,
+}
+
+impl Value {
+    pub const UNIT: Value = Value::new(Type::Unit, [Operand::ZERO; 3]);
+    pub const NEVER: Value = Value::new(Type::Never, [Operand::ZERO; 3]);
+    pub const NOBODY: Value = Value::scalar(Type::Entity, Operand::Const(NOBODY));
+
+    pub const fn new(ty: Type, operands: Point) -> Value {
+        Value {
+            ty,
+            operands,
+            is_literal: false,
+        }
+    }
+
+    pub const fn scalar(ty: Type, operand: Operand) -> Value {
+        Value::new(ty, [operand, Operand::ZERO, Operand::ZERO])
+    }
+
+    pub fn constant(ty: Type, value: i32) -> Value {
+        Value::scalar(ty, Operand::Const(value))
+    }
+
+    /// The operand of a value that has one.
+    pub fn operand(&self) -> Operand {
+        self.operands[0]
+    }
+
+    pub fn is_constant(&self) -> bool {
+        self.operands.iter().all(|o| o.constant().is_some())
+    }
+}
