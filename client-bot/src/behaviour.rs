@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use client_core::{Region, View};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use shared::{CommandKind, Fixed};
+use shared::{CommandKind, Fixed, Schema};
 
 use crate::filter::Filter;
 
@@ -78,13 +78,14 @@ impl Input {
 }
 
 impl BehaviourKind {
-    pub fn start(self, dice: &mut Dice) -> Box<dyn Behaviour> {
+    /// A bot of this behaviour in a world. Commands that the world lacks are not given.
+    pub fn start(self, schema: &Schema, dice: &mut Dice) -> Box<dyn Behaviour> {
         match self {
-            BehaviourKind::Wander => Box::new(wander::Wander::new(dice)),
-            BehaviourKind::Crowd => Box::new(crowd::Crowd::new(dice)),
-            BehaviourKind::Fight => Box::new(fight::Fight::new(dice)),
-            BehaviourKind::Survey => Box::new(survey::Survey::new(dice)),
-            BehaviourKind::Listen => Box::new(listen::Listen::new(dice)),
+            BehaviourKind::Wander => Box::new(wander::Wander::new(schema, dice)),
+            BehaviourKind::Crowd => Box::new(crowd::Crowd::new(schema, dice)),
+            BehaviourKind::Fight => Box::new(fight::Fight::new(schema, dice)),
+            BehaviourKind::Survey => Box::new(survey::Survey::new(schema, dice)),
+            BehaviourKind::Listen => Box::new(listen::Listen::new(schema, dice)),
         }
     }
 
@@ -125,6 +126,12 @@ impl Dice {
 
 /// The most words of any command that bots send.
 pub const WORDS_MAX: usize = 4;
+
+/// The number of a command that clients of this world may send.
+fn command(schema: &Schema, name: &str) -> Option<CommandKind> {
+    let command = schema.command_named(name)?;
+    command.senders.clients.then_some(command.kind)
+}
 
 /// A length in units as a command's word.
 fn word(units: f64) -> i32 {

@@ -92,8 +92,8 @@ impl Filter {
                 text
             }
             Filter::Notification { kind, word_below } => {
-                let name = kind.name();
                 let notification = schema.notification(*kind);
+                let name = notification.map_or("", |n| &n.name);
                 let first = notification.and_then(|n| n.fields.first());
                 match (first, word_below) {
                     (Some(field), Some(below)) => {

@@ -56,7 +56,7 @@ pub fn check_notices(history: &History, schema: &Schema, views: &[FinalView]) {
     for &one in &all {
         notices::check(&history.findings, schema, &known, one, &(first..=last));
     }
-    earshot::check(history, &known, &all, &(first..=last));
+    earshot::check(history, schema, &known, &all, &(first..=last));
 }
 
 const LAST_TICKS: u32 = 5;

@@ -14,9 +14,11 @@ mod roam;
 mod shout;
 mod strike;
 
+use shared::world::builtin;
 use shared::world::mix::Random;
 use shared::{
-    AttributeType, CommandKind, EntityId, EntityRef, NotificationKind, Slot, Tick, WorldConfig,
+    AttributeType, CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Tick,
+    WorldConfig,
 };
 
 use crate::space::Area;
@@ -64,16 +66,19 @@ pub struct Catalog {
     size: [i32; 3],
     hp: Option<usize>,
     owner: Option<usize>,
-    /// By command kind: the number of its words, if the world has it.
-    word_counts: Vec<Option<usize>>,
+    /// By number of a command: its form, if the world has it.
+    commands: Vec<Option<CommandForm>>,
     /// By entity kind: its columns, as bits.
     columns: Vec<u64>,
     default_rows: Vec<Vec<i32>>,
-    /// By entity kind that respawns: the ticks until then, and the hit points at which it
-    /// falls.
-    respawns: Vec<Option<(u32, i32)>>,
-    /// By notification kind: whether the world has it.
-    tells: Vec<bool>,
+    /// A bit for each number of a notification that the world has.
+    tells: u64,
+}
+
+/// What a tick needs to know of a command to judge it.
+struct CommandForm {
+    words: usize,
+    has_actor: bool,
 }
 
 impl Catalog {
@@ -83,21 +88,16 @@ impl Catalog {
             let column = schema.column(name)?;
             (schema.attributes[column].ty == ty).then_some(column)
         };
-        let hp = column("hp", AttributeType::I32);
-        let respawn = |(kind, &ticks): (usize, &u32)| {
-            let (min, _) = schema.bounds(kind)[hp?];
-            (ticks > 0).then_some((ticks, min))
-        };
         Catalog {
             config: config.clone(),
             dimensions: config.dimensions(),
             size: config.size_raw(),
-            hp,
+            hp: column("hp", AttributeType::I32),
             owner: column("owner", AttributeType::Entity),
-            word_counts: CommandKind::ALL
-                .into_iter()
-                .map(|kind| schema.command(kind).map(|c| c.words.len()))
-                .collect(),
+            commands: schema.commands_by_number(|command| CommandForm {
+                words: command.words.len(),
+                has_actor: command.has_actor,
+            }),
             columns: schema
                 .kinds
                 .iter()
@@ -106,27 +106,30 @@ impl Catalog {
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
                 .collect(),
-            respawns: config
-                .respawn_ticks
+            tells: schema
+                .notifications
                 .iter()
-                .enumerate()
-                .map(respawn)
-                .collect(),
-            tells: NotificationKind::ALL
-                .into_iter()
-                .map(|kind| schema.notification(kind).is_some())
-                .collect(),
+                .fold(0, |bits, n| bits | 1 << n.kind.id()),
         }
     }
 
     /// The command of this number, if the world has it and it takes this many words.
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
-        let kind = CommandKind::from_id(kind)?;
-        let expected = self.word_counts[usize::from(kind.id())]?;
+        let kind = CommandKind(kind);
+        let expected = self.form(kind)?.words;
         let with_position = expected + self.dimensions;
         let fits =
-            word_count == expected || kind == CommandKind::Spawn && word_count == with_position;
+            word_count == expected || kind == CommandKind::SPAWN && word_count == with_position;
         fits.then_some(kind)
+    }
+
+    /// Whether a living entity must give a command.
+    pub fn has_actor(&self, kind: CommandKind) -> bool {
+        self.form(kind).is_some_and(|form| form.has_actor)
+    }
+
+    fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
+        self.commands.get(usize::from(kind.id()))?.as_ref()
     }
 
     pub fn hp(&self) -> Option<usize> {
@@ -159,25 +162,31 @@ impl Catalog {
         &self.default_rows[usize::from(kind)]
     }
 
-    /// Whether any kind respawns.
-    pub fn has_respawns(&self) -> bool {
-        self.respawns.iter().any(Option::is_some)
+    /// The column whose new owners are told of.
+    pub fn tells_owner(&self) -> Option<usize> {
+        self.config.tells_owner.map(usize::from)
+    }
+
+    /// Whether the entities of any kind fall.
+    pub fn has_falls(&self) -> bool {
+        self.config.has_falls()
+    }
+
+    fn fall(&self, kind: u16) -> Option<&Fall> {
+        self.config.falls[usize::from(kind)].as_ref()
     }
 
     /// The ticks after which a fallen entity of a kind respawns by itself; `None` if it
     /// doesn't. Players don't: the server respawns those that have a client.
     pub fn respawn_ticks(&self, kind: u16) -> Option<u32> {
-        let by_itself =
-            self.respawns[usize::from(kind)].filter(|_| kind != self.config.player_kind);
-        by_itself.map(|(ticks, _)| ticks)
+        let by_itself = self.fall(kind).filter(|_| kind != self.config.player_kind);
+        by_itself.map(|fall| fall.respawn_ticks)
     }
 
-    /// Whether an entity of a kind that respawns has no hit points left.
+    /// Whether an entity falls.
     pub fn has_fallen(&self, kind: u16, row: &[i32]) -> bool {
-        match (self.respawns[usize::from(kind)], self.hp) {
-            (Some((_, min)), Some(hp)) => row[hp] <= min,
-            _ => false,
-        }
+        self.fall(kind)
+            .is_some_and(|fall| row[usize::from(fall.column)] <= fall.at)
     }
 
     /// The most notifications in a tick.
@@ -187,12 +196,13 @@ impl Catalog {
 
     /// Whether the world has notifications of a kind.
     pub fn tells(&self, kind: NotificationKind) -> bool {
-        self.tells[usize::from(kind.id())]
+        self.tells >> kind.id() & 1 == 1
     }
 
     /// The notification that an item has a new owner; `None` unless the owner is alive.
     pub fn picked(&self, world: &impl World, item: Slot) -> Option<Notification> {
-        let owner = resolve(world, EntityRef(world.attribute(item, self.owner?)))?;
+        let owner = world.attribute(item, self.tells_owner()?);
+        let owner = resolve(world, EntityRef(owner))?;
         let generation = world.generation(item)?;
         let own = EntityId {
             slot: owner,
@@ -203,7 +213,7 @@ impl Catalog {
             generation,
         };
         Some(Notification::new(
-            NotificationKind::Pick,
+            NotificationKind::PICKED,
             own,
             Some(self.place(self.position(world, item.slot))),
             &[item.reference().0],
@@ -215,7 +225,7 @@ impl Catalog {
         let mut position = [0; 3];
         position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
         Notification::new(
-            NotificationKind::Fall,
+            NotificationKind::FALL,
             entity,
             Some(self.place(position)),
             &[i32::from(kind)],
@@ -236,15 +246,15 @@ impl Catalog {
         emit: &mut E,
     ) {
         match kind {
-            CommandKind::Spawn | CommandKind::Despawn => {}
-            CommandKind::Move => r#move::run(self, invocation, emit),
-            CommandKind::Strike => strike::run(self, world, invocation, emit),
-            CommandKind::Heal => heal::run(self, world, invocation, emit),
-            CommandKind::Blast => blast::run(self, world, invocation, emit),
-            CommandKind::Pick => pick::run(self, world, invocation, emit),
-            CommandKind::Roam => roam::run(self, invocation, emit),
-            CommandKind::Burn => burn::run(self, world, invocation, emit),
-            CommandKind::Shout => shout::run(self, world, invocation, emit),
+            builtin::MOVE => r#move::run(self, invocation, emit),
+            builtin::STRIKE => strike::run(self, world, invocation, emit),
+            builtin::HEAL => heal::run(self, world, invocation, emit),
+            builtin::BLAST => blast::run(self, world, invocation, emit),
+            builtin::PICK => pick::run(self, world, invocation, emit),
+            builtin::ROAM => roam::run(self, invocation, emit),
+            builtin::BURN => burn::run(self, world, invocation, emit),
+            builtin::SHOUT => shout::run(self, world, invocation, emit),
+            _ => {}
         }
     }
 
@@ -298,12 +308,29 @@ impl Catalog {
 /// The most updates that one command of a kind can emit.
 pub fn updates_max(kind: CommandKind, config: &WorldConfig) -> u64 {
     match kind {
-        CommandKind::Spawn | CommandKind::Despawn | CommandKind::Shout => 0,
-        CommandKind::Move | CommandKind::Roam => config.dimensions() as u64,
-        CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => 1,
-        CommandKind::Blast | CommandKind::Burn => u64::from(config.schema.world.capacity),
+        builtin::MOVE | builtin::ROAM => config.dimensions() as u64,
+        builtin::STRIKE | builtin::HEAL | builtin::PICK => 1,
+        builtin::BLAST | builtin::BURN => u64::from(config.schema.world.capacity),
+        _ => 0,
     }
 }
+
+/// The numbers of the built-in commands, as kernels name them.
+pub const COMMANDS: [(&str, CommandKind); 8] = [
+    ("move", builtin::MOVE),
+    ("strike", builtin::STRIKE),
+    ("heal", builtin::HEAL),
+    ("blast", builtin::BLAST),
+    ("pick", builtin::PICK),
+    ("roam", builtin::ROAM),
+    ("burn", builtin::BURN),
+    ("shout", builtin::SHOUT),
+];
+/// The numbers of the built-in notifications.
+pub const NOTIFICATIONS: [(&str, NotificationKind); 2] = [
+    ("blast", builtin::BLAST_NOTIFICATION),
+    ("shout", builtin::SHOUT_NOTIFICATION),
+];
 
 /// The slot of the live entity that a reference refers to.
 fn resolve(world: &impl World, reference: EntityRef) -> Option<Slot> {

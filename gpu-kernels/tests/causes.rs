@@ -2,7 +2,8 @@
 //! oracle.
 
 use gpu_kernels::Frame;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::world::builtin;
+use shared::{EntityId, Tick, WorldConfig};
 
 use testkit::parity::Parity;
 
@@ -31,22 +32,22 @@ fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
     let [a, b] = two_players(&mut parity);
     let target = [b.reference().0];
     let orders = [
-        (CommandKind::Strike, CommandKind::Heal),
-        (CommandKind::Heal, CommandKind::Strike),
+        (builtin::STRIKE, builtin::HEAL),
+        (builtin::HEAL, builtin::STRIKE),
     ];
     for (tick, (first, second)) in (1..).zip(orders) {
         let mut frame = Frame::new(Tick(tick));
         // A strike without a target updates nothing.
-        frame.push(a, 0, CommandKind::Strike, &[-1]);
+        frame.push(a, 0, builtin::STRIKE, &[-1]);
         frame.push(a, 1, first, &target);
         frame.push(a, 2, second, &target);
-        frame.push(b, 3, CommandKind::Move, &[4096, 0]);
+        frame.push(b, 3, builtin::MOVE, &[4096, 0]);
         let causes = parity.tick(&frame).causes;
         assert_eq!(causes[&(1, HP)], first.id());
-        assert_eq!(causes[&(1, 0)], CommandKind::Move.id());
+        assert_eq!(causes[&(1, 0)], builtin::MOVE.id());
         // The step along the second axis, of length 0, came before the rule's.
-        assert_eq!(causes[&(1, 1)], CommandKind::Move.id());
-        assert_eq!(causes[&(0, 0)], CommandKind::Roam.id());
+        assert_eq!(causes[&(1, 1)], builtin::MOVE.id());
+        assert_eq!(causes[&(0, 0)], builtin::ROAM.id());
         parity.restart(tick == 1);
     }
 }
@@ -57,7 +58,7 @@ fn a_command_whose_updates_were_dropped_is_no_cause() {
     let [a, b] = two_players(&mut parity);
     let mut frame = Frame::new(Tick(1));
     for _ in 0..9 {
-        frame.push(a, 0, CommandKind::Strike, &[b.reference().0]);
+        frame.push(a, 0, builtin::STRIKE, &[b.reference().0]);
     }
     // There is no room for the rule's updates.
     let causes = parity.tick(&frame).causes;
@@ -69,7 +70,7 @@ fn worlds_without_content_subscriptions_have_no_causes() {
     let mut parity = Parity::new(&world(0));
     let [a, _] = two_players(&mut parity);
     let mut frame = Frame::new(Tick(1));
-    frame.push(a, 0, CommandKind::Move, &[4096, 0]);
+    frame.push(a, 0, builtin::MOVE, &[4096, 0]);
     let output = parity.tick(&frame);
     assert!(output.counts.changes > 0 && output.causes.is_empty());
 }

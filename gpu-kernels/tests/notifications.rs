@@ -2,6 +2,7 @@
 //! the oracle.
 
 use gpu_kernels::{Area, Frame, Notification};
+use shared::world::builtin;
 use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
 
 use testkit::oracle::OracleOutput;
@@ -16,14 +17,14 @@ fn a_shout_has_an_area_around_the_shouter_and_a_number() {
     let shouter = born(&mut parity, &[[5, 7]])[0];
     let mut frame = Frame::new(Tick(1));
     for (radius, number) in [(3 * UNIT, 77), (i32::MAX, -1), (i32::MIN, i32::MAX)] {
-        frame.push(shouter, 0, CommandKind::Shout, &[radius, number]);
+        frame.push(shouter, 0, builtin::SHOUT, &[radius, number]);
     }
     // In the tick in which the shouter moves, the area is around its old position.
-    frame.push(shouter, 1, CommandKind::Move, &[UNIT, UNIT]);
+    frame.push(shouter, 1, builtin::MOVE, &[UNIT, UNIT]);
     let notifications = parity.tick(&frame).notifications;
     let expected = [(3 * UNIT, 77), (10 * UNIT, -1), (0, i32::MAX)].map(|(radius, number)| {
         let area = around([5 * UNIT, 7 * UNIT], radius);
-        Notification::new(NotificationKind::Shout, shouter, Some(area), &[number])
+        Notification::new(builtin::SHOUT_NOTIFICATION, shouter, Some(area), &[number])
     });
     assert_eq!(notifications, expected);
     assert_eq!(notifications[0].words(), [77]);
@@ -39,11 +40,11 @@ fn a_shout_has_an_area_around_the_shouter_and_a_number() {
 fn nobody_shouts_in_a_world_without_shouts() {
     let config = world("", "");
     assert_eq!(config.limits.notifications_per_tick, 0);
-    assert!(config.schema.command(CommandKind::Shout).is_none());
+    assert!(config.schema.command(builtin::SHOUT).is_none());
     let mut parity = Parity::new(&config);
     let shouter = born(&mut parity, &[[5, 7]])[0];
     let mut frame = Frame::new(Tick(1));
-    frame.push(shouter, 0, CommandKind::Shout, &[1, 2]);
+    frame.push(shouter, 0, builtin::SHOUT, &[1, 2]);
     let output = parity.tick(&frame);
     assert_eq!(
         (output.counts.malformed, output.counts.notifications),
@@ -61,12 +62,12 @@ fn a_blast_is_heard_wider_than_it_hurts_and_only_where_it_happens() {
     let soldier = born(&mut parity, &[[50, 50]])[0];
     let mut frame = Frame::new(Tick(1));
     let far = [50 * UNIT, 81 * UNIT];
-    frame.push(soldier, 0, CommandKind::Blast, &far);
+    frame.push(soldier, 0, builtin::BLAST, &far);
     let center = [50 * UNIT, 80 * UNIT];
-    frame.push(soldier, 1, CommandKind::Blast, &center);
+    frame.push(soldier, 1, builtin::BLAST, &center);
     let notifications = parity.tick(&frame).notifications;
     let area = around(center, 40 * UNIT);
-    let blast = Notification::new(NotificationKind::Blast, soldier, Some(area), &center);
+    let blast = Notification::new(builtin::BLAST_NOTIFICATION, soldier, Some(area), &center);
     assert_eq!(notifications, [blast]);
 }
 
@@ -80,7 +81,7 @@ fn the_last_notifications_beyond_the_limit_are_dropped_and_counted() {
     let shouters = born(&mut parity, &[[5, 5]; 5]);
     let mut frame = Frame::new(Tick(1));
     for (number, &shouter) in shouters.iter().enumerate() {
-        frame.push(shouter, 0, CommandKind::Shout, &[0, number as i32]);
+        frame.push(shouter, 0, builtin::SHOUT, &[0, number as i32]);
     }
     let output = parity.tick(&frame);
     let numbers: Vec<_> = output.notifications.iter().map(|n| n.words()[0]).collect();
@@ -98,7 +99,7 @@ fn a_command_whose_updates_are_dropped_still_notifies() {
     let mut parity = Parity::new(&config);
     let soldier = born(&mut parity, &[[5, 5]; 4])[0];
     let mut frame = Frame::new(Tick(1));
-    frame.push(soldier, 0, CommandKind::Blast, &[0, 0]);
+    frame.push(soldier, 0, builtin::BLAST, &[0, 0]);
     let output = parity.tick(&frame);
     assert_eq!(
         (output.counts.updates, output.counts.updates_dropped),
@@ -108,7 +109,8 @@ fn a_command_whose_updates_are_dropped_still_notifies() {
 }
 
 const MARKET: &str = "[[kind]]\nname = \"person\"\n[[kind]]\nname = \"thing\"\nattributes = \
-    [{ name = \"owner\", type = \"entity\", merge = \"first\", audience = \"state\" }]\n";
+    [{ name = \"owner\", type = \"entity\", merge = \"first\", audience = \"state\", \
+    tells_owner = true }]\n";
 
 #[test]
 fn a_pick_is_notified_for_the_entity_that_gets_the_item() {
@@ -122,31 +124,32 @@ fn a_pick_is_notified_for_the_entity_that_gets_the_item() {
     let reference = |i: usize| ids[i].reference().0;
     let pick = |who: usize, what: usize| {
         let area = around([(5 + what as i32) * UNIT, 5 * UNIT], 0);
-        let kind = NotificationKind::Pick;
+        let kind = NotificationKind::PICKED;
         Notification::new(kind, ids[who], Some(area), &[reference(what)])
     };
     frame.reset(Tick(1));
-    frame.push(ids[1], 0, CommandKind::Pick, &[reference(3)]);
-    frame.push(ids[1], 1, CommandKind::Pick, &[reference(2)]);
-    frame.push(ids[0], 2, CommandKind::Pick, &[reference(2)]);
+    frame.push(ids[1], 0, builtin::PICK, &[reference(3)]);
+    frame.push(ids[1], 1, builtin::PICK, &[reference(2)]);
+    frame.push(ids[0], 2, builtin::PICK, &[reference(2)]);
     // Ordered by the items' slots.
     assert_eq!(parity.tick(&frame).notifications, [pick(1, 2), pick(1, 3)]);
     // Putting an item down and reaching for an owned item do not notify.
     frame.reset(Tick(2));
-    frame.push(ids[1], 0, CommandKind::Pick, &[reference(2)]);
-    frame.push(ids[0], 1, CommandKind::Pick, &[reference(3)]);
+    frame.push(ids[1], 0, builtin::PICK, &[reference(2)]);
+    frame.push(ids[0], 1, builtin::PICK, &[reference(3)]);
     assert_eq!(parity.tick(&frame).notifications, []);
     // An entity that dies in the tick still takes the item.
     frame.reset(Tick(3));
-    frame.push(ids[0], 0, CommandKind::Pick, &[reference(2)]);
-    frame.push(ids[0], 1, CommandKind::Despawn, &[]);
+    frame.push(ids[0], 0, builtin::PICK, &[reference(2)]);
+    frame.push(ids[0], 1, CommandKind::DESPAWN, &[]);
     assert_eq!(parity.tick(&frame).notifications, [pick(0, 2)]);
 }
 
 #[test]
-fn picks_are_not_notified_where_owners_are_private_or_hidden() {
-    for audience in ["private", "hidden"] {
-        let kinds = MARKET.replace("state", audience);
+fn picks_are_not_notified_where_owners_are_private_or_hidden_or_not_asked_for() {
+    let not_told = MARKET.replace("tells_owner = true", "tells_owner = false");
+    let [private, hidden] = ["private", "hidden"].map(|to| MARKET.replace("state", to));
+    for kinds in [private, hidden, not_told] {
         let config = world("notifications_per_tick = 9", &kinds);
         assert_eq!(config.schema.notifications, []);
         let mut parity = Parity::new(&config);
@@ -156,7 +159,7 @@ fn picks_are_not_notified_where_owners_are_private_or_hidden() {
         parity.tick(&frame);
         frame.reset(Tick(1));
         let item = EntityId::new(1, 1).reference().0;
-        frame.push(EntityId::new(0, 1), 0, CommandKind::Pick, &[item]);
+        frame.push(EntityId::new(0, 1), 0, builtin::PICK, &[item]);
         let output = parity.tick(&frame);
         assert_eq!((output.counts.changes, output.counts.notifications), (1, 0));
     }
@@ -170,7 +173,7 @@ fn falls_are_notified_where_they_happen_after_the_commands_notifications() {
          [[kind]]\nname = \"player\"\nattributes = [{ name = \"hp\", type = \"i32\", min = 0, \
          default = 100, audience = \"hidden\" }]\n\
          [[kind]]\nname = \"wolf\"\nrespawn_ticks = 3\nattributes = [{ name = \"hp\", \
-         type = \"i32\", min = 0, default = 10, audience = \"hidden\" }]\n",
+         type = \"i32\", min = 0, default = 10, falls_at = 0, audience = \"hidden\" }]\n",
     ));
     let mut frame = Frame::new(Tick(0));
     for kind in [0, 1, 1, 1] {
@@ -181,20 +184,23 @@ fn falls_are_notified_where_they_happen_after_the_commands_notifications() {
     frame.reset(Tick(1));
     for &wolf in &ids[1..] {
         let words = [wolf.reference().0];
-        frame.push(ids[0], 0, CommandKind::Strike, &words);
+        frame.push(ids[0], 0, builtin::STRIKE, &words);
     }
     // The fall is where the tick has moved the wolf to.
-    frame.push(ids[2], 1, CommandKind::Move, &[UNIT, 0]);
+    frame.push(ids[2], 1, builtin::MOVE, &[UNIT, 0]);
     // A despawned entity does not fall.
-    frame.push(ids[3], 1, CommandKind::Despawn, &[]);
-    frame.push(ids[0], 2, CommandKind::Shout, &[0, 1]);
+    frame.push(ids[3], 1, CommandKind::DESPAWN, &[]);
+    frame.push(ids[0], 2, builtin::SHOUT, &[0, 1]);
     let output = parity.tick(&frame);
     assert_eq!(output.deaths.len(), 3);
     let fall = |entity, x| {
         let area = around([x * UNIT, 5 * UNIT], 0);
-        Notification::new(NotificationKind::Fall, entity, Some(area), &[1])
+        Notification::new(NotificationKind::FALL, entity, Some(area), &[1])
     };
-    assert_eq!(output.notifications[0].kind, NotificationKind::Shout.id());
+    assert_eq!(
+        output.notifications[0].kind,
+        builtin::SHOUT_NOTIFICATION.id()
+    );
     assert_eq!(
         output.notifications[1..],
         [fall(ids[1], 5), fall(ids[2], 6)]
@@ -213,8 +219,8 @@ fn a_hundred_thousand_shouts_agree() {
     let mut frame = Frame::new(Tick(1));
     for number in 0..100_000 {
         let kind = match number % 3 {
-            0 => CommandKind::Move,
-            _ => CommandKind::Shout,
+            0 => builtin::MOVE,
+            _ => builtin::SHOUT,
         };
         frame.push(shouters[number as usize % 2], 0, kind, &[number, number]);
     }
@@ -222,7 +228,7 @@ fn a_hundred_thousand_shouts_agree() {
     assert_eq!(output.counts.notifications, 66_666);
     frame.reset(Tick(2));
     for number in 0..100_000 {
-        frame.push(shouters[0], 0, CommandKind::Shout, &[number, number]);
+        frame.push(shouters[0], 0, builtin::SHOUT, &[number, number]);
     }
     let output = parity.tick(&frame);
     assert_eq!(output.counts.notifications_dropped, 10_000);

@@ -327,12 +327,13 @@ fn rich_state() -> (WorldConfig, Snapshot) {
     let attributes = "[{ name = \"hp\", type = \"i32\", min = 0, max = 100, default = 50, \
                       audience = \"state\" }, \
                       { name = \"owner\", type = \"entity\", audience = \"hidden\" }]";
+    let falling = attributes.replace("default = 50", "default = 50, falls_at = 0");
     let config = WorldConfig::parse(
         &format!(
             "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
              visible_max = 8\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\
              [[kind]]\nname = \"a\"\nattributes = {attributes}\n\
-             [[kind]]\nname = \"b\"\nrespawn_ticks = 3\nattributes = {attributes}\n"
+             [[kind]]\nname = \"b\"\nrespawn_ticks = 3\nattributes = {falling}\n"
         ),
         "rich",
     )

@@ -2,6 +2,7 @@
 //! run; on every backend and in the oracle.
 
 use gpu_kernels::{Frame, TickError};
+use shared::world::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
@@ -21,7 +22,7 @@ fn a_timed_command_runs_as_many_ticks_later_as_asked() {
             ticks,
             EntityId::NONE,
             0,
-            CommandKind::Spawn,
+            CommandKind::SPAWN,
             &[0, ticks as i32],
         );
     }
@@ -40,7 +41,7 @@ fn a_timed_command_runs_as_many_ticks_later_as_asked() {
 fn timed_commands_run_after_the_frames_in_the_order_of_scheduling() {
     let mut parity = Parity::new(&world("timed_commands = 9", ""));
     let spawn = |frame: &mut Frame, ticks, token| {
-        frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+        frame.push_after(ticks, EntityId::NONE, 0, CommandKind::SPAWN, &[0, token]);
     };
     let mut frame = Frame::new(Tick(0));
     spawn(&mut frame, 2, 10);
@@ -66,7 +67,7 @@ fn the_limit_drops_commands_of_rules_before_timed_commands() {
     let mut frame = Frame::new(Tick(0));
     frame.spawn(0, 0);
     for token in 1..4 {
-        frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+        frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0, token]);
     }
     parity.tick(&frame);
     frame.reset(Tick(1));
@@ -84,7 +85,7 @@ fn timed_commands_beyond_the_limit_are_dropped_and_their_numbers_used_again() {
     let mut parity = Parity::new(&world("timed_commands = 2", ""));
     let mut frame = Frame::new(Tick(0));
     for token in 0..5 {
-        frame.push_after(2, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+        frame.push_after(2, EntityId::NONE, 0, CommandKind::SPAWN, &[0, token]);
     }
     let output = parity.tick(&frame);
     assert_eq!((output.counts.timed, output.counts.timed_dropped), (2, 3));
@@ -94,7 +95,7 @@ fn timed_commands_beyond_the_limit_are_dropped_and_their_numbers_used_again() {
     // Commands that fall due make room for those scheduled in the same tick.
     frame.reset(Tick(2));
     for token in 5..8 {
-        frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, token]);
+        frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0, token]);
     }
     let output = parity.tick(&frame);
     assert_eq!(output.births.len(), 2);
@@ -104,11 +105,11 @@ fn timed_commands_beyond_the_limit_are_dropped_and_their_numbers_used_again() {
 #[test]
 fn a_world_without_timed_commands_drops_them_and_has_no_embers() {
     let config = world("timed_commands = 0", "");
-    assert!(config.schema.command(CommandKind::Burn).is_none());
+    assert!(config.schema.command(builtin::BURN).is_none());
     let mut parity = Parity::new(&config);
     let mut frame = Frame::new(Tick(0));
-    frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 1]);
-    frame.push(EntityId::NONE, 0, CommandKind::Burn, &[0, 0, 5]);
+    frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0, 1]);
+    frame.push(EntityId::NONE, 0, builtin::BURN, &[0, 0, 5]);
     let output = parity.tick(&frame);
     assert_eq!(output.counts.timed_dropped, 1);
     assert_eq!(output.counts.malformed, 1);
@@ -123,15 +124,15 @@ fn a_timed_command_of_a_dead_entity_is_stale() {
     parity.tick(&frame);
     let entity = EntityId::new(0, 1);
     frame.reset(Tick(1));
-    frame.push_after(1, entity, 0, CommandKind::Move, &[1, 1]);
-    frame.push_after(2, entity, 1, CommandKind::Move, &[1, 1]);
-    frame.push_after(2, entity, 2, CommandKind::Despawn, &[]);
+    frame.push_after(1, entity, 0, builtin::MOVE, &[1, 1]);
+    frame.push_after(2, entity, 1, builtin::MOVE, &[1, 1]);
+    frame.push_after(2, entity, 2, CommandKind::DESPAWN, &[]);
     parity.tick(&frame);
     assert_eq!(parity.tick(&Frame::new(Tick(2))).counts.applied, 1);
     assert_eq!(parity.oracle.position(0), [6, 6, 0]);
     frame.reset(Tick(3));
-    frame.push(entity, 0, CommandKind::Despawn, &[]);
-    frame.push_after(1, entity, 0, CommandKind::Move, &[1, 1]);
+    frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+    frame.push_after(1, entity, 0, builtin::MOVE, &[1, 1]);
     // Alive at the start of the tick in which it dies.
     assert_eq!(parity.tick(&frame).counts.stale, 0);
     assert_eq!(parity.tick(&Frame::new(Tick(4))).counts.stale, 1);
@@ -148,7 +149,7 @@ fn delays_reach_beyond_the_last_tick_number() {
             ticks,
             EntityId::NONE,
             0,
-            CommandKind::Spawn,
+            CommandKind::SPAWN,
             &[0, ticks as i32],
         );
     }
@@ -177,7 +178,7 @@ fn embers_burn_for_ember_ticks_and_hurt_all_entities_in_reach() {
     parity.tick(&frame);
     frame.reset(Tick(1));
     let center = [50 * UNIT, 50 * UNIT];
-    frame.push(EntityId::new(0, 1), 0, CommandKind::Blast, &center);
+    frame.push(EntityId::new(0, 1), 0, builtin::BLAST, &center);
     parity.tick(&frame);
     let hp = |parity: &Parity| [0, 1, 2].map(|slot| parity.oracle.slots[slot].row[HP]);
     // The blast spares the soldier itself; its embers do not.
@@ -199,7 +200,7 @@ fn a_blast_out_of_reach_leaves_no_embers() {
     parity.tick(&frame);
     frame.reset(Tick(1));
     let far = [4 * UNIT, 0];
-    frame.push(EntityId::new(0, 1), 0, CommandKind::Blast, &far);
+    frame.push(EntityId::new(0, 1), 0, builtin::BLAST, &far);
     assert_eq!(parity.tick(&frame).counts.timed, 0);
 }
 
@@ -207,7 +208,7 @@ const WOLVES: &str = "[commands]\nstrike.damage = 10\n\
     [[kind]]\nname = \"player\"\nattributes = [{ name = \"hp\", type = \"i32\", min = 0, \
     default = 100, audience = \"state\" }]\n\
     [[kind]]\nname = \"wolf\"\nrespawn_ticks = 3\nattributes = [{ name = \"hp\", type = \"i32\", \
-    min = -5, default = 5, audience = \"state\" }]\n";
+    min = -5, default = 5, falls_at = -5, audience = \"state\" }]\n";
 
 /// A player in slot 0 and two wolves beside it.
 fn wolves() -> Parity {
@@ -224,10 +225,10 @@ fn strike(parity: &mut Parity, tick: u32, targets: &[u32], despawned: &[u32]) ->
     let mut frame = Frame::new(Tick(tick));
     for &slot in targets {
         let target = EntityId::new(slot, 1).reference().0;
-        frame.push(EntityId::new(0, 1), slot, CommandKind::Strike, &[target]);
+        frame.push(EntityId::new(0, 1), slot, builtin::STRIKE, &[target]);
     }
     for &slot in despawned {
-        frame.push(EntityId::new(slot, 1), 0, CommandKind::Despawn, &[]);
+        frame.push(EntityId::new(slot, 1), 0, CommandKind::DESPAWN, &[]);
     }
     parity.tick(&frame)
 }
@@ -255,10 +256,33 @@ fn the_fallen_die_and_respawn_after_the_ticks_of_their_kind() {
     assert_eq!(output.births[0].kind, 1);
 }
 
+#[test]
+fn an_entity_falls_at_the_value_that_its_kind_says_and_below() {
+    let from_20_at = |falls_at: i32| {
+        let falls_at = format!("default = 20, falls_at = {falls_at}");
+        let kinds = WOLVES.replace("default = 5, falls_at = -5", &falls_at);
+        let mut parity = Parity::new(&world("", &kinds));
+        let mut frame = Frame::new(Tick(0));
+        for kind in [0, 1] {
+            frame.spawn_at(kind, 0, &[5, 5]);
+        }
+        parity.tick(&frame);
+        // A strike takes 10.
+        (1..=2)
+            .map(|tick| strike(&mut parity, tick, &[1], &[]).deaths.len())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(from_20_at(12), [1, 0]);
+    assert_eq!(from_20_at(10), [1, 0]);
+    assert_eq!(from_20_at(9), [0, 1]);
+    assert_eq!(from_20_at(-1), [0, 0]);
+}
+
 /// The server decides when a client plays on with a new entity.
 #[test]
 fn fallen_players_die_and_do_not_respawn_by_themselves() {
-    let players = WOLVES.replace(
+    let players = WOLVES.replace("default = 100", "default = 100, falls_at = 0");
+    let players = players.replace(
         "name = \"player\"\n",
         "name = \"player\"\nrespawn_ticks = 2\n",
     );
@@ -271,15 +295,10 @@ fn fallen_players_die_and_do_not_respawn_by_themselves() {
     let mut frame = Frame::new(Tick(1));
     for sequence in 0..20 {
         let target = EntityId::new(2, 1).reference().0;
-        frame.push(
-            EntityId::new(0, 1),
-            sequence,
-            CommandKind::Strike,
-            &[target],
-        );
+        frame.push(EntityId::new(0, 1), sequence, builtin::STRIKE, &[target]);
     }
     let wolf = EntityId::new(1, 1).reference().0;
-    frame.push(EntityId::new(0, 1), 20, CommandKind::Strike, &[wolf]);
+    frame.push(EntityId::new(0, 1), 20, builtin::STRIKE, &[wolf]);
     let output = parity.tick(&frame);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
     // Only the wolf's respawn waits.
@@ -320,12 +339,7 @@ fn a_kind_that_does_not_respawn_stays_at_its_minimum() {
     let mut frame = Frame::new(Tick(1));
     let player = EntityId::new(0, 1).reference().0;
     for sequence in 0..20 {
-        frame.push(
-            EntityId::new(1, 1),
-            sequence,
-            CommandKind::Strike,
-            &[player],
-        );
+        frame.push(EntityId::new(1, 1), sequence, builtin::STRIKE, &[player]);
     }
     let output = parity.tick(&frame);
     assert_eq!(output.deaths, []);
@@ -339,14 +353,14 @@ fn an_impossible_timed_command_is_refused_and_changes_nothing() {
         for ticks in [0, DELAY_TICKS_MAX + 1, u32::MAX] {
             let mut frame = Frame::new(Tick(0));
             frame.spawn(0, 0);
-            frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 0]);
-            frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Spawn, &[0, 0]);
+            frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0, 0]);
+            frame.push_after(ticks, EntityId::NONE, 0, CommandKind::SPAWN, &[0, 0]);
             let expected = TickError::DelayOutOfRange { index: 1, ticks };
             assert_eq!(backend.submit(&frame), Err(expected), "{label}");
         }
         for (start, count) in [(0, 6), (5, 4), (8, 1), (u32::MAX, u16::MAX)] {
             let mut frame = Frame::new(Tick(0));
-            frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0; 8]);
+            frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0; 8]);
             frame.after[0].command.word_start = start;
             frame.after[0].command.word_count = count;
             let expected = TickError::TimedWordsOutOfRange {
@@ -367,7 +381,7 @@ fn unused_words_of_a_frame_do_not_displace_those_of_timed_commands() {
     let mut frame = Frame::new(Tick(0));
     frame.words.extend_from_slice(&[77; 1000]);
     frame.spawn_at(0, 1, &[5, 6]);
-    frame.push_after(1, EntityId::NONE, 0, CommandKind::Spawn, &[0, 2, 7, 8]);
+    frame.push_after(1, EntityId::NONE, 0, CommandKind::SPAWN, &[0, 2, 7, 8]);
     parity.tick(&frame);
     let output = parity.tick(&Frame::new(Tick(1)));
     assert_eq!(output.births[0].token, 2);
@@ -388,7 +402,7 @@ fn a_hundred_thousand_waiting_commands_agree() {
         frame.reset(Tick(tick));
         for i in 0..30_000 {
             let words = [i % 5 - 2, EntityRef::NONE.0];
-            frame.push_after(9 - tick, entity, 0, CommandKind::Move, &words);
+            frame.push_after(9 - tick, entity, 0, builtin::MOVE, &words);
         }
         dropped += parity.tick(&frame).counts.timed_dropped;
         parity.restart(false);

@@ -132,7 +132,7 @@ fn tick_all(
         players.iter().map(Vec::len).sum::<usize>() == world.limits.clients as usize,
         "some clients found no room in the world"
     );
-    let mut moves = Moves::new(world);
+    let mut moves = Moves::new(world)?;
     let mut commands: Vec<Vec<Inbox>> = vec![];
     for _ in 0..ticks {
         commands.push(players.iter().map(|players| moves.next(players)).collect());
@@ -164,17 +164,22 @@ fn join_all(inbox: &SharedInbox, clients: usize) {
 /// Random steps, the same in every run.
 struct Moves {
     dice: Xoshiro256PlusPlus,
+    /// The command by which players move.
+    command: CommandKind,
     axes: usize,
     sequence: u32,
 }
 
 impl Moves {
-    fn new(world: &WorldConfig) -> Moves {
-        Moves {
+    fn new(world: &WorldConfig) -> Result<Moves> {
+        let command = world.schema.command_named("move");
+        let command = command.context("the world has no command `move`")?;
+        Ok(Moves {
+            command: command.kind,
             dice: Xoshiro256PlusPlus::seed_from_u64(world.seed),
             axes: world.dimensions(),
             sequence: 0,
-        }
+        })
     }
 
     /// A step of each player.
@@ -187,7 +192,7 @@ impl Moves {
             let command = ClientCommand {
                 entity,
                 sequence: self.sequence,
-                kind: CommandKind::Move,
+                kind: self.command,
                 word_count: self.axes as u16,
             };
             inbox.push(command, &words[..self.axes]);

@@ -8,7 +8,8 @@ use common::{Bots, Player, Vanished, listen_for, start, start_with, ticks, until
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::stream::Message;
-use shared::{CommandKind, EntityId, NotificationKind};
+use shared::world::builtin;
+use shared::{EntityId, NotificationKind};
 
 /// A world in which players see one unit far and strikes reach anywhere.
 const FAR: &str = "
@@ -32,7 +33,7 @@ const FAR: &str = "
     name = 'player'
     respawn_ticks = 5
     attributes = [
-        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, falls_at = 0, audience = 'state' },
         { name = 'team', type = 'symbol', symbols = ['red', 'blue'], default = 'red', audience = 'state' },
     ]
 ";
@@ -47,7 +48,7 @@ async fn three(server: &Server) -> [Player; 3] {
 
 /// Lets a player strike, and all listen for the result.
 async fn strike(server: &Server, players: &mut [&mut Player], by: usize, target: EntityId) {
-    players[by].send(CommandKind::Strike, &[target.reference().0]);
+    players[by].send(builtin::STRIKE, &[target.reference().0]);
     listen_for(server, players, 4).await;
 }
 
@@ -60,7 +61,7 @@ fn blow(server_column: usize, entity: EntityId, old: i32, new: i32, ids: &[u32])
             column: server_column as u16,
             old,
             new,
-            command: Some(CommandKind::Strike),
+            command: Some(builtin::STRIKE),
         },
         heard: false,
         subscriptions: ids.to_vec(),
@@ -119,7 +120,7 @@ async fn notifications_come_with_their_fields() {
         .unwrap();
     listener.log.messages.clear();
     for number in [4, 6] {
-        shouter.send(CommandKind::Shout, &[0, number]);
+        shouter.send(builtin::SHOUT, &[0, number]);
     }
     let players = &mut [&mut listener, &mut shouter, &mut other];
     for _ in 0..4 {
@@ -138,8 +139,8 @@ async fn notifications_come_with_their_fields() {
     assert_eq!(
         told,
         [
-            notification(NotificationKind::Shout, source, &[6], 1),
-            notification(NotificationKind::Fall, fallen, &[0], 2),
+            notification(builtin::SHOUT_NOTIFICATION, source, &[6], 1),
+            notification(NotificationKind::FALL, fallen, &[0], 2),
         ]
     );
     server.stop().unwrap();
@@ -157,8 +158,8 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
     // Towards the middle, so that no edge cuts a step.
     let step = if begun > 2000 << 12 { -4096 } else { 4096 };
     for _ in 0..3 {
-        walker.send(CommandKind::Move, &[step, 0]);
-        other.send(CommandKind::Move, &[step, 0]);
+        walker.send(builtin::MOVE, &[step, 0]);
+        other.send(builtin::MOVE, &[step, 0]);
         let players = &mut [&mut listener, &mut walker, &mut other];
         listen_for(&server, players, 3).await;
     }
@@ -222,7 +223,7 @@ async fn a_client_at_its_limit_of_notices_is_told_so() {
         for number in 0..5 {
             shouter
                 .client
-                .command(CommandKind::Shout, &[0, number])
+                .command(builtin::SHOUT, &[0, number])
                 .unwrap();
         }
         shouter.client.flush();
@@ -320,7 +321,7 @@ const BUSY: &str = "
     name = 'player'
     respawn_ticks = 10
     attributes = [
-        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, falls_at = 0, audience = 'state' },
     ]
 
     [[kind]]
@@ -328,13 +329,13 @@ const BUSY: &str = "
     population = 10
     respawn_ticks = 15
     attributes = [
-        { name = 'hp', type = 'i32', default = 30, min = 0, max = 30, audience = 'state' },
+        { name = 'hp', type = 'i32', default = 30, min = 0, max = 30, falls_at = 0, audience = 'state' },
     ]
 
     [[kind]]
     name = 'crystal'
     population = 30
-    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state', tells_owner = true }]
 ";
 
 #[tokio::test]
@@ -362,12 +363,12 @@ async fn lost_datagrams_lose_no_notice() {
 async fn bots_whose_private_attributes_change_hear_of_their_own() {
     // Hit points are private, so bots hear only of their own.
     let private = BUSY.replace(
-        "max = 100, audience = 'state'",
-        "max = 100, audience = 'private'",
+        "max = 100, falls_at = 0, audience = 'state'",
+        "max = 100, falls_at = 0, audience = 'private'",
     );
     let private = private.replace(
-        "max = 30, audience = 'state'",
-        "max = 30, audience = 'private'",
+        "max = 30, falls_at = 0, audience = 'state'",
+        "max = 30, falls_at = 0, audience = 'private'",
     );
     assert_eq!(private.matches("'private'").count(), 2);
     let server = start(&private);

@@ -6,9 +6,10 @@ mod common;
 use client_bot::BehaviourKind;
 use common::{Bots, Player, go, listen_for, start, ticks, units};
 use server::Server;
+use shared::EntityId;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Region;
-use shared::{CommandKind, EntityId, NotificationKind};
+use shared::world::builtin;
 
 /// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "
@@ -55,7 +56,7 @@ async fn all_listen(server: &Server, players: &mut [Player]) {
 fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
     Notice {
         body: NoticeBody::Notification {
-            kind: NotificationKind::Shout,
+            kind: builtin::SHOUT_NOTIFICATION,
             source,
             words: vec![number],
         },
@@ -70,7 +71,7 @@ async fn a_client_that_sees_some_of_the_area_hears_the_shout_once() {
     // The shout reaches 30 units: players up to 50 units away see some of its area.
     let mut players = along(&server, &[0.0, 25.0, 49.9, 50.5, 400.0]).await;
     let source = players[0].entity();
-    players[0].send(CommandKind::Shout, &[units(30.0), 7]);
+    players[0].send(builtin::SHOUT, &[units(30.0), 7]);
     all_listen(&server, &mut players).await;
     for (i, player) in players.iter().enumerate() {
         let told: Vec<Notice> = player.notices().into_iter().cloned().collect();
@@ -79,7 +80,7 @@ async fn a_client_that_sees_some_of_the_area_hears_the_shout_once() {
     }
     assert!(!players[2].sees(source), "one hears farther than one sees");
     // No shout goes farther than the world allows.
-    players[0].send(CommandKind::Shout, &[units(900.0), 8]);
+    players[0].send(builtin::SHOUT, &[units(900.0), 8]);
     all_listen(&server, &mut players).await;
     let told: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
     assert_eq!(told, [2, 2, 2, 1, 0]);
@@ -101,7 +102,7 @@ async fn a_client_with_a_region_there_hears_the_shout_too() {
         assert_eq!(answer.unwrap(), Ok(()));
     }
     let source = players[0].entity();
-    players[0].send(CommandKind::Shout, &[units(30.0), 7]);
+    players[0].send(builtin::SHOUT, &[units(30.0), 7]);
     all_listen(&server, &mut players).await;
     assert_eq!(players[1].notices(), [&shout(source, 7, &[])]);
     assert!(players[2].notices().is_empty());
@@ -118,7 +119,7 @@ async fn a_notification_that_is_heard_and_subscribed_to_comes_once() {
         player.subscribe(3, "shout.number == 7").await.unwrap();
     }
     for number in [7, 8] {
-        players[0].send(CommandKind::Shout, &[units(30.0), number]);
+        players[0].send(builtin::SHOUT, &[units(30.0), number]);
         all_listen(&server, &mut players).await;
     }
     let near = [shout(source, 7, &[3, 5]), shout(source, 8, &[5])];
@@ -140,14 +141,14 @@ async fn a_blast_is_heard_farther_than_it_harms() {
     let mut players = along(&server, &[0.0, 49.9, 50.5, 100.0]).await;
     let source = players[3].entity();
     let centre = [units(500.0), units(500.0)];
-    players[3].send(CommandKind::Blast, &centre);
+    players[3].send(builtin::BLAST, &centre);
     all_listen(&server, &mut players).await;
     let heard: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
     assert_eq!(heard, [1, 1, 0, 0]);
     let Notice { body, heard, .. } = players[1].notices()[0];
     let [x, y] = centre;
     let expected = NoticeBody::Notification {
-        kind: NotificationKind::Blast,
+        kind: builtin::BLAST_NOTIFICATION,
         source,
         words: vec![x, y],
     };

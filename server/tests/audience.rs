@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Player, listen_for, start, until};
+use shared::EntityId;
 use shared::wire::stream::Message;
-use shared::{CommandKind, EntityId};
+use shared::world::builtin;
 
 const SECRETS: &str = "
     [world]
@@ -49,7 +50,7 @@ async fn private_values_reach_their_owner_and_hidden_values_no_client() {
     })
     .await;
     for _ in 0..4 {
-        knight.send(CommandKind::Strike, &[victims.reference().0]);
+        knight.send(builtin::STRIKE, &[victims.reference().0]);
         listen_for(&server, &mut [&mut knight, &mut victim], 2).await;
     }
     until(&mut [&mut knight, &mut victim], "it is hurt", |p| {
@@ -84,7 +85,7 @@ async fn a_session_that_takes_over_is_told_private_values_and_others_are_not() {
         p.iter().all(|p| p.sees(own))
     })
     .await;
-    other.send(CommandKind::Strike, &[own.reference().0]);
+    other.send(builtin::STRIKE, &[own.reference().0]);
     until(&mut [&mut other, &mut second], "it is hurt", |p| {
         p[1].value(own, "hp") == 95
     })

@@ -4,8 +4,8 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, units};
-use shared::CommandKind;
 use shared::wire::commands::COMMANDS_MAX;
+use shared::world::builtin;
 
 #[tokio::test]
 async fn a_flood_of_commands_moves_no_player_faster_and_disturbs_no_other_client() {
@@ -34,7 +34,7 @@ async fn a_flood_of_commands_moves_no_player_faster_and_disturbs_no_other_client
     while server.stats().figures().commands_over_quota < 10_000 {
         for _ in 0..10 {
             for _ in 0..COMMANDS_MAX {
-                flooder.client.command(CommandKind::Move, &[step, 0]);
+                flooder.client.command(builtin::MOVE, &[step, 0]);
             }
             flooder.client.flush();
         }

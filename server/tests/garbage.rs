@@ -10,11 +10,12 @@ use client_bot::connect::hello;
 use common::raw::{Raw, closed, framed};
 use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
+use shared::Tick;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
+use shared::world::builtin;
 use shared::world::mix::mix;
-use shared::{CommandKind, Tick};
 
 #[tokio::test]
 async fn an_unacceptable_hello_is_refused_with_the_reason() {
@@ -86,7 +87,7 @@ fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'sta
                 ..good.clone()
             }),
             Close::Refused,
-            "the client speaks protocol version 99, the server 2",
+            "the client speaks protocol version 99, the server 3",
         ),
         (
             "a wrong token",
@@ -159,7 +160,7 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         bytes
     };
     let whole = encode(&ClientDatagram {
-        kinds: vec![CommandKind::Move],
+        kinds: vec![builtin::MOVE],
         words: vec![0, 0],
         ..ClientDatagram::default()
     });

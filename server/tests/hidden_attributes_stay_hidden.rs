@@ -4,8 +4,9 @@ mod common;
 
 use common::{Player, listen_for, start, until};
 use server::Server;
+use shared::EntityId;
 use shared::wire::notice::NoticeBody;
-use shared::{CommandKind, EntityId};
+use shared::world::builtin;
 
 /// Hit points are private, luck is hidden.
 const SECRETS: &str = "
@@ -26,7 +27,7 @@ const SECRETS: &str = "
     name = 'player'
     respawn_ticks = 3
     attributes = [
-        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'private' },
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, falls_at = 0, audience = 'private' },
         { name = 'luck', type = 'i32', default = 99, audience = 'hidden' },
     ]
 ";
@@ -37,7 +38,7 @@ fn hidden() -> String {
 }
 
 async fn strike(server: &Server, knight: &mut Player, other: &mut Player, target: EntityId) {
-    knight.send(CommandKind::Strike, &[target.reference().0]);
+    knight.send(builtin::STRIKE, &[target.reference().0]);
     listen_for(server, &mut [knight, other], 4).await;
 }
 
@@ -113,7 +114,7 @@ async fn a_filter_on_a_private_attribute_matches_only_the_own_entity() {
         .await
         .unwrap();
     for player in [&mut spy, &mut victim] {
-        player.send(CommandKind::Shout, &[0, 7]);
+        player.send(builtin::SHOUT, &[0, 7]);
     }
     listen_for(&server, &mut [&mut spy, &mut victim], 4).await;
     let own = spy.entity();

@@ -29,7 +29,7 @@ async fn fighters_that_lose_a_tenth_are_told_nothing_wrong() {
         [[kind]]
         name = 'item'
         population = 10
-        attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+        attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state', tells_owner = true }]
     ";
     play_with_losses(world, BehaviourKind::Fight, 8).await;
 }

@@ -102,5 +102,5 @@ const WORLD: &str = "
     [[kind]]
     name = 'item'
     population = 10
-    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state', tells_owner = true }]
 ";

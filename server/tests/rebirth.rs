@@ -4,8 +4,8 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, ticks, until};
-use shared::CommandKind;
 use shared::wire::stream::Message;
+use shared::world::builtin;
 
 /// A room whose players die after two strikes.
 const DUEL: &str = "
@@ -22,7 +22,7 @@ const DUEL: &str = "
     name = \"player\"
     respawn_ticks = 20
     attributes = [
-        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, audience = \"state\" },
+        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, falls_at = 0, audience = \"state\" },
         { name = \"gold\", type = \"i32\", default = 10, min = 0, audience = \"private\" },
     ]
 ";
@@ -43,7 +43,7 @@ const BRAWL: &str = "
     name = \"player\"
     respawn_ticks = 10
     attributes = [
-        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, audience = \"state\" },
+        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, falls_at = 0, audience = \"state\" },
     ]
 
     [[kind]]
@@ -51,7 +51,7 @@ const BRAWL: &str = "
     population = 20
     respawn_ticks = 5
     attributes = [
-        { name = \"hp\", type = \"i32\", default = 30, min = 0, max = 30, audience = \"state\" },
+        { name = \"hp\", type = \"i32\", default = 30, min = 0, max = 30, falls_at = 0, audience = \"state\" },
     ]
 ";
 
@@ -67,7 +67,7 @@ async fn a_player_that_dies_goes_on_with_a_new_entity() {
     })
     .await;
     for _ in 0..2 {
-        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+        killer.send(builtin::STRIKE, &[fallen.reference().0]);
     }
     until(&mut [&mut victim, &mut killer], "it falls", |p| {
         p[0].client.view().is_dead()
@@ -115,7 +115,7 @@ async fn a_player_that_dies_goes_on_with_a_new_entity() {
         .iter()
         .map(|&p| if p > 15 << 12 { -4096 } else { 4096 });
     let step: Vec<i32> = towards_the_middle.collect();
-    victim.send(CommandKind::Move, &step);
+    victim.send(builtin::MOVE, &step);
     until(&mut [&mut victim], "it moves", |p| own(p[0]) != before).await;
     assert_eq!(own(&victim), [before[0] + step[0], before[1] + step[1]]);
     server.stop().unwrap();
@@ -128,7 +128,7 @@ async fn requests_are_answered_in_the_tick_of_a_rebirth_too() {
     let mut killer = Player::join(&server).await;
     let fallen = victim.entity();
     for _ in 0..2 {
-        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+        killer.send(builtin::STRIKE, &[fallen.reference().0]);
     }
     let mut requests = 0;
     for _ in 0..60 {
@@ -163,7 +163,7 @@ async fn a_client_that_leaves_while_dead_is_gone() {
     let fallen = victim.entity();
     until(&mut [&mut killer], "it sees it", |p| p[0].sees(fallen)).await;
     for _ in 0..2 {
-        killer.send(CommandKind::Strike, &[fallen.reference().0]);
+        killer.send(builtin::STRIKE, &[fallen.reference().0]);
     }
     until(&mut [&mut killer], "it falls", |p| !p[0].sees(fallen)).await;
     victim.client.leave();

@@ -11,7 +11,7 @@ use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay};
 use server::durable::journal::{JournalReader, JournalWriter, Next};
 use server::tick::backend::{BackendChoice, BackendOptions};
-use shared::CommandKind;
+use shared::world::builtin;
 
 const FIGHT: &str = "
     [world]
@@ -29,7 +29,7 @@ const FIGHT: &str = "
     [[kind]]
     name = 'item'
     population = 10
-    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state' }]
+    attributes = [{ name = 'owner', type = 'entity', merge = 'first', audience = 'state', tells_owner = true }]
 
     [[every]]
     kind = 'item'
@@ -92,7 +92,7 @@ async fn a_difference_is_found_in_its_tick() {
         let mut moves = frame.commands.iter();
         let x = |c: &gpu_kernels::Command| frame.words[c.word_start as usize];
         let is_firm =
-            |c: &&gpu_kernels::Command| c.kind == CommandKind::Move.id() && x(c).abs() > units(0.2);
+            |c: &&gpu_kernels::Command| c.kind == builtin::MOVE.id() && x(c).abs() > units(0.2);
         moves.find(is_firm).map(|c| c.word_start as usize)
     };
     let moving: Vec<usize> = (0..ticks.len())

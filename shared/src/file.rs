@@ -9,6 +9,7 @@
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
 //! | `commands` | `[commands]`, `[[every]]`, and the notifications that can happen |
+//! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
 //! | `limits` | `[limits]` |
 //! | `check` | checks that several keys share |
@@ -16,6 +17,7 @@
 mod build;
 mod check;
 mod commands;
+mod engine;
 mod kinds;
 mod limits;
 mod raw;

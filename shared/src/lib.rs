@@ -20,9 +20,9 @@ pub mod world;
 #[cfg(feature = "file")]
 pub use file::ConfigError;
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-pub use world::command::{CommandKind, Rules};
-pub use world::config::{Every, InterestMode, Limits, WorldConfig};
+pub use world::command::{CommandKind, CommandSchema, CommandWord, Rules, Senders};
+pub use world::config::{Every, Fall, InterestMode, Limits, WorldConfig};
 pub use world::fixed::Fixed;
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
-pub use world::notification::NotificationKind;
+pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
 pub use world::schema::{Kind, Schema, WorldInfo};

@@ -7,12 +7,14 @@
 //! | [`id`] | ticks, slots, entities, references to entities, client rows |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
-//! | [`command`] | the built-in commands, their words and their rules |
-//! | [`notification`] | the built-in notifications and their fields |
+//! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
+//! | [`notification`] | notifications: their numbers and fields |
+//! | [`builtin`] | the built-in commands and notifications |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`config`] | everything that defines a world, checked |
 
 pub mod attribute;
+pub mod builtin;
 pub mod command;
 pub mod config;
 pub mod fixed;

@@ -12,8 +12,9 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
+use shared::world::builtin;
 use shared::world::mix::{Random, mix};
-use shared::{Audience, CommandKind, EntityId, Schema, Tick};
+use shared::{Audience, CommandKind, EntityId, NotificationKind, Schema, Tick};
 use worlds::{
     Entities, Sent, any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent,
     any_welcome, frame, gathered, movement, scattered, schema, schemas,
@@ -231,20 +232,21 @@ fn commands_that_clients_may_not_send_are_unknown() {
     // Without hp and owner nothing can be struck or picked.
     let schema = schema("[[kind]]\nname = \"ghost\"");
     let codec = CommandCodec::new(&schema, 0);
-    for kind in CommandKind::ALL {
+    for kind in (0..=255).map(CommandKind) {
         let mut writer = BitWriter::default();
         writer.put(0, 8 + 32);
         writer.put(0, 32 + 32);
         writer.put(1, 4);
         writer.put(0, 32);
         writer.put(u64::from(kind.id()), 8);
-        for _ in kind.words(2) {
+        let words = schema.command(kind).map_or(0, |c| c.words.len());
+        for _ in 0..words {
             writer.put_signed(0);
         }
         let mut bytes = vec![];
         writer.finish_into(&mut bytes);
         let expected = match kind {
-            CommandKind::Move => Ok(()),
+            builtin::MOVE => Ok(()),
             _ => Err(DecodeError::UnknownCommand(kind.id())),
         };
         assert_eq!(
@@ -258,12 +260,40 @@ fn commands_that_clients_may_not_send_are_unknown() {
 #[should_panic(expected = "a word")]
 fn a_command_without_all_its_words_panics() {
     let datagram = ClientDatagram {
-        kinds: vec![CommandKind::Move],
+        kinds: vec![builtin::MOVE],
         words: vec![1],
         ..ClientDatagram::default()
     };
     let codec = CommandCodec::new(&schemas()[0], 0);
     codec.encode(&datagram, &mut BitWriter::default(), &mut vec![]);
+}
+
+#[test]
+fn a_schema_whose_numbers_or_words_are_out_of_range_is_refused() {
+    let of = |change: fn(&mut Schema)| {
+        let mut schema = schemas()[2].clone();
+        change(&mut schema);
+        schema.check().map_err(|error| error.to_string())
+    };
+    let is_about =
+        |checked: Result<(), String>, what: &str| checked.expect_err("an error").starts_with(what);
+    assert_eq!(of(|_| {}), Ok(()));
+    let commands: [fn(&mut Schema); 3] = [
+        |s| s.commands.last_mut().unwrap().kind = CommandKind(256),
+        |s| s.commands.swap(0, 1),
+        |s| s.commands[0].words = vec![s.commands[0].words[0].clone(); 6],
+    ];
+    for change in commands {
+        assert!(is_about(of(change), "the commands"));
+    }
+    let notifications: [fn(&mut Schema); 3] = [
+        |s| s.notifications.last_mut().unwrap().kind = NotificationKind(64),
+        |s| s.notifications.swap(0, 1),
+        |s| s.notifications[0].fields = vec![s.notifications[0].fields[0].clone(); 5],
+    ];
+    for change in notifications {
+        assert!(is_about(of(change), "the notifications"));
+    }
 }
 
 #[test]

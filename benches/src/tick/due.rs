@@ -9,7 +9,8 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use gpu_kernels::{Counts, Frame, TimedCommand};
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::world::builtin;
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BASELINE, BackendOptions, Candidate};
 use super::checks::ensure_same;
@@ -127,7 +128,7 @@ fn fill(frame: &mut Frame, tick: Tick, options: &Options) {
     frame.reset(tick);
     for (i, ticks) in (0..).zip(delays(tick, options)) {
         let entity = EntityId::new(i % ENTITIES, 1);
-        frame.push_after(ticks, entity, 0, CommandKind::Move, &[1, -1]);
+        frame.push_after(ticks, entity, 0, builtin::MOVE, &[1, -1]);
     }
 }
 
@@ -158,7 +159,7 @@ fn heap(options: &Options) -> anyhow::Result<Row> {
         }
         for (i, ticks) in (0..).zip(delays(Tick(tick), options)) {
             let entity = EntityId::new(i % ENTITIES, 1);
-            let kind = CommandKind::Move.id();
+            let kind = builtin::MOVE.id();
             let timed = TimedCommand::new(Tick(tick + ticks), entity, kind, &[1, -1]);
             heap.push(Reverse(Entry(TimedCommand { sequence, ..timed })));
             sequence += 1;

@@ -7,7 +7,8 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use gpu_kernels::{Frame, TickOutput};
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::world::builtin;
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BASELINE, BackendOptions, Candidate};
 use super::checks::{ensure_nothing_dropped, ensure_same};
@@ -128,7 +129,7 @@ fn sample(
         frame.reset(Tick(tick));
         for (i, entity) in entities.iter().enumerate() {
             let target = entities[spread.target(i, entities.len())];
-            frame.push(*entity, tick, CommandKind::Heal, &[target.reference().0]);
+            frame.push(*entity, tick, builtin::HEAL, &[target.reference().0]);
         }
         frame.order(config.seed);
         let begin = Instant::now();

@@ -1,6 +1,7 @@
 use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
+use shared::world::builtin;
 use shared::world::mix::Random;
-use shared::{ClientRow, CommandKind, EntityId, Fixed, Tick, WorldConfig};
+use shared::{ClientRow, EntityId, Fixed, Tick, WorldConfig};
 
 /// Frames in which every client moves: small steps that keep all entities inside the
 /// map and evenly spread.
@@ -75,7 +76,7 @@ impl Moves {
                     false => -step,
                 }
             });
-            self.frame.push(*entity, tick.0, CommandKind::Move, &step);
+            self.frame.push(*entity, tick.0, builtin::MOVE, &step);
             let actor = Actor {
                 client: ClientRow(client as u32),
                 entity: *entity,

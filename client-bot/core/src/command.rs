@@ -2,18 +2,19 @@
 
 use std::collections::VecDeque;
 
-use shared::CommandKind;
-use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
+use shared::wire::commands::{COMMANDS_MAX, ClientDatagram};
+use shared::{CommandKind, Schema};
 use thiserror::Error;
 
 /// Why a command cannot be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
-    #[error("clients of this world cannot send `{}`", .0.name())]
+    #[error("clients of this world cannot send command {}", .0.id())]
     Unavailable(CommandKind),
-    #[error("`{}` takes {expected} numbers, found {found}", .kind.name())]
+    #[error("`{name}` takes {expected} numbers, found {found}")]
     WordCount {
-        kind: CommandKind,
+        /// The command's name.
+        name: String,
         expected: usize,
         found: usize,
     },
@@ -39,16 +40,16 @@ impl CommandQueue {
     /// one goes: after so many newer ones it is out of date.
     pub fn push(
         &mut self,
-        codec: &CommandCodec,
+        schema: &Schema,
         kind: CommandKind,
         words: &[i32],
     ) -> Result<u32, CommandError> {
-        let expected = codec
-            .word_count(kind)
-            .ok_or(CommandError::Unavailable(kind))?;
+        let command = schema.command(kind).filter(|c| c.senders.clients);
+        let command = command.ok_or(CommandError::Unavailable(kind))?;
+        let expected = command.words.len();
         if words.len() != expected {
             return Err(CommandError::WordCount {
-                kind,
+                name: command.name.clone(),
                 expected,
                 found: words.len(),
             });

@@ -146,7 +146,7 @@ impl Session {
     /// number. Of more than [`COMMANDS_MAX`](shared::wire::commands::COMMANDS_MAX)
     /// commands that the server has not confirmed, only the latest are sent.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
-        self.commands.push(&self.command_codec, kind, words)
+        self.commands.push(self.view.schema(), kind, words)
     }
 
     /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).

@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use shared::wire::codec;
+use shared::world::builtin;
 use shared::{EntityId, Slot};
 
 /// What arrives, and by which way.
@@ -69,7 +70,7 @@ fn any_input() -> impl Strategy<Value = Input> {
 /// Hands input in, errors or not, and sends what there is to send.
 fn drive(session: &mut Session, inputs: &[Input]) {
     for input in inputs {
-        let _ = session.command(shared::CommandKind::Move, &[1, 1]);
+        let _ = session.command(builtin::MOVE, &[1, 1]);
         let _ = match input {
             Input::Datagram(bytes) => session.handle_datagram(bytes, &mut ()),
             Input::Stream(bytes) => session.handle_stream(bytes, &mut ()),

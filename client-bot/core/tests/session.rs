@@ -11,6 +11,7 @@ use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::request::RequestReader;
 use shared::wire::{DecodeError, codec};
+use shared::world::builtin;
 use shared::{CommandKind, Tick};
 
 #[test]
@@ -45,12 +46,12 @@ fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
 fn commands_are_repeated_until_the_server_has_processed_them() {
     let (mut server, mut session) = (Server::new(), session());
     assert_eq!(session.datagram(), None, "there is nothing to say");
-    assert_eq!(session.command(CommandKind::Move, &[1, 0]), Ok(1));
-    assert_eq!(session.command(CommandKind::Move, &[2, 0]), Ok(2));
+    assert_eq!(session.command(builtin::MOVE, &[1, 0]), Ok(1));
+    assert_eq!(session.command(builtin::MOVE, &[2, 0]), Ok(2));
     for _ in 0..3 {
         let sent = server.read(&session.datagram().expect("two commands"));
         assert_eq!(sent.first_sequence, 1);
-        assert_eq!(sent.kinds, [CommandKind::Move; 2]);
+        assert_eq!(sent.kinds, [builtin::MOVE; 2]);
         assert_eq!(sent.words, [1, 0, 2, 0]);
     }
     server.processed = 1;
@@ -71,7 +72,7 @@ fn only_the_latest_commands_are_sent() {
     let (server, mut session) = (Server::new(), session());
     let count = COMMANDS_MAX as i32 + 5;
     for i in 0..count {
-        session.command(CommandKind::Move, &[i, 0]).unwrap();
+        session.command(builtin::MOVE, &[i, 0]).unwrap();
     }
     let sent = server.read(&session.datagram().unwrap());
     assert_eq!(sent.first_sequence, 6);
@@ -83,10 +84,10 @@ fn only_the_latest_commands_are_sent() {
 fn a_command_that_clients_cannot_send_is_an_error() {
     let mut session = session();
     assert_eq!(
-        session.command(CommandKind::Despawn, &[]),
-        Err(CommandError::Unavailable(CommandKind::Despawn))
+        session.command(CommandKind::DESPAWN, &[]),
+        Err(CommandError::Unavailable(CommandKind::DESPAWN))
     );
-    let error = session.command(CommandKind::Move, &[1, 2, 3]).unwrap_err();
+    let error = session.command(builtin::MOVE, &[1, 2, 3]).unwrap_err();
     assert_eq!(error.to_string(), "`move` takes 2 numbers, found 3");
     assert_eq!(session.datagram(), None);
 }

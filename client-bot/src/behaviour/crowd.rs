@@ -1,18 +1,20 @@
 use client_core::View;
-use shared::{CommandKind, Fixed};
+use shared::{CommandKind, Fixed, Schema};
 
-use super::{Behaviour, Dice, Input, word};
+use super::{Behaviour, Dice, Input, command, word};
 
 /// Walks to the middle of the world and moves about there.
 pub struct Crowd {
     /// The distance from the middle at which this bot stops, in units.
     near: f64,
+    move_command: Option<CommandKind>,
 }
 
 impl Crowd {
-    pub fn new(dice: &mut Dice) -> Crowd {
+    pub fn new(schema: &Schema, dice: &mut Dice) -> Crowd {
         Crowd {
             near: CROWD_RADIUS * dice.unit().sqrt(),
+            move_command: command(schema, "move"),
         }
     }
 }
@@ -36,7 +38,9 @@ impl Behaviour for Crowd {
             };
             *word_out = word(step);
         }
-        input.command(CommandKind::Move, &words[..size.len()]);
+        if let Some(command) = self.move_command {
+            input.command(command, &words[..size.len()]);
+        }
     }
 }
 

@@ -1,19 +1,28 @@
 use client_core::{Entity, View};
-use shared::{CommandKind, EntityId};
+use shared::{CommandKind, EntityId, Schema};
 
 use super::wander::Wander;
-use super::{Behaviour, Dice, Input};
+use super::{Behaviour, Dice, Input, command};
 
 /// Wanders, and sometimes strikes, heals, blasts or picks up an entity in view. A command
 /// whose target is out of reach has no effect.
 pub struct Fight {
     walk: Wander,
+    /// Those that the world has.
+    strike: Option<CommandKind>,
+    heal: Option<CommandKind>,
+    blast: Option<CommandKind>,
+    pick: Option<CommandKind>,
 }
 
 impl Fight {
-    pub fn new(dice: &mut Dice) -> Fight {
+    pub fn new(schema: &Schema, dice: &mut Dice) -> Fight {
         Fight {
-            walk: Wander::new(dice),
+            walk: Wander::new(schema, dice),
+            strike: command(schema, "strike"),
+            heal: command(schema, "heal"),
+            blast: command(schema, "blast"),
+            pick: command(schema, "pick"),
         }
     }
 }
@@ -22,23 +31,30 @@ impl Behaviour for Fight {
     fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
         self.walk.act(view, dice, input);
         let Some(own) = view.own() else { return };
-        let offers = |kind| view.schema().command(kind).is_some();
         match dice.below(8) {
-            0..3 if offers(CommandKind::Strike) => {
-                if let Some(target) = any_target(view, own, dice) {
-                    input.command(CommandKind::Strike, &[target.reference().0]);
+            0..3 => {
+                if let Some(strike) = self.strike
+                    && let Some(target) = any_target(view, own, dice)
+                {
+                    input.command(strike, &[target.reference().0]);
                 }
             }
-            3 if offers(CommandKind::Heal) => {
-                input.command(CommandKind::Heal, &[own.id.reference().0]);
+            3 => {
+                if let Some(heal) = self.heal {
+                    input.command(heal, &[own.id.reference().0]);
+                }
             }
-            4 if offers(CommandKind::Blast) => {
-                let dimensions = view.schema().dimensions();
-                input.command(CommandKind::Blast, &own.row[..dimensions]);
+            4 => {
+                if let Some(blast) = self.blast {
+                    let dimensions = view.schema().dimensions();
+                    input.command(blast, &own.row[..dimensions]);
+                }
             }
-            5 if offers(CommandKind::Pick) => {
-                if let Some(item) = any_item(view, own, dice) {
-                    input.command(CommandKind::Pick, &[item.reference().0]);
+            5 => {
+                if let Some(pick) = self.pick
+                    && let Some(item) = any_item(view, own, dice)
+                {
+                    input.command(pick, &[item.reference().0]);
                 }
             }
             _ => {}

@@ -1,8 +1,8 @@
 use client_core::View;
-use shared::CommandKind;
+use shared::{CommandKind, Schema};
 
 use super::fight::Fight;
-use super::{Behaviour, Dice, Input};
+use super::{Behaviour, Dice, Input, command};
 use crate::filter::{Filter, SOME_NUMBER};
 
 /// Fights and shouts, and subscribes to a few kinds of events. Sometimes it replaces a
@@ -14,16 +14,18 @@ pub struct Listen {
     /// Ids of the subscriptions.
     subscriptions: Vec<u32>,
     next_id: u32,
+    shout: Option<CommandKind>,
     next_shout: i32,
 }
 
 impl Listen {
-    pub fn new(dice: &mut Dice) -> Listen {
+    pub fn new(schema: &Schema, dice: &mut Dice) -> Listen {
         Listen {
-            fight: Fight::new(dice),
+            fight: Fight::new(schema, dice),
             filters: None,
             subscriptions: vec![],
             next_id: 0,
+            shout: command(schema, "shout"),
             next_shout: 0,
         }
     }
@@ -32,9 +34,11 @@ impl Listen {
 impl Behaviour for Listen {
     fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
         self.fight.act(view, dice, input);
-        if dice.below(TURNS_PER_SHOUT) == 0 && view.schema().command(CommandKind::Shout).is_some() {
+        if dice.below(TURNS_PER_SHOUT) == 0
+            && let Some(shout) = self.shout
+        {
             let radius = dice.below(2 * view.schema().world.aoi.raw() as usize);
-            input.command(CommandKind::Shout, &[radius as i32, self.next_shout]);
+            input.command(shout, &[radius as i32, self.next_shout]);
             self.next_shout = (self.next_shout + SHOUT_STEP) % (2 * SOME_NUMBER);
         }
         let filters = self

@@ -1,5 +1,5 @@
 use client_core::{Region, View};
-use shared::{EntityId, Fixed};
+use shared::{EntityId, Fixed, Schema};
 
 use super::wander::Wander;
 use super::{Behaviour, Dice, Input};
@@ -12,9 +12,9 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn new(dice: &mut Dice) -> Survey {
+    pub fn new(schema: &Schema, dice: &mut Dice) -> Survey {
         Survey {
-            walk: Wander::new(dice),
+            walk: Wander::new(schema, dice),
             turns: 0,
         }
     }

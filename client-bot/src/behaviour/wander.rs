@@ -1,20 +1,24 @@
 use std::f64::consts::TAU;
 
 use client_core::View;
-use shared::{CommandKind, Fixed};
+use shared::{CommandKind, Fixed, Schema};
 
-use super::{Behaviour, Dice, Input, word};
+use super::{Behaviour, Dice, Input, command, word};
 
 /// Walks straight, sometimes turns, and bounces off the edges of the world, so that bots
 /// stay evenly spread.
 pub struct Wander {
     /// Units per axis and step.
     step: [f64; 3],
+    move_command: Option<CommandKind>,
 }
 
 impl Wander {
-    pub fn new(dice: &mut Dice) -> Wander {
-        let mut wander = Wander { step: [0.0; 3] };
+    pub fn new(schema: &Schema, dice: &mut Dice) -> Wander {
+        let mut wander = Wander {
+            step: [0.0; 3],
+            move_command: command(schema, "move"),
+        };
         wander.turn(dice);
         wander
     }
@@ -44,7 +48,9 @@ impl Behaviour for Wander {
             }
             words[axis] = word(self.step[axis]);
         }
-        input.command(CommandKind::Move, &words[..size.len()]);
+        if let Some(command) = self.move_command {
+            input.command(command, &words[..size.len()]);
+        }
     }
 }
 

@@ -108,7 +108,7 @@ impl Bot {
         let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
         Bot {
             number,
-            behaviour: options.behaviour.start(&mut dice),
+            behaviour: options.behaviour.start(schema, &mut dice),
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
             client,

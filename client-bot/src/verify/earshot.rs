@@ -6,7 +6,7 @@
 //! they happened.
 
 use rustc_hash::FxHashMap;
-use shared::{EntityId, NotificationKind, Tick};
+use shared::{EntityId, NotificationKind, Schema, Tick};
 
 use super::history::History;
 use super::notices::KnownEvents;
@@ -15,11 +15,12 @@ use super::record::{BotRecord, EventKey};
 /// Checks who heard which notification in these ticks.
 pub fn check(
     history: &History,
+    schema: &Schema,
     known: &KnownEvents,
     all: &[(usize, &BotRecord)],
     ticks: &std::ops::RangeInclusive<Tick>,
 ) {
-    let places = Places::new(history.dimensions, all);
+    let places = Places::new(schema, all);
     let heard: Vec<_> = all.iter().map(|(_, record)| record.heard()).collect();
     for (key, &(_, times)) in &known.events {
         let EventKey::Notification(tick, kind, source, words) = key else {
@@ -32,9 +33,9 @@ pub fn check(
             history.findings.leave_open();
             continue;
         };
-        let reach = match kind {
-            NotificationKind::Shout => places.shout_radius(all, *source, words),
-            _ => None,
+        let reach = match Some(*kind) == places.shout {
+            true => places.shout_radius(all, *source, words),
+            false => None,
         };
         for (heard, (bot, record)) in heard.iter().zip(all) {
             let heard = heard.get(key).copied().unwrap_or(0);
@@ -69,15 +70,21 @@ pub fn check(
 /// Where bots were in which ticks.
 struct Places {
     dimensions: usize,
+    /// The notifications whose place bots can know, where the world has them.
+    blast: Option<NotificationKind>,
+    shout: Option<NotificationKind>,
     of: FxHashMap<(EntityId, Tick), [i32; 3]>,
     /// By entity: an index of the list of bots.
     bots: FxHashMap<EntityId, usize>,
 }
 
 impl Places {
-    fn new(dimensions: usize, all: &[(usize, &BotRecord)]) -> Places {
+    fn new(schema: &Schema, all: &[(usize, &BotRecord)]) -> Places {
+        let named = |name| schema.notification_named(name).map(|n| n.kind);
         let mut places = Places {
-            dimensions,
+            dimensions: schema.dimensions(),
+            blast: named("blast"),
+            shout: named("shout"),
             of: FxHashMap::default(),
             bots: FxHashMap::default(),
         };
@@ -107,16 +114,16 @@ impl Places {
         source: EntityId,
         words: &[i32],
     ) -> Option<Vec<i32>> {
-        match kind {
-            NotificationKind::Blast => Some(words[..self.dimensions].to_vec()),
-            NotificationKind::Shout => {
-                // Commands read the world as it was before the tick.
-                let before = Tick(tick.0.checked_sub(1)?);
-                let place = self.of(source, before)?;
-                Some(place[..self.dimensions].to_vec())
-            }
-            _ => None,
+        if Some(kind) == self.blast {
+            return Some(words.get(..self.dimensions)?.to_vec());
         }
+        if Some(kind) != self.shout {
+            return None;
+        }
+        // Commands read the world as it was before the tick.
+        let before = Tick(tick.0.checked_sub(1)?);
+        let place = self.of(source, before)?;
+        Some(place[..self.dimensions].to_vec())
     }
 
     fn shout_radius(

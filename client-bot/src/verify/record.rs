@@ -14,6 +14,8 @@ use crate::filter::Filter;
 pub struct BotRecord {
     /// One of so many ticks is recorded.
     period: u32,
+    /// The command by which bots shout, if this world has it.
+    shout: Option<CommandKind>,
     /// Whether this world has notifications, which can be heard by place.
     has_notifications: bool,
     subscriptions: Vec<Subscription>,
@@ -73,6 +75,7 @@ impl BotRecord {
     pub fn new(bots: usize, schema: &Schema) -> BotRecord {
         BotRecord {
             period: bots.div_ceil(BOTS_PER_PERIOD).max(1) as u32,
+            shout: schema.command_named("shout").map(|c| c.kind),
             has_notifications: !schema.notifications.is_empty(),
             ..BotRecord::default()
         }
@@ -104,7 +107,9 @@ impl BotRecord {
 
     /// Notes a command that the bot sends, if others may hear it.
     pub fn command(&mut self, command: CommandKind, words: &[i32]) {
-        if let (CommandKind::Shout, &[radius, number]) = (command, words) {
+        if let &[radius, number] = words
+            && Some(command) == self.shout
+        {
             let farthest = self.shouts.entry(number).or_insert(0);
             *farthest = radius.max(*farthest);
         }

@@ -7,6 +7,8 @@ constexpr u32 LEVELS_MAX = 20;
 constexpr u32 TIMED_WORDS_MAX = 5;
 constexpr u32 TIMED_COLUMNS = 11;
 constexpr u32 BY_THE_SERVER = 4294967295;
+constexpr u32 COMMANDS_MAX = 256;
+constexpr u32 HAS_ACTOR = 1;
 enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
@@ -35,12 +37,11 @@ enum CommandKind : u32 {
     ROAM = 7,
     BURN = 8,
     SHOUT = 9,
-    COMMAND_KINDS = 10,
 };
 enum NotificationKind : u32 {
-    NOTIFY_BLAST = 0,
-    NOTIFY_FALL = 1,
-    NOTIFY_PICK = 2,
+    NOTIFY_FALL = 0,
+    NOTIFY_PICKED = 1,
+    NOTIFY_BLAST = 2,
     NOTIFY_SHOUT = 3,
 };
 enum Part : u32 {
@@ -126,6 +127,16 @@ struct alignas(4) ObserverSet {
 };
 static_assert(sizeof(ObserverSet) == 24, "as in Rust");
 static_assert(offsetof(ObserverSet, place) == 0 && offsetof(ObserverSet, observer) == 4, "as in Rust");
+
+// When the entities of a kind fall: at this value of this column or below; never if
+// `respawn_ticks` is 0.
+struct alignas(4) Fall {
+    u32 respawn_ticks;
+    u32 column;
+    i32 at;
+};
+static_assert(sizeof(Fall) == 12, "as in Rust");
+static_assert(offsetof(Fall, respawn_ticks) == 0 && offsetof(Fall, column) == 4 && offsetof(Fall, at) == 8, "as in Rust");
 
 // A command that the entities of a kind give themselves.
 struct alignas(4) Rule {
@@ -335,6 +346,8 @@ struct alignas(8) World {
     u64 buckets[3];
     u64 updates_max;
     u64 deliveries_max;
+    // A bit for each number of a notification that the world has.
+    u64 tells;
     u32 capacity;
     u32 columns;
     u32 dimensions;
@@ -374,10 +387,8 @@ struct alignas(8) World {
     i32 blast_sound;
     i32 shout_radius_max;
     u32 notifications_max;
-    // A bit for each kind of notification that the world has.
-    u32 tells;
-    // By command: how many words it has; -1: not in this world.
-    i32 word_counts[10];
+    // The column whose new owners are told of, or -1.
+    i32 tells_owner;
     // Rows of buckets that an observer can touch: 3 or 9.
     u32 rows_max;
     u32 scan_groups;
@@ -394,8 +405,12 @@ struct alignas(8) World {
     // By column: 1 where clients may know it.
     const u32 *visible_columns;
     const Rule *rule_table;
-    // By kind; 0: never.
-    const u32 *respawn_ticks;
+    // By kind.
+    const Fall *falls;
+    // By number of a command: how many words it has; -1: not in this world.
+    const i32 *word_counts;
+    // By number of a command: bits, as `HAS_ACTOR`.
+    const u32 *command_flags;
     // State: by slot and column.
     i32 *rows;
     u32 *states;
@@ -470,41 +485,41 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 704, "as in Rust");
+static_assert(sizeof(World) == 688, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
-static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, capacity) == 48 && offsetof(World, columns) == 52, "as in Rust");
-static_assert(offsetof(World, dimensions) == 56 && offsetof(World, kinds) == 60 && offsetof(World, clients) == 64, "as in Rust");
-static_assert(offsetof(World, observers_per_client) == 68 && offsetof(World, visible_max) == 72 && offsetof(World, exact) == 76, "as in Rust");
-static_assert(offsetof(World, commands_max) == 80 && offsetof(World, rules) == 84 && offsetof(World, view_places) == 88, "as in Rust");
-static_assert(offsetof(World, key_bits) == 92 && offsetof(World, aoi) == 96 && offsetof(World, hp) == 100, "as in Rust");
-static_assert(offsetof(World, owner) == 104 && offsetof(World, move_speed_max) == 108 && offsetof(World, size) == 112, "as in Rust");
-static_assert(offsetof(World, strike_reach) == 128 && offsetof(World, strike_damage) == 132 && offsetof(World, heal_reach) == 136, "as in Rust");
-static_assert(offsetof(World, heal_amount) == 140 && offsetof(World, blast_reach) == 144 && offsetof(World, blast_radius) == 148, "as in Rust");
-static_assert(offsetof(World, blast_damage) == 152 && offsetof(World, pick_reach) == 156 && offsetof(World, roam_step) == 160, "as in Rust");
-static_assert(offsetof(World, ember_ticks) == 164 && offsetof(World, ember_damage) == 168 && offsetof(World, timed_max) == 172, "as in Rust");
-static_assert(offsetof(World, respawns) == 176 && offsetof(World, rule_words) == 180 && offsetof(World, blast_sound) == 184, "as in Rust");
-static_assert(offsetof(World, shout_radius_max) == 188 && offsetof(World, notifications_max) == 192 && offsetof(World, tells) == 196, "as in Rust");
-static_assert(offsetof(World, word_counts) == 200 && offsetof(World, rows_max) == 240 && offsetof(World, scan_groups) == 244, "as in Rust");
-static_assert(offsetof(World, directory_len) == 248 && offsetof(World, directory_shift) == 252 && offsetof(World, bounds) == 256, "as in Rust");
-static_assert(offsetof(World, defaults) == 264 && offsetof(World, kind_columns) == 272 && offsetof(World, merge_rules) == 280, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 288 && offsetof(World, rule_table) == 296 && offsetof(World, respawn_ticks) == 304, "as in Rust");
-static_assert(offsetof(World, rows) == 312 && offsetof(World, states) == 320 && offsetof(World, generations) == 328, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 336 && offsetof(World, observers) == 344 && offsetof(World, known) == 352, "as in Rust");
-static_assert(offsetof(World, known_counts) == 360 && offsetof(World, behind) == 368 && offsetof(World, timed) == 376, "as in Rust");
-static_assert(offsetof(World, timed_state) == 384 && offsetof(World, index_keys) == 392 && offsetof(World, index_keys_spare) == 400, "as in Rust");
-static_assert(offsetof(World, index_slots) == 408 && offsetof(World, index_slots_spare) == 416 && offsetof(World, index_positions) == 424, "as in Rust");
-static_assert(offsetof(World, index_len) == 432 && offsetof(World, directory) == 440 && offsetof(World, visible) == 448, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 456 && offsetof(World, changed) == 464 && offsetof(World, commands) == 472, "as in Rust");
-static_assert(offsetof(World, verdicts) == 480 && offsetof(World, update_counts) == 488 && offsetof(World, partials) == 496, "as in Rust");
-static_assert(offsetof(World, keys) == 504 && offsetof(World, values) == 512 && offsetof(World, update_keys) == 520, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 528 && offsetof(World, update_values) == 536 && offsetof(World, update_values_spare) == 544, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 552 && offsetof(World, interval_starts) == 560 && offsetof(World, interval_values) == 568, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 576 && offsetof(World, bucket_keys) == 584 && offsetof(World, bucket_slots) == 592, "as in Rust");
-static_assert(offsetof(World, free_list) == 600 && offsetof(World, died) == 608 && offsetof(World, client_counts) == 616, "as in Rust");
-static_assert(offsetof(World, ranges) == 624 && offsetof(World, changed_before) == 632 && offsetof(World, timed_next) == 640, "as in Rust");
-static_assert(offsetof(World, after_counts) == 648 && offsetof(World, after_partials) == 656 && offsetof(World, fallen) == 664, "as in Rust");
-static_assert(offsetof(World, due_words) == 672 && offsetof(World, notification_counts) == 680 && offsetof(World, notification_partials) == 688, "as in Rust");
-static_assert(offsetof(World, first_updates) == 696, "as in Rust");
+static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
+static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
+static_assert(offsetof(World, clients) == 72 && offsetof(World, observers_per_client) == 76 && offsetof(World, visible_max) == 80, "as in Rust");
+static_assert(offsetof(World, exact) == 84 && offsetof(World, commands_max) == 88 && offsetof(World, rules) == 92, "as in Rust");
+static_assert(offsetof(World, view_places) == 96 && offsetof(World, key_bits) == 100 && offsetof(World, aoi) == 104, "as in Rust");
+static_assert(offsetof(World, hp) == 108 && offsetof(World, owner) == 112 && offsetof(World, move_speed_max) == 116, "as in Rust");
+static_assert(offsetof(World, size) == 120 && offsetof(World, strike_reach) == 136 && offsetof(World, strike_damage) == 140, "as in Rust");
+static_assert(offsetof(World, heal_reach) == 144 && offsetof(World, heal_amount) == 148 && offsetof(World, blast_reach) == 152, "as in Rust");
+static_assert(offsetof(World, blast_radius) == 156 && offsetof(World, blast_damage) == 160 && offsetof(World, pick_reach) == 164, "as in Rust");
+static_assert(offsetof(World, roam_step) == 168 && offsetof(World, ember_ticks) == 172 && offsetof(World, ember_damage) == 176, "as in Rust");
+static_assert(offsetof(World, timed_max) == 180 && offsetof(World, respawns) == 184 && offsetof(World, rule_words) == 188, "as in Rust");
+static_assert(offsetof(World, blast_sound) == 192 && offsetof(World, shout_radius_max) == 196 && offsetof(World, notifications_max) == 200, "as in Rust");
+static_assert(offsetof(World, tells_owner) == 204 && offsetof(World, rows_max) == 208 && offsetof(World, scan_groups) == 212, "as in Rust");
+static_assert(offsetof(World, directory_len) == 216 && offsetof(World, directory_shift) == 220 && offsetof(World, bounds) == 224, "as in Rust");
+static_assert(offsetof(World, defaults) == 232 && offsetof(World, kind_columns) == 240 && offsetof(World, merge_rules) == 248, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 256 && offsetof(World, rule_table) == 264 && offsetof(World, falls) == 272, "as in Rust");
+static_assert(offsetof(World, word_counts) == 280 && offsetof(World, command_flags) == 288 && offsetof(World, rows) == 296, "as in Rust");
+static_assert(offsetof(World, states) == 304 && offsetof(World, generations) == 312 && offsetof(World, slot_kinds) == 320, "as in Rust");
+static_assert(offsetof(World, observers) == 328 && offsetof(World, known) == 336 && offsetof(World, known_counts) == 344, "as in Rust");
+static_assert(offsetof(World, behind) == 352 && offsetof(World, timed) == 360 && offsetof(World, timed_state) == 368, "as in Rust");
+static_assert(offsetof(World, index_keys) == 376 && offsetof(World, index_keys_spare) == 384 && offsetof(World, index_slots) == 392, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 400 && offsetof(World, index_positions) == 408 && offsetof(World, index_len) == 416, "as in Rust");
+static_assert(offsetof(World, directory) == 424 && offsetof(World, visible) == 432 && offsetof(World, visible_counts) == 440, "as in Rust");
+static_assert(offsetof(World, changed) == 448 && offsetof(World, commands) == 456 && offsetof(World, verdicts) == 464, "as in Rust");
+static_assert(offsetof(World, update_counts) == 472 && offsetof(World, partials) == 480 && offsetof(World, keys) == 488, "as in Rust");
+static_assert(offsetof(World, values) == 496 && offsetof(World, update_keys) == 504 && offsetof(World, update_keys_spare) == 512, "as in Rust");
+static_assert(offsetof(World, update_values) == 520 && offsetof(World, update_values_spare) == 528 && offsetof(World, interval_keys) == 536, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 544 && offsetof(World, interval_values) == 552 && offsetof(World, interval_changed) == 560, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 568 && offsetof(World, bucket_slots) == 576 && offsetof(World, free_list) == 584, "as in Rust");
+static_assert(offsetof(World, died) == 592 && offsetof(World, client_counts) == 600 && offsetof(World, ranges) == 608, "as in Rust");
+static_assert(offsetof(World, changed_before) == 616 && offsetof(World, timed_next) == 624 && offsetof(World, after_counts) == 632, "as in Rust");
+static_assert(offsetof(World, after_partials) == 640 && offsetof(World, fallen) == 648 && offsetof(World, due_words) == 656, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 664 && offsetof(World, notification_partials) == 672 && offsetof(World, first_updates) == 680, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -570,4 +585,4 @@ static_assert(offsetof(Tick, change_values) == 184 && offsetof(Tick, change_caus
 static_assert(offsetof(Tick, deliveries) == 208 && offsetof(Tick, bucket_order) == 216 && offsetof(Tick, bucket_ranges) == 224, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 232 && offsetof(Tick, hearings) == 240, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xf6b465077c192e60ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xc7634505b71eb466ull;

@@ -22,16 +22,16 @@ KERNEL lifecycle_deaths(World w, Tick t) {
 // Two counts in one scan: entities that fall, and those of them that have a successor.
 __device__ inline u64 fall_weight(bool falls, bool is_reborn) { return (u64)falls << 32 | (u64)is_reborn; }
 
-// Marks the entities that have no hit points left and whose kind respawns. An entity that a
-// command has already despawned has no successor.
+// Marks the entities that fall. An entity that a command has already despawned has no
+// successor.
 KERNEL lifecycle_fallen(World w, Tick t) {
     u32 slot = thread_index();
     bool falls = false, is_reborn = false;
     if (slot < w.capacity) {
-        u32 kind = w.slot_kinds[slot], ticks = w.respawn_ticks[kind];
-        falls = w.states[slot] == LIVE && ticks &&
-                w.rows[(u64)slot * w.columns + w.hp] <= w.bounds[kind * w.columns + w.hp].x;
-        is_reborn = falls && ticks != BY_THE_SERVER;
+        u32 kind = w.slot_kinds[slot];
+        Fall fall = w.falls[kind];
+        falls = w.states[slot] == LIVE && fall.respawn_ticks && w.rows[(u64)slot * w.columns + fall.column] <= fall.at;
+        is_reborn = falls && fall.respawn_ticks != BY_THE_SERVER;
         w.fallen[slot] = falls ? kind : NOBODY;
         if (falls) w.states[slot] = RESTING;
     }
@@ -47,11 +47,11 @@ KERNEL lifecycle_respawn(World w, Tick t) {
     if (!t.counters->fallen) return;
     u32 slot = thread_index();
     u32 kind = slot < w.capacity ? w.fallen[slot] : NOBODY;
-    bool falls = kind != NOBODY, is_reborn = falls && w.respawn_ticks[kind] != BY_THE_SERVER;
+    bool falls = kind != NOBODY, is_reborn = falls && w.falls[kind].respawn_ticks != BY_THE_SERVER;
     u64 place = offset_of(w, t, SCAN_RESPAWNS, fall_weight(falls, is_reborn));
     u64 element = 0;
     if (is_reborn) {
-        Timed timed(t.number + w.respawn_ticks[kind], 0xffffffffu, 0, SPAWN, 2);
+        Timed timed(t.number + w.falls[kind].respawn_ticks, 0xffffffffu, 0, SPAWN, 2);
         timed.column[TIMED_WORD] = kind;
         timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
         element = schedule(w, t, t.afters_asked + t.counters->afters + (u32)place, timed);

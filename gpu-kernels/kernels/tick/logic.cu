@@ -77,7 +77,7 @@ __device__ inline Invocation invocation(const World& w, const Tick& t, const Com
 }
 
 __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
-    if (c.kind >= COMMAND_KINDS) return MALFORMED;
+    if (c.kind >= COMMANDS_MAX) return MALFORMED;
     i32 expected = w.word_counts[c.kind];
     bool fits = c.word_count == expected || (c.kind == SPAWN && c.word_count == expected + w.dimensions);
     if (expected < 0 || !fits) return MALFORMED;
@@ -85,7 +85,7 @@ __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
         u32 kind = (u32)words_of(w, t, c)[0];
         return kind < w.kinds ? SPAWN : MALFORMED;
     }
-    if (c.kind == BURN) return BURN;
+    if (!(w.command_flags[c.kind] & HAS_ACTOR)) return c.kind;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
     return lives ? c.kind : STALE;
 }
@@ -100,7 +100,7 @@ KERNEL logic_count(World w, Tick t) {
         Command c = w.commands[i];
         fate = verdict(w, t, c);
         w.verdicts[i] = fate;
-        if (fate < COMMAND_KINDS) run(w, t, fate, invocation(w, t, c), updates);
+        if (fate < COMMANDS_MAX) run(w, t, fate, invocation(w, t, c), updates);
         w.update_counts[i] = (u32)updates.n;
         if (w.timed_max) w.after_counts[i] = updates.afters;
         if (w.notifications_max) w.notification_counts[i] = updates.notifications;
@@ -112,7 +112,7 @@ KERNEL logic_count(World w, Tick t) {
         add_once(&t.counters->notified, put_partial(w, t, SCAN_NOTIFICATIONS, updates.notifications));
     count(&t.counters->malformed, is_command && fate == MALFORMED);
     count(&t.counters->stale, is_command && fate == STALE);
-    count(&t.counters->applied, is_command && fate < COMMAND_KINDS);
+    count(&t.counters->applied, is_command && fate < COMMANDS_MAX);
     count(&t.counters->births_asked, is_command && fate == SPAWN);
 }
 

@@ -5,7 +5,7 @@
 __device__ inline u32 new_owner(const World& w, const Tick& t, u32 i) {
     if (i >= t.counters->intervals || !w.interval_changed[i]) return w.capacity;
     u32 key = w.interval_keys[i];
-    return key % w.columns == (u32)w.owner ? resolve(w, w.rows[key]) : w.capacity;
+    return key % w.columns == (u32)w.tells_owner ? resolve(w, w.rows[key]) : w.capacity;
 }
 
 KERNEL notifications_picks_count(World w, Tick t) {
@@ -21,7 +21,7 @@ KERNEL notifications_picks_store(World w, Tick t) {
     u64 place = t.counters->notified + offset_of(w, t, SCAN_PICKS, owner < w.capacity);
     if (owner == w.capacity) return;
     u32 item = w.interval_keys[i] / w.columns;
-    Notification n = notification(w, NOTIFY_PICK, owner, w.generations[owner], position(w, item), 0);
+    Notification n = notification(w, NOTIFY_PICKED, owner, w.generations[owner], position(w, item), 0);
     n.word_count = 1;
     n.words[0] = (i32)((w.generations[item] & 0xff) << 24 | (item & 0xffffff));
     tell(w, t, place, n);

@@ -1,7 +1,8 @@
 //! The changes and notifications that a subscription may want, as a batch.
 
 use shared::predicate::WorldNames;
-use shared::{ClientRow, CommandKind, EntityId, NotificationKind, Schema};
+use shared::world::notification::NOTIFICATIONS_MAX;
+use shared::{ClientRow, CommandKind, EntityId, Schema};
 
 use super::Before;
 use super::clients::Clients;
@@ -38,14 +39,16 @@ pub struct Candidate {
 
 impl Candidates {
     pub fn new(schema: &Schema, names: &WorldNames) -> Candidates {
-        let kinds = NotificationKind::ALL.into_iter();
-        let place = |kind| schema.notifications.iter().position(|n| n.kind == kind);
+        let mut places = vec![None; NOTIFICATIONS_MAX];
+        for (place, notification) in schema.notifications.iter().enumerate() {
+            places[usize::from(notification.kind.id())] = Some(place);
+        }
         Candidates {
             wanted: Wanted::new(schema, names),
             list: vec![],
             batch: Batch::new(),
             writer: Writer::new(schema, names),
-            places: kinds.map(place).collect(),
+            places,
             subject: None,
             row: vec![],
         }
@@ -135,7 +138,7 @@ impl Candidates {
                 column,
                 old: change.old,
                 new: change.new,
-                command: change.command.and_then(CommandKind::from_id),
+                command: change.command.map(CommandKind),
             },
             only: own.filter(|_| is_private),
             place: None,

@@ -57,10 +57,11 @@ impl Writer {
         let columns = schema.attributes.iter().enumerate();
         let private = columns.fold(0, |bits, (i, a)| bits | u64::from(is_private(a)) << i);
         let events = schema.notifications.iter().map(|n| n.name.as_str());
-        let mut commands = vec![""; shared::CommandKind::ALL.len()];
-        for command in &schema.commands {
-            commands[usize::from(command.kind.id())] = &command.name;
-        }
+        let commands = schema.commands_by_number(|command| command.name.clone());
+        let commands: Vec<String> = commands
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect();
         Writer {
             names: names.clone(),
             columns: schema.attributes.clone(),
@@ -73,7 +74,7 @@ impl Writer {
             events: Texts::new(events.chain([CHANGE])),
             kind_names: Texts::new(schema.kinds.iter().map(|k| k.name.as_str())),
             column_names: Texts::new(schema.attributes.iter().map(|a| a.name.as_str())),
-            commands: Texts::new(commands),
+            commands: Texts::new(commands.iter().map(String::as_str)),
             symbols: Texts::new(schema.symbols.iter().map(String::as_str)),
             field_types: schema
                 .notifications

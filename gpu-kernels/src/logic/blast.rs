@@ -1,4 +1,4 @@
-use shared::NotificationKind;
+use shared::world::builtin;
 
 use super::burn::schedule_embers;
 use super::{Catalog, Emit, Invocation, World, within_distance};
@@ -25,10 +25,10 @@ pub fn run(
         return;
     }
     schedule_embers(catalog, center, rules.blast_ember_ticks, emit);
-    if catalog.tells(NotificationKind::Blast) {
+    if catalog.tells(builtin::BLAST_NOTIFICATION) {
         let sound = Area::around(center, rules.blast_sound.raw(), catalog.dimensions);
         emit.notify(Notification::new(
-            NotificationKind::Blast,
+            builtin::BLAST_NOTIFICATION,
             invocation.entity,
             Some(sound),
             &center[..catalog.dimensions],

@@ -1,4 +1,5 @@
-use shared::{CommandKind, EntityId};
+use shared::EntityId;
+use shared::world::builtin;
 
 use super::{Catalog, Emit, Invocation, World};
 
@@ -32,5 +33,5 @@ pub fn schedule_embers(catalog: &Catalog, center: [i32; 3], ticks: i32, emit: &m
     let mut words = [0; 4];
     words[..axes].copy_from_slice(&center[..axes]);
     words[axes] = ticks;
-    emit.after(1, EntityId::NONE, CommandKind::Burn, &words[..=axes]);
+    emit.after(1, EntityId::NONE, builtin::BURN, &words[..=axes]);
 }

@@ -1,4 +1,4 @@
-use shared::NotificationKind;
+use shared::world::builtin;
 
 use super::{Catalog, Emit, Invocation, World};
 use crate::space::Area;
@@ -18,7 +18,7 @@ pub fn run(
     let radius = radius.clamp(0, catalog.config.rules.shout_radius_max.raw());
     let position = catalog.position(world, invocation.entity.slot);
     emit.notify(Notification::new(
-        NotificationKind::Shout,
+        builtin::SHOUT_NOTIFICATION,
         invocation.entity,
         Some(Area::around(position, radius, catalog.dimensions)),
         &[number],

@@ -158,14 +158,14 @@ impl Frame {
     /// same `token`.
     pub fn spawn(&mut self, kind: u16, token: u32) {
         let words = [i32::from(kind), token as i32];
-        self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+        self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
     /// Appends a spawn command for a position in raw units, one value per axis.
     pub fn spawn_at(&mut self, kind: u16, token: u32, position: &[i32]) {
         let mut words = vec![i32::from(kind), token as i32];
         words.extend_from_slice(position);
-        self.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+        self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
     /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`].

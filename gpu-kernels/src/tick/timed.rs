@@ -7,11 +7,12 @@
 //! first, and counted.
 
 use serde::{Deserialize, Serialize};
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Tick};
 
-/// The maximum number of words of a timed command: a birth with a position.
-pub const TIMED_WORDS_MAX: usize = 5;
+/// The maximum number of words of a timed command: any command can wait.
+pub const TIMED_WORDS_MAX: usize = COMMAND_WORDS_MAX;
 
 /// The token of births that no client waits for.
 pub const POPULATION_TOKEN: u32 = u32::MAX;
@@ -50,7 +51,7 @@ impl TimedCommand {
     /// A spawn command for an entity of a kind at a random place.
     pub fn respawn(due: Tick, kind: u16) -> TimedCommand {
         let words = [i32::from(kind), POPULATION_TOKEN as i32];
-        TimedCommand::new(due, EntityId::NONE, CommandKind::Spawn.id(), &words)
+        TimedCommand::new(due, EntityId::NONE, CommandKind::SPAWN.id(), &words)
     }
 
     /// The words in use.

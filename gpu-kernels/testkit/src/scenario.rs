@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target};
+use shared::world::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::dice::Dice;
@@ -109,7 +110,7 @@ impl Scenario {
         let words: Vec<i32> = (0..self.config.dimensions())
             .map(|_| self.dice.within(-speed..=speed))
             .collect();
-        frame.push(entity, 0, CommandKind::Move, &words);
+        frame.push(entity, 0, builtin::MOVE, &words);
     }
 }
 
@@ -158,13 +159,13 @@ pub fn fight(entities: u32, clients: u32) -> Scenario {
         for &entity in &everyone {
             let target = scenario.dice.pick(&everyone).reference().0;
             match scenario.dice.below(6) {
-                0 => frame.push(entity, 0, CommandKind::Strike, &[target]),
-                1 => frame.push(entity, 0, CommandKind::Heal, &[target]),
+                0 => frame.push(entity, 0, builtin::STRIKE, &[target]),
+                1 => frame.push(entity, 0, builtin::HEAL, &[target]),
                 2 => {
                     let [width, depth, _] = scenario.config.size_raw();
                     let x = scenario.dice.within(0..=width);
                     let y = scenario.dice.within(0..=depth);
-                    frame.push(entity, 0, CommandKind::Blast, &[x, y]);
+                    frame.push(entity, 0, builtin::BLAST, &[x, y]);
                 }
                 3 => scenario.walk(frame, entity),
                 _ => {}
@@ -197,13 +198,13 @@ pub fn market(entities: u32, clients: u32) -> Scenario {
         "[world]\nsize = [40.0, 40.0]\naoi = 12.0\ncapacity = {entities}\nvisible_max = 32\n\
          seed = 15\n[[kind]]\nname = \"person\"\npopulation = {people}\n\
          [[kind]]\nname = \"thing\"\npopulation = {things}\nattributes = [{{ name = \"owner\", \
-         type = \"entity\", merge = \"first\", audience = \"state\" }}]\n"
+         type = \"entity\", merge = \"first\", audience = \"state\", tells_owner = true }}]\n"
     );
     Scenario::new("market", 50, clients, &file, |scenario, frame| {
         let things = scenario.of_kind(1);
         for entity in scenario.of_kind(0) {
             let thing = scenario.dice.pick(&things).reference().0;
-            frame.push(entity, 0, CommandKind::Pick, &[thing]);
+            frame.push(entity, 0, builtin::PICK, &[thing]);
             if scenario.dice.once_in(4) {
                 scenario.walk(frame, entity);
             }
@@ -217,13 +218,14 @@ pub fn embers(entities: u32, clients: u32) -> Scenario {
     let (soldiers, wolves) = (entities / 4, entities / 2);
     let hp = "{ name = \"hp\", type = \"i32\", min = 0, max = 30, default = 20, \
               audience = \"state\" }";
+    let wolf_hp = hp.replace("min = 0", "min = 0, falls_at = 0");
     let file = format!(
         "[world]\nsize = [{side:?}, {side:?}]\naoi = 20.0\ncapacity = {entities}\n\
          visible_max = 40\nseed = 17\n[limits]\ntimed_commands = {soldiers}\n\
          [commands]\nblast = {{ reach = 30, radius = 6, damage = 2, ember_ticks = 3 }}\n\
          [[kind]]\nname = \"soldier\"\npopulation = {soldiers}\nattributes = [{hp}]\n\
          [[kind]]\nname = \"wolf\"\npopulation = {wolves}\nrespawn_ticks = 4\n\
-         attributes = [{hp}]\n\
+         attributes = [{wolf_hp}]\n\
          [[every]]\nkind = \"wolf\"\nticks = 3\ncommand = \"roam\"\n"
     );
     Scenario::new("embers", 60, clients, &file, |scenario, frame| {
@@ -235,7 +237,7 @@ pub fn embers(entities: u32, clients: u32) -> Scenario {
             );
             let words = [x as i32, y as i32];
             match scenario.dice.below(4) {
-                0 => frame.push(entity, 0, CommandKind::Blast, &words),
+                0 => frame.push(entity, 0, builtin::BLAST, &words),
                 1 => scenario.walk(frame, entity),
                 _ => {}
             }
@@ -243,8 +245,8 @@ pub fn embers(entities: u32, clients: u32) -> Scenario {
                 // Embers and births that the server schedules.
                 let ticks = 1 + scenario.dice.below(5) as u32;
                 let words = [x as i32, y as i32, 2];
-                frame.push_after(ticks, EntityId::NONE, 0, CommandKind::Burn, &words);
-                frame.push_after(ticks, EntityId::NONE, 1, CommandKind::Spawn, &[1, 7]);
+                frame.push_after(ticks, EntityId::NONE, 0, builtin::BURN, &words);
+                frame.push_after(ticks, EntityId::NONE, 1, CommandKind::SPAWN, &[1, 7]);
             }
         }
         while let Some(&(died, entity)) = scenario.dead.front() {
@@ -268,7 +270,7 @@ pub fn generations(entities: u32, clients: u32) -> Scenario {
     Scenario::new("generations", 100, clients, &file, |scenario, frame| {
         for entity in scenario.everyone() {
             if scenario.dice.once_in(20) {
-                frame.push(entity, 0, CommandKind::Despawn, &[]);
+                frame.push(entity, 0, CommandKind::DESPAWN, &[]);
             }
         }
         for token in 0..scenario.dice.below(20) as u32 {

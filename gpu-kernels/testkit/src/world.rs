@@ -5,6 +5,7 @@ mod file;
 mod regions;
 
 use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
+use shared::world::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
@@ -106,7 +107,7 @@ impl Play {
         let token = dice.any() as u32;
         if dice.once_in(15) {
             let words = [dice.pick(&[-1, 70_000, i32::MIN, i32::MAX]), token as i32];
-            frame.push(EntityId::NONE, token, CommandKind::Spawn, &words);
+            frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
             return;
         }
         match self.place(dice) {
@@ -125,7 +126,7 @@ impl Play {
             let mut words = near[..self.config.dimensions()].to_vec();
             let any = dice.any();
             words.push(dice.pick(&[1, 2, 5, 0, -1, i32::MIN, i32::MAX, any]));
-            frame.push(EntityId::NONE, 0, CommandKind::Burn, &words);
+            frame.push(EntityId::NONE, 0, builtin::BURN, &words);
         } else if dice.once_in(3) {
             self.spawn(dice, frame);
         } else {
@@ -165,15 +166,15 @@ impl Play {
         if dice.once_in(12) {
             // The kind or the number of words may be invalid.
             let words = vec![0; dice.below(6)];
-            frame.push(entity, sequence, CommandKind::Spawn, &words);
+            frame.push(entity, sequence, CommandKind::SPAWN, &words);
             let last = frame.commands.len() - 1;
             frame.commands[last].kind =
-                dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, u16::MAX]);
+                dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255, 256, u16::MAX]);
             return;
         }
-        let kind = dice.pick(&CommandKind::ALL[1..]);
+        let kind = dice.pick(&COMMANDS);
         // Deaths are rarer than the rest.
-        if kind == CommandKind::Despawn && !dice.once_in(3) {
+        if kind == CommandKind::DESPAWN && !dice.once_in(3) {
             return;
         }
         let words = self.words(dice, oracle, &alive, kind);
@@ -190,7 +191,7 @@ impl Play {
     ) -> Vec<i32> {
         let axes = 0..self.config.dimensions();
         match kind {
-            CommandKind::Move => {
+            builtin::MOVE => {
                 let speed = self.config.rules.move_speed_max.raw();
                 axes.map(|_| match dice.once_in(8) {
                     true => extreme(dice),
@@ -198,7 +199,7 @@ impl Play {
                 })
                 .collect()
             }
-            CommandKind::Blast => {
+            builtin::BLAST => {
                 let near = match alive.is_empty() {
                     true => [0; 3],
                     false => oracle.position(dice.pick(alive).slot.0),
@@ -209,7 +210,7 @@ impl Play {
                 })
                 .collect()
             }
-            CommandKind::Shout => {
+            builtin::SHOUT => {
                 let most = self.config.rules.shout_radius_max.raw();
                 let radius = match dice.once_in(6) {
                     true => extreme(dice),
@@ -217,7 +218,7 @@ impl Play {
                 };
                 vec![radius, dice.any()]
             }
-            CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => {
+            builtin::STRIKE | builtin::HEAL | builtin::PICK => {
                 vec![self.reference(dice, oracle, alive)]
             }
             _ => vec![],
@@ -296,6 +297,19 @@ impl Play {
         dice.pick(&[aoi, aoi, some, some, 0, 1, -1, aoi + 1, i32::MAX, i32::MIN])
     }
 }
+
+/// All commands but births.
+const COMMANDS: [CommandKind; 9] = [
+    CommandKind::DESPAWN,
+    builtin::MOVE,
+    builtin::STRIKE,
+    builtin::HEAL,
+    builtin::BLAST,
+    builtin::PICK,
+    builtin::ROAM,
+    builtin::BURN,
+    builtin::SHOUT,
+];
 
 /// Any number, mostly one at the end of a range.
 fn extreme(dice: &mut Dice) -> i32 {

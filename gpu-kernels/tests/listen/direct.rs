@@ -167,7 +167,11 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
     let mut cause = output.changes.causes.iter();
     for (slot, columns, values) in output.changes.iter() {
         for (&column, &new) in columns.iter().zip(values) {
-            let command = CommandKind::from_id(*cause.next().expect("a cause")).expect("a kind");
+            let command = CommandKind(*cause.next().expect("a cause"));
+            let name = &schema
+                .command(command)
+                .expect("a command of the world")
+                .name;
             let attribute = &schema.attributes[usize::from(column)];
             if attribute.audience == Audience::Hidden {
                 continue;
@@ -177,7 +181,7 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
             let mut names = describe(config, output, mirror, Some(entity));
             names.insert("event".to_owned(), Value::Text("change".to_owned()));
             names.insert("attribute".to_owned(), Value::Text(attribute.name.clone()));
-            names.insert("command".to_owned(), Value::Text(command.name().to_owned()));
+            names.insert("command".to_owned(), Value::Text(name.clone()));
             let is_symbol = attribute.ty == AttributeType::Symbol;
             for (name, raw) in [("old", old), ("new", new)] {
                 let suffix = if is_symbol { "_symbol" } else { "" };

@@ -12,6 +12,7 @@ mod secrets;
 
 use gpu_kernels::Frame;
 use gpu_kernels::listen::{Listeners, Notice};
+use shared::world::builtin;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
 use direct::Value;
@@ -44,7 +45,7 @@ fn guild() -> Game {
 fn strike(game: &mut Game, tick: u32) -> ByClient {
     let mut frame = Frame::new(Tick(tick));
     let words = [EntityId::new(1, 1).reference().0];
-    frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
+    frame.push(EntityId::new(0, 1), 0, builtin::STRIKE, &words);
     game.tick(&frame).1
 }
 
@@ -66,7 +67,7 @@ fn a_client_gets_one_notice_with_all_matching_subscriptions() {
             Notice::Change {
                 column: 0, command, ..
             } => {
-                assert_eq!((&ids[..], *command), (&[4, 9][..], Some(CommandKind::Roam)));
+                assert_eq!((&ids[..], *command), (&[4, 9][..], Some(builtin::ROAM)));
             }
             _ => assert_eq!(ids, &[4, 5, 9]),
         }
@@ -77,7 +78,7 @@ fn a_client_gets_one_notice_with_all_matching_subscriptions() {
 fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
     let wolves = "[commands]\nstrike.damage = 60\n[[kind]]\nname = \"player\"\n\
         [[kind]]\nname = \"wolf\"\nrespawn_ticks = 5\nattributes = [{ name = \"hp\", \
-        type = \"i32\", min = 0, default = 50, audience = \"state\" }]\n";
+        type = \"i32\", min = 0, default = 50, falls_at = 0, audience = \"state\" }]\n";
     let mut game = Game::new(&world("subscriptions_per_client = 3", wolves));
     let mut frame = Frame::new(Tick(0));
     frame.spawn_at(0, 0, &[50 * UNIT, 50 * UNIT]);
@@ -96,9 +97,9 @@ fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
     assert!(game.subscribe(2, 0, vec![vec![]]));
     let mut frame = Frame::new(Tick(1));
     let words = [EntityId::new(1, 1).reference().0];
-    frame.push(EntityId::new(0, 1), 0, CommandKind::Strike, &words);
+    frame.push(EntityId::new(0, 1), 0, builtin::STRIKE, &words);
     // No notice tells that this one is gone.
-    frame.push(EntityId::new(2, 1), 0, CommandKind::Despawn, &[]);
+    frame.push(EntityId::new(2, 1), 0, CommandKind::DESPAWN, &[]);
     let (output, notices) = game.tick(&frame);
     assert_eq!(output.deaths.len(), 2);
     let change = Notice::Change {
@@ -107,7 +108,7 @@ fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
         column: 2,
         old: 50,
         new: 0,
-        command: Some(CommandKind::Strike),
+        command: Some(builtin::STRIKE),
     };
     let ids = vec![0];
     assert_eq!(notices[&0], [(Notice::Notification(0), ids.clone())]);

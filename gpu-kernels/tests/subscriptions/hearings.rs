@@ -1,6 +1,7 @@
 //! Which clients hear a notification.
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
+use shared::world::builtin;
 use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
 use crate::table::{OWN, Table, UNIT, entity, fixed, following};
@@ -160,7 +161,7 @@ fn nobody_hears_through_the_dead() {
     assert_eq!(table.heard(), [1, 2, 3]);
     // The world after the tick counts.
     all(&mut table);
-    table.command(entity(0), CommandKind::Despawn, &[]);
+    table.command(entity(0), CommandKind::DESPAWN, &[]);
     assert_eq!(table.heard(), [0; 0]);
     // Nor through the next entity in the same slot.
     table.frame.release.push(Slot(0));
@@ -178,12 +179,12 @@ fn observers_hear_from_their_new_position_and_shouts_stay_where_they_were() {
     table.tick();
     // The shouter moves along, but its shout stays.
     table.shout(1, 0, 1);
-    table.command(entity(0), CommandKind::Move, &[-1, 0]);
-    table.command(entity(1), CommandKind::Move, &[-1, 0]);
+    table.command(entity(0), builtin::MOVE, &[-1, 0]);
+    table.command(entity(1), builtin::MOVE, &[-1, 0]);
     assert_eq!(table.heard(), [0; 0]);
     // A shouter that dies in the tick is heard.
     table.shout(1, 0, 2);
-    table.command(entity(1), CommandKind::Despawn, &[]);
+    table.command(entity(1), CommandKind::DESPAWN, &[]);
     assert_eq!(table.heard(), [2]);
 }
 
@@ -247,7 +248,7 @@ fn a_blast_is_heard_where_it_strikes() {
     // The sound goes 20 around 30 and so just reaches the sight of 10; then one step less.
     for (more, heard) in [(0, [HERE].as_slice()), (1, &[])] {
         let [x, y] = at(30);
-        table.command(entity(0), CommandKind::Blast, &[x, y + more]);
+        table.command(entity(0), builtin::BLAST, &[x, y + more]);
         assert_eq!(table.heard(), heard);
     }
 }
@@ -298,7 +299,7 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
             for number in 0..1500 {
                 let shouter = entity(dice.below(2000) as u32);
                 let radius = dice.pick(&[0, 1, UNIT, 7 * UNIT, 7 * UNIT, 100 * UNIT]);
-                frame.push(shouter, number, CommandKind::Shout, &[radius, 0]);
+                frame.push(shouter, number, builtin::SHOUT, &[radius, 0]);
             }
         }
         let counts = parity.tick(&frame).counts;

@@ -1,7 +1,8 @@
 //! Sizes at which the stages split their work among threads and blocks.
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
-use shared::{ClientRow, CommandKind, Tick, WorldConfig};
+use shared::world::builtin;
+use shared::{ClientRow, Tick, WorldConfig};
 
 use crate::table::{UNIT, entity, following};
 use testkit::dice::Dice;
@@ -28,7 +29,7 @@ fn play_large(visible_max: u32, axes: usize) {
         } else {
             for entity in parity.oracle.alive() {
                 let words: Vec<i32> = (0..axes).map(|_| dice.within(-UNIT..=UNIT)).collect();
-                frame.push(entity, 0, CommandKind::Move, &words);
+                frame.push(entity, 0, builtin::MOVE, &words);
             }
         }
         for client in (0..300).map(ClientRow) {

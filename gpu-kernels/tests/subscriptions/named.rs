@@ -1,6 +1,7 @@
 //! Single cases of regions, and mistakes that once were made.
 
 use gpu_kernels::{Frame, Holder, Region, RegionChange, Target};
+use shared::world::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use crate::table::{OWN, Table, UNIT, enter, entity, fixed, following, leave, update};
@@ -41,7 +42,7 @@ fn an_entity_in_sight_and_in_a_region_enters_once_and_leaves_when_out_of_both() 
     );
     assert_eq!(table.deliveries(), [enter(0), enter(1)]);
     let walk = |table: &mut Table, units: i32| {
-        table.command(entity(1), CommandKind::Move, &[units * UNIT, 0]);
+        table.command(entity(1), builtin::MOVE, &[units * UNIT, 0]);
         table.deliveries()
     };
     for delivery in [update(1), update(1), update(1), update(1)] {
@@ -63,7 +64,7 @@ fn a_region_that_follows_a_dead_entity_is_nowhere() {
     table.birth([center + UNIT, center]);
     table.set_region(OWN, following(entity(0), 2 * UNIT));
     assert_eq!(table.deliveries(), [enter(0), enter(1)]);
-    table.command(entity(0), CommandKind::Despawn, &[]);
+    table.command(entity(0), CommandKind::DESPAWN, &[]);
     assert_eq!(table.deliveries(), [leave(0), leave(1)]);
     // Nor does it follow the next entity in the same slot.
     table.frame.release.push(Slot(0));
@@ -82,7 +83,7 @@ fn an_entity_is_seen_at_its_position_and_where_it_is_published() {
     table.set_region(Holder::Publication(entity(0)), region(there + 10));
     assert_eq!(table.deliveries(), [enter(0)]);
     table.set_region(OWN, region(here));
-    table.command(entity(0), CommandKind::Move, &[1, 0]);
+    table.command(entity(0), builtin::MOVE, &[1, 0]);
     assert_eq!(table.deliveries(), [update(0)]);
     table.set_region(OWN, region(there));
     table.drop_region(Holder::Publication(entity(0)));
@@ -140,12 +141,12 @@ fn newborns_have_the_regions_of_their_kind_and_none_of_the_dead_before_them() {
     table.watch(0, Some(Target::Entity(entity(1))));
     // The owl reaches to 20, and the tower to just under that.
     assert_eq!(table.deliveries(), [enter(1)]);
-    table.command(entity(0), CommandKind::Move, &[1, 0]);
+    table.command(entity(0), builtin::MOVE, &[1, 0]);
     assert_eq!(table.deliveries(), [enter(0)]);
     // The region moves with the tower.
-    table.command(entity(0), CommandKind::Move, &[0, UNIT]);
+    table.command(entity(0), builtin::MOVE, &[0, UNIT]);
     assert_eq!(table.deliveries(), [update(0)]);
-    table.command(entity(0), CommandKind::Despawn, &[]);
+    table.command(entity(0), CommandKind::DESPAWN, &[]);
     assert_eq!(table.deliveries(), [leave(0)]);
     table.frame.release.push(Slot(0));
     table.frame.spawn_at(1, 0, &[center, center]);
@@ -267,7 +268,7 @@ fn clients_that_remember_nothing_get_each_update_once_in_order() {
     table.set_region(Holder::Publication(entity(4)), publish(150, 10 * unit));
     table.set_region(Holder::Publication(entity(5)), publish(135, 10 * unit + 1));
     for slot in 0..6 {
-        table.command(entity(slot), CommandKind::Move, &[0, 1]);
+        table.command(entity(slot), builtin::MOVE, &[0, 1]);
     }
     // Then publications by size, place and slot.
     let expected = [0, 1, 2, 4, 3, 5].map(update);

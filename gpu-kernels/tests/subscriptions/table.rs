@@ -3,6 +3,7 @@
 use gpu_kernels::{
     Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
+use shared::world::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use testkit::oracle::OracleOutput;
@@ -73,12 +74,8 @@ impl Table {
     pub fn shout(&mut self, slot: u32, radius: i32, number: i32) {
         // Shouts come in the order of the calls.
         let sequence = self.frame.commands.len() as u32;
-        self.frame.push(
-            entity(slot),
-            sequence,
-            CommandKind::Shout,
-            &[radius, number],
-        );
+        self.frame
+            .push(entity(slot), sequence, builtin::SHOUT, &[radius, number]);
     }
 
     /// Runs the tick, and gives the numbers of the shouts that the first client hears,

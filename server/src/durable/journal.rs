@@ -155,7 +155,7 @@ fn read_record(input: &mut impl Read) -> Result<Option<Record>, String> {
         .map_err(|error| error.to_string())
 }
 
-const MAGIC: &[u8; 8] = b"MYRIADJ3";
+const MAGIC: &[u8; 8] = b"MYRIADJ4";
 /// Ticks that may wait for the disk.
 const QUEUE_RECORDS: usize = 4096;
 const RECORD_BYTES_MAX: usize = 1 << 30;

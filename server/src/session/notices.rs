@@ -43,11 +43,8 @@ pub fn write(
             break;
         }
         matching += usize::from(!subscriptions.is_empty());
-        let Some(what) = body(&publication.output, notice) else {
-            continue;
-        };
         let notice = Notice {
-            body: what,
+            body: body(&publication.output, notice),
             heard,
             subscriptions: subscriptions.to_vec(),
         };
@@ -61,9 +58,9 @@ pub fn write(
     }
 }
 
-/// A notice as the wire has it; none if it is of a kind that the wire does not know.
-fn body(output: &TickOutput, notice: listen::Notice) -> Option<NoticeBody> {
-    Some(match notice {
+/// A notice as the wire has it.
+fn body(output: &TickOutput, notice: listen::Notice) -> NoticeBody {
+    match notice {
         listen::Notice::Change {
             entity,
             kind,
@@ -82,12 +79,12 @@ fn body(output: &TickOutput, notice: listen::Notice) -> Option<NoticeBody> {
         listen::Notice::Notification(place) => {
             let notification = &output.notifications[place as usize];
             NoticeBody::Notification {
-                kind: NotificationKind::from_id(notification.kind)?,
+                kind: NotificationKind(notification.kind),
                 source: notification.source,
                 words: notification.words().to_vec(),
             }
         }
-    })
+    }
 }
 
 /// Joins the notices that a client subscribed to with the notifications that it hears.

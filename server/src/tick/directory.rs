@@ -20,6 +20,7 @@ pub struct Directory {
     radius: i32,
     resume_ticks: u32,
     /// Ticks from a player's death to its rebirth.
+    /// The ticks from the fall of a player to its rebirth; 0: players don't fall.
     respawn_ticks: u32,
     rows: Vec<Row>,
     free: BinaryHeap<Reverse<u32>>,
@@ -88,7 +89,8 @@ impl Directory {
             player_kind: config.player_kind,
             radius: config.schema.world.aoi.raw(),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
-            respawn_ticks: config.respawn_ticks[usize::from(config.player_kind)],
+            respawn_ticks: config.falls[usize::from(config.player_kind)]
+                .map_or(0, |fall| fall.respawn_ticks),
             rows: vec![Row::Free; clients as usize],
             free: (0..clients).map(Reverse).collect(),
             tickets: HashMap::new(),
@@ -261,7 +263,7 @@ impl Directory {
             frame.spawn(self.player_kind, client.0);
         } else {
             let words = [i32::from(self.player_kind), client.0 as i32];
-            frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::Spawn, &words);
+            frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::SPAWN, &words);
         }
         let due = Tick(frame.tick.0.saturating_add(ticks));
         self.rebirths.push_back((due, client, ticket));
@@ -441,7 +443,7 @@ impl Directory {
     }
 
     fn end(&mut self, client: ClientRow, entity: EntityId, ticket: Ticket, frame: &mut Frame) {
-        frame.push(entity, 0, CommandKind::Despawn, &[]);
+        frame.push(entity, 0, CommandKind::DESPAWN, &[]);
         self.players.remove(&entity);
         self.free_row(client, ticket);
     }

@@ -22,6 +22,7 @@ use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
 use shared::wire::notice::Notice;
 use shared::wire::stream::Message;
+use shared::world::builtin;
 use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
 use tokio::time::{sleep, timeout};
 
@@ -312,7 +313,7 @@ pub async fn go(player: &mut Player, x: f64, y: f64) {
     let own = player.client.view().own().expect("it lives");
     let goal = [units(x), units(y)];
     let step = [goal[0] - own.row[0], goal[1] - own.row[1]];
-    player.send(CommandKind::Move, &step);
+    player.send(builtin::MOVE, &step);
     until(&mut [player], "it is there", |p| {
         let own = p[0].client.view().own();
         own.is_some_and(|own| own.row[..2] == goal)

@@ -1,15 +1,15 @@
 //! The order in which the parts of a world file are checked.
 
 use super::check::{Problem, SIZE_MAX, fixed, in_range, problem, unexpected};
-use super::{commands, kinds, limits, raw, regions};
+use super::{commands, engine, kinds, limits, raw, regions};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use crate::world::command::{CommandKind, Sender};
+use crate::world::builtin;
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::id::CAPACITY_MAX;
-use crate::world::notification::NotificationKind;
+use crate::world::notification::NotificationSchema;
 use crate::world::schema::{Schema, WorldInfo};
 
 pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
@@ -31,20 +31,21 @@ pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
     };
     let rules = commands::rules(&raw.commands)?;
     if rules.shout_radius_max.raw() == 0 {
-        schema.commands.retain(|c| c.kind != CommandKind::Shout);
+        schema.commands.retain(|c| c.kind != builtin::SHOUT);
     }
     let every = commands::every(&schema, &raw.every)?;
-    let respawn_ticks = commands::respawn_ticks(&schema, raw_kinds)?;
+    let falls = engine::falls(&schema, raw_kinds)?;
+    let tells_owner = engine::tells_owner(&schema, raw_kinds)?;
     let kind_regions = regions::of_kinds(&schema, raw_kinds, region_limits.edge_max)?;
-    let notifications = commands::notifications(&schema, &rules, &respawn_ticks);
+    let notifications = commands::notifications(&schema, &rules, &falls, tells_owner);
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
-        schedules: commands::schedules(&schema, &rules, &respawn_ticks),
+        schedules: commands::schedules(&schema, &rules, &falls),
         notifications: &notifications,
     };
     let limits = limits::limits(&raw.limits, region_limits, &needs)?;
-    apply_limits(&mut schema, &limits, &notifications);
+    apply_limits(&mut schema, &limits, notifications);
     check_names(&schema, &limits)?;
     check_sizes(&schema)?;
     Ok(WorldConfig {
@@ -52,7 +53,8 @@ pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
         interest: raw.world.interest,
         player_kind,
         populations,
-        respawn_ticks,
+        falls,
+        tells_owner,
         kind_regions,
         every,
         rules,
@@ -95,14 +97,12 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
 
 /// Removes the commands for which there is no room, and adds the notifications for
 /// which there is.
-fn apply_limits(schema: &mut Schema, limits: &Limits, notifications: &[NotificationKind]) {
+fn apply_limits(schema: &mut Schema, limits: &Limits, notifications: Vec<NotificationSchema>) {
     if limits.timed_commands == 0 {
-        schema.commands.retain(|c| c.sender != Sender::Timer);
+        schema.commands.retain(|c| c.kind != builtin::BURN);
     }
     if limits.notifications_per_tick > 0 {
-        let dimensions = schema.dimensions();
-        let schemas = notifications.iter().map(|kind| kind.schema(dimensions));
-        schema.notifications = schemas.collect();
+        schema.notifications = notifications;
     }
 }
 

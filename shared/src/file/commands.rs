@@ -3,12 +3,13 @@
 
 use super::check::{Problem, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::{kinds, raw};
-use crate::world::attribute::{Attribute, AttributeType, Audience};
-use crate::world::command::{CommandKind, Rules, Sender};
-use crate::world::config::{DELAY_TICKS_MAX, Every};
+use crate::world::attribute::{AttributeType, Audience};
+use crate::world::builtin;
+use crate::world::command::{CommandSchema, Rules};
+use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
 use crate::world::fixed::Fixed;
-use crate::world::notification::NotificationKind;
-use crate::world::schema::{CommandSchema, Schema};
+use crate::world::notification::NotificationSchema;
+use crate::world::schema::Schema;
 
 pub(super) fn every(schema: &Schema, raw: &[raw::Every]) -> Result<Vec<Every>, Problem> {
     let keyed = raw.iter().enumerate();
@@ -21,11 +22,12 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
     let kind = kinds::index(schema, &format!("{key}.kind"), &raw.kind)?;
     let ticks = in_range(&format!("{key}.ticks"), raw.ticks, 1, DELAY_TICKS_MAX)?;
     // A world file can't name an entity, so commands with a target are for clients only.
-    let has_target = |c: &CommandSchema| c.words.contains(&AttributeType::Entity);
+    let has_target =
+        |c: &CommandSchema| c.words.iter().any(|word| word.ty == AttributeType::Entity);
     let givable = schema
         .commands
         .iter()
-        .filter(|c| matches!(c.sender, Sender::Client | Sender::Rule) && !has_target(c));
+        .filter(|c| c.senders.rules && !has_target(c));
     let Some(command) = givable.clone().find(|c| c.name == raw.command) else {
         let names: Vec<_> = givable.map(|c| c.name.as_str()).collect();
         let found = format!("{:?}", raw.command);
@@ -38,7 +40,7 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
         return problem(key, message);
     }
     let words = raw.words.iter().zip(&command.words);
-    let words = words.map(|(value, &ty)| kinds::value(&key, ty, value, &[], &[]));
+    let words = words.map(|(value, word)| kinds::value(&key, word.ty, value, &[], &[]));
     Ok(Every {
         kind,
         ticks,
@@ -95,59 +97,41 @@ pub(super) fn rules(raw: &raw::Commands) -> Result<Rules, Problem> {
     })
 }
 
-/// Ticks from an entity's fall to its rebirth, by kind; 0 where the kind doesn't respawn.
-pub(super) fn respawn_ticks(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u32>, Problem> {
-    let hp = schema
-        .column("hp")
-        .filter(|&c| schema.attributes[c].ty == AttributeType::I32);
-    let kinds = schema.kinds.iter().zip(raw);
-    kinds
-        .map(|(kind, raw)| {
-            let Some(ticks) = raw.respawn_ticks else {
-                return Ok(0);
-            };
-            let key = format!("kind.{}.respawn_ticks", kind.name);
-            let own = kind
-                .attributes
-                .iter()
-                .find(|a| Some(usize::from(a.column)) == hp);
-            // An entity that is born without hit points would fall again at once.
-            if own.is_none_or(|own| own.default <= own.min) {
-                let message = "the kind needs an attribute `hp` of type i32 whose default is \
-                               above its minimum";
-                return problem(key, message);
-            }
-            in_range(&key, ticks, 1, DELAY_TICKS_MAX)
-        })
-        .collect()
-}
-
 /// Whether anything in the world puts commands off.
-pub(super) fn schedules(schema: &Schema, rules: &Rules, respawn_ticks: &[u32]) -> bool {
-    respawn_ticks.iter().any(|&ticks| ticks > 0)
-        || rules.blast_ember_ticks > 0 && schema.command(CommandKind::Blast).is_some()
+pub(super) fn schedules(schema: &Schema, rules: &Rules, falls: &[Option<Fall>]) -> bool {
+    falls.iter().any(Option::is_some)
+        || rules.blast_ember_ticks > 0 && schema.command(builtin::BLAST).is_some()
 }
 
-/// The notifications that can happen in a world of these attributes and commands. A
-/// pick tells the owner of an item, so there is one only where clients may know owners.
+/// The notifications that can happen in a world of these attributes and commands, by
+/// ascending number. A pick tells the owner of an item, so there is one only where clients
+/// may know owners.
 pub(super) fn notifications(
     schema: &Schema,
     rules: &Rules,
-    respawn_ticks: &[u32],
-) -> Vec<NotificationKind> {
-    let is_public = |audience| matches!(audience, Audience::Movement | Audience::State);
-    let is_owner = |a: &Attribute| a.name == "owner" && a.ty == AttributeType::Entity;
-    let is_possible = |kind: &NotificationKind| match kind {
-        NotificationKind::Blast => {
-            rules.blast_sound.raw() > 0 && schema.command(CommandKind::Blast).is_some()
-        }
-        NotificationKind::Fall => respawn_ticks.iter().any(|&ticks| ticks > 0),
-        NotificationKind::Pick => {
-            let mut attributes = schema.attributes.iter();
-            attributes.any(|a| is_owner(a) && is_public(a.audience))
-        }
-        NotificationKind::Shout => schema.command(CommandKind::Shout).is_some(),
+    falls: &[Option<Fall>],
+    tells_owner: Option<u16>,
+) -> Vec<NotificationSchema> {
+    let is_public = |column: u16| {
+        let audience = schema.attributes[usize::from(column)].audience;
+        matches!(audience, Audience::Movement | Audience::State)
     };
-    let all = NotificationKind::ALL.into_iter();
-    all.filter(is_possible).collect()
+    let is_heard = rules.blast_sound.raw() > 0 && schema.command(builtin::BLAST).is_some();
+    let all = [
+        (
+            falls.iter().any(Option::is_some),
+            NotificationSchema::fall(),
+        ),
+        (
+            tells_owner.is_some_and(is_public),
+            NotificationSchema::picked(),
+        ),
+        (is_heard, builtin::blast_notification(schema.dimensions())),
+        (
+            schema.command(builtin::SHOUT).is_some(),
+            builtin::shout_notification(),
+        ),
+    ];
+    let possible = all.into_iter().filter(|&(is_possible, _)| is_possible);
+    possible.map(|(_, schema)| schema).collect()
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::check::{Problem, fixed, in_range, problem, unexpected};
 use super::raw;
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-use crate::world::command::CommandKind;
-use crate::world::schema::{ATTRIBUTES_MAX, CommandSchema, Kind, KindAttribute, Schema, WorldInfo};
+use crate::world::builtin;
+use crate::world::command::CommandSchema;
+use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, Schema, WorldInfo};
 
 /// The index of the kind of this name; `key` is where the file names it.
 pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
@@ -117,17 +118,10 @@ fn kind(
 
 /// The commands whose attributes exist.
 fn commands(attributes: &[Attribute], dimensions: usize) -> Vec<CommandSchema> {
-    let has = |(name, ty)| attributes.iter().any(|a| a.name == name && a.ty == ty);
-    CommandKind::ALL
-        .into_iter()
-        .filter(|kind| kind.needs().is_none_or(has))
-        .map(|kind| CommandSchema {
-            kind,
-            name: kind.name().to_owned(),
-            sender: kind.sender(),
-            words: kind.words(dimensions),
-        })
-        .collect()
+    let has = |name: &str, ty| attributes.iter().any(|a| a.name == name && a.ty == ty);
+    let own = [CommandSchema::spawn(), CommandSchema::despawn()];
+    let all = own.into_iter().chain(builtin::commands(dimensions, has));
+    all.collect()
 }
 
 /// The column of an attribute: the one that another kind made under this name, or a new one.

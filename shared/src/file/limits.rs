@@ -3,9 +3,10 @@
 use super::check::{Problem, in_range};
 use super::raw;
 use super::regions::RegionLimits;
+use crate::world::builtin;
 use crate::world::config::{HEARINGS_MAX, Limits};
 use crate::world::id::CAPACITY_MAX;
-use crate::world::notification::NotificationKind;
+use crate::world::notification::NotificationSchema;
 use crate::world::schema::WorldInfo;
 
 /// The properties of a world that its limits depend on.
@@ -16,7 +17,7 @@ pub(super) struct Needs<'a> {
     /// Whether anything puts commands off.
     pub schedules: bool,
     /// The notifications that can happen.
-    pub notifications: &'a [NotificationKind],
+    pub notifications: &'a [NotificationSchema],
 }
 
 /// Checks `raw.KEY` against its range, under the name `limits.KEY`.
@@ -120,9 +121,9 @@ fn tick_limits(
 fn notifications(raw: &raw::Limits, needs: &Needs<'_>, commands: u64) -> Result<u64, Problem> {
     // Blasts are heard, and shouts exist, only where the file says so: then there must be
     // room for them.
-    let is_required = [NotificationKind::Blast, NotificationKind::Shout]
-        .iter()
-        .any(|kind| needs.notifications.contains(kind));
+    let asked_for = [builtin::BLAST_NOTIFICATION, builtin::SHOUT_NOTIFICATION];
+    let mut possible = needs.notifications.iter();
+    let is_required = possible.any(|n| asked_for.contains(&n.kind));
     let is_subscribed = raw.subscriptions_per_client > 0 && !needs.notifications.is_empty();
     // At most one per command, and one per entity that falls or is picked.
     let default = match is_required || is_subscribed {

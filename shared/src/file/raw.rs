@@ -129,6 +129,8 @@ pub struct Attribute {
     pub audience: Audience,
     #[serde(default)]
     pub symbols: Vec<String>,
+    pub falls_at: Option<toml::Value>,
+    pub tells_owner: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -219,6 +221,8 @@ pub fn default_kinds() -> Vec<Kind> {
             merge: Some(MergeRule::Sum),
             audience: Audience::State,
             symbols: vec![],
+            falls_at: None,
+            tells_owner: None,
         }],
     }]
 }

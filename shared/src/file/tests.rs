@@ -1,5 +1,6 @@
-use crate::world::command::CommandKind;
-use crate::world::config::{KindRegions, WorldConfig};
+use crate::world::builtin;
+use crate::world::command::Senders;
+use crate::world::config::{Fall, KindRegions, WorldConfig};
 
 fn rejected(text: &str) -> String {
     WorldConfig::parse(text, "w.toml")
@@ -12,8 +13,8 @@ fn an_empty_file_is_a_playable_world() {
     let config = WorldConfig::parse("", "w.toml").unwrap();
     assert_eq!(config.schema.world.size.len(), 2);
     assert_eq!(config.schema.default_row(0), [0, 0, 100]);
-    assert!(config.schema.command(CommandKind::Strike).is_some());
-    assert!(config.schema.command(CommandKind::Pick).is_none());
+    assert!(config.schema.command(builtin::STRIKE).is_some());
+    assert!(config.schema.command(builtin::PICK).is_none());
 }
 
 #[test]
@@ -124,8 +125,8 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nrespawn_ticks = 9",
-            "kind.b.respawn_ticks: the kind needs an attribute `hp` of type i32 whose default is \
-             above its minimum",
+            "kind.b.respawn_ticks: the kind needs an attribute with `falls_at`: the value at \
+             which its entities fall",
         ),
     ];
     for (text, expected) in cases {
@@ -176,14 +177,14 @@ fn errors_name_the_attribute() {
 fn there_is_room_for_timed_commands_where_anything_is_put_off() {
     let room = |text| {
         let config = WorldConfig::parse(text, "w.toml").unwrap();
-        let burns = config.schema.command(CommandKind::Burn).is_some();
+        let burns = config.schema.command(builtin::BURN).is_some();
         (config.limits.timed_commands, burns)
     };
     assert_eq!(room(""), (0, false));
     assert_eq!(room("[limits]\ntimed_commands = 7"), (7, true));
     assert_eq!(room("[commands]\nblast.ember_ticks = 1"), (4096, true));
     let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
-                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, falls_at = 0, \
                   audience = \"state\" }]";
     assert_eq!(room(wolves), (4096, true));
 }
@@ -202,15 +203,156 @@ fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
     assert_eq!(told("[commands]\nblast.sound = 9"), "blast");
     assert_eq!(told("[commands]\nshout.radius_max = 9"), "shout");
     let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
-                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, \
+                  attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, falls_at = 0, \
                   audience = \"hidden\" }]\n[[kind]]\nname = \"thing\"\nattributes = \
-                  [{ name = \"owner\", type = \"entity\", audience = \"state\" }]\n";
+                  [{ name = \"owner\", type = \"entity\", audience = \"state\", tells_owner = true }]\n";
     assert_eq!(told(wolves), "");
     let with = |limits: &str| format!("[limits]\n{limits}\n{wolves}");
     assert_eq!(told(&with("subscriptions_per_client = 1")), "fall pick");
     assert_eq!(told(&with("notifications_per_tick = 1")), "fall pick");
     let none = "subscriptions_per_client = 1\nnotifications_per_tick = 0";
     assert_eq!(told(&with(none)), "");
+}
+
+/// A player, and a wolf of these lines and attributes.
+fn wolves(lines: &str, attributes: &str) -> String {
+    format!(
+        "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\n{lines}\nattributes = [{attributes}]"
+    )
+}
+
+#[test]
+fn kinds_fall_by_an_attribute_of_any_name() {
+    let parse = |attributes: &str| {
+        let config = WorldConfig::parse(&wolves("respawn_ticks = 9", attributes), "w.toml");
+        config.unwrap().falls
+    };
+    let fall = |column, at| {
+        let respawn_ticks = 9;
+        vec![
+            None,
+            Some(Fall {
+                column,
+                at,
+                respawn_ticks,
+            }),
+        ]
+    };
+    let hull = r#"{ name = "hull", type = "i32", min = -9, default = 5, falls_at = -3, audience = "hidden" }"#;
+    let heat =
+        r#"{ name = "heat", type = "fixed", default = 0.5, falls_at = 0.25, audience = "state" }"#;
+    let hp = r#"{ name = "hp", type = "i32", default = 5, audience = "state" }"#;
+    assert_eq!(parse(hull), fall(2, -3));
+    assert_eq!(parse(&format!("{hp}, {heat}")), fall(3, 1024));
+}
+
+#[test]
+fn falls_and_owners_that_contradict_each_other_are_rejected() {
+    let respawning = |attributes: &str| wolves("respawn_ticks = 9", attributes);
+    let hp = |rest: &str| {
+        respawning(&format!(
+            r#"{{ name = "hp", type = "i32", audience = "state", {rest} }}"#
+        ))
+    };
+    let owner = |name: &str, rest: &str| {
+        format!(r#"{{ name = "{name}", type = "entity", audience = "state"{rest} }}"#)
+    };
+    let told = owner("owner", ", tells_owner = true");
+    let cases = [
+        (
+            hp("default = 0, falls_at = 0"),
+            "hp.falls_at: the attribute's default must be above it",
+        ),
+        (
+            hp("default = 5, min = 1, falls_at = 0"),
+            "hp.falls_at: the attribute's minimum is above it, so no entity would fall",
+        ),
+        (
+            hp("default = 5, falls_at = 0.5"),
+            "hp.falls_at: expected a whole number, found 0.5",
+        ),
+        (
+            respawning(
+                r#"{ name = "up", type = "bool", default = true, falls_at = false, audience = "state" }"#,
+            ),
+            "up.falls_at: only i32 and fixed attributes have `falls_at`",
+        ),
+        (
+            respawning(
+                r#"{ name = "a", type = "i32", default = 5, falls_at = 0, audience = "state" },
+                   { name = "b", type = "i32", default = 5, falls_at = 0, audience = "state" }"#,
+            ),
+            "b.falls_at: `a` of the kind has one already",
+        ),
+        (
+            wolves(
+                "",
+                r#"{ name = "hp", type = "i32", default = 5, falls_at = 0, audience = "state" }"#,
+            ),
+            "hp.falls_at: the kind has no `respawn_ticks`, so its entities don't fall",
+        ),
+        (
+            wolves(
+                "",
+                r#"{ name = "n", type = "i32", tells_owner = true, audience = "state" }"#,
+            ),
+            "n.tells_owner: only attributes of type entity have `tells_owner`",
+        ),
+        (
+            wolves(
+                "",
+                &format!("{told}, {}", owner("rider", ", tells_owner = true")),
+            ),
+            "rider.tells_owner: `owner` has it already; one attribute can",
+        ),
+        (
+            wolves("", &owner("owner", ""))
+                + &format!("\n[[kind]]\nname = \"thing\"\nattributes = [{told}]"),
+            "owner.tells_owner: expected true as in other kinds",
+        ),
+    ];
+    for (text, expected) in cases {
+        let expected = format!("w.toml: kind.wolf.attributes.{expected}");
+        assert_eq!(rejected(&text), expected, "for {text}");
+    }
+}
+
+#[test]
+fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
+    let text = "[limits]\ntimed_commands = 1\n[commands]\nshout.radius_max = 1";
+    let schema = WorldConfig::parse(text, "w.toml").unwrap().schema;
+    let lines: Vec<String> = schema
+        .commands
+        .iter()
+        .map(|c| {
+            let words: Vec<_> = c.words.iter().map(|word| word.name.as_str()).collect();
+            let Senders { clients, rules } = c.senders;
+            let (kind, name) = (c.kind.id(), &c.name);
+            format!(
+                "{kind} {name} {} {clients} {rules} {}",
+                words.join(","),
+                c.has_actor
+            )
+        })
+        .collect();
+    let expected = [
+        "0 spawn kind,token false false false",
+        "1 despawn  false false true",
+        "2 move x,y true true true",
+        "3 strike target true true true",
+        "4 heal target true true true",
+        "5 blast x,y true true true",
+        "7 roam  false true true",
+        "8 burn x,y,ticks false false false",
+        "9 shout radius,number true true true",
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(schema.command_named("burn"), schema.command(builtin::BURN));
+    assert_eq!(schema.command_named("pick"), None);
+    assert_eq!(
+        schema.notification_named("shout").map(|n| n.kind),
+        Some(builtin::SHOUT_NOTIFICATION)
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
 use super::fields::{put_word, word};
 use crate::world::attribute::AttributeType;
-use crate::world::command::{CommandKind, Sender};
+use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::id::Tick;
 use crate::world::schema::Schema;
 
@@ -82,19 +82,21 @@ impl CommandCodec {
         CommandCodec {
             epoch,
             symbols: schema.symbols.len() as u32,
-            words: CommandKind::ALL
+            words: schema
+                .commands_by_number(types)
                 .into_iter()
-                .map(|kind| {
-                    let command = schema.command(kind)?;
-                    (command.sender == Sender::Client).then(|| command.words.clone())
-                })
+                .map(Option::flatten)
                 .collect(),
         }
     }
 
     /// The number of words of a command; `None` where clients may not send it.
     pub fn word_count(&self, kind: CommandKind) -> Option<usize> {
-        self.words[usize::from(kind.id())].as_ref().map(Vec::len)
+        self.types(kind).map(<[_]>::len)
+    }
+
+    fn types(&self, kind: CommandKind) -> Option<&[AttributeType]> {
+        self.words.get(usize::from(kind.id()))?.as_deref()
     }
 
     /// Encodes a datagram and appends it to `out`.
@@ -112,9 +114,7 @@ impl CommandCodec {
         writer.put(u64::from(datagram.first_sequence), 32);
         let mut words = datagram.words.iter();
         for kind in &datagram.kinds {
-            let types = self.words[usize::from(kind.id())]
-                .as_ref()
-                .expect("a command that clients may send");
+            let types = self.types(*kind).expect("a command that clients may send");
             writer.put(u64::from(kind.id()), 8);
             for ty in types {
                 let &word = words.next().expect("a word for each type");
@@ -145,10 +145,8 @@ impl CommandCodec {
         out.first_sequence = reader.get(32)? as u32;
         for _ in 0..count {
             let id = reader.get(8)? as u16;
-            let kind = CommandKind::from_id(id).ok_or(DecodeError::UnknownCommand(id))?;
-            let types = self.words[usize::from(id)]
-                .as_ref()
-                .ok_or(DecodeError::UnknownCommand(id))?;
+            let kind = CommandKind(id);
+            let types = self.types(kind).ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);
             for ty in types {
                 out.words.push(word(&mut reader, *ty, self.symbols)?);
@@ -156,6 +154,12 @@ impl CommandCodec {
         }
         reader.finish()
     }
+}
+
+/// The types of a command's words, if clients may send it.
+fn types(command: &CommandSchema) -> Option<Vec<AttributeType>> {
+    let types = command.words.iter().map(|word| word.ty);
+    command.senders.clients.then(|| types.collect())
 }
 
 #[cfg(test)]

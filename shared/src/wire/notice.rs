@@ -7,7 +7,7 @@
 //! | whether the client heard it | 1 |
 //! | number of subscriptions, then the id of each | 11, 32 |
 //! | change: slot, generation, kind, column, value before, value after | slot, 32, 8, 6, value, value |
-//! | change: command: 0 none, else its number plus one | 8 |
+//! | change: command: 0 none, else its number plus one | 9 |
 //! | notification: kind, whether it has a source, the source's slot and generation | 8, 1, slot, 32 |
 //! | notification: its words by type, as in commands | |
 
@@ -60,18 +60,18 @@ pub enum NoticeBody {
 /// Writes and reads notices in one world.
 #[derive(Clone, Debug)]
 pub(super) struct NoticeCodec {
-    /// By kind of notification: the types of its words; `None` where the world lacks it.
+    /// By number of a notification: the types of its words; `None` where the world lacks it.
     words: Vec<Option<Vec<AttributeType>>>,
+    /// By number of a command: whether the world has it.
+    commands: Vec<bool>,
 }
 
 impl NoticeCodec {
     pub(super) fn new(schema: &Schema) -> NoticeCodec {
-        let words = |kind| {
-            let fields = &schema.notification(kind)?.fields;
-            Some(fields.iter().map(|field| field.ty).collect())
-        };
+        let commands = schema.commands_by_number(|_| ()).into_iter();
         NoticeCodec {
-            words: NotificationKind::ALL.into_iter().map(words).collect(),
+            words: schema.notifications_by_number(|n| n.fields.iter().map(|f| f.ty).collect()),
+            commands: commands.map(|command| command.is_some()).collect(),
         }
     }
 
@@ -98,7 +98,7 @@ impl NoticeCodec {
                 fields.put_value(writer, *column, *old);
                 fields.put_value(writer, *column, *new);
                 let command = command.map_or(0, |c| u64::from(c.id()) + 1);
-                writer.put(command, 8);
+                writer.put(command, COMMAND_BITS);
             }
             NoticeBody::Notification {
                 kind,
@@ -110,8 +110,7 @@ impl NoticeCodec {
                 if *source != EntityId::NONE {
                     fields.put_entity(writer, *source);
                 }
-                let types = self.words[usize::from(kind.id())].as_ref();
-                let types = types.expect("a notification of this world");
+                let types = self.types(*kind).expect("a notification of this world");
                 let mut words = words.iter();
                 for ty in types {
                     let &word = words.next().expect("a word for each type");
@@ -133,7 +132,7 @@ impl NoticeCodec {
             .map(|_| Ok(reader.get(32)? as u32))
             .collect::<Result<Vec<_>, DecodeError>>()?;
         let body = match is_notification {
-            false => read_change(fields, reader)?,
+            false => self.read_change(fields, reader)?,
             true => self.read_notification(fields, reader)?,
         };
         Ok(Notice {
@@ -149,12 +148,11 @@ impl NoticeCodec {
         reader: &mut BitReader<'_>,
     ) -> Result<NoticeBody, DecodeError> {
         let id = reader.get(8)?;
-        let unknown = DecodeError::OutOfRange {
+        let kind = NotificationKind(id as u16);
+        let types = self.types(kind).ok_or(DecodeError::OutOfRange {
             what: "a notification's kind",
             found: id,
-        };
-        let kind = NotificationKind::from_id(id as u16).ok_or(unknown.clone())?;
-        let types = self.words[id as usize].as_ref().ok_or(unknown)?;
+        })?;
         let source = match reader.get_bool()? {
             true => fields.entity(reader)?,
             false => EntityId::NONE,
@@ -169,27 +167,44 @@ impl NoticeCodec {
             words,
         })
     }
+
+    fn read_change(
+        &self,
+        fields: &FieldCodec,
+        reader: &mut BitReader<'_>,
+    ) -> Result<NoticeBody, DecodeError> {
+        let entity = fields.entity(reader)?;
+        let kind = fields.kind(reader)?;
+        let column = fields.column(reader)?;
+        let old = fields.value(reader, column)?;
+        let new = fields.value(reader, column)?;
+        let command = match reader.get(COMMAND_BITS)? as u16 {
+            0 => None,
+            id => Some(self.command(id - 1)?),
+        };
+        Ok(NoticeBody::Change {
+            entity,
+            kind,
+            column,
+            old,
+            new,
+            command,
+        })
+    }
+
+    fn command(&self, id: u16) -> Result<CommandKind, DecodeError> {
+        match self.commands.get(usize::from(id)) {
+            Some(true) => Ok(CommandKind(id)),
+            _ => Err(DecodeError::UnknownCommand(id)),
+        }
+    }
+
+    fn types(&self, kind: NotificationKind) -> Option<&[AttributeType]> {
+        self.words.get(usize::from(kind.id()))?.as_deref()
+    }
 }
 
-fn read_change(fields: &FieldCodec, reader: &mut BitReader<'_>) -> Result<NoticeBody, DecodeError> {
-    let entity = fields.entity(reader)?;
-    let kind = fields.kind(reader)?;
-    let column = fields.column(reader)?;
-    let old = fields.value(reader, column)?;
-    let new = fields.value(reader, column)?;
-    let command = match reader.get(8)? as u16 {
-        0 => None,
-        id => Some(CommandKind::from_id(id - 1).ok_or(DecodeError::UnknownCommand(id - 1))?),
-    };
-    Ok(NoticeBody::Change {
-        entity,
-        kind,
-        column,
-        old,
-        new,
-        command,
-    })
-}
-
+/// Room for none, and for each of 256 commands.
+const COMMAND_BITS: u32 = 9;
 /// Room for as many subscriptions as a world may allow a client.
 const SUBSCRIPTION_COUNT_BITS: u32 = 11;

@@ -4,8 +4,10 @@ use thiserror::Error;
 
 use super::codec;
 use super::movement::MovementCodec;
+use crate::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use crate::world::id::CAPACITY_MAX;
 use crate::world::mix::mix;
+use crate::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use crate::world::schema::{ATTRIBUTES_MAX, Schema};
 
 /// Why a schema can't be that of a world.
@@ -29,9 +31,11 @@ pub enum SchemaError {
     KindCount,
     #[error("a kind's columns are not ascending, don't exist, or lack the position")]
     Kind,
-    #[error("a command's words are not those of this version")]
+    #[error("the commands are not in ascending order, or one has a number or words out of range")]
     Command,
-    #[error("a notification's fields are not those of this version")]
+    #[error(
+        "the notifications are not in ascending order, or one has a number or fields out of range"
+    )]
     Notification,
     #[error("the movement attributes take too many bits")]
     Movement,
@@ -79,14 +83,18 @@ impl Schema {
             let has_position = own().take(dimensions).eq(0..dimensions);
             require(is_ascending && exists && has_position, SchemaError::Kind)?;
         }
-        for command in &self.commands {
-            let expected = command.kind.words(dimensions);
-            require(command.words == expected, SchemaError::Command)?;
-        }
-        for notification in &self.notifications {
-            let expected = notification.kind.fields(dimensions);
-            require(notification.fields == expected, SchemaError::Notification)?;
-        }
+        let commands = self.commands.iter();
+        let commands = commands.map(|c| (usize::from(c.kind.id()), c.words.len()));
+        require(
+            are_numbered(commands, COMMANDS_MAX, COMMAND_WORDS_MAX),
+            SchemaError::Command,
+        )?;
+        let notifications = self.notifications.iter();
+        let notifications = notifications.map(|n| (usize::from(n.kind.id()), n.fields.len()));
+        require(
+            are_numbered(notifications, NOTIFICATIONS_MAX, NOTIFICATION_WORDS_MAX),
+            SchemaError::Notification,
+        )?;
         MovementCodec::new(self).map_err(|_| SchemaError::Movement)?;
         Ok(())
     }
@@ -102,6 +110,16 @@ impl Schema {
                 mix(hash, u64::from_le_bytes(word) ^ (chunk.len() as u64) << 56)
             })
     }
+}
+
+/// Whether these numbers ascend and are below a limit, and none has too many words.
+fn are_numbered(
+    mut entries: impl Iterator<Item = (usize, usize)> + Clone,
+    numbers_max: usize,
+    words_max: usize,
+) -> bool {
+    let is_ascending = entries.clone().is_sorted_by(|a, b| a.0 < b.0);
+    is_ascending && entries.all(|(number, words)| number < numbers_max && words <= words_max)
 }
 
 /// In a larger world, the difference of two positions could overflow.

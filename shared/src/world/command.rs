@@ -1,138 +1,96 @@
-//! The built-in commands, and the numbers of theirs that a world file may set.
+//! Commands: their numbers, and their form in a world's schema.
 
 use serde::{Deserialize, Serialize};
 
 use super::attribute::AttributeType;
 use super::fixed::Fixed;
 
-/// The kinds of command.
-///
-/// A kind that needs an attribute (`hp`, `owner`) is in the schema of a world only if
-/// the world has that attribute.
+/// The number of a command. The schema of a world says which commands it has, and
+/// their names; the engine itself knows only births and deaths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[repr(u16)]
-pub enum CommandKind {
-    /// A birth. Words: kind, token, and optionally a position, which is otherwise
-    /// random. Server only.
-    Spawn = 0,
-    /// The death of the commanding entity. Server only.
-    Despawn = 1,
-    /// A step by an offset, each axis clamped to `speed_max`.
-    Move = 2,
-    /// Takes `damage` from the `hp` of one target in reach.
-    Strike = 3,
-    /// Gives `amount` to the `hp` of one target in reach, which may be the entity itself.
-    Heal = 4,
-    /// Takes `damage` from the `hp` of all other entities within `radius` of a point in
-    /// reach: several updates from one command.
-    Blast = 5,
-    /// Claims an item in reach that has no owner. The merge rule of `owner` decides
-    /// between several claims. Picking an item that the entity owns puts it down.
-    Pick = 6,
-    /// A random step. World rules only.
-    Roam = 7,
-    /// The embers of a blast: takes `ember_damage` from the `hp` of all entities within
-    /// the blast's radius of a point, and schedules itself for the next tick. Words: the
-    /// point, and how many more times it burns. No entity gives it; timers only.
-    Burn = 8,
-    /// A notification around the commanding entity. Words: how far it is heard along
-    /// each axis, at most `radius_max`, and a number.
-    Shout = 9,
-}
+#[serde(transparent)]
+pub struct CommandKind(pub u16);
 
 impl CommandKind {
-    pub const ALL: [CommandKind; 10] = [
-        CommandKind::Spawn,
-        CommandKind::Despawn,
-        CommandKind::Move,
-        CommandKind::Strike,
-        CommandKind::Heal,
-        CommandKind::Blast,
-        CommandKind::Pick,
-        CommandKind::Roam,
-        CommandKind::Burn,
-        CommandKind::Shout,
-    ];
-
-    pub const fn from_id(id: u16) -> Option<CommandKind> {
-        if (id as usize) < Self::ALL.len() {
-            Some(Self::ALL[id as usize])
-        } else {
-            None
-        }
-    }
+    /// A birth. Words: kind, token, and optionally a position, which is otherwise
+    /// random.
+    pub const SPAWN: CommandKind = CommandKind(0);
+    /// The death of the commanding entity.
+    pub const DESPAWN: CommandKind = CommandKind(1);
 
     pub const fn id(self) -> u16 {
-        self as u16
+        self.0
     }
+}
 
-    pub const fn name(self) -> &'static str {
-        match self {
-            CommandKind::Spawn => "spawn",
-            CommandKind::Despawn => "despawn",
-            CommandKind::Move => "move",
-            CommandKind::Strike => "strike",
-            CommandKind::Heal => "heal",
-            CommandKind::Blast => "blast",
-            CommandKind::Pick => "pick",
-            CommandKind::Roam => "roam",
-            CommandKind::Burn => "burn",
-            CommandKind::Shout => "shout",
+/// The form of a command, as clients encode it and ticks judge it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandSchema {
+    pub kind: CommandKind,
+    pub name: String,
+    pub senders: Senders,
+    /// Whether a living entity gives it: it is stale once that entity is dead.
+    pub has_actor: bool,
+    /// At most [`COMMAND_WORDS_MAX`].
+    pub words: Vec<CommandWord>,
+}
+
+/// Who may send a command, besides the server and other commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Senders {
+    /// A client for its own entity.
+    pub clients: bool,
+    /// A world rule (`[[every]]`).
+    pub rules: bool,
+}
+
+/// One word of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandWord {
+    pub name: String,
+    pub ty: AttributeType,
+}
+
+impl CommandSchema {
+    /// [`CommandKind::SPAWN`], without the optional position.
+    pub fn spawn() -> CommandSchema {
+        CommandSchema {
+            kind: CommandKind::SPAWN,
+            name: "spawn".to_owned(),
+            senders: Senders::default(),
+            has_actor: false,
+            words: vec![
+                CommandWord::new("kind", AttributeType::I32),
+                CommandWord::new("token", AttributeType::I32),
+            ],
         }
     }
 
-    /// Who may send it.
-    pub const fn sender(self) -> Sender {
-        match self {
-            CommandKind::Spawn | CommandKind::Despawn => Sender::Server,
-            CommandKind::Roam => Sender::Rule,
-            CommandKind::Burn => Sender::Timer,
-            _ => Sender::Client,
-        }
-    }
-
-    /// The attribute that a world needs for this command.
-    pub const fn needs(self) -> Option<(&'static str, AttributeType)> {
-        match self {
-            CommandKind::Strike | CommandKind::Heal | CommandKind::Blast | CommandKind::Burn => {
-                Some(("hp", AttributeType::I32))
-            }
-            CommandKind::Pick => Some(("owner", AttributeType::Entity)),
-            _ => None,
-        }
-    }
-
-    /// The types of its words in a world of `dimensions` axes.
-    pub fn words(self, dimensions: usize) -> Vec<AttributeType> {
-        match self {
-            CommandKind::Spawn => vec![AttributeType::I32; 2],
-            CommandKind::Despawn | CommandKind::Roam => vec![],
-            CommandKind::Move | CommandKind::Blast => vec![AttributeType::Fixed; dimensions],
-            CommandKind::Strike | CommandKind::Heal | CommandKind::Pick => {
-                vec![AttributeType::Entity]
-            }
-            CommandKind::Burn => {
-                let mut words = vec![AttributeType::Fixed; dimensions];
-                words.push(AttributeType::I32);
-                words
-            }
-            CommandKind::Shout => vec![AttributeType::Fixed, AttributeType::I32],
+    /// [`CommandKind::DESPAWN`].
+    pub fn despawn() -> CommandSchema {
+        CommandSchema {
+            kind: CommandKind::DESPAWN,
+            name: "despawn".to_owned(),
+            senders: Senders::default(),
+            has_actor: true,
+            words: vec![],
         }
     }
 }
 
-/// Who may send a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sender {
-    /// A client for its own entity, or a world rule.
-    Client,
-    /// A world rule (`[[every]]`) only.
-    Rule,
-    /// The server only.
-    Server,
-    /// Nobody: another command schedules it.
-    Timer,
+impl CommandWord {
+    pub fn new(name: &str, ty: AttributeType) -> CommandWord {
+        CommandWord {
+            name: name.to_owned(),
+            ty,
+        }
+    }
 }
+
+/// Commands are numbered below this.
+pub const COMMANDS_MAX: usize = 256;
+/// The most words of a command: those of a birth with a position.
+pub const COMMAND_WORDS_MAX: usize = 5;
 
 /// The numbers of the built-in commands: `[commands]` in the world file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,9 +15,11 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
     pub populations: Vec<u32>,
-    /// By kind: the ticks from an entity's fall to its rebirth; 0: its entities don't
-    /// fall. Of the players' kind, only entities with a client are reborn.
-    pub respawn_ticks: Vec<u32>,
+    /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
+    /// entities with a client are reborn.
+    pub falls: Vec<Option<Fall>>,
+    /// The column of type entity whose new owners are told of; at most one.
+    pub tells_owner: Option<u16>,
     /// By kind: the regions of newborns.
     pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
@@ -34,6 +36,17 @@ pub enum InterestMode {
     Exact,
     /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
     Buckets,
+}
+
+/// When the entities of a kind fall, and how long until they are reborn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fall {
+    /// The attribute that decides; the kind has it.
+    pub column: u16,
+    /// An entity falls when its value is at most this. Its default is above.
+    pub at: i32,
+    /// The ticks from the fall to the rebirth, at least 1.
+    pub respawn_ticks: u32,
 }
 
 /// A rule: every entity of a kind gives a command every `ticks` ticks. Which of these
@@ -108,6 +121,11 @@ impl WorldConfig {
     /// The number of axes, 2 or 3.
     pub fn dimensions(&self) -> usize {
         self.schema.dimensions()
+    }
+
+    /// Whether the entities of any kind fall.
+    pub fn has_falls(&self) -> bool {
+        self.falls.iter().any(Option::is_some)
     }
 
     /// The size per axis in raw units; a world of two axes is one unit thin.

@@ -1,4 +1,4 @@
-//! The built-in notifications.
+//! Notifications: their numbers, and their form in a world's schema.
 //!
 //! A notification says that something happened in a tick, to which entity, and in which
 //! area it can be heard. It is not part of any view: each client that hears it or has
@@ -8,21 +8,32 @@ use serde::{Deserialize, Serialize};
 
 use super::attribute::AttributeType;
 
-/// The kinds of notification.
+/// The number of a notification. The schema of a world says which ones can happen in it,
+/// and their names; the engine itself emits only two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[repr(u16)]
-pub enum NotificationKind {
-    /// A blast. Source: the entity that gave the command. Words: the centre. It is heard
-    /// within `commands.blast.sound` of the centre along each axis.
-    Blast = 0,
-    /// An entity of a kind that respawns has no hit points left. Source: the entity.
-    /// Words: its kind. It is heard at its position.
-    Fall = 1,
+#[serde(transparent)]
+pub struct NotificationKind(pub u16);
+
+impl NotificationKind {
+    /// An entity of a kind that respawns has fallen. Source: the entity. Words: its kind.
+    /// It is heard at its position.
+    pub const FALL: NotificationKind = NotificationKind(0);
     /// An item has a new owner. Source: the owner. Words: the item. It is heard at the
     /// item's position.
-    Pick = 2,
-    /// A shout. Source: the entity that gave the command. Words: its number.
-    Shout = 3,
+    pub const PICKED: NotificationKind = NotificationKind(1);
+
+    pub const fn id(self) -> u16 {
+        self.0
+    }
+}
+
+/// The form of a notification, as clients decode it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationSchema {
+    pub kind: NotificationKind,
+    pub name: String,
+    /// Its words, in order; at most [`NOTIFICATION_WORDS_MAX`].
+    pub fields: Vec<NotificationField>,
 }
 
 /// One word of a notification.
@@ -32,70 +43,36 @@ pub struct NotificationField {
     pub ty: AttributeType,
 }
 
-/// The form of a notification, as clients decode it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotificationSchema {
-    pub kind: NotificationKind,
-    pub name: String,
-    /// Its words, in order.
-    pub fields: Vec<NotificationField>,
+impl NotificationSchema {
+    /// [`NotificationKind::FALL`].
+    pub fn fall() -> NotificationSchema {
+        NotificationSchema {
+            kind: NotificationKind::FALL,
+            name: "fall".to_owned(),
+            fields: vec![NotificationField::new("kind", AttributeType::I32)],
+        }
+    }
+
+    /// [`NotificationKind::PICKED`].
+    pub fn picked() -> NotificationSchema {
+        NotificationSchema {
+            kind: NotificationKind::PICKED,
+            name: "pick".to_owned(),
+            fields: vec![NotificationField::new("item", AttributeType::Entity)],
+        }
+    }
 }
 
-/// The most words of a notification.
-pub const NOTIFICATION_WORDS_MAX: usize = 4;
-
-impl NotificationKind {
-    pub const ALL: [NotificationKind; 4] = [
-        NotificationKind::Blast,
-        NotificationKind::Fall,
-        NotificationKind::Pick,
-        NotificationKind::Shout,
-    ];
-
-    pub const fn from_id(id: u16) -> Option<NotificationKind> {
-        if (id as usize) < Self::ALL.len() {
-            Some(Self::ALL[id as usize])
-        } else {
-            None
-        }
-    }
-
-    pub const fn id(self) -> u16 {
-        self as u16
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            NotificationKind::Blast => "blast",
-            NotificationKind::Fall => "fall",
-            NotificationKind::Pick => "pick",
-            NotificationKind::Shout => "shout",
-        }
-    }
-
-    /// The names and types of its words in a world of `dimensions` axes.
-    pub fn fields(self, dimensions: usize) -> Vec<NotificationField> {
-        let field = |name: &str, ty| NotificationField {
+impl NotificationField {
+    pub fn new(name: &str, ty: AttributeType) -> NotificationField {
+        NotificationField {
             name: name.to_owned(),
             ty,
-        };
-        match self {
-            NotificationKind::Blast => ["x", "y", "z"][..dimensions]
-                .iter()
-                .map(|axis| field(axis, AttributeType::Fixed))
-                .collect(),
-            NotificationKind::Fall => vec![field("kind", AttributeType::I32)],
-            NotificationKind::Pick => vec![field("item", AttributeType::Entity)],
-            NotificationKind::Shout => vec![field("number", AttributeType::I32)],
-        }
-    }
-
-    /// Its form in a world of `dimensions` axes.
-    pub fn schema(self, dimensions: usize) -> NotificationSchema {
-        NotificationSchema {
-            kind: self,
-            name: self.name().to_owned(),
-            fields: self.fields(dimensions),
         }
     }
 }
+
+/// Notifications are numbered below this.
+pub const NOTIFICATIONS_MAX: usize = 64;
+/// The most words of a notification.
+pub const NOTIFICATION_WORDS_MAX: usize = 4;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attribute::{Attribute, AttributeType};
-use super::command::{CommandKind, Sender};
+use super::attribute::Attribute;
+use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
 use super::notification::{NotificationKind, NotificationSchema};
 
@@ -22,15 +22,6 @@ pub struct KindAttribute {
     pub default: i32,
     pub min: i32,
     pub max: i32,
-}
-
-/// The form of a command, as clients encode it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandSchema {
-    pub kind: CommandKind,
-    pub name: String,
-    pub sender: Sender,
-    pub words: Vec<AttributeType>,
 }
 
 /// Properties of a world as a whole. They don't change while it runs.
@@ -55,8 +46,9 @@ pub struct Schema {
     pub world: WorldInfo,
     pub attributes: Vec<Attribute>,
     pub kinds: Vec<Kind>,
+    /// By ascending number.
     pub commands: Vec<CommandSchema>,
-    /// The notifications that can happen in the world.
+    /// The notifications that can happen in the world, by ascending number.
     pub notifications: Vec<NotificationSchema>,
     pub symbols: Vec<String>,
 }
@@ -82,8 +74,30 @@ impl Schema {
         self.commands.iter().find(|c| c.kind == kind)
     }
 
+    pub fn command_named(&self, name: &str) -> Option<&CommandSchema> {
+        self.commands.iter().find(|c| c.name == name)
+    }
+
     pub fn notification(&self, kind: NotificationKind) -> Option<&NotificationSchema> {
         self.notifications.iter().find(|n| n.kind == kind)
+    }
+
+    pub fn notification_named(&self, name: &str) -> Option<&NotificationSchema> {
+        self.notifications.iter().find(|n| n.name == name)
+    }
+
+    /// A table by number of what `of` says of each command; `None` for numbers that the
+    /// world lacks. It ends with the largest number.
+    pub fn commands_by_number<T>(&self, of: impl Fn(&CommandSchema) -> T) -> Vec<Option<T>> {
+        by_number(self.commands.iter().map(|c| (c.kind.id(), of(c))))
+    }
+
+    /// The same of notifications.
+    pub fn notifications_by_number<T>(
+        &self,
+        of: impl Fn(&NotificationSchema) -> T,
+    ) -> Vec<Option<T>> {
+        by_number(self.notifications.iter().map(|n| (n.kind.id(), of(n))))
     }
 
     /// The default row of a kind: a value for each column, 0 in columns that it lacks.
@@ -103,4 +117,16 @@ impl Schema {
         }
         bounds
     }
+}
+
+fn by_number<T>(entries: impl Iterator<Item = (u16, T)>) -> Vec<Option<T>> {
+    let mut table = vec![];
+    for (number, entry) in entries {
+        let number = usize::from(number);
+        if table.len() <= number {
+            table.resize_with(number + 1, || None);
+        }
+        table[number] = Some(entry);
+    }
+    table
 }

@@ -12,7 +12,7 @@ use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::world::attribute::AttributeType;
-use shared::{Audience, CommandKind, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
+use shared::{Audience, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -181,7 +181,8 @@ fn any_change(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
         (Just(column as u16), value(), value())
     });
     let kind = 0..schema.kinds.len() as u16;
-    let command = prop::option::of(prop::sample::select(&CommandKind::ALL[..]));
+    let kinds: Vec<_> = schema.commands.iter().map(|c| c.kind).collect();
+    let command = prop::option::of(prop::sample::select(kinds));
     (any_entity(schema), kind, values, command)
         .prop_map(
             |(entity, kind, (column, old, new), command)| NoticeBody::Change {
@@ -237,22 +238,12 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
 
 /// A datagram of any commands that this world's clients may send.
 pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatagram> {
-    let kinds = [
-        CommandKind::Move,
-        CommandKind::Strike,
-        CommandKind::Heal,
-        CommandKind::Blast,
-        CommandKind::Pick,
-        CommandKind::Shout,
-    ];
-    let kinds: Vec<_> = kinds
-        .into_iter()
-        .filter(|&kind| schema.command(kind).is_some())
-        .collect();
-    let command = prop::sample::select(kinds).prop_flat_map(|kind| {
-        let words = kind.words(schema.dimensions());
-        let words: Vec<_> = words.into_iter().map(|ty| any_word(schema, ty)).collect();
-        (Just(kind), words)
+    let commands = schema.commands.iter().filter(|c| c.senders.clients);
+    let commands: Vec<_> = commands.collect();
+    let command = prop::sample::select(commands).prop_flat_map(|command| {
+        let words = command.words.iter();
+        let words: Vec<_> = words.map(|word| any_word(schema, word.ty)).collect();
+        (Just(command.kind), words)
     });
     (
         (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()),

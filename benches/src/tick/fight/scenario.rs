@@ -1,6 +1,7 @@
 use gpu_kernels::{Delivery, Frame, TickOutput};
+use shared::WorldConfig;
+use shared::world::builtin;
 use shared::world::mix::Random;
-use shared::{CommandKind, WorldConfig};
 
 use crate::tick::moves::{Actor, Moves};
 
@@ -28,11 +29,11 @@ impl Frames {
             match random.below(8) {
                 0..3 => {
                     if let Some(target) = target(actor, last, random) {
-                        push(CommandKind::Strike, &[target]);
+                        push(builtin::STRIKE, &[target]);
                     }
                 }
-                3 => push(CommandKind::Heal, &[actor.entity.reference().0]),
-                4 => push(CommandKind::Blast, &actor.position),
+                3 => push(builtin::HEAL, &[actor.entity.reference().0]),
+                4 => push(builtin::BLAST, &actor.position),
                 _ => {}
             }
         })

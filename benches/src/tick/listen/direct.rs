@@ -96,8 +96,8 @@ impl Direct<'_> {
         };
         put(names.old, Value::Float(float(old)));
         put(names.new, Value::Float(float(new)));
-        if let Some(command) = command.and_then(CommandKind::from_id) {
-            put(names.command, command.name().into());
+        if let Some(command) = command.and_then(|kind| schema.command(CommandKind(kind))) {
+            put(names.command, command.name.as_str().into());
         }
         for (own, name) in kind
             .attributes

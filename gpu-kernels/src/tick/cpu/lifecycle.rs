@@ -24,12 +24,12 @@ pub fn run(
     for (i, command) in due.commands.iter().enumerate() {
         // An entity born in this tick can't die in it: such a command is stale.
         match updates.ran(i) {
-            Some(CommandKind::Spawn) => birth(state, catalog, due, command, merge, output),
-            Some(CommandKind::Despawn) => death(state, command.entity, merge, output),
+            Some(CommandKind::SPAWN) => birth(state, catalog, due, command, merge, output),
+            Some(CommandKind::DESPAWN) => death(state, command.entity, merge, output),
             _ => {}
         }
     }
-    if catalog.has_respawns() {
+    if catalog.has_falls() {
         respawn(state, catalog, merge, output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
@@ -48,7 +48,7 @@ fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut
         }
         let generation = state.slots.generations()[slot.index()];
         let entity = EntityId { slot, generation };
-        if catalog.tells(NotificationKind::Fall) {
+        if catalog.tells(NotificationKind::FALL) {
             let notification = catalog.fell(entity, kind, state.row(slot));
             output.notify(notification, catalog.notifications_max());
         }

@@ -178,10 +178,10 @@ impl Updates {
 
     /// Adds notifications of items with a new owner, before any entity dies.
     pub fn notify_of_picks(catalog: &Catalog, state: &State, index: &Index, out: &mut TickOutput) {
-        let Some(owner) = catalog.owner() else {
+        let Some(owner) = catalog.tells_owner() else {
             return;
         };
-        if !catalog.tells(NotificationKind::Pick) {
+        if !catalog.tells(NotificationKind::PICKED) {
             return;
         }
         let world = Frozen { state, index };
@@ -227,9 +227,9 @@ impl Frozen<'_> {
     fn judge(&self, catalog: &Catalog, command: &Command) -> Verdict {
         match catalog.command(command.kind, usize::from(command.word_count)) {
             None => Verdict::Malformed,
-            // These commands need no living entity.
-            Some(kind @ (CommandKind::Spawn | CommandKind::Burn)) => Verdict::Run(kind),
-            Some(_) if !self.state.slots.has(command.entity) => Verdict::Stale,
+            Some(kind) if catalog.has_actor(kind) && !self.state.slots.has(command.entity) => {
+                Verdict::Stale
+            }
             Some(kind) => Verdict::Run(kind),
         }
     }

@@ -4,7 +4,8 @@
 mod header;
 
 use device::{ConstPointer, Int2, Pointer, UInt2};
-use shared::{CommandKind, EntityId};
+use shared::EntityId;
+use shared::world::command::COMMANDS_MAX;
 
 use super::sizes::Sizes;
 use crate::tick::counts::Counters;
@@ -21,6 +22,8 @@ device::device_struct! {
         buckets: [u64; 3];
         updates_max: u64;
         deliveries_max: u64;
+        /// A bit for each number of a notification that the world has.
+        tells: u64;
         capacity: u32;
         columns: u32;
         dimensions: u32;
@@ -60,10 +63,8 @@ device::device_struct! {
         blast_sound: i32;
         shout_radius_max: i32;
         notifications_max: u32;
-        /// A bit for each kind of notification that the world has.
-        tells: u32;
-        /// By command: how many words it has; -1: not in this world.
-        word_counts: [i32; CommandKind::ALL.len()];
+        /// The column whose new owners are told of, or -1.
+        tells_owner: i32;
         /// Rows of buckets that an observer can touch: 3 or 9.
         rows_max: u32;
         scan_groups: u32;
@@ -81,8 +82,12 @@ device::device_struct! {
         /// By column: 1 where clients may know it.
         visible_columns: ConstPointer<u32> = s.columns;
         rule_table: ConstPointer<Rule> = s.rules;
-        /// By kind; 0: never.
-        respawn_ticks: ConstPointer<u32> = s.kinds;
+        /// By kind.
+        falls: ConstPointer<Fall> = s.kinds;
+        /// By number of a command: how many words it has; -1: not in this world.
+        word_counts: ConstPointer<i32> = COMMANDS_MAX as u64;
+        /// By number of a command: bits, as `HAS_ACTOR`.
+        command_flags: ConstPointer<u32> = COMMANDS_MAX as u64;
 
         /// State: by slot and column.
         rows: Pointer<i32> = s.capacity * s.columns, zeroed;
@@ -310,6 +315,16 @@ device::device_struct! {
 }
 
 device::device_struct! {
+    /// When the entities of a kind fall: at this value of this column or below; never if
+    /// `respawn_ticks` is 0.
+    pub struct Fall {
+        respawn_ticks: u32;
+        column: u32;
+        at: i32;
+    }
+}
+
+device::device_struct! {
     /// A command that the entities of a kind give themselves.
     pub struct Rule {
         kind: u32;
@@ -415,6 +430,8 @@ pub const SCANS: [&str; 18] = [
     "picks",
 ];
 
+/// The flag of commands that a living entity must give.
+pub const HAS_ACTOR: u32 = 1;
 /// Numbers of a timed command, each in a column of its own.
 pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// Levels of a world's boxes, at most: buckets are one unit wide at least, and a

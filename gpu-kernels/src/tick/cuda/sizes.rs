@@ -95,7 +95,7 @@ impl Sizes {
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
-            respawns: u64::from(config.respawn_ticks.iter().any(|&ticks| ticks > 0)),
+            respawns: u64::from(config.has_falls()),
             hearings: match limits.notifications_per_tick {
                 0 => 0,
                 _ => u64::from(limits.clients) * u64::from(limits.client_hearings_per_tick),

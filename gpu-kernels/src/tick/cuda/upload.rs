@@ -247,10 +247,7 @@ impl FrameCounts {
     /// Upper bounds for a frame's commands and the world's rules.
     fn expect(frame: &Frame, survey: &Survey, kept: usize, config: &WorldConfig) -> FrameCounts {
         let limits = &config.limits;
-        let each = |kind: u16| {
-            let kind = CommandKind::from_id(kind);
-            kind.map_or(0, |kind| logic::updates_max(kind, config))
-        };
+        let each = |kind: u16| logic::updates_max(CommandKind(kind), config);
         let mut counts = FrameCounts {
             totals: FrameTotals {
                 commands: frame.commands.len() as u64,
@@ -262,8 +259,8 @@ impl FrameCounts {
                 ignored: 0,
             },
             commands_max: kept as u64,
-            births: survey.kinds[usize::from(CommandKind::Spawn.id())] > 0,
-            deaths: survey.kinds[usize::from(CommandKind::Despawn.id())] > 0,
+            births: survey.kinds[usize::from(CommandKind::SPAWN.id())] > 0,
+            deaths: survey.kinds[usize::from(CommandKind::DESPAWN.id())] > 0,
             ..FrameCounts::default()
         };
         for (kind, &n) in survey.kinds.iter().enumerate() {
@@ -275,7 +272,7 @@ impl FrameCounts {
             let updates = turns.saturating_mul(each(rule.command.id()));
             counts.commands_max += turns;
             counts.updates_max = counts.updates_max.saturating_add(updates);
-            counts.deaths |= rule.command == CommandKind::Despawn;
+            counts.deaths |= rule.command == CommandKind::DESPAWN;
         }
         if limits.timed_commands > 0 {
             // They may be of any kind, and the host doesn't know their number.
@@ -284,7 +281,7 @@ impl FrameCounts {
             counts.births = true;
             counts.deaths = true;
         }
-        counts.deaths |= config.respawn_ticks.iter().any(|&ticks| ticks > 0);
+        counts.deaths |= config.has_falls();
         counts.commands_max = counts.commands_max.min(u64::from(limits.commands_per_tick));
         counts.updates_max = counts.updates_max.min(u64::from(limits.updates_per_tick));
         counts

@@ -4,9 +4,12 @@ use device::gpu::sort::Doubled;
 use device::plan::Group;
 use device::{Device, DriverError, Int2, Plan};
 use shared::world::attribute::bits_for;
-use shared::{Audience, CommandKind, InterestMode, NotificationKind, WorldConfig};
+use shared::world::command::{COMMANDS_MAX, CommandSchema};
+use shared::{Audience, InterestMode, WorldConfig};
 
-use super::layout::{BY_THE_SERVER, BoxIndex, LEVELS_MAX, Level, Regions, Rule, Tick, World};
+use super::layout::{
+    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, LEVELS_MAX, Level, Regions, Rule, Tick, World,
+};
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
 use crate::logic::Catalog;
@@ -168,6 +171,11 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         respawns: sizes.respawns as u32,
         rule_words: sizes.rule_words as u32,
         notifications_max: limits.notifications_per_tick,
+        tells: schema
+            .notifications
+            .iter()
+            .fold(0, |bits, n| bits | 1 << n.kind.id()),
+        tells_owner: config.tells_owner.map_or(-1, i32::from),
         rows_max: sizes.rows as u32,
         scan_groups: sizes.scan_groups() as u32,
         directory_len: sizes.directory.len as u32,
@@ -199,13 +207,6 @@ fn logic_numbers(config: &WorldConfig, world: World) -> World {
         ember_damage: rules.blast_ember_damage,
         blast_sound: rules.blast_sound.raw(),
         shout_radius_max: rules.shout_radius_max.raw(),
-        tells: NotificationKind::ALL.into_iter().fold(0, |bits, kind| {
-            bits | u32::from(catalog.tells(kind)) << kind.id()
-        }),
-        word_counts: CommandKind::ALL.map(|kind| {
-            let command = config.schema.command(kind);
-            command.map_or(-1, |command| command.words.len() as i32)
-        }),
         ..world
     }
 }
@@ -255,7 +256,17 @@ pub fn prepare(
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
-    device.write(world.respawn_ticks.writable(), &respawn_ticks(config))?;
+    device.write(world.falls.writable(), &falls(config))?;
+    let word_count = |command: &CommandSchema| command.words.len() as i32;
+    device.write(
+        world.word_counts.writable(),
+        &by_command(config, -1, word_count),
+    )?;
+    let flags = |command: &CommandSchema| u32::from(command.has_actor) * HAS_ACTOR;
+    device.write(
+        world.command_flags.writable(),
+        &by_command(config, 0, flags),
+    )?;
     device.write(world.due_words, &words)?;
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),
@@ -263,13 +274,28 @@ pub fn prepare(
     }
 }
 
-fn respawn_ticks(config: &WorldConfig) -> Vec<u32> {
-    let mut ticks = config.respawn_ticks.clone();
-    let players = &mut ticks[usize::from(config.player_kind)];
-    if *players > 0 {
-        *players = BY_THE_SERVER;
+fn falls(config: &WorldConfig) -> Vec<Fall> {
+    let fall = |(kind, fall): (usize, &Option<shared::Fall>)| match fall {
+        None => Fall::default(),
+        Some(fall) => Fall {
+            respawn_ticks: match kind == usize::from(config.player_kind) {
+                true => BY_THE_SERVER,
+                false => fall.respawn_ticks,
+            },
+            column: u32::from(fall.column),
+            at: fall.at,
+        },
+    };
+    config.falls.iter().enumerate().map(fall).collect()
+}
+
+/// A table of all commands that any world can have; `other` for those that this one lacks.
+fn by_command<T: Copy>(config: &WorldConfig, other: T, of: impl Fn(&CommandSchema) -> T) -> Vec<T> {
+    let mut table = vec![other; COMMANDS_MAX];
+    for command in &config.schema.commands {
+        table[usize::from(command.kind.id())] = of(command);
     }
-    ticks
+    table
 }
 
 /// The rules, and the words of all rules.

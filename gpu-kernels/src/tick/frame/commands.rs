@@ -2,8 +2,9 @@ use std::ops::{Deref, DerefMut};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shared::Tick;
+use shared::world::command::COMMANDS_MAX;
 use shared::world::mix::order_key;
-use shared::{CommandKind, Tick};
 
 use super::Command;
 use device::HostVec;
@@ -18,10 +19,10 @@ pub struct Commands {
 }
 
 /// Totals of a list of commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// The number of commands of each kind.
-    pub kinds: [u64; CommandKind::ALL.len()],
+    /// The number of commands of each number.
+    pub kinds: [u64; COMMANDS_MAX],
     /// The end of the commands' words.
     pub words: usize,
 }
@@ -75,6 +76,15 @@ impl Survey {
         }
         let end = command.word_start as usize + usize::from(command.word_count);
         self.words = self.words.max(end);
+    }
+}
+
+impl Default for Survey {
+    fn default() -> Survey {
+        Survey {
+            kinds: [0; COMMANDS_MAX],
+            words: 0,
+        }
     }
 }
 

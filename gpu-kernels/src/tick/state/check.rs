@@ -96,7 +96,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Checks that no living entity of a kind that respawns is without hit points.
+    /// Checks that no living entity has fallen.
     fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let catalog = Catalog::new(config);
         let columns = config.schema.attributes.len();

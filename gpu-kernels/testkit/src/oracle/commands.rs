@@ -56,7 +56,7 @@ impl Oracle {
                 if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
                     commands.push(Command {
                         entity,
-                        kind: rule.command as u16,
+                        kind: rule.command.id(),
                         words: rule.words.clone(),
                     });
                 }

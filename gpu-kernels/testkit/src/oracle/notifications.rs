@@ -1,6 +1,7 @@
 //! Notifications: what happens besides changes.
 
 use gpu_kernels::{Area, Notification};
+use shared::world::builtin;
 use shared::{EntityId, NotificationKind};
 
 use super::commands::{BLAST, Command, SHOUT, reference};
@@ -17,7 +18,7 @@ impl Oracle {
                 BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {
                     let center = self.point(&command.words);
                     let area = self.area(center, rules.blast_sound.raw());
-                    let kind = NotificationKind::Blast;
+                    let kind = builtin::BLAST_NOTIFICATION;
                     let words = &center[..axes];
                     out.notifications
                         .push(Notification::new(kind, source, Some(area), words));
@@ -25,7 +26,7 @@ impl Oracle {
                 SHOUT => {
                     let radius = command.words[0].max(0).min(rules.shout_radius_max.raw());
                     let area = self.area(self.position(source.slot.0), radius);
-                    let kind = NotificationKind::Shout;
+                    let kind = builtin::SHOUT_NOTIFICATION;
                     let words = &command.words[1..];
                     out.notifications
                         .push(Notification::new(kind, source, Some(area), words));
@@ -37,7 +38,7 @@ impl Oracle {
 
     /// Adds notifications of items with a new owner, by slot. Dying entities still live here.
     pub(super) fn notify_of_picks(&self, out: &mut OracleOutput) {
-        let Some(column) = self.owner() else {
+        let Some(column) = self.config.tells_owner.map(usize::from) else {
             return;
         };
         let audience = self.config.schema.attributes[column].audience;
@@ -56,7 +57,7 @@ impl Oracle {
             let area = self.area(self.position(slot), 0);
             let words = [reference(id(slot))];
             out.notifications.push(Notification::new(
-                NotificationKind::Pick,
+                NotificationKind::PICKED,
                 id(owner),
                 Some(area),
                 &words,
@@ -72,7 +73,7 @@ impl Oracle {
         let kind = i32::from(self.slots[entity.slot.index()].kind);
         let area = self.area(self.position(entity.slot.0), 0);
         out.notifications.push(Notification::new(
-            NotificationKind::Fall,
+            NotificationKind::FALL,
             entity,
             Some(area),
             &[kind],

@@ -77,21 +77,17 @@ impl Oracle {
         vec![(1, command)]
     }
 
-    /// Kills entities without hit points, if their kind respawns, and schedules their
+    /// Kills entities whose kind falls at their value of an attribute, and schedules their
     /// respawns. The server itself handles the rebirth of players.
     pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
         let mut fallen = vec![];
         for entity in self.alive() {
             let slot = &self.slots[entity.slot.index()];
             let kind = usize::from(slot.kind);
-            let ticks = self.config.respawn_ticks[kind];
-            if ticks == 0 {
+            let Some(fall) = self.config.falls[kind] else {
                 continue;
-            }
-            let hp = self.hp().unwrap();
-            let attributes = &self.config.schema.kinds[kind].attributes;
-            let own = attributes.iter().find(|a| usize::from(a.column) == hp);
-            if slot.row[hp] != own.unwrap().min {
+            };
+            if slot.row[usize::from(fall.column)] > fall.at {
                 continue;
             }
             self.notify_of_fall(entity, out);
@@ -104,7 +100,7 @@ impl Oracle {
                 kind: SPAWN,
                 words: vec![kind as i32, -1],
             };
-            self.schedule((ticks, birth), &mut out.counts);
+            self.schedule((fall.respawn_ticks, birth), &mut out.counts);
         }
         for entity in &fallen {
             let slot = &mut self.slots[entity.slot.index()];

@@ -27,8 +27,8 @@ fn random_world_file(dice: &mut Dice) -> String {
     let regions = RegionsFile::new(dice, interest, axes, size_max, aoi);
     let limits = limits(dice);
     let commands = commands(dice, size_max, aoi);
-    let kinds = kinds(dice, player_population);
-    let respawns = respawns(dice, &kinds);
+    let mut kinds = kinds(dice, player_population);
+    let respawns = respawns(dice, &mut kinds);
     let every = every(dice, axes, &kinds);
     let kinds: String = kinds
         .into_iter()
@@ -136,9 +136,11 @@ impl Attributes {
             )
         };
         let owner = format!(
-            "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\" }}",
+            "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\", \
+             tells_owner = {} }}",
             dice.pick(&rules[2..]),
             dice.pick(&["state", "state", "private", "hidden"]),
+            !dice.once_in(4),
         );
         let audiences = ["state", "private", "hidden"];
         let extras = format!(
@@ -194,13 +196,23 @@ fn kinds(dice: &mut Dice, player_population: usize) -> Vec<Kind> {
     kinds
 }
 
-/// One line for each kind, or none: its respawn time.
-fn respawns(dice: &mut Dice, kinds: &[Kind]) -> Vec<String> {
-    let respawn = |kind: &Kind| match kind.has_hp() && dice.once_in(2) {
-        true => format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000])),
-        false => String::new(),
+/// One line for each kind, or none: its respawn time. The hit points of kinds that have
+/// one get the value at which they fall.
+fn respawns(dice: &mut Dice, kinds: &mut [Kind]) -> Vec<String> {
+    let respawn = |kind: &mut Kind| {
+        if !kind.has_hp() || !dice.once_in(2) {
+            return String::new();
+        }
+        let at = match kind.attributes.contains("max = -1") {
+            true => dice.pick(&[-20, -20, -11]),
+            false => dice.pick(&[0, 0, 4]),
+        };
+        let hp = "name = \"hp\", ";
+        let with_fall = format!("{hp}falls_at = {at}, ");
+        kind.attributes = kind.attributes.replace(hp, &with_fall);
+        format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000]))
     };
-    kinds.iter().map(respawn).collect()
+    kinds.iter_mut().map(respawn).collect()
 }
 
 /// Up to three `[[every]]` rules.

@@ -52,7 +52,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         [[kind]]
         name = "item"
         population = {items}
-        attributes = [{{ name = "owner", type = "entity", merge = "first", audience = "state" }}]
+        attributes = [{{ name = "owner", type = "entity", merge = "first", audience = "state", tells_owner = true }}]
         "#,
         side = side.max(1.0),
         capacity = clients + items,

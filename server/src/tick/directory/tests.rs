@@ -1,4 +1,5 @@
 use gpu_kernels::{Backend, CpuBackend};
+use shared::world::builtin;
 
 use super::*;
 
@@ -145,7 +146,7 @@ fn mortals(extra: &str) -> World {
     World::new(&format!(
         "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
          [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
-         {{ name = \"hp\", type = \"i32\", default = 10, min = 0, audience = \"state\" }}]"
+         {{ name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, audience = \"state\" }}]"
     ))
 }
 
@@ -161,7 +162,7 @@ fn one_down(extra: &str) -> (World, EntityId) {
         let striker = entities[1];
         world
             .frame
-            .push(striker, sequence, CommandKind::Strike, &target);
+            .push(striker, sequence, builtin::STRIKE, &target);
     }
     assert!(world.tick(0).is_empty());
     (world, entities[0])
@@ -266,7 +267,7 @@ fn a_lost_client_whose_entity_dies_may_resume_with_a_new_one() {
         let target = [entities[0].reference().0];
         world
             .frame
-            .push(entities[1], sequence, CommandKind::Strike, &target);
+            .push(entities[1], sequence, builtin::STRIKE, &target);
     }
     for _ in 0..6 {
         let now = world.frame.tick.0;

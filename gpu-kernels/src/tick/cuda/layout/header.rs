@@ -2,12 +2,14 @@
 
 use device::layout::Header;
 use shared::world::attribute::MergeRule;
+use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, NotificationKind};
 
 use super::{
-    BY_THE_SERVER, Birth, BoxIndex, LEVELS_MAX, Level, Observer, ObserverSet, Region, RegionSet,
-    Regions, Rule, SCANS, TIMED_COLUMNS, Tick, TimedState, World,
+    BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, LEVELS_MAX, Level, Observer, ObserverSet,
+    Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick, TimedState, World,
 };
+use crate::logic;
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
@@ -22,7 +24,9 @@ pub fn header() -> String {
         .constant("LEVELS_MAX", LEVELS_MAX as u32)
         .constant("TIMED_WORDS_MAX", TIMED_WORDS_MAX as u32)
         .constant("TIMED_COLUMNS", TIMED_COLUMNS as u32)
-        .constant("BY_THE_SERVER", BY_THE_SERVER);
+        .constant("BY_THE_SERVER", BY_THE_SERVER)
+        .constant("COMMANDS_MAX", COMMANDS_MAX as u32)
+        .constant("HAS_ACTOR", HAS_ACTOR);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
@@ -32,9 +36,18 @@ pub fn hash() -> u64 {
 }
 
 fn enumerations(header: Header) -> Header {
-    let commands = CommandKind::ALL.map(|kind| (kind.name(), u32::from(kind.id())));
-    let count = ("command_kinds", CommandKind::ALL.len() as u32);
-    let notifications = NotificationKind::ALL.map(|kind| (kind.name(), u32::from(kind.id())));
+    let own = [
+        ("spawn", CommandKind::SPAWN),
+        ("despawn", CommandKind::DESPAWN),
+    ];
+    let commands = own.into_iter().chain(logic::COMMANDS);
+    let commands = commands.map(|(name, kind)| (name, u32::from(kind.id())));
+    let own = [
+        ("fall", NotificationKind::FALL),
+        ("picked", NotificationKind::PICKED),
+    ];
+    let notifications = own.into_iter().chain(logic::NOTIFICATIONS);
+    let notifications = notifications.map(|(name, kind)| (name, u32::from(kind.id())));
     header
         .enumeration(
             "SlotState",
@@ -71,10 +84,7 @@ fn enumerations(header: Header) -> Header {
                 ],
             ),
         )
-        .enumeration(
-            "CommandKind",
-            named("", commands.into_iter().chain([count])),
-        )
+        .enumeration("CommandKind", named("", commands))
         .enumeration("NotificationKind", named("NOTIFY_", notifications))
         .enumeration(
             "Part",
@@ -109,6 +119,7 @@ fn structures(header: Header) -> Header {
         .structure::<TimedState>()
         .structure::<Observer>()
         .structure::<ObserverSet>()
+        .structure::<Fall>()
         .structure::<Rule>()
         .structure::<Birth>()
         .structure::<Notification>()
