@@ -14,7 +14,7 @@ mod roam;
 mod shout;
 mod strike;
 
-use shared::world::builtin;
+use script::builtin;
 use shared::world::mix::Random;
 use shared::{
     AttributeType, CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Tick,

@@ -2,7 +2,7 @@
 //! oracle.
 
 use gpu_kernels::Frame;
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
 
 use testkit::parity::Parity;
@@ -15,7 +15,7 @@ fn world(subscriptions: u32) -> WorldConfig {
          [limits]\nsubscriptions_per_client = {subscriptions}\nupdates_per_tick = 9\n\
          [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\n"
     );
-    WorldConfig::parse(&text, "test").expect("the world file is valid")
+    script::world::parse(&text, "test").expect("the world file is valid")
 }
 
 fn two_players(parity: &mut Parity) -> [EntityId; 2] {

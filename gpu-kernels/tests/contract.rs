@@ -18,7 +18,7 @@ use testkit::scenario;
 
 #[test]
 fn a_frame_for_another_tick_is_refused() {
-    let config = WorldConfig::default();
+    let config = script::world::default();
     for (label, mut backend) in backends(&config) {
         backend.tick(&Frame::new(Tick(0))).unwrap();
         let before = backend.snapshot().unwrap();
@@ -44,7 +44,7 @@ fn a_command_whose_words_are_not_in_the_frame_is_refused() {
         kind: 0,
         word_count,
     };
-    for (label, mut backend) in backends(&WorldConfig::default()) {
+    for (label, mut backend) in backends(&script::world::default()) {
         let before = backend.snapshot().unwrap();
         for (start, count) in [(1, 2), (3, 0), (0, 3), (u32::MAX, u16::MAX)] {
             let mut frame = Frame::new(Tick(0));
@@ -124,7 +124,7 @@ fn an_output_keeps_its_contents_while_someone_keeps_the_output() {
 #[test]
 fn a_world_that_does_not_fit_is_refused_with_the_bytes_it_needs() {
     type Start<'a> = Box<dyn Fn(u64) -> Result<(), StartError> + 'a>;
-    let config = WorldConfig::default();
+    let config = script::world::default();
     let mut starts: Vec<(&str, Start)> = vec![(
         "cpu",
         Box::new(|memory| CpuBackend::new(&config, 1, Some(memory)).map(drop)),
@@ -162,7 +162,7 @@ fn a_vast_world_needs_memory_for_its_entities_not_for_its_buckets() {
              [limits]\nclients = 50\n[[kind]]\nname = \"star\"\npopulation = {capacity}\n\
              [[every]]\nkind = \"star\"\nticks = 1\ncommand = \"roam\"\n"
         );
-        WorldConfig::parse(&text, "vast").unwrap()
+        script::world::parse(&text, "vast").unwrap()
     };
     let bytes = |config| memory_plan(config).iter().map(|&(_, n)| n).sum::<u64>();
     let config = vast(1000);

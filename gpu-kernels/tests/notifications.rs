@@ -2,7 +2,7 @@
 //! the oracle.
 
 use gpu_kernels::{Area, Frame, Notification};
-use shared::world::builtin;
+use script::builtin;
 use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
 
 use testkit::oracle::OracleOutput;
@@ -256,5 +256,5 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
     let text = format!(
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
-    WorldConfig::parse(&text, "test").expect("the world file is valid")
+    script::world::parse(&text, "test").expect("the world file is valid")
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use gpu_kernels::{Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
-use shared::world::builtin;
+use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
 use testkit::backends::{Starter, starters};
@@ -425,7 +425,7 @@ fn after_the_last_tick_number_comes_the_first() {
 }
 
 fn world(text: &str) -> WorldConfig {
-    WorldConfig::parse(text, "test").expect("the world file is valid")
+    script::world::parse(text, "test").expect("the world file is valid")
 }
 
 fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {

@@ -2,7 +2,7 @@
 //! run; on every backend and in the oracle.
 
 use gpu_kernels::{Frame, TickError};
-use shared::world::builtin;
+use script::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
@@ -419,5 +419,5 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
     let text = format!(
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
-    WorldConfig::parse(&text, "test").expect("the world file is valid")
+    script::world::parse(&text, "test").expect("the world file is valid")
 }

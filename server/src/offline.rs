@@ -214,7 +214,7 @@ mod tests {
 
     fn run_with(fan_out: FanOutMode, shards: usize) -> Run {
         let text = "[world]\nsize = [60, 60]\naoi = 20\ncapacity = 64\n[limits]\nclients = 64";
-        let world = WorldConfig::parse(text, "test").unwrap();
+        let world = script::world::parse(text, "test").unwrap();
         run(Options {
             backend: Box::new(CpuBackend::new(&world, 1, None).unwrap()),
             world,

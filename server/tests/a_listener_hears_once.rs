@@ -8,7 +8,7 @@ use common::{Bots, Player, Vanished, listen_for, start, start_with, ticks, until
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::stream::Message;
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, NotificationKind};
 
 /// A world in which players see one unit far and strikes reach anywhere.

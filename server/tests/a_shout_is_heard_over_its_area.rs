@@ -9,7 +9,7 @@ use server::Server;
 use shared::EntityId;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Region;
-use shared::world::builtin;
+use script::builtin;
 
 /// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "

@@ -6,7 +6,7 @@ mod common;
 use common::{Player, listen_for, start, until};
 use shared::EntityId;
 use shared::wire::stream::Message;
-use shared::world::builtin;
+use script::builtin;
 
 const SECRETS: &str = "
     [world]

@@ -14,7 +14,7 @@ use shared::Tick;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
-use shared::world::builtin;
+use script::builtin;
 use shared::world::mix::mix;
 
 #[tokio::test]

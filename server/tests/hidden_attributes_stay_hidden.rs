@@ -6,7 +6,7 @@ use common::{Player, listen_for, start, until};
 use server::Server;
 use shared::EntityId;
 use shared::wire::notice::NoticeBody;
-use shared::world::builtin;
+use script::builtin;
 
 /// Hit points are private, luck is hidden.
 const SECRETS: &str = "

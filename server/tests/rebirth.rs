@@ -5,7 +5,7 @@ mod common;
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, ticks, until};
 use shared::wire::stream::Message;
-use shared::world::builtin;
+use script::builtin;
 
 /// A room whose players die after two strikes.
 const DUEL: &str = "

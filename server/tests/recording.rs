@@ -11,7 +11,7 @@ use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay};
 use server::durable::journal::{JournalReader, JournalWriter, Next};
 use server::tick::backend::{BackendChoice, BackendOptions};
-use shared::world::builtin;
+use script::builtin;
 
 const FIGHT: &str = "
     [world]

@@ -8,7 +8,8 @@
 //! | `raw` | the keys and their TOML types, before any check |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
-//! | `commands` | `[commands]`, `[[every]]`, and the notifications that can happen |
+//! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
+//! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
 //! | `limits` | `[limits]` |
@@ -20,14 +21,16 @@ mod commands;
 mod engine;
 mod kinds;
 mod limits;
+mod logic;
 mod raw;
 mod regions;
-
-use std::path::Path;
 
 use thiserror::Error;
 
 use crate::world::config::WorldConfig;
+use build::Rejected;
+use check::Problem;
+pub use logic::{Compiler, Declared, LogicError};
 
 /// Why a world file was rejected.
 #[derive(Debug, Error)]
@@ -36,6 +39,9 @@ pub enum ConfigError {
     Unreadable { file: String, error: std::io::Error },
     #[error("{file}: {message}")]
     Syntax { file: String, message: String },
+    /// Problems of scripts, as a compiler draws them.
+    #[error("{file}: its scripts have problems\n\n{drawn}")]
+    Logic { file: String, drawn: String },
     #[error("{file}: {key}: {message}")]
     Value {
         file: String,
@@ -46,35 +52,21 @@ pub enum ConfigError {
 }
 
 impl WorldConfig {
-    /// Reads and checks a world file.
-    pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
-        let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text, &file),
-            Err(error) => Err(ConfigError::Unreadable { file, error }),
-        }
-    }
-
-    /// Checks the text of a world file. `file` is its name in errors.
-    pub fn parse(text: &str, file: &str) -> Result<WorldConfig, ConfigError> {
+    /// Checks the text of a world file. `file` is its name in errors; the compiler is that of
+    /// the crate `script`, whose `world` calls this.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        compiler: &dyn Compiler,
+    ) -> Result<WorldConfig, ConfigError> {
         let raw: raw::World = toml::from_str(text).map_err(|error| ConfigError::Syntax {
             file: file.to_owned(),
             message: error.to_string().trim_end().to_owned(),
         })?;
-        build::build(&raw).map_err(|problem| ConfigError::Value {
-            file: file.to_owned(),
-            key: problem.key,
-            message: problem.message,
+        let file = file.to_owned();
+        build::build(&raw, compiler).map_err(|rejected| match rejected {
+            Rejected::Texts(drawn) => ConfigError::Logic { file, drawn },
+            Rejected::Key(Problem { key, message }) => ConfigError::Value { file, key, message },
         })
     }
 }
-
-impl Default for WorldConfig {
-    /// The world of an empty file.
-    fn default() -> WorldConfig {
-        Self::parse("", "the default world").expect("the default world is valid")
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -7,8 +7,7 @@
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
 //! | `file` | the world file: TOML text in, a [`WorldConfig`] out (cargo feature `file`) |
 //!
-//! Each module uses only those above it. [`WorldConfig`]`::load` reads a file; nothing
-//! else does I/O.
+//! Each module uses only those above it. Nothing does I/O.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "file")]
@@ -20,7 +19,7 @@ pub mod world;
 #[cfg(feature = "file")]
 pub use file::ConfigError;
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-pub use world::command::{CommandKind, CommandSchema, CommandWord, Rules, Senders};
+pub use world::command::{CommandKind, CommandSchema, CommandWord, Senders};
 pub use world::config::{Every, Fall, InterestMode, Limits, WorldConfig};
 pub use world::fixed::Fixed;
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};

@@ -9,16 +9,16 @@
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
-//! | [`builtin`] | the built-in commands and notifications |
+//! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`config`] | everything that defines a world, checked |
 
 pub mod attribute;
-pub mod builtin;
 pub mod command;
 pub mod config;
 pub mod fixed;
 pub mod id;
+pub mod logic;
 pub mod mix;
 pub mod notification;
 pub mod schema;

@@ -12,7 +12,7 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
-use shared::world::builtin;
+use script::builtin;
 use shared::world::mix::{Random, mix};
 use shared::{Audience, CommandKind, EntityId, NotificationKind, Schema, Tick};
 use worlds::{

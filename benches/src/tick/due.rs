@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use gpu_kernels::{Counts, Frame, TimedCommand};
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BASELINE, BackendOptions, Candidate};
@@ -222,7 +222,7 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         due.max(ENTITIES),
         2 * due.max(ENTITIES),
     );
-    Ok(WorldConfig::parse(&text, "the due stage's world")?)
+    Ok(script::world::parse(&text, "the due stage's world")?)
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

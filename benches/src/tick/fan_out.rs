@@ -176,7 +176,7 @@ fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         attributes = [{{ name = "hp", type = "i32", default = 100, audience = "state" }}]
         "#
     );
-    Ok(WorldConfig::parse(&text, "the bench's world")?)
+    Ok(script::world::parse(&text, "the bench's world")?)
 }
 
 /// The baseline first.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use gpu_kernels::{Frame, TickOutput};
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BASELINE, BackendOptions, Candidate};
@@ -186,7 +186,7 @@ fn config(entities: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         ]
         "#
     );
-    Ok(WorldConfig::parse(&text, "the hot entity's world")?)
+    Ok(script::world::parse(&text, "the hot entity's world")?)
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

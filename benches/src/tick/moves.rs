@@ -1,5 +1,5 @@
 use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
-use shared::world::builtin;
+use script::builtin;
 use shared::world::mix::Random;
 use shared::{ClientRow, EntityId, Fixed, Tick, WorldConfig};
 
@@ -131,7 +131,7 @@ mod tests {
             name = "client"
             population = 100
         "#;
-        let config = WorldConfig::parse(text, "a small world").unwrap();
+        let config = script::world::parse(text, "a small world").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);

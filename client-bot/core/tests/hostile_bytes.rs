@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use shared::wire::codec;
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, Slot};
 
 /// What arrives, and by which way.

@@ -11,7 +11,7 @@ use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::request::RequestReader;
 use shared::wire::{DecodeError, codec};
-use shared::world::builtin;
+use script::builtin;
 use shared::{CommandKind, Tick};
 
 #[test]

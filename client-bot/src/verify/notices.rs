@@ -205,7 +205,7 @@ mod tests {
     };
 
     fn schema() -> Schema {
-        WorldConfig::default().schema
+        script::world::default().schema
     }
 
     /// A change of hit points, which are in the third column.

@@ -1,10 +1,11 @@
-//! The built-in set: the commands of worlds without scripts of their own.
+//! The built-in texts, of which a world chooses.
 
-use crate::logic::Numbers;
-use crate::parse::Text;
+use shared::world::logic::{Numbers, Text};
 
-/// Its texts. A world has those of its commands whose attributes it has.
-pub const TEXTS: [(&str, &str); 15] = [
+/// The texts that a world without scripts of its own has.
+pub const USUAL: [&str; 7] = ["move", "strike", "heal", "blast", "pick", "roam", "shout"];
+
+const TEXTS: [(&str, &str); 15] = [
     ("move.rs", include_str!("../builtin/move.rs")),
     ("strike.rs", include_str!("../builtin/strike.rs")),
     ("heal.rs", include_str!("../builtin/heal.rs")),
@@ -22,12 +23,20 @@ pub const TEXTS: [(&str, &str); 15] = [
     ("score.rs", include_str!("../builtin/score.rs")),
 ];
 
-/// The texts as a world holds them.
-pub fn texts() -> Vec<Text> {
-    TEXTS
-        .iter()
-        .map(|&(file, text)| Text::new(file, text))
-        .collect()
+/// The names of all texts.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TEXTS.iter().map(|(file, _)| file.trim_end_matches(".rs"))
+}
+
+/// The text of a name.
+pub fn text(name: &str) -> Option<Text> {
+    let mut texts = TEXTS.iter();
+    let &(file, text) = texts.find(|(file, _)| file.strip_suffix(".rs") == Some(name))?;
+    Some(Text {
+        file: file.to_owned(),
+        text: text.to_owned(),
+        is_builtin: true,
+    })
 }
 
 /// The numbers of the set's names: the same in every world.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::parse::Text;
+use shared::world::logic::Text;
 
 /// One problem of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+pub use shared::world::logic::Budget;
 
 /// The entity that isn't there: dead, or never born.
 pub const NOBODY: i32 = -1;
@@ -161,24 +161,6 @@ pub struct Code {
     pub registers: u32,
     /// The number of loops over what is near.
     pub loops: u8,
-}
-
-/// What a run may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
-    /// Loops, calls, notifications and commands that it puts off.
-    pub steps: u32,
-    /// Entities that `near` visits.
-    pub visits: u32,
-}
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget {
-            steps: 4096,
-            visits: 16_384,
-        }
-    }
 }
 
 impl Operand {
@@ -341,8 +323,13 @@ impl Code {
         targets
     }
 
-    pub fn has_updates(&self) -> bool {
-        self.insts.iter().any(|i| matches!(i, Inst::Update(..)))
+    /// Drops notifications of kinds that a world doesn't have.
+    pub fn drop_notifications(&mut self, has: impl Fn(u16) -> bool) {
+        for (i, inst) in self.insts.iter_mut().enumerate() {
+            if matches!(inst, Inst::Notify(notify) if !has(notify.kind)) {
+                *inst = Inst::Jump(i as u32 + 1);
+            }
+        }
     }
 
     /// The commands that it may put off.

@@ -3,7 +3,8 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `logic` | compiles the texts of a world into commands |
-//! | `builtin` | the commands of worlds without scripts of their own |
+//! | `builtin` | texts that worlds can choose |
+//! | `world` | world files with their scripts (feature `file`) |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
 //! | `lower` | checks types, and turns functions into instructions |
@@ -22,7 +23,8 @@ mod lower;
 pub mod parse;
 mod types;
 mod unit;
+#[cfg(feature = "file")]
+pub mod world;
 
 pub use diagnostic::Diagnostic;
-pub use logic::{Command, Constant, Constants, Logic, Numbers, Problem, Sources};
-pub use parse::Text;
+pub use logic::{Command, Logic, Problem};

@@ -1,47 +1,18 @@
 //! Compiles the texts of a world into commands.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use shared::world::command::CommandWord;
-use shared::world::mix::mix;
+use shared::world::logic::{Budget, Constants, LogicConfig, Numbers};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{CommandKind, CommandSchema, NotificationKind, Schema};
+use shared::{CommandKind, CommandSchema, Schema, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Budget, Code, Inst};
+use crate::ir::{Code, Inst};
 use crate::lower::Lower;
-use crate::parse::{File, Function, TEXTS_MAX, Text};
+use crate::parse::{File, Function, TEXTS_MAX};
 use crate::types::Type;
 use crate::unit::{Form, Unit, snake_case};
-
-pub use shared::world::command::COMMANDS_MAX;
-pub use shared::world::notification::NOTIFICATIONS_MAX;
-
-/// What a world file sets constants to: by text's name without its ending, then by the
-/// constant's name in lower case.
-pub type Constants = BTreeMap<String, BTreeMap<String, Constant>>;
-
-/// A value in a world file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Constant {
-    Int(i64),
-    Float(f64),
-    Bool(bool),
-    Text(String),
-}
-
-impl fmt::Display for Constant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Constant::Int(number) => number.fmt(f),
-            Constant::Float(number) => number.fmt(f),
-            Constant::Bool(truth) => truth.fmt(f),
-            Constant::Text(text) => write!(f, "{text:?}"),
-        }
-    }
-}
 
 /// What is wrong with the logic of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,68 +32,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The numbers of a world's names. A name keeps its number as long as the world lives, and
-/// no other name gets it, since commands that wait hold it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Numbers {
-    commands: Vec<String>,
-    notifications: Vec<String>,
-}
-
-/// The engine's own commands come first: `spawn` and `despawn`.
-const COMMANDS_FIRST: usize = 2;
-/// The engine's own notifications come first: `fall` and `pick`.
-const NOTIFICATIONS_FIRST: usize = 2;
-
-impl Numbers {
-    /// Numbers of these names, in this order.
-    pub fn of(commands: &[&str], notifications: &[&str]) -> Numbers {
-        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Numbers {
-            commands: names(commands),
-            notifications: names(notifications),
-        }
-    }
-
-    /// A command's number, a new one for a new name; `None` if there are too many.
-    pub fn command(&mut self, name: &str) -> Option<CommandKind> {
-        let number = number_of(&mut self.commands, name, COMMANDS_MAX - COMMANDS_FIRST)?;
-        Some(CommandKind((COMMANDS_FIRST + number) as u16))
-    }
-
-    /// Likewise.
-    pub fn notification(&mut self, name: &str) -> Option<NotificationKind> {
-        let most = NOTIFICATIONS_MAX - NOTIFICATIONS_FIRST;
-        let number = number_of(&mut self.notifications, name, most)?;
-        Some(NotificationKind((NOTIFICATIONS_FIRST + number) as u16))
-    }
-}
-
-fn number_of(names: &mut Vec<String>, name: &str, most: usize) -> Option<usize> {
-    if let Some(number) = names.iter().position(|known| known == name) {
-        return Some(number);
-    }
-    if names.len() == most {
-        return None;
-    }
-    names.push(name.to_owned());
-    Some(names.len() - 1)
-}
-
-/// What is compiled.
-pub struct Sources<'a> {
-    /// The world's attributes, kinds and symbols; its commands don't matter.
-    pub schema: &'a Schema,
-    pub texts: &'a [Text],
-    pub constants: &'a Constants,
-    pub budget: Budget,
-    /// Numbers that names have already.
-    pub numbers: Numbers,
-    /// Whether commands that this world can't have are left out: those that name what it
-    /// lacks, or that do nothing.
-    pub is_lenient: bool,
-}
-
 /// The commands of a world, checked.
 #[derive(Clone, Debug)]
 pub struct Logic {
@@ -130,10 +39,9 @@ pub struct Logic {
     pub commands: Vec<Command>,
     /// Notifications that the commands may emit, by number.
     pub notifications: Vec<NotificationSchema>,
+    /// The numbers of names, with those of new names.
     pub numbers: Numbers,
     pub budget: Budget,
-    /// Of texts, constants and numbers: two logics of one hash do the same.
-    pub hash: u64,
 }
 
 /// A command.
@@ -150,14 +58,33 @@ pub struct Command {
 }
 
 impl Logic {
-    /// Compiles texts, or says all that is wrong with them.
-    pub fn compile(sources: Sources<'_>) -> Result<Logic, Vec<Problem>> {
+    /// The logic of a checked world.
+    pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
+        let mut logic = Logic::compile(&config.schema, &config.logic)?;
+        let schema = &config.schema;
+        logic
+            .commands
+            .retain(|c| schema.command(c.schema.kind).is_some());
+        logic
+            .notifications
+            .retain(|n| schema.notification(n.kind).is_some());
+        for command in &mut logic.commands {
+            command
+                .code
+                .drop_notifications(|kind| logic.notifications.iter().any(|n| n.kind.0 == kind));
+        }
+        Ok(logic)
+    }
+
+    /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
+    /// and symbols count.
+    pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
         // Parsing recurses as deep as a text nests. The limits on texts keep that within this
         // stack.
         #[cfg(not(target_family = "wasm"))]
         return std::thread::scope(|scope| {
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || compile(sources));
+            let worker = builder.spawn_scoped(scope, || compile(schema, logic));
             match worker.map(|worker| worker.join()) {
                 Ok(Ok(result)) => result,
                 _ => Err(vec![Problem::Setting {
@@ -167,7 +94,7 @@ impl Logic {
             }
         });
         #[cfg(target_family = "wasm")]
-        compile(sources)
+        compile(schema, logic)
     }
 
     /// The command of a number.
@@ -179,40 +106,35 @@ impl Logic {
 
 const STACK_BYTES: usize = 256 << 20;
 
-fn compile(sources: Sources<'_>) -> Result<Logic, Vec<Problem>> {
+fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
     let mut problems = vec![];
-    if sources.texts.len() > TEXTS_MAX {
+    let LogicConfig {
+        texts,
+        constants,
+        budget,
+        numbers,
+        ..
+    } = logic;
+    if texts.len() > TEXTS_MAX {
+        let message = format!("{} texts; at most {TEXTS_MAX} are allowed", texts.len());
         return Err(vec![Problem::Setting {
             key: "logic".to_owned(),
-            message: format!(
-                "{} texts; at most {TEXTS_MAX} are allowed",
-                sources.texts.len()
-            ),
+            message,
         }]);
     }
     let mut parsed = vec![];
-    let files: Vec<File<'_>> = sources
-        .texts
+    let files: Vec<File<'_>> = texts
         .iter()
         .map(|text| File::parse(text, &mut parsed))
         .collect();
     problems.extend(parsed.into_iter().map(Problem::Text));
-    let Sources {
-        schema,
-        constants,
-        budget,
-        numbers,
-        is_lenient,
-        ..
-    } = sources;
-    let unit = Unit::new(schema, &files, budget, constants, numbers);
+    let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
-    let commands = lower_all(&unit, is_lenient);
+    let commands = lower_all(&unit);
     problems.append(&mut unit.problems.borrow_mut());
     if !problems.is_empty() {
         return Err(problems);
     }
-    let hash = hash(&sources.texts, constants, &budget);
     let (forms, numbers) = unit.into_forms();
     let used = |form: &Form| {
         let mut notifications = commands.iter().flat_map(|c| c.code.notifications());
@@ -224,14 +146,11 @@ fn compile(sources: Sources<'_>) -> Result<Logic, Vec<Problem>> {
         .map(|(name, form)| notification_schema(name, form, schema.dimensions()))
         .collect();
     notifications.sort_by_key(|n| n.kind);
-    let names = numbers.commands.iter().chain(&numbers.notifications);
-    let hash = names.fold(hash, |hash, name| mix_text(hash, name));
     Ok(Logic {
         commands,
         notifications,
         numbers,
-        budget,
-        hash,
+        budget: *budget,
     })
 }
 
@@ -258,17 +177,16 @@ fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
     }
 }
 
-fn lower_all<'a>(unit: &'a Unit<'a>, is_lenient: bool) -> Vec<Command> {
+fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
     let mut commands = vec![];
     // Helpers that nobody calls are checked, too.
-    if !is_lenient {
-        for (file, function) in unit.helpers() {
-            if let Err(problems) = Lower::function(unit, file, function) {
-                problems.into_iter().for_each(|problem| unit.note(problem));
-            }
+    for (file, function) in unit.helpers() {
+        if let Err(problems) = Lower::function(unit, file, function) {
+            problems.into_iter().for_each(|problem| unit.note(problem));
         }
     }
     for signature in unit.commands.values() {
+        let is_lenient = unit.files[signature.file].text.is_builtin;
         match Lower::function(unit, signature.file, signature.function) {
             // It does nothing in this world.
             Ok(code) if is_lenient && !has_effect(&code) => {}
@@ -354,31 +272,4 @@ fn updates_max(code: &Code, budget: Budget) -> u64 {
     updates
         .map(|(_, &in_loop)| if in_loop { rounds } else { 1 })
         .sum()
-}
-
-fn hash(texts: &[Text], constants: &Constants, budget: &Budget) -> u64 {
-    let budget = u64::from(budget.steps) << 32 | u64::from(budget.visits);
-    let mut hash = mix(0x6c6f_6769_63, budget);
-    for text in texts {
-        hash = mix_text(hash, &text.file);
-        hash = mix_text(hash, &text.text);
-    }
-    for (stem, settings) in constants {
-        hash = mix_text(hash, stem);
-        for (key, value) in settings {
-            hash = mix_text(hash, key);
-            hash = mix_text(hash, &value.to_string());
-        }
-    }
-    hash
-}
-
-fn mix_text(hash: u64, text: &str) -> u64 {
-    let mut hash = mix(hash, text.len() as u64);
-    for chunk in text.as_bytes().chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash = mix(hash, u64::from_le_bytes(word));
-    }
-    hash
 }

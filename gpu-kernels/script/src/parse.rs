@@ -3,34 +3,11 @@
 use std::ops::Range;
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
-use serde::{Deserialize, Serialize};
+use shared::world::logic::Text;
 use syn::spanned::Spanned;
 
 use crate::diagnostic::Diagnostic;
 use crate::types::Type;
-
-/// A text of scripts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
-    /// Its file's name, such as `strike.rs`.
-    pub file: String,
-    pub text: String,
-}
-
-impl Text {
-    pub fn new(file: impl Into<String>, text: impl Into<String>) -> Text {
-        Text {
-            file: file.into(),
-            text: text.into(),
-        }
-    }
-
-    /// The file's name without its ending: the name under which a world file sets its
-    /// constants.
-    pub fn stem(&self) -> &str {
-        self.file.strip_suffix(".rs").unwrap_or(&self.file)
-    }
-}
 
 /// The most bytes of a text.
 pub const TEXT_BYTES_MAX: usize = 64 << 10;

@@ -3,12 +3,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
+use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use shared::world::fixed::Fixed;
+use shared::world::logic::{Budget, Constant, Constants, Numbers};
+use shared::world::notification::NOTIFICATIONS_MAX;
 use shared::{CommandKind, NotificationKind, Schema};
 
 use crate::diagnostic::Diagnostic;
-use crate::ir::Budget;
-use crate::logic::{Constant, Constants, Numbers, Problem};
+use crate::logic::Problem;
 use crate::lower::{BUILTINS, Lower};
 use crate::parse::{Const, File, Function, Item, NotificationItem};
 use crate::types::{Type, Value};
@@ -141,8 +143,8 @@ impl<'a> Unit<'a> {
             .iter()
             .map(|p| p.ty.width(self.dimensions))
             .sum::<usize>();
-        if words - usize::from(has_actor) > shared::world::command::COMMAND_WORDS_MAX {
-            let label = format!("at most {}", shared::world::command::COMMAND_WORDS_MAX);
+        if words - usize::from(has_actor) > COMMAND_WORDS_MAX {
+            let label = format!("at most {}", COMMAND_WORDS_MAX);
             self.note(at(function.span, "the command has too many words", &label));
         }
         if senders.clients && !has_actor {
@@ -170,7 +172,7 @@ impl<'a> Unit<'a> {
             self.note(at(function.span, "rules give commands for entities", label));
         }
         let Some(kind) = self.numbers.borrow_mut().command(&function.name) else {
-            let label = format!("at most {}", crate::logic::COMMANDS_MAX);
+            let label = format!("at most {}", COMMANDS_MAX);
             self.note(at(
                 function.span,
                 "the world has had too many commands",
@@ -413,7 +415,7 @@ impl<'a> Unit<'a> {
         let Some(kind) = self.numbers.borrow_mut().notification(&snake_case(name)) else {
             return Err(format!(
                 "at most {} kinds of notification",
-                crate::logic::NOTIFICATIONS_MAX
+                NOTIFICATIONS_MAX
             ));
         };
         let form = Form {

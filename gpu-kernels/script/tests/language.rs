@@ -3,7 +3,8 @@
 mod common;
 
 use common::{TestWorld, builtins, compile};
-use script::{Constant, Constants};
+use script::builtin;
+use shared::world::logic::{Constant, Constants};
 use shared::{EntityId, EntityRef};
 
 /// Runs `body` as a command of a player at (10, 10) and returns what `me.gold` is changed by.
@@ -293,8 +294,8 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
 fn settings_of_a_world_file_are_checked() {
     let set = |key: &str, value| {
         let constants = Constants::from([("strike".to_owned(), [(key.to_owned(), value)].into())]);
-        let texts = script::builtin::texts();
-        common::compile_all(&texts[1..2], &constants).map_err(|p| p[0].to_string())
+        let text = builtin::text("strike").unwrap();
+        common::compile_all(vec![text], &constants).map_err(|p| p[0].to_string())
     };
     assert!(set("damage", Constant::Int(7)).is_ok());
     assert!(set("reach", Constant::Int(7)).is_ok());

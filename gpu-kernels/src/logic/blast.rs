@@ -1,4 +1,4 @@
-use shared::world::builtin;
+use script::builtin;
 
 use super::burn::schedule_embers;
 use super::{Catalog, Emit, Invocation, World, within_distance};

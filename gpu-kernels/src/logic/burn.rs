@@ -1,5 +1,5 @@
 use shared::EntityId;
-use shared::world::builtin;
+use script::builtin;
 
 use super::{Catalog, Emit, Invocation, World};
 

@@ -1,4 +1,4 @@
-use shared::world::builtin;
+use script::builtin;
 
 use super::{Catalog, Emit, Invocation, World};
 use crate::space::Area;

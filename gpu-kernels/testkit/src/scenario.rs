@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target};
-use shared::world::builtin;
+use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::dice::Dice;
@@ -33,7 +33,7 @@ type Play = fn(&mut Scenario, &mut Frame);
 
 impl Scenario {
     fn new(name: &'static str, ticks: u32, clients: u32, file: &str, play: Play) -> Scenario {
-        let config = WorldConfig::parse(file, name).unwrap_or_else(|error| panic!("{error}"));
+        let config = script::world::parse(file, name).unwrap_or_else(|error| panic!("{error}"));
         Scenario {
             dice: Dice::new(config.seed),
             name,

@@ -5,7 +5,7 @@ mod file;
 mod regions;
 
 use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
-use shared::world::builtin;
+use script::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 

@@ -3,7 +3,7 @@
 use gpu_kernels::{
     Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
-use shared::world::builtin;
+use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use testkit::oracle::OracleOutput;
@@ -29,7 +29,7 @@ impl Table {
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
              [limits]\nclients = 2\n{limits}"
         );
-        let config = WorldConfig::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        let config = script::world::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
         Table {
             parity: Parity::new(&config),
             frame: Frame::new(Tick(0)),

@@ -63,7 +63,7 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let world = match &arguments.world {
-        Some(path) => WorldConfig::load(path)?,
+        Some(path) => script::world::load(path)?,
         None => demo_world(arguments.clients, arguments.behaviour)?,
     };
     let world = with_tick_hz(world, arguments.tick_hz);

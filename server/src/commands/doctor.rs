@@ -49,7 +49,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<bool> {
         return Ok(true);
     }
     if let Some(path) = &arguments.world {
-        print_plans(&WorldConfig::load(path)?);
+        print_plans(&script::world::load(path)?);
         return Ok(true);
     }
     Ok(print(&examine(arguments.gpu)))

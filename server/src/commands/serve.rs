@@ -60,8 +60,8 @@ pub struct ServeArguments {
 /// Runs a server until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: ServeArguments) -> Result<()> {
     let world = match &arguments.world {
-        Some(path) => WorldConfig::load(path)?,
-        None => WorldConfig::default(),
+        Some(path) => script::world::load(path)?,
+        None => script::world::default(),
     };
     let cores = machine::cores();
     // Before anything starts, so that an early Ctrl-C counts.

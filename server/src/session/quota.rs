@@ -54,7 +54,7 @@ mod tests {
         let limits = Limits {
             client_commands_per_tick: 2,
             client_commands_burst: 5,
-            ..WorldConfig::default().limits
+            ..script::world::default().limits
         };
         let mut quota = Quota::new(&limits);
         let mut taken = |tick| {

@@ -22,7 +22,7 @@ use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
 use shared::wire::notice::Notice;
 use shared::wire::stream::Message;
-use shared::world::builtin;
+use script::builtin;
 use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
 use tokio::time::{sleep, timeout};
 
@@ -45,7 +45,7 @@ pub const ROOM: &str = "
 ";
 
 pub fn world(text: &str) -> WorldConfig {
-    WorldConfig::parse(text, "a test's world").expect("a valid world file")
+    script::world::parse(text, "a test's world").expect("a valid world file")
 }
 
 pub fn start(text: &str) -> Server {

@@ -1,18 +1,19 @@
 //! The order in which the parts of a world file are checked.
 
 use super::check::{Problem, SIZE_MAX, fixed, in_range, problem, unexpected};
-use super::{commands, engine, kinds, limits, raw, regions};
+use super::logic::{Compiler, LogicError};
+use super::{commands, engine, kinds, limits, logic, raw, regions};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use crate::world::builtin;
+use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::id::CAPACITY_MAX;
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::{Schema, WorldInfo};
 
-pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
+pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldConfig, Rejected> {
     let default_kinds;
     let raw_kinds = match &raw.kind {
         Some(kinds) => kinds,
@@ -29,20 +30,22 @@ pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
         None => 0,
         Some(name) => kinds::index(&schema, "world.player_kind", name)?,
     };
-    let rules = commands::rules(&raw.commands)?;
-    if rules.shout_radius_max.raw() == 0 {
-        schema.commands.retain(|c| c.kind != builtin::SHOUT);
-    }
+    let mut logic = logic::logic(&raw.logic, &raw.commands, compiler)?;
+    let declared = compiler.compile(&schema, &mut logic)?;
+    schema.commands.extend(declared.commands);
     let every = commands::every(&schema, &raw.every)?;
     let falls = engine::falls(&schema, raw_kinds)?;
     let tells_owner = engine::tells_owner(&schema, raw_kinds)?;
     let kind_regions = regions::of_kinds(&schema, raw_kinds, region_limits.edge_max)?;
-    let notifications = commands::notifications(&schema, &rules, &falls, tells_owner);
+    let mut notifications = commands::notifications(&schema, &falls, tells_owner);
+    let is_heard = !declared.notifications.is_empty();
+    notifications.extend(declared.notifications);
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
-        schedules: commands::schedules(&schema, &rules, &falls),
-        notifications: &notifications,
+        schedules: declared.puts_off || falls.iter().any(Option::is_some),
+        is_heard,
+        notifies: !notifications.is_empty(),
     };
     let limits = limits::limits(&raw.limits, region_limits, &needs)?;
     apply_limits(&mut schema, &limits, notifications);
@@ -57,10 +60,32 @@ pub(super) fn build(raw: &raw::World) -> Result<WorldConfig, Problem> {
         tells_owner,
         kind_regions,
         every,
-        rules,
+        logic,
         limits,
         schema,
     })
+}
+
+/// Why a world file is rejected.
+pub(super) enum Rejected {
+    Key(Problem),
+    /// Problems of scripts, drawn.
+    Texts(String),
+}
+
+impl From<Problem> for Rejected {
+    fn from(problem: Problem) -> Rejected {
+        Rejected::Key(problem)
+    }
+}
+
+impl From<LogicError> for Rejected {
+    fn from(error: LogicError) -> Rejected {
+        match error {
+            LogicError::Texts(drawn) => Rejected::Texts(drawn),
+            LogicError::Key { key, message } => Rejected::Key(Problem { key, message }),
+        }
+    }
 }
 
 fn info(raw: &raw::Section) -> Result<WorldInfo, Problem> {
@@ -99,7 +124,9 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
 /// which there is.
 fn apply_limits(schema: &mut Schema, limits: &Limits, notifications: Vec<NotificationSchema>) {
     if limits.timed_commands == 0 {
-        schema.commands.retain(|c| c.kind != builtin::BURN);
+        let is_given = |c: &CommandSchema| c.senders.clients || c.senders.rules;
+        let is_engines = |c: &CommandSchema| c.kind <= CommandKind::DESPAWN;
+        schema.commands.retain(|c| is_given(c) || is_engines(c));
     }
     if limits.notifications_per_tick > 0 {
         schema.notifications = notifications;

@@ -1,13 +1,10 @@
-//! The numbers of commands, the rules by which kinds give commands, and the
-//! notifications that can happen.
+//! The rules by which kinds give commands, and the engine's own notifications.
 
-use super::check::{Problem, SIZE_MAX, fixed, in_range, problem, unexpected};
+use super::check::{Problem, in_range, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
-use crate::world::builtin;
-use crate::world::command::{CommandSchema, Rules};
+use crate::world::command::CommandSchema;
 use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
-use crate::world::fixed::Fixed;
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
@@ -49,66 +46,10 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
     })
 }
 
-pub(super) fn rules(raw: &raw::Commands) -> Result<Rules, Problem> {
-    let default = Rules::default();
-    let length = |key: &str, value: Option<f64>, default: Fixed| match value {
-        None => Ok(default),
-        Some(value) => fixed(&format!("commands.{key}"), value, 0.0, SIZE_MAX),
-    };
-    let amount = |key: &str, value: Option<i32>, default: i32, max: i32| {
-        in_range(&format!("commands.{key}"), value.unwrap_or(default), 0, max)
-    };
-    let (r#move, strike, heal) = (&raw.r#move, &raw.strike, &raw.heal);
-    let (blast, pick, roam, shout) = (&raw.blast, &raw.pick, &raw.roam, &raw.shout);
-    Ok(Rules {
-        move_speed_max: length("move.speed_max", r#move.speed_max, default.move_speed_max)?,
-        strike_reach: length("strike.reach", strike.reach, default.strike_reach)?,
-        strike_damage: amount(
-            "strike.damage",
-            strike.damage,
-            default.strike_damage,
-            i32::MAX,
-        )?,
-        heal_reach: length("heal.reach", heal.reach, default.heal_reach)?,
-        heal_amount: amount("heal.amount", heal.amount, default.heal_amount, i32::MAX)?,
-        blast_reach: length("blast.reach", blast.reach, default.blast_reach)?,
-        blast_radius: length("blast.radius", blast.radius, default.blast_radius)?,
-        blast_damage: amount("blast.damage", blast.damage, default.blast_damage, i32::MAX)?,
-        blast_ember_ticks: amount(
-            "blast.ember_ticks",
-            blast.ember_ticks,
-            default.blast_ember_ticks,
-            DELAY_TICKS_MAX as i32,
-        )?,
-        blast_ember_damage: amount(
-            "blast.ember_damage",
-            blast.ember_damage,
-            default.blast_ember_damage,
-            i32::MAX,
-        )?,
-        blast_sound: length("blast.sound", blast.sound, default.blast_sound)?,
-        pick_reach: length("pick.reach", pick.reach, default.pick_reach)?,
-        roam_step: length("roam.step", roam.step, default.roam_step)?,
-        shout_radius_max: length(
-            "shout.radius_max",
-            shout.radius_max,
-            default.shout_radius_max,
-        )?,
-    })
-}
-
-/// Whether anything in the world puts commands off.
-pub(super) fn schedules(schema: &Schema, rules: &Rules, falls: &[Option<Fall>]) -> bool {
-    falls.iter().any(Option::is_some)
-        || rules.blast_ember_ticks > 0 && schema.command(builtin::BLAST).is_some()
-}
-
-/// The notifications that can happen in a world of these attributes and commands, by
-/// ascending number. A pick tells the owner of an item, so there is one only where clients
-/// may know owners.
+/// The engine's own notifications that can happen, by ascending number. A pick tells the
+/// owner of an item, so there is one only where clients may know owners.
 pub(super) fn notifications(
     schema: &Schema,
-    rules: &Rules,
     falls: &[Option<Fall>],
     tells_owner: Option<u16>,
 ) -> Vec<NotificationSchema> {
@@ -116,22 +57,12 @@ pub(super) fn notifications(
         let audience = schema.attributes[usize::from(column)].audience;
         matches!(audience, Audience::Movement | Audience::State)
     };
-    let is_heard = rules.blast_sound.raw() > 0 && schema.command(builtin::BLAST).is_some();
-    let all = [
-        (
-            falls.iter().any(Option::is_some),
-            NotificationSchema::fall(),
-        ),
-        (
-            tells_owner.is_some_and(is_public),
-            NotificationSchema::picked(),
-        ),
-        (is_heard, builtin::blast_notification(schema.dimensions())),
-        (
-            schema.command(builtin::SHOUT).is_some(),
-            builtin::shout_notification(),
-        ),
-    ];
-    let possible = all.into_iter().filter(|&(is_possible, _)| is_possible);
-    possible.map(|(_, schema)| schema).collect()
+    let mut possible = vec![];
+    if falls.iter().any(Option::is_some) {
+        possible.push(NotificationSchema::fall());
+    }
+    if tells_owner.is_some_and(is_public) {
+        possible.push(NotificationSchema::picked());
+    }
+    possible
 }

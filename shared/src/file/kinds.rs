@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::check::{Problem, fixed, in_range, problem, unexpected};
 use super::raw;
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-use crate::world::builtin;
 use crate::world::command::CommandSchema;
 use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, Schema, WorldInfo};
 
@@ -34,7 +33,7 @@ pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
     )
 }
 
-/// The schema of these kinds: all commands whose attributes exist, no notifications yet.
+/// The schema of these kinds: the engine's own commands, no notifications yet.
 pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema, Problem> {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
     let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
@@ -57,7 +56,7 @@ pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema
         }
     }
     Ok(Schema {
-        commands: commands(&attributes, world.size.len()),
+        commands: vec![CommandSchema::spawn(), CommandSchema::despawn()],
         world,
         attributes,
         kinds,
@@ -114,14 +113,6 @@ fn kind(
         name: raw.name.clone(),
         attributes: own,
     })
-}
-
-/// The commands whose attributes exist.
-fn commands(attributes: &[Attribute], dimensions: usize) -> Vec<CommandSchema> {
-    let has = |name: &str, ty| attributes.iter().any(|a| a.name == name && a.ty == ty);
-    let own = [CommandSchema::spawn(), CommandSchema::despawn()];
-    let all = own.into_iter().chain(builtin::commands(dimensions, has));
-    all.collect()
 }
 
 /// The column of an attribute: the one that another kind made under this name, or a new one.

@@ -3,10 +3,8 @@
 use super::check::{Problem, in_range};
 use super::raw;
 use super::regions::RegionLimits;
-use crate::world::builtin;
 use crate::world::config::{HEARINGS_MAX, Limits};
 use crate::world::id::CAPACITY_MAX;
-use crate::world::notification::NotificationSchema;
 use crate::world::schema::WorldInfo;
 
 /// The properties of a world that its limits depend on.
@@ -16,8 +14,10 @@ pub(super) struct Needs<'a> {
     pub rules: u64,
     /// Whether anything puts commands off.
     pub schedules: bool,
-    /// The notifications that can happen.
-    pub notifications: &'a [NotificationSchema],
+    /// Whether commands emit notifications: then there must be room for them.
+    pub is_heard: bool,
+    /// Whether any notifications can happen.
+    pub notifies: bool,
 }
 
 /// Checks `raw.KEY` against its range, under the name `limits.KEY`.
@@ -119,21 +119,16 @@ fn tick_limits(
 }
 
 fn notifications(raw: &raw::Limits, needs: &Needs<'_>, commands: u64) -> Result<u64, Problem> {
-    // Blasts are heard, and shouts exist, only where the file says so: then there must be
-    // room for them.
-    let asked_for = [builtin::BLAST_NOTIFICATION, builtin::SHOUT_NOTIFICATION];
-    let mut possible = needs.notifications.iter();
-    let is_required = possible.any(|n| asked_for.contains(&n.kind));
-    let is_subscribed = raw.subscriptions_per_client > 0 && !needs.notifications.is_empty();
-    // At most one per command, and one per entity that falls or is picked.
-    let default = match is_required || is_subscribed {
+    let is_subscribed = raw.subscriptions_per_client > 0 && needs.notifies;
+    // One per command, and one per entity that falls or is picked.
+    let default = match needs.is_heard || is_subscribed {
         true => (commands + u64::from(needs.world.capacity)).min(INDEX_MAX),
         false => 0,
     };
     in_range(
         "limits.notifications_per_tick",
         raw.notifications_per_tick.unwrap_or(default),
-        u64::from(is_required),
+        u64::from(needs.is_heard),
         INDEX_MAX,
     )
 }

@@ -1,9 +1,12 @@
 //! The keys of a world file and their TOML types, before any check.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::world::attribute::{AttributeType, Audience, MergeRule};
 use crate::world::config::InterestMode;
+use crate::world::logic::Budget;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -12,6 +15,8 @@ pub struct World {
     pub world: Section,
     #[serde(default)]
     pub limits: Limits,
+    #[serde(default)]
+    pub logic: Logic,
     #[serde(default)]
     pub commands: Commands,
     pub kind: Option<Vec<Kind>>,
@@ -143,65 +148,28 @@ pub struct Every {
     pub words: Vec<toml::Value>,
 }
 
-#[derive(Default, Deserialize)]
+/// What the file sets for constants of scripts, by script and constant.
+pub type Commands = BTreeMap<String, BTreeMap<String, toml::Value>>;
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Commands {
-    pub r#move: Move,
-    pub strike: Damage,
-    pub heal: Heal,
-    pub blast: Blast,
-    pub pick: Pick,
-    pub roam: Roam,
-    pub shout: Shout,
+pub struct Logic {
+    pub folder: Option<String>,
+    pub builtin: Option<Vec<String>>,
+    pub steps: u32,
+    pub visits: u32,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Move {
-    pub speed_max: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Damage {
-    pub reach: Option<f64>,
-    pub damage: Option<i32>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Heal {
-    pub reach: Option<f64>,
-    pub amount: Option<i32>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Blast {
-    pub reach: Option<f64>,
-    pub radius: Option<f64>,
-    pub damage: Option<i32>,
-    pub ember_ticks: Option<i32>,
-    pub ember_damage: Option<i32>,
-    pub sound: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Pick {
-    pub reach: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Roam {
-    pub step: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Shout {
-    pub radius_max: Option<f64>,
+impl Default for Logic {
+    fn default() -> Logic {
+        let Budget { steps, visits } = Budget::default();
+        Logic {
+            folder: None,
+            builtin: None,
+            steps,
+            visits,
+        }
+    }
 }
 
 /// The kinds of a file without any `[[kind]]`: players with hit points.

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::attribute::AttributeType;
-use super::fixed::Fixed;
 
 /// The number of a command. The schema of a world says which commands it has, and
 /// their names; the engine itself knows only births and deaths.
@@ -91,49 +90,3 @@ impl CommandWord {
 pub const COMMANDS_MAX: usize = 256;
 /// The most words of a command: those of a birth with a position.
 pub const COMMAND_WORDS_MAX: usize = 5;
-
-/// The numbers of the built-in commands: `[commands]` in the world file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rules {
-    /// The longest step per axis of one `move`.
-    pub move_speed_max: Fixed,
-    pub strike_reach: Fixed,
-    pub strike_damage: i32,
-    pub heal_reach: Fixed,
-    pub heal_amount: i32,
-    pub blast_reach: Fixed,
-    pub blast_radius: Fixed,
-    pub blast_damage: i32,
-    /// How many ticks the embers of a blast burn; 0: a blast has none.
-    pub blast_ember_ticks: i32,
-    pub blast_ember_damage: i32,
-    /// How far along each axis a blast is heard; 0: it is not heard.
-    pub blast_sound: Fixed,
-    pub pick_reach: Fixed,
-    /// The longest step per axis of one `roam`.
-    pub roam_step: Fixed,
-    /// How far along each axis a shout is heard at most; 0: there are no shouts.
-    pub shout_radius_max: Fixed,
-}
-
-impl Default for Rules {
-    fn default() -> Rules {
-        let units = |n: i32| Fixed::from_raw(n * Fixed::ONE.raw());
-        Rules {
-            move_speed_max: units(2),
-            strike_reach: units(10),
-            strike_damage: 5,
-            heal_reach: units(10),
-            heal_amount: 4,
-            blast_reach: units(30),
-            blast_radius: units(8),
-            blast_damage: 3,
-            blast_ember_ticks: 0,
-            blast_ember_damage: 1,
-            blast_sound: units(0),
-            pick_reach: units(5),
-            roam_step: units(1),
-            shout_radius_max: units(0),
-        }
-    }
-}

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{CommandKind, Rules};
+use super::command::CommandKind;
 use super::fixed::Fixed;
+use super::logic::LogicConfig;
 use super::schema::Schema;
 
 /// Everything that defines a world, checked.
@@ -23,7 +24,7 @@ pub struct WorldConfig {
     /// By kind: the regions of newborns.
     pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
-    pub rules: Rules,
+    pub logic: LogicConfig,
     pub limits: Limits,
     pub schema: Schema,
 }

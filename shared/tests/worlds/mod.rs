@@ -29,7 +29,7 @@ pub enum Sent {
 }
 
 pub fn schema(text: &str) -> Schema {
-    WorldConfig::parse(text, "a test's world")
+    script::world::parse(text, "a test's world")
         .expect("a valid world file")
         .schema
 }

@@ -1,6 +1,6 @@
 use gpu_kernels::{Delivery, Frame, TickOutput};
 use shared::WorldConfig;
-use shared::world::builtin;
+use script::builtin;
 use shared::world::mix::Random;
 
 use crate::tick::moves::{Actor, Moves};
@@ -96,7 +96,7 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         updates = u64::from(clients) * 8 + 65_536,
         deliveries = u64::from(clients) * u64::from(VISIBLE_MAX),
     );
-    Ok(WorldConfig::parse(&text, "the world of the fight")?)
+    Ok(script::world::parse(&text, "the world of the fight")?)
 }
 
 /// A client sees 27 on average, itself included.

@@ -28,7 +28,7 @@ pub struct Server {
 }
 
 pub fn schema() -> Schema {
-    WorldConfig::default().schema
+    script::world::default().schema
 }
 
 pub fn welcome() -> Welcome {

@@ -4,8 +4,9 @@
 use script::arith::{self, Random};
 use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
 use script::ir::Budget;
-use script::{Command, Constants, Logic, Numbers, Problem, Sources, Text, builtin};
-use shared::{EntityId, Schema, Slot, Tick, WorldConfig};
+use script::{Command, Logic, Problem, builtin};
+use shared::world::logic::{Constants, LogicConfig, Text};
+use shared::{EntityId, Schema, Slot, Tick};
 
 pub const WORLD: &str = r#"
 [world]
@@ -38,34 +39,31 @@ attributes = [
 "#;
 
 pub fn schema() -> Schema {
-    WorldConfig::parse(WORLD, "test").unwrap().schema
+    script::world::parse(WORLD, "test").unwrap().schema
 }
 
 pub fn compile(text: &str) -> Result<Logic, Vec<Problem>> {
-    compile_all(&[Text::new("test.rs", text)], &Constants::default())
+    compile_all(vec![Text::new("test.rs", text)], &Constants::default())
 }
 
-pub fn compile_all(texts: &[Text], constants: &Constants) -> Result<Logic, Vec<Problem>> {
-    Logic::compile(Sources {
-        schema: &schema(),
+pub fn compile_all(texts: Vec<Text>, constants: &Constants) -> Result<Logic, Vec<Problem>> {
+    let logic = LogicConfig {
         texts,
-        constants,
-        budget: Budget::default(),
-        numbers: Numbers::default(),
-        is_lenient: false,
-    })
+        constants: constants.clone(),
+        ..LogicConfig::default()
+    };
+    Logic::compile(&schema(), &logic)
 }
 
+/// The whole built-in set.
 pub fn builtins(constants: &Constants) -> Logic {
-    let sources = Sources {
-        schema: &schema(),
-        texts: &builtin::texts(),
-        constants,
-        budget: Budget::default(),
+    let logic = LogicConfig {
+        texts: builtin::names().filter_map(builtin::text).collect(),
+        constants: constants.clone(),
         numbers: builtin::numbers(),
-        is_lenient: true,
+        ..LogicConfig::default()
     };
-    Logic::compile(sources).unwrap()
+    Logic::compile(&schema(), &logic).unwrap()
 }
 
 /// The problems of a text, as drawn.

@@ -1,7 +1,7 @@
 //! Notifications: what happens besides changes.
 
 use gpu_kernels::{Area, Notification};
-use shared::world::builtin;
+use script::builtin;
 use shared::{EntityId, NotificationKind};
 
 use super::commands::{BLAST, Command, SHOUT, reference};

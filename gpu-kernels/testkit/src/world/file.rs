@@ -8,7 +8,7 @@ use crate::dice::Dice;
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
     let text = random_world_file(dice);
-    WorldConfig::parse(&text, "random").unwrap_or_else(|error| panic!("{error}\n{text}"))
+    script::world::parse(&text, "random").unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn random_world_file(dice: &mut Dice) -> String {

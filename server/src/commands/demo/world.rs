@@ -57,7 +57,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         side = side.max(1.0),
         capacity = clients + items,
     );
-    Ok(WorldConfig::parse(&text, "the demo's world")?)
+    Ok(script::world::parse(&text, "the demo's world")?)
 }
 
 /// The number of others that a bot sees when all are spread evenly over a square: a

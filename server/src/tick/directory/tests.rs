@@ -1,5 +1,5 @@
 use gpu_kernels::{Backend, CpuBackend};
-use shared::world::builtin;
+use script::builtin;
 
 use super::*;
 
@@ -13,7 +13,7 @@ struct World {
 impl World {
     fn new(extra: &str) -> World {
         let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
-        let config = WorldConfig::parse(&text, "test").unwrap();
+        let config = script::world::parse(&text, "test").unwrap();
         World {
             directory: Directory::new(&config),
             backend: CpuBackend::new(&config, 1, None).unwrap(),

@@ -17,7 +17,7 @@ struct World {
 fn world() -> World {
     let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
                 region_edge_max = 100\nsubscriptions_per_client = 2\npredicate_bytes = 40";
-    let config = WorldConfig::parse(text, "test").unwrap();
+    let config = script::world::parse(text, "test").unwrap();
     let listeners = Listeners::new(&config, 1, None).unwrap().unwrap();
     World {
         holdings: Holdings::new(&config, Some(listeners.registry())),

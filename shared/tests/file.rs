@@ -1,16 +1,16 @@
-use crate::world::builtin;
-use crate::world::command::Senders;
-use crate::world::config::{Fall, KindRegions, WorldConfig};
+use script::builtin;
+use shared::world::command::Senders;
+use shared::world::config::{Fall, KindRegions, WorldConfig};
 
 fn rejected(text: &str) -> String {
-    WorldConfig::parse(text, "w.toml")
+    script::world::parse(text, "w.toml")
         .expect_err("an error")
         .to_string()
 }
 
 #[test]
 fn an_empty_file_is_a_playable_world() {
-    let config = WorldConfig::parse("", "w.toml").unwrap();
+    let config = script::world::parse("", "w.toml").unwrap();
     assert_eq!(config.schema.world.size.len(), 2);
     assert_eq!(config.schema.default_row(0), [0, 0, 100]);
     assert!(config.schema.command(builtin::STRIKE).is_some());
@@ -19,14 +19,14 @@ fn an_empty_file_is_a_playable_world() {
 
 #[test]
 fn regions_default_to_none_and_kinds_with_some_allow_them() {
-    let config = WorldConfig::parse("", "w.toml").unwrap();
+    let config = script::world::parse("", "w.toml").unwrap();
     let limits = &config.limits;
     assert_eq!(
         (limits.regions_per_client, limits.entity_regions),
         (0, false)
     );
     assert_eq!(limits.region_edge_max.to_f64(), 400.0);
-    let config = WorldConfig::parse(
+    let config = script::world::parse(
         "[world]\naoi = 4\n[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\npublishes = [2, 0.5]",
         "w.toml",
     )
@@ -176,7 +176,7 @@ fn errors_name_the_attribute() {
 #[test]
 fn there_is_room_for_timed_commands_where_anything_is_put_off() {
     let room = |text| {
-        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let config = script::world::parse(text, "w.toml").unwrap();
         let burns = config.schema.command(builtin::BURN).is_some();
         (config.limits.timed_commands, burns)
     };
@@ -192,7 +192,7 @@ fn there_is_room_for_timed_commands_where_anything_is_put_off() {
 #[test]
 fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
     let told = |text: &str| {
-        let config = WorldConfig::parse(text, "w.toml").unwrap();
+        let config = script::world::parse(text, "w.toml").unwrap();
         let names = config.schema.notifications.iter().map(|n| n.name.clone());
         let room = config.limits.notifications_per_tick > 0;
         assert_eq!(room, !config.schema.notifications.is_empty());
@@ -224,7 +224,7 @@ fn wolves(lines: &str, attributes: &str) -> String {
 #[test]
 fn kinds_fall_by_an_attribute_of_any_name() {
     let parse = |attributes: &str| {
-        let config = WorldConfig::parse(&wolves("respawn_ticks = 9", attributes), "w.toml");
+        let config = script::world::parse(&wolves("respawn_ticks = 9", attributes), "w.toml");
         config.unwrap().falls
     };
     let fall = |column, at| {
@@ -320,7 +320,7 @@ fn falls_and_owners_that_contradict_each_other_are_rejected() {
 #[test]
 fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
     let text = "[limits]\ntimed_commands = 1\n[commands]\nshout.radius_max = 1";
-    let schema = WorldConfig::parse(text, "w.toml").unwrap().schema;
+    let schema = script::world::parse(text, "w.toml").unwrap().schema;
     let lines: Vec<String> = schema
         .commands
         .iter()
@@ -372,7 +372,7 @@ fn kinds_share_a_column_only_if_they_agree_on_it() {
         )
     };
     let shared = kind("a", "sum") + &kind("b", "sum");
-    let config = WorldConfig::parse(&shared, "w.toml").unwrap();
+    let config = script::world::parse(&shared, "w.toml").unwrap();
     assert_eq!(config.schema.attributes.len(), 3);
     assert_eq!(
         rejected(&(kind("a", "sum") + &kind("b", "min"))),
@@ -388,7 +388,7 @@ fn symbols_are_interned_and_checked() {
         name = "flag"
         attributes = [{ name = "team", type = "symbol", symbols = ["red", "blue"], default = "red", audience = "state" }]
     "#;
-    let config = WorldConfig::parse(text, "w.toml").unwrap();
+    let config = script::world::parse(text, "w.toml").unwrap();
     assert_eq!(config.schema.symbols, ["blue", "red"]);
     assert_eq!(config.schema.default_row(0)[2], 1);
     let message = rejected(&text.replace("default = \"red\"", "default = \"green\""));

@@ -1,0 +1,116 @@
+//! `[logic]` and `[commands]`: the scripts of a world, and what the file sets for them.
+
+use std::collections::BTreeMap;
+
+use super::check::{Problem, in_range, problem, unexpected};
+use super::raw;
+use crate::world::command::CommandSchema;
+use crate::world::logic::{Budget, Constant, Constants, LogicConfig, Numbers, Text};
+use crate::world::notification::NotificationSchema;
+use crate::world::schema::Schema;
+
+/// Reads and compiles scripts. The crate `script` has the only one; this crate knows just
+/// what comes out, so that clients need no compiler.
+pub trait Compiler {
+    /// The names of the built-in texts, and of those that a world has by itself.
+    fn builtin_names(&self) -> (Vec<&'static str>, Vec<&'static str>);
+
+    /// A built-in text.
+    fn builtin(&self, name: &str) -> Option<Text>;
+
+    /// The numbers of the built-in set's names.
+    fn builtin_numbers(&self) -> Numbers;
+
+    /// The texts of a folder, by name. The world file names the folder relative to its own.
+    fn folder(&self, folder: &str) -> Result<Vec<Text>, String>;
+
+    /// The commands and notifications of a world whose attributes, kinds and symbols are
+    /// known. New names get numbers.
+    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError>;
+}
+
+/// What scripts declare.
+pub struct Declared {
+    /// By number.
+    pub commands: Vec<CommandSchema>,
+    /// Those that can happen, by number.
+    pub notifications: Vec<NotificationSchema>,
+    /// Whether any command puts commands off.
+    pub puts_off: bool,
+}
+
+/// Why scripts were rejected.
+pub enum LogicError {
+    /// Problems of texts, drawn for people.
+    Texts(String),
+    /// A key of the world file.
+    Key { key: String, message: String },
+}
+
+pub(super) fn logic(
+    raw: &raw::Logic,
+    commands: &raw::Commands,
+    compiler: &dyn Compiler,
+) -> Result<LogicConfig, Problem> {
+    let (known, usual) = compiler.builtin_names();
+    let names = match (&raw.builtin, &raw.folder) {
+        (Some(names), _) => names.iter().map(String::as_str).collect(),
+        (None, None) => usual,
+        (None, Some(_)) => vec![],
+    };
+    let mut texts = vec![];
+    for name in names {
+        match compiler.builtin(name) {
+            Some(text) if !texts.contains(&text) => texts.push(text),
+            Some(_) => return problem("logic.builtin", format!("{name:?} is there twice")),
+            None => {
+                let found = format!("{name:?}");
+                return unexpected("logic.builtin", found, format!("some of {known:?}"));
+            }
+        }
+    }
+    if let Some(folder) = &raw.folder {
+        match compiler.folder(folder) {
+            Ok(own) => texts.extend(own),
+            Err(message) => return problem("logic.folder", message),
+        }
+    }
+    Ok(LogicConfig {
+        folder: raw.folder.clone(),
+        texts,
+        constants: constants(commands)?,
+        budget: Budget {
+            steps: in_range("logic.steps", raw.steps, 1, STEPS_MAX)?,
+            visits: in_range("logic.visits", raw.visits, 1, VISITS_MAX)?,
+        },
+        numbers: compiler.builtin_numbers(),
+    })
+}
+
+fn constants(raw: &raw::Commands) -> Result<Constants, Problem> {
+    let mut constants = Constants::new();
+    for (stem, settings) in raw {
+        let mut own = BTreeMap::new();
+        for (key, value) in settings {
+            let value = match value {
+                toml::Value::Integer(number) => Constant::Int(*number),
+                toml::Value::Float(number) => Constant::Float(*number),
+                toml::Value::Boolean(truth) => Constant::Bool(*truth),
+                toml::Value::String(text) => Constant::Text(text.clone()),
+                other => {
+                    let key = format!("commands.{stem}.{key}");
+                    return unexpected(key, other, "a number, true, false or a text");
+                }
+            };
+            own.insert(key.clone(), value);
+        }
+        constants.insert(stem.clone(), own);
+    }
+    Ok(constants)
+}
+
+/// The largest `logic.steps`: a run's notifications, and the commands that it puts off, are
+/// counted in 16 bits.
+const STEPS_MAX: u32 = 65_535;
+/// The largest `logic.visits`.
+const VISITS_MAX: u32 = 1 << 20;
