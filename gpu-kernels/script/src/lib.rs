@@ -5,7 +5,12 @@
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `interpreter` | runs instructions one by one |
+//! | `native` | compiles instructions to machine code (feature) |
+
+#![deny(unsafe_code)]
 
 pub mod arith;
 pub mod interpreter;
 pub mod ir;
+#[cfg(feature = "native")]
+pub mod native;
