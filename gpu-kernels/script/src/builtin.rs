@@ -1,6 +1,7 @@
 //! The built-in texts, of which a world chooses.
 
 use shared::world::logic::{Numbers, Text};
+use shared::{CommandKind, NotificationKind};
 
 /// The texts that a world without scripts of its own has.
 pub const USUAL: [&str; 7] = ["move", "strike", "heal", "blast", "pick", "roam", "shout"];
@@ -38,6 +39,17 @@ pub fn text(name: &str) -> Option<Text> {
         is_builtin: true,
     })
 }
+
+pub const MOVE: CommandKind = CommandKind(2);
+pub const STRIKE: CommandKind = CommandKind(3);
+pub const HEAL: CommandKind = CommandKind(4);
+pub const BLAST: CommandKind = CommandKind(5);
+pub const PICK: CommandKind = CommandKind(6);
+pub const ROAM: CommandKind = CommandKind(7);
+pub const BURN: CommandKind = CommandKind(8);
+pub const SHOUT: CommandKind = CommandKind(9);
+pub const BLAST_NOTIFICATION: NotificationKind = NotificationKind(2);
+pub const SHOUT_NOTIFICATION: NotificationKind = NotificationKind(3);
 
 /// The numbers of the set's names: the same in every world.
 pub fn numbers() -> Numbers {

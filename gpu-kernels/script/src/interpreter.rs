@@ -90,6 +90,10 @@ impl Interpreter {
             self.near
                 .resize_with(usize::from(code.loops), Near::default);
         }
+        for near in &mut self.near[..usize::from(code.loops)] {
+            near.slots.clear();
+            near.next = 0;
+        }
         let mut run = Run {
             registers: &mut self.registers,
             near: &mut self.near,

@@ -12,6 +12,9 @@
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `interpreter` | runs instructions one by one |
+//! | `native` | compiles instructions to machine code (feature) |
+
+#![deny(unsafe_code)]
 
 pub mod arith;
 pub mod builtin;
@@ -20,6 +23,8 @@ pub mod interpreter;
 pub mod ir;
 pub mod logic;
 mod lower;
+#[cfg(feature = "native")]
+pub mod native;
 pub mod parse;
 mod types;
 mod unit;

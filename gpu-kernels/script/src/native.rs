@@ -1,0 +1,114 @@
+//! Runs commands as machine code, which Cranelift makes when a world starts or its commands
+//! change. The [`interpreter`](crate::interpreter) says what each instruction means.
+//!
+//! A command becomes two functions. The count pass tells how many updates a run has, and
+//! passes the commands that it puts off and its notifications to the [`Host`]. The store
+//! pass writes the updates. So the updates of many commands go into one array, each at the
+//! sum of the counts before it.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `check` | whether instructions are well-formed; what a pass needs of them |
+//! | `facts` | which registers surely hold the slot of an entity |
+//! | `emit` | instructions → Cranelift's |
+//! | `frame` | what the machine code reads, and whom it calls |
+//! | `function` | the machine code of a command and its memory |
+//! | `thread` | runs commands, for one thread |
+
+// The only module of the crate that may.
+#![allow(unsafe_code)]
+
+mod check;
+mod emit;
+mod facts;
+mod frame;
+mod function;
+mod thread;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use frame::View;
+pub use thread::{Call, Host, Thread};
+
+use crate::interpreter::Space;
+use crate::ir::Code;
+use function::Function;
+
+/// The commands of a world as machine code. Copies share it, and it is freed with the last.
+#[derive(Clone, Debug)]
+pub struct Native {
+    shape: Arc<Shape>,
+    /// By the command's number.
+    functions: Vec<Option<Arc<Function>>>,
+}
+
+/// Why there is no machine code.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NativeError {
+    #[error("no machine code for this kind of machine: {0}")]
+    Target(String),
+    #[error("command {number}: {reason}")]
+    Malformed { number: u16, reason: &'static str },
+    #[error("command {number}: {reason}")]
+    Compile { number: u16, reason: String },
+}
+
+/// The properties of a world that machine code depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub space: Space,
+    /// Attributes of a row: at most 64.
+    pub columns: usize,
+    /// By kind: the columns that it has, as bits.
+    pub kind_columns: Vec<u64>,
+    /// The state of a slot whose entity lives.
+    pub live: u8,
+}
+
+impl Native {
+    /// Compiles commands, each with its number.
+    pub fn compile<'c>(
+        commands: impl IntoIterator<Item = (u16, &'c Code)>,
+        shape: Shape,
+    ) -> Result<Native, NativeError> {
+        let mut native = Native {
+            shape: Arc::new(shape),
+            functions: vec![],
+        };
+        for (number, code) in commands {
+            native.replace(number, code)?;
+        }
+        Ok(native)
+    }
+
+    /// Compiles one command anew. Copies keep the old one, and share the others. After an
+    /// error everything is as before.
+    pub fn replace(&mut self, number: u16, code: &Code) -> Result<(), NativeError> {
+        let function = Function::compile(number, code, &self.shape)?;
+        let i = usize::from(number);
+        if self.functions.len() <= i {
+            self.functions.resize(i + 1, None);
+        }
+        self.functions[i] = Some(Arc::new(function));
+        Ok(())
+    }
+
+    pub fn has(&self, number: u16) -> bool {
+        self.get(number).is_some()
+    }
+
+    /// Whether a command draws random numbers, so that its [`Call::random`] matters.
+    pub fn draws(&self, number: u16) -> bool {
+        self.get(number).is_some_and(|function| function.draws)
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn get(&self, number: u16) -> Option<&Function> {
+        self.functions.get(usize::from(number))?.as_deref()
+    }
+}

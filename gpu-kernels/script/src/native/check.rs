@@ -1,0 +1,93 @@
+//! Checks of instructions, before the machine code that trusts them.
+
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+
+use super::Shape;
+use crate::ir::{Code, Inst, Operand, TIMED_WORDS_MAX};
+
+/// A pass over a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    Count,
+    Store,
+}
+
+/// Whether all that instructions name is there.
+pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
+    if code.insts.len() > INSTS_MAX {
+        return Err("too many instructions");
+    }
+    if code.registers > REGISTERS_MAX {
+        return Err("too many registers");
+    }
+    let is_column = |column: u16| usize::from(column) < shape.columns;
+    for inst in &code.insts {
+        let mut is_reg = inst.sets().is_none_or(|reg| reg.0 < code.registers);
+        inst.clone().each_operand(|operand| {
+            is_reg &= !matches!(operand, Operand::Reg(reg) if reg.0 >= code.registers);
+        });
+        if !is_reg {
+            return Err("a register that isn't there");
+        }
+        if (inst.target()).is_some_and(|target| target as usize > code.insts.len()) {
+            return Err("a jump that leads nowhere");
+        }
+        match inst {
+            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _)
+                if !is_column(*column) =>
+            {
+                return Err("a column that isn't there");
+            }
+            Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) if *number >= code.loops => {
+                return Err("a loop that isn't there");
+            }
+            Inst::After(after) if after.words.len() > TIMED_WORDS_MAX => {
+                return Err("too many words of a command that is put off");
+            }
+            Inst::Notify(notify) if notify.words.len() > NOTIFICATION_WORDS_MAX => {
+                return Err("too many words of a notification");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// By register: whether a pass needs its value for anything but to set others that it
+/// doesn't need either.
+pub fn needed(code: &Code, pass: Pass) -> Vec<bool> {
+    let mut needed = vec![false; code.registers as usize];
+    let mut changed = true;
+    // Backwards, as most values are set before they are read, so that a round or two do.
+    while std::mem::take(&mut changed) {
+        for inst in code.insts.iter().rev() {
+            if !is_needed(inst, pass, &needed) {
+                continue;
+            }
+            let mut need = |operand: &Operand| {
+                if let Operand::Reg(reg) = operand {
+                    changed |= !std::mem::replace(&mut needed[reg.0 as usize], true);
+                }
+            };
+            match inst {
+                // How many there are doesn't depend on the value.
+                Inst::Update(slot, ..) if pass == Pass::Count => need(slot),
+                _ => inst.clone().each_operand(|operand| need(operand)),
+            }
+        }
+    }
+    needed
+}
+
+/// Whether a pass has to do an instruction, if it needs these registers.
+pub fn is_needed(inst: &Inst, pass: Pass, needed: &[bool]) -> bool {
+    match inst {
+        Inst::After(_) | Inst::Notify(_) => pass == Pass::Count,
+        Inst::NearNext(..) => true,
+        _ => inst.sets().is_none_or(|reg| needed[reg.0 as usize]),
+    }
+}
+
+/// More than any command has, and few enough to be compiled.
+const INSTS_MAX: usize = 1 << 16;
+const REGISTERS_MAX: u32 = 1 << 16;

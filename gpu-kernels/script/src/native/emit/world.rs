@@ -1,0 +1,309 @@
+//! What commands read of the world, and their effects.
+
+use std::mem::{offset_of, size_of};
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
+
+use super::super::check::Pass;
+use super::super::frame::{self, Frame, Pair};
+use super::Emit;
+use crate::ir::{After, NOBODY, Notify, Operand};
+
+/// The slot of an entity, in 64 bits.
+#[derive(Clone, Copy)]
+struct Place {
+    slot: Value,
+    /// Whether it is below the number of slots; `None`: surely.
+    is_there: Option<Value>,
+}
+
+impl Emit<'_, '_> {
+    /// An operand that is a slot or [`NOBODY`], which is above all slots.
+    fn place(&mut self, operand: Operand) -> Place {
+        let is_slot = self.state.is_slot(operand);
+        let short = self.get(operand);
+        let is_there = (!is_slot).then(|| self.is_below(short));
+        let slot = self.b.ins().uextend(I64, short);
+        Place { slot, is_there }
+    }
+
+    fn is_below(&mut self, slot: Value) -> Value {
+        let slots = self.of_frame(I32, offset_of!(Frame, slots));
+        self.b.ins().icmp(IntCC::UnsignedLessThan, slot, slots)
+    }
+
+    /// A value of a place, and another where there is none.
+    fn value_at(
+        &mut self,
+        place: Place,
+        otherwise: i32,
+        value: impl FnOnce(&mut Self, Value) -> Value,
+    ) -> Value {
+        let Some(is_there) = place.is_there else {
+            return value(self, place.slot);
+        };
+        let (there, after) = (self.b.create_block(), self.b.create_block());
+        let result = self.b.append_block_param(after, I32);
+        let otherwise = self.get(Operand::Const(otherwise));
+        let other = &[otherwise.into()];
+        self.b.ins().brif(is_there, there, &[], after, other);
+        self.b.switch_to_block(there);
+        let value = value(self, place.slot);
+        self.b.ins().jump(after, &[value.into()]);
+        self.b.switch_to_block(after);
+        result
+    }
+
+    /// Loads a slot's element of an array. Where the slot isn't surely there, after a branch:
+    /// so loads must stay in their block.
+    fn element(&mut self, ty: Type, array: usize, slot: Value) -> Value {
+        let array = self.of_frame(I64, array);
+        let offset = self.b.ins().imul_imm_s(slot, i64::from(ty.bytes()));
+        let address = self.b.ins().iadd(array, offset);
+        let flags = self.frozen();
+        self.b.ins().load(ty, flags, address, 0)
+    }
+
+    /// Of memory that doesn't change while a command runs.
+    fn frozen(&self) -> MemFlagsData {
+        (MemFlagsData::trusted().with_readonly()).with_alias_region(Some(self.world_region))
+    }
+
+    pub(super) fn resolve(&mut self, reference: Operand) -> Value {
+        let reference = self.get(reference);
+        let slot = self.b.ins().band_imm_u(reference, SLOT_MASK);
+        let is_there = Some(self.is_below(slot));
+        let place = Place {
+            slot: self.b.ins().uextend(I64, slot),
+            is_there,
+        };
+        self.value_at(place, NOBODY, |emit, long| {
+            // Both loads before the branch, so that neither waits for the other.
+            let is_live = emit.is_live(long);
+            let generation = emit.element(I32, offset_of!(Frame, generations), long);
+            let generation = emit.b.ins().ishl_imm_u(generation, 24);
+            let differs = emit.b.ins().bxor(generation, reference);
+            let is_same = (emit.b.ins()).icmp_imm_u(IntCC::UnsignedLessThan, differs, 1 << 24);
+            let is = emit.b.ins().band(is_live, is_same);
+            // Not selected, as what follows would then wait for the loads.
+            let (found, after) = (emit.b.create_block(), emit.b.create_block());
+            let result = emit.b.append_block_param(after, I32);
+            let nobody = emit.get(Operand::Const(NOBODY));
+            emit.b.ins().brif(is, found, &[], after, &[nobody.into()]);
+            emit.b.switch_to_block(found);
+            emit.b.ins().jump(after, &[slot.into()]);
+            emit.b.switch_to_block(after);
+            result
+        })
+    }
+
+    fn is_live(&mut self, slot: Value) -> Value {
+        let state = self.element(I8, offset_of!(Frame, states), slot);
+        let live = i64::from(self.of.shape.live);
+        self.b.ins().icmp_imm_u(IntCC::Equal, state, live)
+    }
+
+    pub(super) fn reference(&mut self, slot: Operand) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, NOBODY, |emit, long| {
+            let generation = emit.element(I32, offset_of!(Frame, generations), long);
+            let generation = emit.b.ins().ishl_imm_u(generation, 24);
+            let short = emit.b.ins().ireduce(I32, long);
+            let reference = emit.b.ins().bor(generation, short);
+            let is_live = emit.is_live(long);
+            let none = emit.get(Operand::Const(NOBODY));
+            emit.b.ins().select(is_live, reference, none)
+        })
+    }
+
+    pub(super) fn kind(&mut self, slot: Operand) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, -1, |emit, slot| {
+            let kind = emit.element(I16, offset_of!(Frame, kinds), slot);
+            emit.b.ins().uextend(I32, kind)
+        })
+    }
+
+    pub(super) fn has(&mut self, slot: Operand, column: u16) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, 0, |emit, slot| emit.kind_has(slot, column))
+    }
+
+    /// Whether the kind of an entity has a column.
+    fn kind_has(&mut self, slot: Value, column: u16) -> Value {
+        let kinds = &self.of.shape.kind_columns;
+        let has = |bits: &u64| bits >> column & 1 == 1;
+        if kinds.iter().all(has) {
+            return self.get(Operand::Const(1));
+        }
+        if !kinds.iter().any(has) {
+            return self.get(Operand::ZERO);
+        }
+        let table = kinds.as_ptr() as usize as i64;
+        let last = kinds.len() as i64 - 1;
+        let kind = self.element(I16, offset_of!(Frame, kinds), slot);
+        let kind = self.b.ins().uextend(I64, kind);
+        let bit = if kinds.len() <= 64 {
+            // A bit for each kind.
+            let bits = kinds.iter().enumerate();
+            let bits = bits.fold(0, |all, (kind, bits)| all | (bits >> column & 1) << kind);
+            let bits = self.b.ins().iconst(I64, bits as i64);
+            self.b.ins().ushr(bits, kind)
+        } else {
+            // No kind is above the last, but nothing outside the table is to be read.
+            let last = self.b.ins().iconst(I64, last);
+            let kind = self.b.ins().umin(kind, last);
+            let offset = self.b.ins().ishl_imm_u(kind, 3);
+            let table = self.b.ins().iconst(I64, table);
+            let address = self.b.ins().iadd(table, offset);
+            let flags = self.frozen();
+            let bits = self.b.ins().load(I64, flags, address, 0);
+            self.b.ins().ushr_imm_u(bits, i64::from(column))
+        };
+        let bit = self.b.ins().band_imm_u(bit, 1);
+        self.b.ins().ireduce(I32, bit)
+    }
+
+    pub(super) fn read(&mut self, slot: Operand, column: u16) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, 0, |emit, slot| {
+            let rows = emit.of_frame(I64, offset_of!(Frame, rows));
+            let row_bytes = (emit.of.shape.columns * size_of::<i32>()) as i64;
+            let offset = emit.b.ins().imul_imm_s(slot, row_bytes);
+            let row = emit.b.ins().iadd(rows, offset);
+            let flags = emit.frozen();
+            emit.b.ins().load(I32, flags, row, i32::from(column) * 4)
+        })
+    }
+
+    pub(super) fn update(&mut self, slot: Operand, column: u16, value: Operand) {
+        let place = self.place(slot);
+        match self.of.pass {
+            Pass::Count => {
+                let has = self.value_at(place, 0, |emit, slot| emit.kind_has(slot, column));
+                let has = self.b.ins().uextend(I64, has);
+                let count = self.b.use_var(self.emitted);
+                let count = self.b.ins().iadd(count, has);
+                self.b.def_var(self.emitted, count);
+            }
+            Pass::Store => {
+                let after = self.b.create_block();
+                self.branch_unless_there(place, after);
+                let has = self.kind_has(place.slot, column);
+                let store = self.b.create_block();
+                self.b.ins().brif(has, store, &[], after, &[]);
+
+                self.b.switch_to_block(store);
+                let columns = self.of.shape.columns as i64;
+                let key = self.b.ins().imul_imm_s(place.slot, columns);
+                let key = self.b.ins().iadd_imm_s(key, i64::from(column));
+                let key = self.b.ins().ireduce(I32, key);
+                let value = self.get(value);
+                let (_, end) = self.out.expect("the store pass has somewhere to write");
+                let next = self.b.use_var(self.emitted);
+                let flags = MemFlagsData::trusted().with_alias_region(Some(self.out_region));
+                // There is room for an update: at first, and whenever it goes on.
+                (self.b.ins()).store(flags, key, next, offset_of!(Pair, 0) as i32);
+                (self.b.ins()).store(flags, value, next, offset_of!(Pair, 1) as i32);
+                let next = self.b.ins().iadd_imm_s(next, size_of::<Pair>() as i64);
+                self.b.def_var(self.emitted, next);
+                let is_full = self.b.ins().icmp(IntCC::Equal, next, end);
+                self.b.ins().brif(is_full, self.end, &[], after, &[]);
+                self.b.switch_to_block(after);
+            }
+        }
+    }
+
+    /// Goes on where the place is there.
+    fn branch_unless_there(&mut self, place: Place, otherwise: super::Block) {
+        if let Some(is_there) = place.is_there {
+            let there = self.b.create_block();
+            self.b.ins().brif(is_there, there, &[], otherwise, &[]);
+            self.b.switch_to_block(there);
+        }
+    }
+
+    pub(super) fn after(&mut self, after: &After) {
+        let skip = self.b.create_block();
+        let (slot, generation) = match after.actor {
+            None => self.nobody(),
+            Some(actor) => {
+                let place = self.place(actor);
+                self.branch_unless_there(place, skip);
+                let is_live = self.is_live(place.slot);
+                let live = self.b.create_block();
+                self.b.ins().brif(is_live, live, &[], skip, &[]);
+                self.b.switch_to_block(live);
+                let generation = offset_of!(Frame, generations);
+                let generation = self.element(I32, generation, place.slot);
+                (self.b.ins().ireduce(I32, place.slot), generation)
+            }
+        };
+        self.put_constant(offset_of!(frame::After, command), after.command.into());
+        let ticks = self.get(after.ticks);
+        self.put(offset_of!(frame::After, ticks), ticks);
+        self.put(offset_of!(frame::After, slot), slot);
+        self.put(offset_of!(frame::After, generation), generation);
+        let words_len = offset_of!(frame::After, words_len);
+        self.put_words(&after.words, words_len, offset_of!(frame::After, words));
+        self.call(offset_of!(Frame, after));
+        self.b.ins().jump(skip, &[]);
+        self.b.switch_to_block(skip);
+    }
+
+    pub(super) fn notify(&mut self, notify: &Notify) {
+        let (slot, generation) = self.nobody();
+        self.put(offset_of!(frame::Notify, slot), slot);
+        self.put(offset_of!(frame::Notify, generation), generation);
+        if let Some(source) = notify.source {
+            let none = self.b.create_block();
+            let place = self.place(source);
+            self.branch_unless_there(place, none);
+            let is_live = self.is_live(place.slot);
+            let live = self.b.create_block();
+            self.b.ins().brif(is_live, live, &[], none, &[]);
+            self.b.switch_to_block(live);
+            let generation = offset_of!(Frame, generations);
+            let generation = self.element(I32, generation, place.slot);
+            let slot = self.b.ins().ireduce(I32, place.slot);
+            self.put(offset_of!(frame::Notify, slot), slot);
+            self.put(offset_of!(frame::Notify, generation), generation);
+            self.b.ins().jump(none, &[]);
+            self.b.switch_to_block(none);
+        }
+        self.put_constant(offset_of!(frame::Notify, kind), notify.kind.into());
+        self.put_constant(
+            offset_of!(frame::Notify, has_area),
+            notify.area.is_some().into(),
+        );
+        if let Some((center, distance)) = notify.area {
+            for (axis, operand) in center.into_iter().enumerate() {
+                let value = self.get(operand);
+                self.put(offset_of!(frame::Notify, center) + axis * 4, value);
+            }
+            let distance = self.get(distance);
+            self.put(offset_of!(frame::Notify, distance), distance);
+        }
+        let words_len = offset_of!(frame::Notify, words_len);
+        self.put_words(&notify.words, words_len, offset_of!(frame::Notify, words));
+        self.call(offset_of!(Frame, notify));
+    }
+
+    /// [`EntityId::NONE`](shared::EntityId::NONE): slot and generation.
+    fn nobody(&mut self) -> (Value, Value) {
+        (self.get(Operand::Const(NOBODY)), self.get(Operand::ZERO))
+    }
+
+    fn put_words(&mut self, words: &[Operand], len: usize, first: usize) {
+        self.put_constant(len, words.len() as i32);
+        for (i, &word) in words.iter().enumerate() {
+            let word = self.get(word);
+            self.put(first + i * 4, word);
+        }
+    }
+}
+
+/// The bits of an [`EntityRef`](shared::EntityRef) that hold its slot.
+const SLOT_MASK: i64 = 0x00ff_ffff;

@@ -1,0 +1,149 @@
+//! What machine code reads and whom it calls. Both sides name the fields here.
+
+use std::marker::PhantomData;
+
+use shared::Tick;
+use shared::world::id::CAPACITY_MAX;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+
+use crate::ir::TIMED_WORDS_MAX;
+
+/// The world at the start of a tick: arrays by slot, for all slots that were ever used.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub(super) columns: usize,
+    pub(super) slots: u32,
+    tick: Tick,
+    rows: *const i32,
+    states: *const u8,
+    generations: *const u32,
+    kinds: *const u16,
+    borrowed: PhantomData<&'a [i32]>,
+}
+
+// SAFETY: it stands for shared slices of plain numbers (and of `S`, which is `Sync`).
+unsafe impl Send for View<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for View<'_> {}
+
+impl<'a> View<'a> {
+    /// `states` has one element for each slot that was ever used; the other arrays may be
+    /// longer. `rows` holds `columns` numbers for each slot, 0 for those that its kind lacks.
+    /// `S` is a number of one byte.
+    ///
+    /// # Panics
+    ///
+    /// If an array is too short, or `S` isn't one byte.
+    pub fn new<S: Copy + Sync>(
+        tick: Tick,
+        columns: usize,
+        rows: &'a [i32],
+        states: &'a [S],
+        generations: &'a [u32],
+        kinds: &'a [u16],
+    ) -> View<'a> {
+        const { assert!(size_of::<S>() == 1) };
+        let slots = states.len();
+        assert!(slots <= CAPACITY_MAX as usize);
+        assert!(slots.checked_mul(columns).unwrap() <= rows.len());
+        assert!(slots <= generations.len() && slots <= kinds.len());
+        View {
+            columns,
+            slots: slots as u32,
+            tick,
+            rows: rows.as_ptr(),
+            states: states.as_ptr().cast(),
+            generations: generations.as_ptr(),
+            kinds: kinds.as_ptr(),
+            borrowed: PhantomData,
+        }
+    }
+}
+
+/// What machine code reads.
+#[repr(C)]
+pub struct Frame {
+    pub rows: *const i32,
+    pub states: *const u8,
+    pub generations: *const u32,
+    pub kinds: *const u16,
+    pub near: Callback,
+    pub after: Callback,
+    pub notify: Callback,
+    /// Where the slots that `near` found begin and end.
+    pub near_start: *const u32,
+    pub near_end: *const u32,
+    pub slots: u32,
+    pub tick: u32,
+}
+
+/// A function that machine code calls. The second argument leads to the operands: one of the
+/// structs below.
+pub type Callback = unsafe extern "C" fn(*mut Frame, *const i32);
+
+/// The count pass: frame, slot of the actor, words, random key → the number of updates, or
+/// [`OVERRUN`].
+pub type Count = unsafe extern "C" fn(*mut Frame, u64, *const i32, u64) -> i64;
+
+/// The store pass: like the count pass, then where the updates go and where that ends. It
+/// returns after the last update that fits; there is room for one.
+pub type Store =
+    unsafe extern "C" fn(*mut Frame, u64, *const i32, u64, *mut Pair, *mut Pair) -> i64;
+
+/// (slot × columns + column, the value's bits)
+pub type Pair = (u32, u32);
+
+pub const OVERRUN: i64 = -1;
+
+impl Frame {
+    pub fn new(view: &View<'_>, [near, after, notify]: [Callback; 3]) -> Frame {
+        Frame {
+            rows: view.rows,
+            states: view.states,
+            generations: view.generations,
+            kinds: view.kinds,
+            near,
+            after,
+            notify,
+            near_start: std::ptr::null(),
+            near_end: std::ptr::null(),
+            slots: view.slots,
+            tick: view.tick.0,
+        }
+    }
+}
+
+/// Operands of `near`.
+#[repr(C)]
+pub struct Near {
+    pub number: i32,
+    pub center: [i32; 3],
+    pub radius: i32,
+}
+
+/// Operands of `after`; of the words, only the first `words_len` are written.
+#[repr(C)]
+pub struct After {
+    pub command: i32,
+    pub ticks: i32,
+    pub slot: i32,
+    pub generation: i32,
+    pub words_len: i32,
+    pub words: [i32; TIMED_WORDS_MAX],
+}
+
+/// Operands of `notify`; of the words, only the first `words_len` are written.
+#[repr(C)]
+pub struct Notify {
+    pub kind: i32,
+    pub slot: i32,
+    pub generation: i32,
+    /// If it is 0, the next two are not written.
+    pub has_area: i32,
+    pub center: [i32; 3],
+    pub distance: i32,
+    pub words_len: i32,
+    pub words: [i32; NOTIFICATION_WORDS_MAX],
+}
+
+const _: () = assert!(size_of::<Pair>() == 8);

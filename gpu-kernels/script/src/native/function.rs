@@ -1,0 +1,160 @@
+//! The machine code of one command.
+
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+
+use super::check::{self, Pass};
+use super::emit::{self, Emission};
+use super::frame::{Count, Store};
+use super::{NativeError, Shape, facts};
+use crate::ir::{Code, Inst};
+
+/// A command's two passes. They may be called while this lives.
+pub struct Function {
+    pub count: Count,
+    /// `None` if there is nothing to store.
+    pub store: Option<Store>,
+    /// How many words it reads, from the first.
+    pub words: usize,
+    /// Whether it reads its actor.
+    pub acts: bool,
+    /// Whether it draws random numbers.
+    pub draws: bool,
+    /// Loops over what is near.
+    pub loops: u8,
+    /// Whose tables the code reads.
+    _shape: Arc<Shape>,
+    // Only so that it can be shared: nobody locks it.
+    _memory: Mutex<Memory>,
+}
+
+impl Function {
+    pub fn compile(number: u16, code: &Code, shape: &Arc<Shape>) -> Result<Function, NativeError> {
+        let isa = ISA.as_ref().map_err(Clone::clone)?.clone();
+        check::check(code, shape).map_err(|reason| NativeError::Malformed { number, reason })?;
+        let failed = |reason: String| NativeError::Compile { number, reason };
+
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        // Whom it calls, it finds in its frame, so there is no name to look up.
+        builder.symbol_lookup_fn(Box::new(|_| None));
+        let mut memory = Memory(Some(JITModule::new(builder)));
+        let states = facts::blocks(code);
+        let mut define = |pass| memory.define(pass, code, shape, &states);
+        let count = define(Pass::Count).map_err(|error| failed(error.to_string()))?;
+        let store = match code.has_updates() {
+            true => Some(define(Pass::Store).map_err(|error| failed(error.to_string()))?),
+            false => None,
+        };
+        let module = memory.module();
+        (module.finalize_definitions()).map_err(|error| failed(error.to_string()))?;
+
+        let count = module.get_finalized_function(count);
+        let store = store.map(|store| module.get_finalized_function(store));
+        let words = code.insts.iter().map(|inst| match inst {
+            Inst::Word(_, word) => usize::from(*word) + 1,
+            _ => 0,
+        });
+        let has = |is: fn(&Inst) -> bool| code.insts.iter().any(is);
+        Ok(Function {
+            // SAFETY: `emit::signature` is that of `Count`.
+            count: unsafe { mem::transmute::<*const u8, Count>(count) },
+            // SAFETY: `emit::signature` is that of `Store`.
+            store: store.map(|store| unsafe { mem::transmute::<*const u8, Store>(store) }),
+            words: words.max().unwrap_or(0),
+            acts: has(|inst| matches!(inst, Inst::Actor(_))),
+            draws: has(|inst| matches!(inst, Inst::Random(..))),
+            loops: code.loops,
+            _shape: shape.clone(),
+            _memory: Mutex::new(memory),
+        })
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function").finish_non_exhaustive()
+    }
+}
+
+/// Memory of machine code.
+struct Memory(Option<JITModule>);
+
+impl Memory {
+    fn module(&mut self) -> &mut JITModule {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+
+    fn define(
+        &mut self,
+        pass: Pass,
+        code: &Code,
+        shape: &Shape,
+        states: &[Option<facts::State>],
+    ) -> Result<FuncId, ModuleError> {
+        let module = self.module();
+        let config = module.target_config();
+        let mut context = module.make_context();
+        context.func.signature = emit::signature(pass, config);
+        let id = module.declare_anonymous_function(&context.func.signature)?;
+        let emission = Emission {
+            pass,
+            code,
+            shape,
+            states,
+            config,
+        };
+        emission.emit(&mut context.func, &mut FunctionBuilderContext::new());
+        module.define_function(id, &mut context)?;
+        Ok(id)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: pointers to the code are in the `Function` that owns this, and who
+            // runs them borrows it.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// This machine, as Cranelift knows it.
+static ISA: LazyLock<Result<OwnedTargetIsa, NativeError>> = LazyLock::new(|| {
+    let failed = |reason: &dyn fmt::Display| NativeError::Target(reason.to_string());
+    let mut flags = settings::builder();
+    let verifies = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
+    for (flag, value) in [
+        ("opt_level", "speed"),
+        ("enable_verifier", verifies),
+        // What is loaded was checked by a branch, or is there anyhow: no program that
+        // clients write gets to see what a wrong guess would load.
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+        ("unwind_info", "false"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+    ] {
+        flags.set(flag, value).map_err(|error| failed(&error))?;
+    }
+    let isa = cranelift_native::builder()
+        .map_err(|error| failed(&error))?
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| failed(&error))?;
+    // Addresses are computed in 64 bits.
+    match isa.pointer_bits() {
+        64 => Ok(isa),
+        bits => Err(failed(&format!("it has {bits}-bit addresses"))),
+    }
+});

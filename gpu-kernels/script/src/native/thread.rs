@@ -1,0 +1,232 @@
+//! Runs commands, for one thread.
+
+use std::marker::PhantomData;
+use std::slice;
+
+use shared::world::config::DELAY_TICKS_MAX;
+use shared::{EntityId, Slot};
+
+use super::Native;
+use super::frame::{After, Frame, Near, Notify, OVERRUN, Pair, View};
+use super::function::Function;
+use crate::interpreter::Overrun;
+use crate::ir::{NEAR_CENTER_MIN, NEAR_RADIUS_MAX};
+
+/// What runs ask of their caller. A panic in here ends the process, as machine code can't be
+/// unwound.
+pub trait Host {
+    /// Adds the slots of all live entities within `radius` of `center`, in index order:
+    /// [`World::near`](crate::interpreter::World::near).
+    fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
+    /// A command for a later tick; `ticks` is from 1 to [`DELAY_TICKS_MAX`].
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]);
+    /// A notification; the area is a centre in the world and a distance along each axis.
+    fn notify(&mut self, kind: u16, source: EntityId, area: Option<([i32; 3], i32)>, words: &[i32]);
+}
+
+/// A command that is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The acting entity, which lives, if the command has one.
+    pub actor: Slot,
+    /// At least as many as the command takes.
+    pub words: &'a [i32],
+    /// The number from which its random numbers follow:
+    /// [`random_key`](crate::arith::random_key).
+    pub random: u64,
+}
+
+/// Runs commands over a view of the world, one after another.
+// Machine code reads the frame through a pointer to all of it, so that must come first.
+#[repr(C)]
+pub struct Thread<'a, H> {
+    frame: Frame,
+    native: &'a Native,
+    host: H,
+    size: [i32; 3],
+    /// By loop: the slots that it visits.
+    near: Vec<Vec<u32>>,
+    view: PhantomData<View<'a>>,
+}
+
+impl<'a, H: Host> Thread<'a, H> {
+    /// # Panics
+    ///
+    /// If the view has rows of other lengths than the commands were compiled for.
+    pub fn new(native: &'a Native, view: &View<'a>, host: H) -> Thread<'a, H> {
+        assert_eq!(view.columns, native.shape.columns);
+        Thread {
+            frame: Frame::new(view, [near::<H>, after::<H>, notify::<H>]),
+            native,
+            host,
+            size: native.shape.space.size,
+            near: vec![],
+            view: PhantomData,
+        }
+    }
+
+    /// Runs a command to count its updates, and passes commands that it puts off and
+    /// notifications to the host. After an error the caller drops those.
+    ///
+    /// # Panics
+    ///
+    /// If the command isn't compiled, words are missing, or the actor's slot was never used
+    /// though the command reads it.
+    #[inline]
+    pub fn count(&mut self, number: u16, call: &Call<'_>) -> Result<usize, Overrun> {
+        let function = self.prepare(number, call);
+        // SAFETY: `self` is a frame followed by what the callbacks need, for a view with
+        // the rows that the code was compiled for, and `prepare` checked the rest.
+        let count = unsafe {
+            (function.count)(
+                (&raw mut *self).cast(),
+                u64::from(call.actor.0),
+                call.words.as_ptr(),
+                call.random,
+            )
+        };
+        result(count)
+    }
+
+    /// Runs a command to write its updates to the start of `out`, and tells how many it
+    /// wrote. The run ends with the last that there is room for.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Thread::count`].
+    #[inline]
+    pub fn store(
+        &mut self,
+        number: u16,
+        call: &Call<'_>,
+        out: &mut [Pair],
+    ) -> Result<usize, Overrun> {
+        let function = self.prepare(number, call);
+        let (Some(store), false) = (function.store, out.is_empty()) else {
+            return Ok(0);
+        };
+        let out = out.as_mut_ptr_range();
+        // SAFETY: as in `count`; there is room for an update, and the code ends when the
+        // next would be at the end.
+        let count = unsafe {
+            store(
+                (&raw mut *self).cast(),
+                u64::from(call.actor.0),
+                call.words.as_ptr(),
+                call.random,
+                out.start,
+                out.end,
+            )
+        };
+        result(count)
+    }
+
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    pub fn host_mut(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
+    /// Checks all that the code takes for granted.
+    #[inline]
+    fn prepare(&mut self, number: u16, call: &Call<'_>) -> &'a Function {
+        let function = self.native.get(number).expect("a command without code");
+        assert!(function.words <= call.words.len(), "too few words");
+        assert!(
+            !function.acts || call.actor.0 < self.frame.slots,
+            "no actor"
+        );
+        if self.near.len() < usize::from(function.loops) {
+            self.near.resize_with(function.loops.into(), Vec::new);
+        }
+        function
+    }
+}
+
+#[inline]
+fn result(count: i64) -> Result<usize, Overrun> {
+    match count {
+        OVERRUN => Err(Overrun),
+        count => Ok(count as usize),
+    }
+}
+
+/// # Safety
+///
+/// Called by code that [`Thread::count`] or [`Thread::store`] called with this frame.
+unsafe extern "C" fn near<H: Host>(frame: *mut Frame, operands: *const i32) {
+    // SAFETY: the pointer leads to the whole thread, which those borrow for themselves.
+    let thread = unsafe { &mut *frame.cast::<Thread<'_, H>>() };
+    // SAFETY: the code has written these operands.
+    let operands = unsafe { &*operands.cast::<Near>() };
+    let slots = &mut thread.near[operands.number as usize];
+    slots.clear();
+    if operands.radius >= 0 {
+        let center = operands.center.map(|c| c.max(NEAR_CENTER_MIN));
+        let radius = operands.radius.min(NEAR_RADIUS_MAX);
+        thread.host.near(center, radius, slots);
+        // The code reads their rows unchecked.
+        let used = thread.frame.slots;
+        assert!(slots.iter().fold(true, |all, &slot| all & (slot < used)));
+    }
+    let slots = slots.as_ptr_range();
+    (thread.frame.near_start, thread.frame.near_end) = (slots.start, slots.end);
+}
+
+/// # Safety
+///
+/// Like [`near`].
+unsafe extern "C" fn after<H: Host>(frame: *mut Frame, operands: *const i32) {
+    // SAFETY: as in `near`.
+    let thread = unsafe { &mut *frame.cast::<Thread<'_, H>>() };
+    let operands = operands.cast::<After>();
+    // SAFETY: the code has written these operands, except some words.
+    let (command, ticks, entity, words) = unsafe {
+        let entity = entity((*operands).slot, (*operands).generation);
+        let words = (&raw const (*operands).words).cast();
+        let words = slice::from_raw_parts(words, (*operands).words_len as usize);
+        ((*operands).command, (*operands).ticks, entity, words)
+    };
+    let ticks = ticks.clamp(1, DELAY_TICKS_MAX as i32);
+    thread
+        .host
+        .after(ticks as u32, entity, command as u16, words);
+}
+
+/// # Safety
+///
+/// Like [`near`].
+unsafe extern "C" fn notify<H: Host>(frame: *mut Frame, operands: *const i32) {
+    // SAFETY: as in `near`.
+    let thread = unsafe { &mut *frame.cast::<Thread<'_, H>>() };
+    let operands = operands.cast::<Notify>();
+    // SAFETY: the code has written these operands, except some words, and the area if
+    // there is none.
+    let (kind, source, area, words) = unsafe {
+        let source = entity((*operands).slot, (*operands).generation);
+        let area = match (*operands).has_area {
+            0 => None,
+            _ => Some(((*operands).center, (*operands).distance)),
+        };
+        let words = (&raw const (*operands).words).cast();
+        let words = slice::from_raw_parts(words, (*operands).words_len as usize);
+        ((*operands).kind, source, area, words)
+    };
+    let size = thread.size;
+    let area = area.map(|(center, distance)| {
+        let inside = |axis: usize| center[axis].min(size[axis] - 1).max(0);
+        let distance = distance.clamp(0, NEAR_RADIUS_MAX);
+        (std::array::from_fn(inside), distance)
+    });
+    thread.host.notify(kind as u16, source, area, words);
+}
+
+fn entity(slot: i32, generation: i32) -> EntityId {
+    EntityId::new(slot as u32, generation as u32)
+}

@@ -1,0 +1,769 @@
+//! Machine code does what the interpreter does.
+#![cfg(feature = "native")]
+
+use script::arith::{Random, is_within};
+use script::interpreter::{Effects, Interpreter, Invocation, Space, World};
+use script::ir::{
+    After, Binary, Budget, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
+};
+use script::native::{Call, Host, Native, NativeError, Shape, Thread, View};
+use shared::world::mix::mix;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+use shared::{EntityId, Slot, Tick};
+
+/// A command with all instructions that a seed gives, in a world that a seed gives.
+#[test]
+fn random_commands_run_alike() {
+    for seed in std::env::var("SEED").map_or(0..PROGRAMS, |s| s.parse().unwrap()..PROGRAMS) {
+        let mut random = Generator { seed, drawn: 0 };
+        let shape = random.shape();
+        let code = Program::random(&mut random, &shape).code;
+        let native = Native::compile([(7, &code)], shape.clone()).unwrap();
+        for _ in 0..WORLDS_PER_PROGRAM {
+            let table = random.table(&shape);
+            let words: Vec<i32> = (0..WORDS).map(|_| random.word()).collect();
+            let run = Run {
+                code: &code,
+                actor: random.live(&table),
+                words: &words,
+                random: random.next(),
+            };
+            let expected = run.interpreted(&table);
+            let got = run.native(&native, &table);
+            assert_eq!(got, expected, "seed {seed}\n{code}\n{table:?}");
+        }
+    }
+}
+
+#[test]
+fn operators_agree_at_all_limits() {
+    let words = [Reg(0), Reg(1)].map(Operand::from);
+    let mut insts = vec![Inst::Word(Reg(0), 0), Inst::Word(Reg(1), 1)];
+    let mut push = |inst: Inst| {
+        insts.push(inst);
+        insts.push(Inst::Update(0.into(), 0, Reg(2).into()));
+    };
+    for op in UNARY {
+        push(Inst::Unary(Reg(2), op, words[0]));
+    }
+    let [a, b] = words;
+    for op in BINARY {
+        push(Inst::Binary(Reg(2), op, a, b));
+        for limit in LIMITS {
+            push(Inst::Binary(Reg(2), op, a, limit.into()));
+            push(Inst::Binary(Reg(2), op, limit.into(), a));
+        }
+    }
+    push(Inst::Random(Reg(2), a, b));
+    let points = [[a, a, a], [b, b, b], [a, b, 0.into()], [0.into(); 3]];
+    for from in points {
+        for to in points {
+            push(Inst::Distance(Reg(2), from, to));
+            for radius in LIMITS {
+                push(Inst::IsWithin(Reg(2), from, to, radius.into()));
+            }
+            push(Inst::IsWithin(Reg(2), from, to, b));
+        }
+    }
+    let code = Code {
+        insts,
+        registers: 3,
+        loops: 0,
+    };
+    let shape = shape(1, vec![1]);
+    let native = Native::compile([(7, &code)], shape.clone()).unwrap();
+    let table = Generator { seed: 1, drawn: 0 }.table(&shape);
+    for a in LIMITS {
+        for b in LIMITS {
+            let run = Run {
+                code: &code,
+                actor: Slot(0),
+                words: &[a, b],
+                random: 5,
+            };
+            assert_eq!(
+                run.native(&native, &table),
+                run.interpreted(&table),
+                "{a} {b}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_store_ends_with_the_last_update_that_fits() {
+    let update = |value: i32| Inst::Update(Reg(0).into(), 1, value.into());
+    let code = Code {
+        insts: vec![Inst::Actor(Reg(0)), update(10), update(11), update(12)],
+        registers: 1,
+        loops: 0,
+    };
+    let shape = shape(2, vec![3]);
+    let native = Native::compile([(0, &code)], shape.clone()).unwrap();
+    let table = Generator { seed: 1, drawn: 0 }.table(&shape);
+    let view = table.view();
+    let mut thread = Thread::new(&native, &view, Recorder::of(&table));
+    let call = Call {
+        actor: Slot(0),
+        words: &[],
+        random: 0,
+    };
+    assert_eq!(thread.count(0, &call), Ok(3));
+    for len in 0..5 {
+        let untouched = (77, 77);
+        let mut all = [untouched; 8];
+        let stored = thread.store(0, &call, &mut all[..len]);
+        let fit = len.min(3);
+        assert_eq!(stored, Ok(fit));
+        assert_eq!(all[..fit], [(1, 10), (1, 11), (1, 12)][..fit]);
+        assert!(all[fit..].iter().all(|&pair| pair == untouched));
+    }
+}
+
+#[test]
+fn copies_run_on_when_others_are_dropped_or_replaced() {
+    let constant = |value: i32| Code {
+        insts: vec![
+            Inst::Actor(Reg(0)),
+            Inst::Update(Reg(0).into(), 0, value.into()),
+        ],
+        registers: 1,
+        loops: 0,
+    };
+    let shape = shape(1, vec![1]);
+    let table = Generator { seed: 1, drawn: 0 }.table(&shape);
+    let first = Native::compile([(0, &constant(0)), (1, &constant(1))], shape.clone()).unwrap();
+    let value_of = |native: &Native, number: u16| {
+        let view = table.view();
+        let mut thread = Thread::new(native, &view, Recorder::of(&table));
+        let call = Call {
+            actor: Slot(0),
+            words: &[],
+            random: 0,
+        };
+        let mut out = [(0, 0)];
+        assert_eq!(thread.store(number, &call, &mut out), Ok(1));
+        out[0].1
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let copy = first.clone();
+            let (value_of, constant) = (&value_of, &constant);
+            scope.spawn(move || {
+                for i in 0..20 {
+                    let mut next = copy.clone();
+                    next.replace(1, &constant(i * 4 + thread)).unwrap();
+                    assert_eq!(value_of(&next, 1), (i * 4 + thread) as u32);
+                    assert_eq!(value_of(&copy, 1), 1);
+                    drop(next);
+                    assert_eq!(value_of(&copy, 0), 0);
+                }
+            });
+        }
+        drop(first);
+    });
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    let compile = |inst: Inst| {
+        let code = Code {
+            insts: vec![inst],
+            registers: 1,
+            loops: 1,
+        };
+        Native::compile([(3, &code)], shape(2, vec![3])).map(|_| ())
+    };
+    let refused = |reason| Err(NativeError::Malformed { number: 3, reason });
+    let column = refused("a column that isn't there");
+    assert_eq!(compile(Inst::Read(Reg(0), NOBODY.into(), 1)), Ok(()));
+    assert_eq!(compile(Inst::Read(Reg(0), NOBODY.into(), 2)), column);
+    let reg = refused("a register that isn't there");
+    assert_eq!(compile(Inst::Tick(Reg(1))), reg);
+    assert_eq!(compile(Inst::Copy(Reg(0), Reg(1).into())), reg);
+    assert_eq!(compile(Inst::Jump(1)), Ok(()));
+    let jump = refused("a jump that leads nowhere");
+    assert_eq!(compile(Inst::Jump(2)), jump);
+    let number = refused("a loop that isn't there");
+    assert_eq!(compile(Inst::NearNext(Reg(0), 1, 0)), number);
+}
+
+#[test]
+#[should_panic = "too few words"]
+fn a_run_without_its_words_is_refused() {
+    let code = Code {
+        insts: vec![Inst::Word(Reg(0), 1)],
+        registers: 1,
+        loops: 0,
+    };
+    let shape = shape(1, vec![1]);
+    let native = Native::compile([(0, &code)], shape.clone()).unwrap();
+    let table = Generator { seed: 1, drawn: 0 }.table(&shape);
+    let view = table.view();
+    let call = Call {
+        actor: Slot(0),
+        words: &[1],
+        random: 0,
+    };
+    let mut thread = Thread::new(&native, &view, Recorder::of(&table));
+    let _ = thread.count(0, &call);
+}
+
+const PROGRAMS: u64 = 4000;
+const WORLDS_PER_PROGRAM: usize = 4;
+const WORDS: usize = 3;
+const LIMITS: [i32; 11] = [
+    i32::MIN,
+    i32::MIN + 1,
+    -4096,
+    -1,
+    0,
+    1,
+    2,
+    31,
+    4097,
+    i32::MAX - 1,
+    i32::MAX,
+];
+const UNARY: [Unary; 8] = [
+    Unary::Neg,
+    Unary::Not,
+    Unary::BitNot,
+    Unary::Abs,
+    Unary::Whole,
+    Unary::ToFixed,
+    Unary::Sqrt,
+    Unary::SqrtFixed,
+];
+const BINARY: [Binary; 18] = [
+    Binary::Add,
+    Binary::Sub,
+    Binary::Mul,
+    Binary::Div,
+    Binary::Rem,
+    Binary::MulFixed,
+    Binary::DivFixed,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+    Binary::Shl,
+    Binary::Shr,
+    Binary::Min,
+    Binary::Max,
+    Binary::Eq,
+    Binary::Ne,
+    Binary::Lt,
+    Binary::Le,
+];
+const LIVE: u8 = 1;
+
+fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
+    Shape {
+        space: Space {
+            dimensions: 2,
+            size: [1 << 20, 1 << 20, 1],
+            budget: Budget::default(),
+        },
+        columns,
+        kind_columns,
+        live: LIVE,
+    }
+}
+
+/// A world's arrays.
+#[derive(Debug)]
+struct Table<'a> {
+    shape: &'a Shape,
+    rows: Vec<i32>,
+    states: Vec<u8>,
+    generations: Vec<u32>,
+    kinds: Vec<u16>,
+}
+
+const TICK: Tick = Tick(u32::MAX - 3);
+
+impl Table<'_> {
+    fn view(&self) -> View<'_> {
+        View::new(
+            TICK,
+            self.shape.columns,
+            &self.rows,
+            &self.states,
+            &self.generations,
+            &self.kinds,
+        )
+    }
+
+    fn is_live(&self, slot: usize) -> bool {
+        self.states.get(slot) == Some(&LIVE)
+    }
+}
+
+impl World for Table<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        let at = slot.index() * self.shape.columns + column;
+        self.rows.get(at).copied().unwrap_or(0)
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        (self.is_live(slot.index())).then(|| self.generations[slot.index()])
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.kinds[slot.index()]
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        let kind = self.kinds.get(slot.index());
+        kind.is_some_and(|&kind| self.shape.kind_columns[usize::from(kind)] >> column & 1 == 1)
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        for slot in 0..self.states.len() {
+            let row = &self.rows[slot * self.shape.columns..][..self.shape.columns];
+            let mut position = [0; 3];
+            let axes = self.shape.space.dimensions.min(row.len());
+            position[..axes].copy_from_slice(&row[..axes]);
+            if self.is_live(slot) && is_within(position, center, radius) {
+                slots.push(slot as u32);
+            }
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Default, PartialEq)]
+struct Done {
+    /// None after an overrun.
+    updates: Option<Vec<(u32, u32)>>,
+    told: Vec<Told>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Told {
+    After(u32, EntityId, u16, Vec<i32>),
+    Notify(u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>),
+}
+
+struct Recorder<'a> {
+    table: &'a Table<'a>,
+    updates: Vec<(u32, u32)>,
+    told: Vec<Told>,
+}
+
+impl<'a> Recorder<'a> {
+    fn of(table: &'a Table<'a>) -> Recorder<'a> {
+        Recorder {
+            table,
+            updates: vec![],
+            told: vec![],
+        }
+    }
+}
+
+impl Effects for Recorder<'_> {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        let key = slot.index() * self.table.shape.columns + usize::from(column);
+        self.updates.push((key as u32, value as u32));
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        self.told
+            .push(Told::After(ticks, entity, kind, words.to_vec()));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.told
+            .push(Told::Notify(kind, source, area, words.to_vec()));
+    }
+}
+
+impl Host for Recorder<'_> {
+    fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.table.near(center, radius, slots);
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        Effects::after(self, ticks, entity, kind, words);
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        Effects::notify(self, kind, source, area, words);
+    }
+}
+
+/// A command that is run.
+struct Run<'a> {
+    code: &'a Code,
+    actor: Slot,
+    words: &'a [i32],
+    random: u64,
+}
+
+impl Run<'_> {
+    fn interpreted(&self, table: &Table<'_>) -> Done {
+        let mut effects = Recorder::of(table);
+        let invocation = Invocation {
+            tick: TICK,
+            entity: EntityId {
+                slot: self.actor,
+                generation: table.generation(self.actor).unwrap(),
+            },
+            words: self.words,
+            random: Random::from_key(self.random),
+        };
+        let space = &table.shape.space;
+        let result =
+            Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        Done {
+            updates: result.ok().map(|()| effects.updates),
+            told: effects.told,
+        }
+    }
+
+    fn native(&self, native: &Native, table: &Table<'_>) -> Done {
+        let view = table.view();
+        let mut thread = Thread::new(native, &view, Recorder::of(table));
+        let call = Call {
+            actor: self.actor,
+            words: self.words,
+            random: self.random,
+        };
+        let count = thread.count(7, &call);
+        let told = thread.host().told.clone();
+        let updates = count.ok().map(|count| {
+            let mut out = vec![(99, 99); count];
+            assert_eq!(thread.store(7, &call, &mut out), Ok(count));
+            assert_eq!(thread.host().told, told, "the store pass tells nothing");
+            out
+        });
+        Done { updates, told }
+    }
+}
+
+struct Generator {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Generator {
+    fn next(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(mix(self.seed, self.drawn), 1)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    /// Any number, most often one with something special to it.
+    fn word(&mut self) -> i32 {
+        match self.below(4) {
+            0 => self.one_of(&LIMITS),
+            1 => self.below(100) as i32 - 20,
+            2 => self.below(1 << 20) as i32,
+            _ => self.next() as i32,
+        }
+    }
+
+    fn shape(&mut self) -> Shape {
+        let columns = match self.below(10) {
+            0 => 64,
+            _ => 1 + self.below(6),
+        };
+        let kinds = match self.below(4) {
+            0 => 60 + self.below(10),
+            1 => 1,
+            _ => 1 + self.below(5),
+        };
+        let all = u64::MAX >> (64 - columns);
+        let kinds = (0..kinds).map(|_| (self.next() | self.next()) & all);
+        let mut shape = shape(columns, kinds.collect());
+        shape.space.dimensions = 2 + self.below(2);
+        shape.space.size[2] = self.one_of(&[1, 1 << 20]);
+        shape.space.budget.visits = self.one_of(&[0, 5, 20, 100]);
+        shape
+    }
+
+    /// Slot 0 lives, as that is in registers that are not set.
+    fn table<'a>(&mut self, shape: &'a Shape) -> Table<'a> {
+        let slots = 1 + self.below(12);
+        let mut table = Table {
+            shape,
+            rows: vec![0; slots * shape.columns],
+            states: vec![],
+            generations: vec![],
+            kinds: vec![],
+        };
+        for slot in 0..slots {
+            let is_live = slot == 0 || !self.one_in(4);
+            table.states.push(match is_live {
+                true => LIVE,
+                false => self.one_of(&[0, 2, 255]),
+            });
+            let generation = self.one_of(&[0, 1, 2, 255, 256, 257, u32::MAX]);
+            table.generations.push(generation);
+            let kind = match is_live {
+                true => self.below(shape.kind_columns.len()),
+                false => 0,
+            };
+            table.kinds.push(kind as u16);
+            for column in 0..shape.columns {
+                if is_live && shape.kind_columns[kind] >> column & 1 == 1 {
+                    table.rows[slot * shape.columns + column] = match self.below(3) {
+                        0 => self.word(),
+                        1 => EntityId::new(self.below(slots) as u32, generation)
+                            .reference()
+                            .0,
+                        _ => self.below(200) as i32,
+                    };
+                }
+            }
+        }
+        table
+    }
+
+    fn live(&mut self, table: &Table<'_>) -> Slot {
+        let live = (0..table.states.len()).filter(|&slot| table.is_live(slot));
+        let live: Vec<usize> = live.collect();
+        Slot(self.one_of(&live) as u32)
+    }
+}
+
+/// A command in the making. Registers have fixed parts: slots, then words, then counters of
+/// loops.
+struct Program<'r, 's> {
+    random: &'r mut Generator,
+    shape: &'s Shape,
+    code: Code,
+    counters: u32,
+}
+
+const SLOTS: u32 = 4;
+const NUMBERS: u32 = 6;
+const COUNTERS_MAX: u32 = 3;
+/// Jumps to somewhere further on, which is chosen last.
+const ONWARD: u32 = u32::MAX;
+
+impl<'r, 's> Program<'r, 's> {
+    fn random(random: &'r mut Generator, shape: &'s Shape) -> Program<'r, 's> {
+        let mut program = Program {
+            random,
+            shape,
+            code: Code {
+                registers: SLOTS + NUMBERS + COUNTERS_MAX,
+                ..Code::default()
+            },
+            counters: 0,
+        };
+        program.block(0);
+        let len = program.code.insts.len();
+        for at in 0..len {
+            if let Some(target) = program.code.insts[at].target_mut()
+                && *target == ONWARD
+            {
+                *target = (at + 1 + program.random.below(len - at)) as u32;
+            }
+        }
+        program
+    }
+
+    fn block(&mut self, depth: usize) {
+        for _ in 0..1 + self.random.below(14) {
+            match self.random.below(14) {
+                0 if depth < 3 => self.near(depth),
+                1 if depth < 2 && self.counters < COUNTERS_MAX => self.count_down(depth),
+                2 => self.guard(depth),
+                _ => {
+                    let inst = self.inst();
+                    self.code.insts.push(inst);
+                }
+            }
+        }
+    }
+
+    /// A loop over what is near. Some run without having begun.
+    fn near(&mut self, depth: usize) {
+        let number = match self.code.loops {
+            0..3 => {
+                self.code.loops += 1;
+                self.code.loops - 1
+            }
+            loops => self.random.below(loops.into()) as u8,
+        };
+        let (center, radius) = (self.point(), self.number());
+        let radius = match self.random.below(3) {
+            0 => radius,
+            _ => self.random.one_of(&[200, i32::MAX]).into(),
+        };
+        if !self.random.one_in(10) {
+            let open = Inst::NearOpen(number, center, radius);
+            self.code.insts.push(open);
+        }
+        let slot = self.slot_register();
+        let next = self.code.insts.len();
+        self.code.insts.push(Inst::NearNext(slot, number, 0));
+        self.block(depth + 1);
+        self.code.insts.push(Inst::Jump(next as u32));
+        let done = self.code.insts.len() as u32;
+        self.code.insts[next] = Inst::NearNext(slot, number, done);
+    }
+
+    /// A loop with a number of rounds.
+    fn count_down(&mut self, depth: usize) {
+        let counter = Reg(SLOTS + NUMBERS + self.counters);
+        self.counters += 1;
+        let test = self.number_register();
+        let rounds = self.random.below(4) as i32;
+        self.code.insts.push(Inst::Copy(counter, rounds.into()));
+        // Every round counts, wherever jumps lead into it.
+        let start = self.code.insts.len();
+        let less = Inst::Binary(counter, Binary::Sub, counter.into(), 1.into());
+        self.code.insts.push(less);
+        let is_over = Inst::Binary(test, Binary::Lt, counter.into(), 0.into());
+        self.code.insts.push(is_over);
+        self.code.insts.push(Inst::End);
+        self.block(depth + 1);
+        self.code.insts.push(Inst::Jump(start as u32));
+        let after = self.code.insts.len() as u32;
+        self.code.insts[start + 2] = Inst::JumpIf(test.into(), after);
+    }
+
+    /// What an entity does if it is there, or if it isn't.
+    fn guard(&mut self, depth: usize) {
+        let (slot, test) = (self.slot_register(), self.number_register());
+        let reference = self.number();
+        self.code.insts.push(Inst::Resolve(slot, reference));
+        let op = self.random.one_of(&[Binary::Eq, Binary::Ne]);
+        let nobody = Operand::Const(NOBODY);
+        let (a, b) = match self.random.one_in(2) {
+            true => (slot.into(), nobody),
+            false => (nobody, slot.into()),
+        };
+        self.code.insts.push(Inst::Binary(test, op, a, b));
+        if self.random.one_in(4) {
+            let not = Inst::Unary(test, Unary::Not, test.into());
+            self.code.insts.push(not);
+        }
+        let jump = self.code.insts.len();
+        self.code.insts.push(Inst::End);
+        if depth < 3 {
+            self.block(depth + 1);
+        }
+        let target = self.code.insts.len() as u32;
+        self.code.insts[jump] = match self.random.one_in(2) {
+            true => Inst::JumpIf(test.into(), target),
+            false => Inst::JumpUnless(test.into(), target),
+        };
+    }
+
+    fn inst(&mut self) -> Inst {
+        let (reg, a, b) = (self.number_register(), self.number(), self.number());
+        let (slot, column) = (self.slot(), self.column());
+        match self.random.below(26) {
+            0 => Inst::Copy(reg, a),
+            1 => Inst::Unary(reg, self.random.one_of(&UNARY), a),
+            2..6 => Inst::Binary(reg, self.random.one_of(&BINARY), a, b),
+            6 => Inst::Word(reg, self.random.below(WORDS) as u16),
+            7 => Inst::Actor(self.slot_register()),
+            8 => Inst::Tick(reg),
+            9 => Inst::Random(reg, a, b),
+            10 => Inst::Resolve(self.slot_register(), a),
+            11 => Inst::Reference(reg, slot),
+            12 => Inst::Kind(reg, self.good_slot()),
+            13 => Inst::Has(reg, slot, column),
+            14 | 15 => Inst::Read(reg, slot, column),
+            16 => Inst::Distance(reg, self.point(), self.point()),
+            17 => Inst::IsWithin(reg, self.point(), self.point(), a),
+            18..21 => Inst::Update(slot, column, a),
+            21 => Inst::After(After {
+                ticks: a,
+                actor: self.random.one_in(2).then_some(slot),
+                command: self.random.next() as u16,
+                words: self.words(TIMED_WORDS_MAX),
+            }),
+            22 => Inst::Notify(Notify {
+                kind: self.random.next() as u16,
+                source: self.random.one_in(2).then_some(slot),
+                area: self.random.one_in(2).then(|| (self.point(), b)),
+                words: self.words(NOTIFICATION_WORDS_MAX),
+            }),
+            23 => match self.random.below(12) {
+                0 => Inst::Jump(ONWARD),
+                1 => Inst::End,
+                2 => Inst::Overrun,
+                _ => Inst::JumpIf(a, ONWARD),
+            },
+            24 => Inst::JumpUnless(a, ONWARD),
+            _ => Inst::Copy(self.slot_register(), self.good_slot()),
+        }
+    }
+
+    fn slot_register(&mut self) -> Reg {
+        Reg(self.random.below(SLOTS as usize) as u32)
+    }
+
+    fn number_register(&mut self) -> Reg {
+        Reg(SLOTS + self.random.below(NUMBERS as usize) as u32)
+    }
+
+    fn good_slot(&mut self) -> Operand {
+        match self.random.one_in(8) {
+            true => NOBODY.into(),
+            false => self.slot_register().into(),
+        }
+    }
+
+    /// The slot of an entity, of none, or any number.
+    fn slot(&mut self) -> Operand {
+        match self.random.one_in(8) {
+            true => self.number(),
+            false => self.good_slot(),
+        }
+    }
+
+    fn column(&mut self) -> u16 {
+        self.random.below(self.shape.columns) as u16
+    }
+
+    fn number(&mut self) -> Operand {
+        match self.random.one_in(3) {
+            true => self.random.word().into(),
+            false => self.number_register().into(),
+        }
+    }
+
+    fn point(&mut self) -> Point {
+        let z = match self.random.one_in(2) {
+            true => Operand::ZERO,
+            false => self.number(),
+        };
+        [self.number(), self.number(), z]
+    }
+
+    fn words(&mut self, max: usize) -> Vec<Operand> {
+        let len = self.random.below(max + 1);
+        (0..len).map(|_| self.number()).collect()
+    }
+}
+
