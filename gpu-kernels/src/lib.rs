@@ -9,7 +9,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`tick`] | the state of a world, and what advances it: frame, output, backends |
-//! | [`logic`] | the built-in commands, one file each |
+//! | [`logic`] | what a tick knows of commands; scripts, ready to run |
 //! | [`space`] | boxes, and how a world's boxes are sorted |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`listen`] | which client gets which notice because it subscribed |

@@ -1,75 +1,26 @@
-//! The built-in commands, one file each.
+//! What a tick knows of commands, kinds and owners.
 //!
-//! A command is a plain function over a frozen world. It reads the state at the start of the
-//! tick, and emits updates, which are merged after all commands have run. The tick runs each
-//! command twice: first to count its updates, and then to store them at the places that a
-//! scan of the counts gives (thesis 3.3). So a command must emit the same updates both times.
+//! A command is a script (crate `script`). It reads the state at the start of the tick, and
+//! emits updates, which are merged after all commands have run. The tick runs each command
+//! twice: first to count its updates, and then to store them at the places that a scan of
+//! the counts gives (thesis 3.3).
 
-mod blast;
-mod burn;
-mod heal;
-mod r#move;
-mod pick;
-mod roam;
-mod shout;
-mod strike;
+mod scripts;
 
-use script::builtin;
-use shared::world::mix::Random;
-use shared::{
-    AttributeType, CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Tick,
-    WorldConfig,
-};
+use script::interpreter::World;
+use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig};
 
 use crate::space::Area;
 use crate::tick::notification::Notification;
+pub use scripts::{Engine, ScriptError, Scripts};
 
-/// The world at the start of the tick.
-pub trait World {
-    /// An attribute of a live entity.
-    fn attribute(&self, slot: Slot, column: usize) -> i32;
-    /// The generation of a slot's live entity; `None` if there is none.
-    fn generation(&self, slot: Slot) -> Option<u32>;
-    /// The kind of a live entity.
-    fn kind(&self, slot: Slot) -> u16;
-    /// Calls `visit` for each live entity within `radius` of `center`.
-    fn within(&self, center: [i32; 3], radius: i32, visit: impl FnMut(Slot));
-}
-
-/// Where a command's updates go.
-pub trait Emit {
-    /// Emits an update of an attribute. The column's merge rule gives `value` its meaning.
-    fn update(&mut self, slot: Slot, column: usize, value: i32);
-
-    /// Schedules a command `ticks` later: at least 1 and at most
-    /// [`DELAY_TICKS_MAX`](shared::world::config::DELAY_TICKS_MAX), with at most
-    /// [`TIMED_WORDS_MAX`](crate::tick::timed::TIMED_WORDS_MAX) words. It is scheduled even if
-    /// the updates of this command are dropped at the limit of updates.
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]);
-
-    /// Emits a notification of a kind that the world has ([`Catalog::tells`]). It is emitted
-    /// even if the updates of this command are dropped at the limit of updates.
-    fn notify(&mut self, notification: Notification);
-}
-
-/// A command that is run.
-pub struct Invocation<'a> {
-    pub tick: Tick,
-    pub entity: EntityId,
-    pub words: &'a [i32],
-}
-
-/// The parts of the world's configuration that commands use, resolved once.
+/// The parts of the world's configuration by which commands are judged, resolved once.
 pub struct Catalog {
     config: WorldConfig,
     dimensions: usize,
     size: [i32; 3],
-    hp: Option<usize>,
-    owner: Option<usize>,
     /// By number of a command: its form, if the world has it.
     commands: Vec<Option<CommandForm>>,
-    /// By entity kind: its columns, as bits.
-    columns: Vec<u64>,
     default_rows: Vec<Vec<i32>>,
     /// A bit for each number of a notification that the world has.
     tells: u64,
@@ -84,25 +35,14 @@ struct CommandForm {
 impl Catalog {
     pub fn new(config: &WorldConfig) -> Catalog {
         let schema = &config.schema;
-        let column = |name: &str, ty: AttributeType| {
-            let column = schema.column(name)?;
-            (schema.attributes[column].ty == ty).then_some(column)
-        };
         Catalog {
             config: config.clone(),
             dimensions: config.dimensions(),
             size: config.size_raw(),
-            hp: column("hp", AttributeType::I32),
-            owner: column("owner", AttributeType::Entity),
             commands: schema.commands_by_number(|command| CommandForm {
                 words: command.words.len(),
                 has_actor: command.has_actor,
             }),
-            columns: schema
-                .kinds
-                .iter()
-                .map(|k| k.attributes.iter().fold(0, |bits, a| bits | 1 << a.column))
-                .collect(),
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
                 .collect(),
@@ -130,14 +70,6 @@ impl Catalog {
 
     fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
         self.commands.get(usize::from(kind.id()))?.as_ref()
-    }
-
-    pub fn hp(&self) -> Option<usize> {
-        self.hp
-    }
-
-    pub fn owner(&self) -> Option<usize> {
-        self.owner
     }
 
     pub fn seed(&self) -> u64 {
@@ -237,32 +169,6 @@ impl Catalog {
         Area::around(position, 0, self.dimensions)
     }
 
-    /// Runs a command. Spawn and despawn emit nothing: the lifecycle stage handles them.
-    pub fn run<W: World, E: Emit>(
-        &self,
-        kind: CommandKind,
-        world: &W,
-        invocation: &Invocation<'_>,
-        emit: &mut E,
-    ) {
-        match kind {
-            builtin::MOVE => r#move::run(self, invocation, emit),
-            builtin::STRIKE => strike::run(self, world, invocation, emit),
-            builtin::HEAL => heal::run(self, world, invocation, emit),
-            builtin::BLAST => blast::run(self, world, invocation, emit),
-            builtin::PICK => pick::run(self, world, invocation, emit),
-            builtin::ROAM => roam::run(self, invocation, emit),
-            builtin::BURN => burn::run(self, world, invocation, emit),
-            builtin::SHOUT => shout::run(self, world, invocation, emit),
-            _ => {}
-        }
-    }
-
-    /// Whether an entity has a column.
-    fn has(&self, world: &impl World, slot: Slot, column: usize) -> bool {
-        self.columns[usize::from(world.kind(slot))] >> column & 1 == 1
-    }
-
     fn position(&self, world: &impl World, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
         for (axis, p) in position.iter_mut().take(self.dimensions).enumerate() {
@@ -270,67 +176,7 @@ impl Catalog {
         }
         position
     }
-
-    /// The point that a command's first words give, moved into the world. A client may send
-    /// any words, but distances of points in the world can't overflow.
-    fn point(&self, words: &[i32]) -> [i32; 3] {
-        let mut point = [0; 3];
-        let axes = point.iter_mut().zip(self.size).take(self.dimensions);
-        for ((axis, size), &word) in axes.zip(words) {
-            *axis = word.clamp(0, size - 1);
-        }
-        point
-    }
-
-    /// The live entity that a word refers to, if it has a column and is within reach.
-    fn target(
-        &self,
-        world: &impl World,
-        from: Slot,
-        word: i32,
-        reach: i32,
-        column: usize,
-    ) -> Option<Slot> {
-        let slot = resolve(world, EntityRef(word))?;
-        let is_near = within_distance(
-            self.position(world, from),
-            self.position(world, slot),
-            reach,
-        );
-        (is_near && self.has(world, slot, column)).then_some(slot)
-    }
-
-    fn random(&self, invocation: &Invocation<'_>) -> Random {
-        Random::new(self.config.seed, invocation.tick, invocation.entity)
-    }
 }
-
-/// The most updates that one command of a kind can emit.
-pub fn updates_max(kind: CommandKind, config: &WorldConfig) -> u64 {
-    match kind {
-        builtin::MOVE | builtin::ROAM => config.dimensions() as u64,
-        builtin::STRIKE | builtin::HEAL | builtin::PICK => 1,
-        builtin::BLAST | builtin::BURN => u64::from(config.schema.world.capacity),
-        _ => 0,
-    }
-}
-
-/// The numbers of the built-in commands, as kernels name them.
-pub const COMMANDS: [(&str, CommandKind); 8] = [
-    ("move", builtin::MOVE),
-    ("strike", builtin::STRIKE),
-    ("heal", builtin::HEAL),
-    ("blast", builtin::BLAST),
-    ("pick", builtin::PICK),
-    ("roam", builtin::ROAM),
-    ("burn", builtin::BURN),
-    ("shout", builtin::SHOUT),
-];
-/// The numbers of the built-in notifications.
-pub const NOTIFICATIONS: [(&str, NotificationKind); 2] = [
-    ("blast", builtin::BLAST_NOTIFICATION),
-    ("shout", builtin::SHOUT_NOTIFICATION),
-];
 
 /// The slot of the live entity that a reference refers to.
 fn resolve(world: &impl World, reference: EntityRef) -> Option<Slot> {

@@ -64,7 +64,7 @@ fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
 /// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 19],
+    counts: [u64; 20],
     deliveries: [u64; 3],
     /// By number of a notification.
     notifications: [u64; 4],
@@ -79,6 +79,7 @@ impl Reached {
             applied,
             stale,
             malformed,
+            over_budget,
             commands_dropped,
             updates,
             updates_dropped,
@@ -100,6 +101,7 @@ impl Reached {
             applied,
             stale,
             malformed,
+            over_budget,
             commands_dropped,
             updates,
             updates_dropped,

@@ -5,10 +5,10 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, Vanished, listen_for, start, start_with, ticks, until};
+use script::builtin;
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::stream::Message;
-use script::builtin;
 use shared::{EntityId, NotificationKind};
 
 /// A world in which players see one unit far and strikes reach anywhere.

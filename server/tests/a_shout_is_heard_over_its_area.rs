@@ -5,11 +5,11 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, go, listen_for, start, ticks, units};
+use script::builtin;
 use server::Server;
 use shared::EntityId;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Region;
-use script::builtin;
 
 /// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "

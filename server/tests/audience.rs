@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Player, listen_for, start, until};
+use script::builtin;
 use shared::EntityId;
 use shared::wire::stream::Message;
-use script::builtin;
 
 const SECRETS: &str = "
     [world]

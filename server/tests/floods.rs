@@ -4,8 +4,8 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, units};
-use shared::wire::commands::COMMANDS_MAX;
 use script::builtin;
+use shared::wire::commands::COMMANDS_MAX;
 
 #[tokio::test]
 async fn a_flood_of_commands_moves_no_player_faster_and_disturbs_no_other_client() {

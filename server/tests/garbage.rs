@@ -10,11 +10,11 @@ use client_bot::connect::hello;
 use common::raw::{Raw, closed, framed};
 use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
+use script::builtin;
 use shared::Tick;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
-use script::builtin;
 use shared::world::mix::mix;
 
 #[tokio::test]

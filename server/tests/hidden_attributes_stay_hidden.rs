@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Player, listen_for, start, until};
+use script::builtin;
 use server::Server;
 use shared::EntityId;
 use shared::wire::notice::NoticeBody;
-use script::builtin;
 
 /// Hit points are private, luck is hidden.
 const SECRETS: &str = "

@@ -4,8 +4,8 @@ mod common;
 
 use client_bot::BehaviourKind;
 use common::{Bots, Player, listen_for, start, ticks, until};
-use shared::wire::stream::Message;
 use script::builtin;
+use shared::wire::stream::Message;
 
 /// A room whose players die after two strikes.
 const DUEL: &str = "

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use client_bot::BehaviourKind;
 use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
+use script::builtin;
 use server::commands::replay::{Replayed, replay};
 use server::durable::journal::{JournalReader, JournalWriter, Next};
 use server::tick::backend::{BackendChoice, BackendOptions};
-use script::builtin;
 
 const FIGHT: &str = "
     [world]

@@ -5,6 +5,7 @@ mod worlds;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use script::builtin;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
@@ -12,7 +13,6 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec};
-use script::builtin;
 use shared::world::mix::{Random, mix};
 use shared::{Audience, CommandKind, EntityId, NotificationKind, Schema, Tick};
 use worlds::{

@@ -7,8 +7,8 @@ use common::{OWN, Server, session, welcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use shared::wire::codec;
 use script::builtin;
+use shared::wire::codec;
 use shared::{EntityId, Slot};
 
 /// What arrives, and by which way.

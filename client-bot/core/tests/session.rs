@@ -7,11 +7,11 @@ use client_core::{
     Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, hello,
 };
 use common::{EPOCH, OWN, Server, WELCOMED, session, welcome};
+use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::request::RequestReader;
 use shared::wire::{DecodeError, codec};
-use script::builtin;
 use shared::{CommandKind, Tick};
 
 #[test]

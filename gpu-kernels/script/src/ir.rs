@@ -323,6 +323,15 @@ impl Code {
         targets
     }
 
+    pub fn has_updates(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Update(..)))
+    }
+
+    /// Whether it draws random numbers.
+    pub fn draws(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Random(..)))
+    }
+
     /// Drops notifications of kinds that a world doesn't have.
     pub fn drop_notifications(&mut self, has: impl Fn(u16) -> bool) {
         for (i, inst) in self.insts.iter_mut().enumerate() {

@@ -425,8 +425,7 @@ impl Run<'_> {
             random: Random::from_key(self.random),
         };
         let space = &table.shape.space;
-        let result =
-            Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
         Done {
             updates: result.ok().map(|()| effects.updates),
             told: effects.told,
@@ -532,9 +531,11 @@ impl Generator {
                 if is_live && shape.kind_columns[kind] >> column & 1 == 1 {
                     table.rows[slot * shape.columns + column] = match self.below(3) {
                         0 => self.word(),
-                        1 => EntityId::new(self.below(slots) as u32, generation)
-                            .reference()
-                            .0,
+                        1 => {
+                            EntityId::new(self.below(slots) as u32, generation)
+                                .reference()
+                                .0
+                        }
                         _ => self.below(200) as i32,
                     };
                 }
@@ -766,4 +767,3 @@ impl<'r, 's> Program<'r, 's> {
         (0..len).map(|_| self.number()).collect()
     }
 }
-

@@ -140,6 +140,8 @@ counts! {
         stale => Counter "commands_total" "fate" = "stale";
         /// Commands that this world doesn't have, or with too few or too many words.
         malformed => Counter "commands_total" "fate" = "malformed";
+        /// Commands whose run used up its budget, so that it has no effect.
+        over_budget => Counter "commands_total" "fate" = "over_budget";
         /// Updates before merging.
         updates => Counter "updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.

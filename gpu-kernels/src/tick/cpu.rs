@@ -24,7 +24,7 @@ use std::sync::Arc;
 use device::cpu::{RadixSorter, Workers};
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
-use crate::logic::Catalog;
+use crate::logic::{Catalog, Engine, Scripts};
 use crate::tick::backend::{Backend, Ticket};
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
@@ -45,6 +45,7 @@ use timed::Timed;
 pub struct CpuBackend {
     config: WorldConfig,
     catalog: Catalog,
+    scripts: Scripts,
     workers: Workers,
     state: State,
     /// Entities sorted by bucket, as they are between ticks.
@@ -80,6 +81,16 @@ impl CpuBackend {
         threads: usize,
         memory_available: Option<u64>,
     ) -> Result<CpuBackend, StartError> {
+        CpuBackend::with_engine(config, threads, memory_available, Engine::Fastest)
+    }
+
+    /// Like [`CpuBackend::new`], with a choice of what runs commands.
+    pub fn with_engine(
+        config: &WorldConfig,
+        threads: usize,
+        memory_available: Option<u64>,
+        engine: Engine,
+    ) -> Result<CpuBackend, StartError> {
         let needed = memory_plan(config).iter().map(|(_, bytes)| bytes).sum();
         if let Some(available) = memory_available.filter(|&available| available < needed) {
             return Err(StartError::OutOfMemory { needed, available });
@@ -92,6 +103,7 @@ impl CpuBackend {
         hash.parts[part::TICK] = state::tick(Tick(0));
         let mut backend = CpuBackend {
             catalog: Catalog::new(config),
+            scripts: Scripts::new(config, engine)?,
             workers: Workers::new(threads)?,
             state: State {
                 tick: Tick(0),

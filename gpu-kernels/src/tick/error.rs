@@ -6,6 +6,7 @@ use shared::Tick;
 use shared::world::config::DELAY_TICKS_MAX;
 use thiserror::Error;
 
+use crate::logic::ScriptError;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// Why a backend could not start.
@@ -21,6 +22,8 @@ pub enum StartError {
     Unsupported(&'static str, &'static str),
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
+    #[error(transparent)]
+    Scripts(#[from] ScriptError),
 }
 
 /// Why a tick could not be run. The state is unchanged, unless the device failed: then the

@@ -2,7 +2,7 @@
 //! in which they were scheduled.
 //!
 //! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
-//! ([`Emit::after`](crate::logic::Emit::after)) and by the fallen of kinds that respawn, in
+//! (`after` in a script) and by the fallen of kinds that respawn, in
 //! this order within a tick. Commands above `limits.timed_commands` are dropped, the last
 //! first, and counted.
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gpu_kernels::logic::Engine;
 use gpu_kernels::{Backend, CpuBackend, StartError};
 use shared::WorldConfig;
 
@@ -42,7 +43,7 @@ impl Starter {
 /// The CPU backend with several numbers of threads, and the GPU backend if there is a GPU.
 pub fn starters() -> Vec<Starter> {
     let cpus = [1, 2, 3, 8].into_iter().map(cpu);
-    cpus.chain(cuda()).collect()
+    cpus.chain([interpreter()]).chain(cuda()).collect()
 }
 
 /// A world of this configuration on every backend, with the backend's label.
@@ -74,6 +75,14 @@ pub fn gpu() -> Option<String> {
 pub fn gpu() -> Option<String> {
     println!("skipped: no GPU on this platform");
     None
+}
+
+/// The CPU backend without machine code.
+fn interpreter() -> Starter {
+    Starter::new("cpu with the interpreter", |config| {
+        let backend = CpuBackend::with_engine(config, 2, None, Engine::Interpreter)?;
+        Ok(Box::new(backend))
+    })
 }
 
 fn cpu(threads: usize) -> Starter {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`oracle`] | a second implementation of the tick, slow and simple |
 //! | [`world`] | random worlds, and random frames for them |
+//! | `rules` | the numbers of the built-in commands |
 //! | [`scenario`] | fixed worlds that are played the same way each time |
 //! | [`backends`] | every implementation of the tick on this machine |
 //! | [`agree`] | comparing outputs, and naming the first difference |
@@ -18,6 +19,7 @@ pub mod dice;
 pub mod headers;
 pub mod oracle;
 pub mod parity;
+mod rules;
 pub mod scenario;
 pub mod snapshots;
 pub mod world;

@@ -27,6 +27,7 @@ use gpu_kernels::{
 use shared::world::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
+use crate::rules::Rules;
 use commands::Command;
 pub use regions::Regions;
 
@@ -35,6 +36,7 @@ pub use regions::Regions;
 pub struct Oracle {
     /// The world's rules and limits.
     pub config: WorldConfig,
+    rules: Rules,
     /// The tick that comes next.
     pub tick: Tick,
     /// All slots, free ones too.
@@ -103,6 +105,7 @@ impl Oracle {
         };
         Oracle {
             config: config.clone(),
+            rules: Rules::of(config),
             tick: Tick(0),
             slots: vec![slot; config.schema.world.capacity as usize],
             observers: BTreeMap::new(),

@@ -8,6 +8,7 @@ use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::dice::Dice;
+use crate::rules::Rules;
 
 /// A fixed world and its events.
 pub struct Scenario {
@@ -15,6 +16,7 @@ pub struct Scenario {
     pub name: &'static str,
     /// The world's rules and limits.
     pub config: WorldConfig,
+    rules: Rules,
     /// The number of ticks for its golden hash.
     pub ticks: u32,
     /// Clients, each with an observer that follows the entity in its row's slot.
@@ -40,6 +42,7 @@ impl Scenario {
             ticks,
             clients,
             play,
+            rules: Rules::of(&config),
             config,
             tick: Tick(0),
             alive: BTreeMap::new(),
@@ -106,7 +109,7 @@ impl Scenario {
     }
 
     fn walk(&mut self, frame: &mut Frame, entity: EntityId) {
-        let speed = self.config.rules.move_speed_max.raw();
+        let speed = self.rules.move_speed_max.raw();
         let words: Vec<i32> = (0..self.config.dimensions())
             .map(|_| self.dice.within(-speed..=speed))
             .collect();

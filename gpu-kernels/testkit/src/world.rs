@@ -11,11 +11,13 @@ use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::dice::Dice;
 use crate::oracle::Oracle;
+use crate::rules::Rules;
 
 /// A random world, with its rules for births and frames.
 pub struct Play {
     /// The world's rules and limits.
     pub config: WorldConfig,
+    rules: Rules,
     placement: Placement,
     /// The maximum number of births in a tick.
     births_max: usize,
@@ -55,6 +57,7 @@ impl Play {
             commands_max: dice.pick(&[0, 10, 40, 120]),
             after_max: dice.pick(&[0, 0, 3, 15]),
             release_one_in: dice.pick(&[1, 2, 6, 1000]),
+            rules: Rules::of(&config),
             config,
         }
     }
@@ -192,7 +195,7 @@ impl Play {
         let axes = 0..self.config.dimensions();
         match kind {
             builtin::MOVE => {
-                let speed = self.config.rules.move_speed_max.raw();
+                let speed = self.rules.move_speed_max.raw();
                 axes.map(|_| match dice.once_in(8) {
                     true => extreme(dice),
                     false => dice.within(-speed..=speed),
@@ -211,7 +214,7 @@ impl Play {
                 .collect()
             }
             builtin::SHOUT => {
-                let most = self.config.rules.shout_radius_max.raw();
+                let most = self.rules.shout_radius_max.raw();
                 let radius = match dice.once_in(6) {
                     true => extreme(dice),
                     false => dice.within(0..=most),

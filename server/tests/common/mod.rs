@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 use client_bot::EventHandler;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
+use script::builtin;
 use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
 use shared::wire::notice::Notice;
 use shared::wire::stream::Message;
-use script::builtin;
 use shared::{CommandKind, EntityId, Fixed, Tick, WorldConfig};
 use tokio::time::{sleep, timeout};
 

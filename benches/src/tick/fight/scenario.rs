@@ -1,6 +1,6 @@
 use gpu_kernels::{Delivery, Frame, TickOutput};
-use shared::WorldConfig;
 use script::builtin;
+use shared::WorldConfig;
 use shared::world::mix::Random;
 
 use crate::tick::moves::{Actor, Moves};

@@ -1,10 +1,14 @@
-use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick, WorldConfig};
+use script::arith::Random;
+use script::interpreter::{Effects, Interpreter, Invocation, Overrun, World};
+use script::native::{Call, Host, Thread, View};
+use shared::{CommandKind, EntityId, NotificationKind, Slot, WorldConfig};
 
 use device::cpu::{Workers, grow, ranges, take};
 
-use super::causes::{Causes, TickCauses};
+use super::causes::Causes;
 use super::{Due, Index, State};
-use crate::logic::{Catalog, Emit, Invocation, World};
+use crate::logic::{Catalog, Scripts};
+use crate::space::Area;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
@@ -32,7 +36,35 @@ enum Verdict {
     #[default]
     Malformed,
     Stale,
+    /// It used up its budget, and has no effect.
+    OverBudget,
     Run(CommandKind),
+}
+
+/// What decides on commands, and runs them.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    pub catalog: &'a Catalog,
+    pub scripts: &'a Scripts,
+}
+
+impl Rules<'_> {
+    #[inline]
+    fn run_of<'d>(&self, state: &State, due: &'d Due, command: &Command) -> Run<'d> {
+        let start = command.word_start as usize;
+        let Command {
+            entity,
+            kind,
+            sequence,
+            word_count,
+            ..
+        } = *command;
+        Run {
+            entity,
+            words: &due.words[start..start + usize::from(word_count)],
+            random: self.scripts.random_key(state.tick, entity, kind, sequence),
+        }
+    }
 }
 
 impl Updates {
@@ -55,21 +87,26 @@ impl Updates {
     pub fn emit(
         &mut self,
         workers: &Workers,
-        catalog: &Catalog,
+        rules: Rules<'_>,
         state: &mut State,
         index: &Index,
         due: &Due,
         out: &mut TickOutput,
     ) {
         let n = due.commands.len();
-        let world = Frozen { state, index };
-        self.count(workers, catalog, world, due);
+        let world = Frozen {
+            state,
+            index,
+            kind_columns: rules.scripts.kind_columns(),
+        };
+        self.count(workers, rules, world, due);
         let total = exclusive_scan(&mut self.offsets[..n]);
         for verdict in &self.verdicts[..n] {
             match verdict {
                 Verdict::Malformed => out.counts.malformed += 1,
                 Verdict::Stale => out.counts.stale += 1,
                 Verdict::Run(_) => out.counts.applied += 1,
+                Verdict::OverBudget => out.counts.over_budget += 1,
             }
         }
         // A command keeps all its updates or none: from the first that doesn't fit, all
@@ -87,7 +124,7 @@ impl Updates {
         if let Some(causes) = &mut self.causes {
             causes.next_tick();
         }
-        self.store(workers, catalog, world, due, kept);
+        self.store(workers, rules, world, due, kept);
         for after in &mut self.after {
             for command in after.drain(..) {
                 state.schedule(command, &mut out.counts);
@@ -95,13 +132,13 @@ impl Updates {
         }
         for notifications in &mut self.notifications {
             for notification in notifications.drain(..) {
-                out.notify(notification, catalog.notifications_max());
+                out.notify(notification, rules.catalog.notifications_max());
             }
         }
     }
 
     /// Judges every command and counts its updates into `offsets`.
-    fn count(&mut self, workers: &Workers, catalog: &Catalog, world: Frozen<'_>, due: &Due) {
+    fn count(&mut self, workers: &Workers, rules: Rules<'_>, world: Frozen<'_>, due: &Due) {
         let n = due.commands.len();
         let parts = workers.parts_of(n, COMMANDS_GRAIN);
         grow(&mut self.offsets, n);
@@ -119,20 +156,24 @@ impl Updates {
         });
         workers.run(tasks.collect(), |(range, offsets, verdicts, notes)| {
             let (after, notifications) = notes;
+            let (spare, told) = (std::mem::take(after), std::mem::take(notifications));
+            let mut runner = Runner::new(rules.scripts, world, spare, told);
             for (i, command) in range.enumerate() {
-                let mut count = CountUpdates {
-                    n: 0,
-                    tick: world.state.tick,
-                    after: &mut *after,
-                    notifications: &mut *notifications,
-                };
                 let command = &due.commands[command];
-                verdicts[i] = world.judge(catalog, command);
-                if let Verdict::Run(kind) = verdicts[i] {
-                    world.run(catalog, due, command, kind, &mut count);
+                verdicts[i] = world.judge(rules.catalog, command);
+                offsets[i] = 0;
+                let Verdict::Run(kind) = verdicts[i] else {
+                    continue;
+                };
+                if !rules.scripts.has(kind.id()) {
+                    continue;
                 }
-                offsets[i] = count.n;
+                match runner.count(kind.id(), &rules.run_of(world.state, due, command)) {
+                    Ok(count) => offsets[i] = count as u64,
+                    Err(Overrun) => verdicts[i] = Verdict::OverBudget,
+                }
             }
+            (*after, *notifications) = runner.into_emitted();
         });
     }
 
@@ -140,7 +181,7 @@ impl Updates {
     fn store(
         &mut self,
         workers: &Workers,
-        catalog: &Catalog,
+        rules: Rules<'_>,
         world: Frozen<'_>,
         due: &Due,
         kept: usize,
@@ -156,21 +197,25 @@ impl Updates {
         let parts = workers.parts_of(kept, COMMANDS_GRAIN);
         let tasks = ranges(kept, parts).map(|range| {
             let n = start(range.end) - start(range.start);
-            let store = StoreUpdates {
-                columns: world.state.columns,
-                pairs: take(&mut pairs, n),
-                next: 0,
-                causes,
-                command: 0,
-            };
-            (range, store)
+            (range, take(&mut pairs, n))
         });
         let verdicts = &self.verdicts;
-        workers.run(tasks.collect(), |(range, mut store)| {
-            for command in range {
-                if let Verdict::Run(kind) = verdicts[command] {
-                    store.command = command as u32;
-                    world.run(catalog, due, &due.commands[command], kind, &mut store);
+        workers.run(tasks.collect(), |(range, mut pairs)| {
+            let mut runner = Runner::new(rules.scripts, world, vec![], vec![]);
+            for i in range {
+                let out = take(&mut pairs, start(i + 1) - start(i));
+                let Verdict::Run(kind) = verdicts[i] else {
+                    continue;
+                };
+                if out.is_empty() {
+                    continue;
+                }
+                let run = rules.run_of(world.state, due, &due.commands[i]);
+                runner.store(kind.id(), &run, out);
+                if let Some(causes) = &causes {
+                    for &(key, _) in out.iter() {
+                        causes.note(key as usize, i as u32);
+                    }
                 }
             }
         });
@@ -184,7 +229,11 @@ impl Updates {
         if !catalog.tells(NotificationKind::PICKED) {
             return;
         }
-        let world = Frozen { state, index };
+        let world = Frozen {
+            state,
+            index,
+            kind_columns: &[],
+        };
         let is_owned = |(_, columns, _): &(Slot, &[u16], &[i32])| {
             columns.iter().any(|&column| usize::from(column) == owner)
         };
@@ -203,7 +252,7 @@ impl Updates {
         Some(move |key| match self.verdicts[causes.first(key)] {
             Verdict::Run(kind) => kind.id(),
             // Only commands that ran have updates.
-            Verdict::Malformed | Verdict::Stale => u16::MAX,
+            _ => u16::MAX,
         })
     }
 
@@ -211,7 +260,7 @@ impl Updates {
     pub fn ran(&self, command: usize) -> Option<CommandKind> {
         match self.verdicts[command] {
             Verdict::Run(kind) => Some(kind),
-            Verdict::Malformed | Verdict::Stale => None,
+            _ => None,
         }
     }
 }
@@ -221,6 +270,7 @@ impl Updates {
 struct Frozen<'a> {
     state: &'a State,
     index: &'a Index,
+    kind_columns: &'a [u64],
 }
 
 impl Frozen<'_> {
@@ -232,23 +282,6 @@ impl Frozen<'_> {
             }
             Some(kind) => Verdict::Run(kind),
         }
-    }
-
-    fn run(
-        &self,
-        catalog: &Catalog,
-        due: &Due,
-        command: &Command,
-        kind: CommandKind,
-        emit: &mut impl Emit,
-    ) {
-        let start = command.word_start as usize;
-        let invocation = Invocation {
-            tick: self.state.tick,
-            entity: command.entity,
-            words: &due.words[start..start + usize::from(command.word_count)],
-        };
-        catalog.run(kind, self, &invocation, emit);
     }
 }
 
@@ -267,57 +300,226 @@ impl World for Frozen<'_> {
         self.state.slots.kinds()[slot.index()]
     }
 
-    fn within(&self, center: [i32; 3], radius: i32, visit: impl FnMut(Slot)) {
-        self.index.within(center, radius, visit);
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.index.within(center, radius, |slot| slots.push(slot.0));
     }
 }
 
-struct CountUpdates<'a> {
-    n: u64,
-    tick: Tick,
-    after: &'a mut Vec<TimedCommand>,
-    notifications: &'a mut Vec<Notification>,
+/// The commands of a tick that one thread runs, whatever runs them.
+enum Runner<'a> {
+    Native(Thread<'a, Emitted<'a>>),
+    Interpreted(Box<Interpreted<'a>>),
 }
 
-impl Emit for CountUpdates<'_> {
-    fn update(&mut self, _: Slot, _: usize, _: i32) {
-        self.n += 1;
-    }
-
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: CommandKind, words: &[i32]) {
-        let due = due_after(self.tick, ticks);
-        self.after
-            .push(TimedCommand::new(due, entity, kind.id(), words));
-    }
-
-    fn notify(&mut self, notification: Notification) {
-        self.notifications.push(notification);
-    }
+/// Runs commands by the interpreter.
+struct Interpreted<'a> {
+    interpreter: Interpreter,
+    scripts: &'a Scripts,
+    emitted: Emitted<'a>,
 }
 
-struct StoreUpdates<'a> {
-    columns: usize,
-    pairs: &'a mut [(u32, u32)],
-    next: usize,
-    causes: Option<TickCauses<'a>>,
-    command: u32,
-}
+impl<'a> Runner<'a> {
+    fn new(
+        scripts: &'a Scripts,
+        world: Frozen<'a>,
+        after: Vec<TimedCommand>,
+        notifications: Vec<Notification>,
+    ) -> Runner<'a> {
+        let emitted = Emitted {
+            world,
+            dimensions: scripts.space.dimensions,
+            after,
+            notifications,
+        };
+        let Some(native) = scripts.native() else {
+            return Runner::Interpreted(Box::new(Interpreted {
+                interpreter: Interpreter::default(),
+                scripts,
+                emitted,
+            }));
+        };
+        let state = world.state;
+        let view = View::new(
+            state.tick,
+            state.columns,
+            &state.rows,
+            &state.slots.states()[..state.slots.used()],
+            state.slots.generations(),
+            state.slots.kinds(),
+        );
+        Runner::Native(Thread::new(native, &view, emitted))
+    }
 
-impl Emit for StoreUpdates<'_> {
-    fn update(&mut self, slot: Slot, column: usize, value: i32) {
-        let key = slot.index() * self.columns + column;
-        if let Some(causes) = &self.causes {
-            causes.note(key, self.command);
+    /// Runs a command to count its updates, and collects what it puts off and tells.
+    #[inline]
+    fn count(&mut self, kind: u16, call: &Run<'_>) -> Result<usize, Overrun> {
+        match self {
+            Runner::Native(thread) => {
+                let marks = thread.host().marks();
+                let count = thread.count(kind, &call.native());
+                if count.is_err() {
+                    thread.host_mut().drop_after(marks);
+                }
+                count
+            }
+            Runner::Interpreted(runner) => {
+                let marks = runner.emitted.marks();
+                let mut n = 0;
+                let ran = runner.run(kind, call, |_, _, _| n += 1);
+                if ran.is_err() {
+                    runner.emitted.drop_after(marks);
+                }
+                ran.map(|()| n)
+            }
         }
-        self.pairs[self.next] = (key as u32, value as u32);
-        self.next += 1;
     }
 
-    /// Already collected when the updates were counted.
-    fn after(&mut self, _: u32, _: EntityId, _: CommandKind, _: &[i32]) {}
+    /// Runs a command again to write its updates.
+    #[inline]
+    fn store(&mut self, kind: u16, call: &Run<'_>, out: &mut [(u32, u32)]) {
+        // The first run was within its budget, so this one is.
+        let stored = match self {
+            Runner::Native(thread) => thread.store(kind, &call.native(), out),
+            Runner::Interpreted(runner) => {
+                let columns = runner.emitted.world.state.columns;
+                let mut next = 0;
+                let marks = runner.emitted.marks();
+                let ran = runner.run(kind, call, |slot, column, value| {
+                    out[next] = (
+                        (slot.index() * columns + usize::from(column)) as u32,
+                        value as u32,
+                    );
+                    next += 1;
+                });
+                runner.emitted.drop_after(marks);
+                ran.map(|()| next)
+            }
+        };
+        debug_assert_eq!(stored, Ok(out.len()));
+    }
 
-    /// Already collected, like timed commands.
-    fn notify(&mut self, _: Notification) {}
+    fn into_emitted(self) -> (Vec<TimedCommand>, Vec<Notification>) {
+        let emitted = match self {
+            Runner::Native(thread) => thread.into_host(),
+            Runner::Interpreted(runner) => runner.emitted,
+        };
+        (emitted.after, emitted.notifications)
+    }
+}
+
+impl Interpreted<'_> {
+    fn run(
+        &mut self,
+        kind: u16,
+        call: &Run<'_>,
+        update: impl FnMut(Slot, u16, i32),
+    ) -> Result<(), Overrun> {
+        let Some(command) = self.scripts.command(kind) else {
+            return Ok(());
+        };
+        let world = self.emitted.world;
+        let invocation = Invocation {
+            tick: world.state.tick,
+            entity: call.entity,
+            words: call.words,
+            random: Random::from_key(call.random),
+        };
+        let emitted = &mut self.emitted;
+        let mut effects = WithUpdates { emitted, update };
+        let space = &self.scripts.space;
+        self.interpreter
+            .run(&command.code, space, &world, &invocation, &mut effects)
+    }
+}
+
+/// A command that is run.
+struct Run<'a> {
+    entity: EntityId,
+    words: &'a [i32],
+    random: u64,
+}
+
+impl Run<'_> {
+    #[inline]
+    fn native(&self) -> Call<'_> {
+        Call {
+            actor: self.entity.slot,
+            words: self.words,
+            random: self.random,
+        }
+    }
+}
+
+/// What the commands of one thread put off and tell.
+struct Emitted<'a> {
+    world: Frozen<'a>,
+    dimensions: usize,
+    after: Vec<TimedCommand>,
+    notifications: Vec<Notification>,
+}
+
+impl Emitted<'_> {
+    fn marks(&self) -> (usize, usize) {
+        (self.after.len(), self.notifications.len())
+    }
+
+    fn drop_after(&mut self, (after, notifications): (usize, usize)) {
+        self.after.truncate(after);
+        self.notifications.truncate(notifications);
+    }
+}
+
+impl Host for Emitted<'_> {
+    fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.world.near(center, radius, slots);
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        let due = due_after(self.world.state.tick, ticks);
+        self.after.push(TimedCommand::new(due, entity, kind, words));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        let area = area.map(|(center, distance)| Area::around(center, distance, self.dimensions));
+        let kind = NotificationKind(kind);
+        self.notifications
+            .push(Notification::new(kind, source, area, words));
+    }
+}
+
+struct WithUpdates<'a, 'w, U> {
+    emitted: &'a mut Emitted<'w>,
+    update: U,
+}
+
+impl<U: FnMut(Slot, u16, i32)> Effects for WithUpdates<'_, '_, U> {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        (self.update)(slot, column, value);
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        self.emitted.after(ticks, entity, kind, words);
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.emitted.notify(kind, source, area, words);
+    }
 }
 
 /// Replaces each number by the sum of those before it, and returns the total.

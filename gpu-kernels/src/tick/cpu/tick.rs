@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use shared::Slot;
 
+use super::logic::Rules;
 use super::{CpuBackend, Updates, lifecycle};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
@@ -23,7 +24,10 @@ impl CpuBackend {
 
         self.updates.emit(
             &self.workers,
-            &self.catalog,
+            Rules {
+                catalog: &self.catalog,
+                scripts: &self.scripts,
+            },
             &mut self.state,
             &self.index,
             &self.due,

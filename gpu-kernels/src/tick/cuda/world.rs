@@ -12,7 +12,6 @@ use super::layout::{
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
-use crate::logic::Catalog;
 use crate::space::levels::Levels;
 
 /// The layout of a world's buffers in the device's allocation.
@@ -182,33 +181,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         directory_shift: sizes.directory.shift,
         ..World::default()
     };
-    logic_numbers(config, world)
-}
-
-/// The numbers of the built-in commands.
-fn logic_numbers(config: &WorldConfig, world: World) -> World {
-    let rules = &config.rules;
-    let catalog = Catalog::new(config);
-    let column = |column: Option<usize>| column.map_or(-1, |column| column as i32);
-    World {
-        hp: column(catalog.hp()),
-        owner: column(catalog.owner()),
-        move_speed_max: rules.move_speed_max.raw(),
-        strike_reach: rules.strike_reach.raw(),
-        strike_damage: rules.strike_damage,
-        heal_reach: rules.heal_reach.raw(),
-        heal_amount: rules.heal_amount,
-        blast_reach: rules.blast_reach.raw(),
-        blast_radius: rules.blast_radius.raw(),
-        blast_damage: rules.blast_damage,
-        pick_reach: rules.pick_reach.raw(),
-        roam_step: rules.roam_step.raw(),
-        ember_ticks: rules.blast_ember_ticks,
-        ember_damage: rules.blast_ember_damage,
-        blast_sound: rules.blast_sound.raw(),
-        shout_radius_max: rules.shout_radius_max.raw(),
-        ..world
-    }
+    world
 }
 
 /// Fills the buffers as declared, and uploads the world's tables.

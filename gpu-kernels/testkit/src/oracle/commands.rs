@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{Counts, Frame, SlotState};
-use shared::world::mix::Random;
+use script::arith::Random;
 use shared::{AttributeType, EntityId};
 
 use super::interest::square_of_distance;
@@ -24,6 +24,8 @@ pub const SHOUT: u16 = 9;
 pub struct Command {
     pub entity: EntityId,
     pub kind: u16,
+    /// Tells apart the commands of one kind that an entity gives in one tick.
+    pub sequence: u32,
     pub words: Vec<i32>,
 }
 
@@ -45,11 +47,12 @@ impl Oracle {
             commands.push(Command {
                 entity: command.entity,
                 kind: command.kind,
+                sequence: command.sequence,
                 words: frame.words[start..start + usize::from(command.word_count)].to_vec(),
             });
         }
         commands.extend(self.due());
-        for rule in &self.config.every {
+        for (number, rule) in self.config.every.iter().enumerate() {
             for entity in self.alive() {
                 let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
                 let kind = self.slots[entity.slot.index()].kind;
@@ -57,6 +60,7 @@ impl Oracle {
                     commands.push(Command {
                         entity,
                         kind: rule.command.id(),
+                        sequence: number as u32,
                         words: rule.words.clone(),
                     });
                 }
@@ -76,6 +80,8 @@ impl Oracle {
                 counts.malformed += 1;
             } else if ![SPAWN, BURN].contains(&command.kind) && !self.is_alive(command.entity) {
                 counts.stale += 1;
+            } else if self.overruns(&command) {
+                counts.over_budget += 1;
             } else {
                 counts.applied += 1;
                 run.push(command);
@@ -98,11 +104,24 @@ impl Oracle {
             MOVE => words == axes,
             BLAST => hp && words == axes,
             BURN => hp && self.config.limits.timed_commands > 0 && words == axes + 1,
-            SHOUT => self.config.rules.shout_radius_max.raw() > 0 && words == 2,
+            SHOUT => self.rules.shout_radius_max.raw() > 0 && words == 2,
             STRIKE | HEAL => hp && words == 1,
             PICK => self.owner().is_some() && words == 1,
             _ => false,
         }
+    }
+
+    /// Whether a command visits more entities than it may.
+    fn overruns(&self, command: &Command) -> bool {
+        let is_loop = match command.kind {
+            BLAST => self.in_blast_reach(command),
+            BURN => true,
+            _ => false,
+        };
+        let (center, radius) = (self.point(&command.words), self.rules.blast_radius.raw());
+        let near = |entity: &EntityId| within(self.position(entity.slot.0), center, radius);
+        let visits = || self.alive().iter().filter(|&entity| near(entity)).count();
+        is_loop && visits() > self.config.logic.budget.visits as usize
     }
 
     /// The updates of commands, and the commands that they delay, in command order.
@@ -150,7 +169,7 @@ impl Oracle {
 
     /// The commands for later ticks that a command schedules.
     fn later(&self, command: &Command) -> Vec<Delayed> {
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         let center = self.point(&command.words);
         match command.kind {
             BLAST if self.in_blast_reach(command) => self.embers(center, rules.blast_ember_ticks),
@@ -163,7 +182,7 @@ impl Oracle {
     }
 
     fn step(&self, command: &Command) -> Emitted {
-        let speed = self.config.rules.move_speed_max.raw();
+        let speed = self.rules.move_speed_max.raw();
         let mut emitted = vec![];
         for (axis, &offset) in command.words.iter().enumerate() {
             let step = if offset > speed {
@@ -179,15 +198,21 @@ impl Oracle {
     }
 
     fn roam(&self, command: &Command) -> Emitted {
-        let step = self.config.rules.roam_step.raw();
-        let mut random = Random::new(self.config.seed, self.tick, command.entity);
+        let step = self.rules.roam_step.raw();
+        let Command {
+            entity,
+            kind,
+            sequence,
+            ..
+        } = *command;
+        let mut random = Random::new(self.config.seed, self.tick, entity, kind, sequence);
         (0..self.config.schema.world.size.len())
-            .map(|axis| (command.entity.slot.0, axis, random.around_zero(step)))
+            .map(|axis| (command.entity.slot.0, axis, random.within(-step, step)))
             .collect()
     }
 
     fn strike(&self, command: &Command) -> Emitted {
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         let own = command.entity.slot.0;
         match self.slot_of(command.words[0]) {
             Some(slot)
@@ -202,7 +227,7 @@ impl Oracle {
     }
 
     fn heal(&self, command: &Command) -> Emitted {
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         match self.slot_of(command.words[0]) {
             Some(slot)
                 if self.near(command.entity.slot.0, slot, rules.heal_reach.raw())
@@ -215,7 +240,7 @@ impl Oracle {
     }
 
     fn blast(&self, command: &Command) -> Emitted {
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         let own = command.entity.slot.0;
         let center = self.point(&command.words);
         if !self.in_blast_reach(command) {
@@ -235,13 +260,13 @@ impl Oracle {
     }
 
     pub(super) fn in_blast_reach(&self, command: &Command) -> bool {
-        let reach = self.config.rules.blast_reach.raw();
+        let reach = self.rules.blast_reach.raw();
         let own = self.position(command.entity.slot.0);
         within(own, self.point(&command.words), reach)
     }
 
     fn burn(&self, command: &Command) -> Emitted {
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         let center = self.point(&command.words);
         let mut emitted = vec![];
         for other in self.alive() {
@@ -267,7 +292,7 @@ impl Oracle {
 
     fn pick(&self, command: &Command) -> Emitted {
         let own = command.entity;
-        let reach = self.config.rules.pick_reach.raw();
+        let reach = self.rules.pick_reach.raw();
         let column = self.owner().unwrap();
         let Some(item) = self.slot_of(command.words[0]) else {
             return vec![];

@@ -11,7 +11,7 @@ impl Oracle {
     /// Adds notifications of blasts and shouts, in command order.
     pub(super) fn notify_of_commands(&self, commands: &[Command], out: &mut OracleOutput) {
         let axes = self.config.schema.world.size.len();
-        let rules = &self.config.rules;
+        let rules = &self.rules;
         for command in commands {
             let source = command.entity;
             match command.kind {

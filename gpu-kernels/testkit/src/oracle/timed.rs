@@ -17,6 +17,7 @@ impl Oracle {
                 true => due.push(Command {
                     entity: timed.entity,
                     kind: timed.kind,
+                    sequence: timed.sequence as u32,
                     words: timed.words[..usize::from(timed.word_count)].to_vec(),
                 }),
                 false => waiting.push(timed),
@@ -35,6 +36,7 @@ impl Oracle {
             let command = Command {
                 entity: command.entity,
                 kind: command.kind,
+                sequence: 0,
                 words,
             };
             self.schedule((after.ticks, command), counts);
@@ -72,6 +74,7 @@ impl Oracle {
         let command = Command {
             entity: EntityId::NONE,
             kind: BURN,
+            sequence: 0,
             words,
         };
         vec![(1, command)]
@@ -98,6 +101,7 @@ impl Oracle {
             let birth = Command {
                 entity: EntityId::NONE,
                 kind: SPAWN,
+                sequence: 0,
                 words: vec![kind as i32, -1],
             };
             self.schedule((fall.respawn_ticks, birth), &mut out.counts);

@@ -26,6 +26,10 @@ fn random_world_file(dice: &mut Dice) -> String {
     let observers = dice.pick(&[1, 1, 2, 5]);
     let regions = RegionsFile::new(dice, interest, axes, size_max, aoi);
     let limits = limits(dice);
+    let budget = match dice.once_in(3) {
+        true => format!("[logic]\nvisits = {}\n", dice.pick(&[1, 2, 5, 20])),
+        false => String::new(),
+    };
     let commands = commands(dice, size_max, aoi);
     let mut kinds = kinds(dice, player_population);
     let respawns = respawns(dice, &mut kinds);
@@ -47,7 +51,7 @@ fn random_world_file(dice: &mut Dice) -> String {
         "[world]\nsize = {size:?}\naoi = {aoi:?}\ncapacity = {capacity}\nseed = {}\n\
          visible_max = {visible_max}\ninterest = \"{interest}\"\n\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
-         {limits}{}{commands}{kinds}{every}",
+         {limits}{}{budget}{commands}{kinds}{every}",
         dice.below(1 << 30),
         regions.limits,
     )

@@ -9,7 +9,6 @@ use super::{
     BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, LEVELS_MAX, Level, Observer, ObserverSet,
     Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick, TimedState, World,
 };
-use crate::logic;
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
@@ -40,14 +39,16 @@ fn enumerations(header: Header) -> Header {
         ("spawn", CommandKind::SPAWN),
         ("despawn", CommandKind::DESPAWN),
     ];
-    let commands = own.into_iter().chain(logic::COMMANDS);
-    let commands = commands.map(|(name, kind)| (name, u32::from(kind.id())));
+    let commands = own
+        .into_iter()
+        .map(|(name, kind)| (name, u32::from(kind.id())));
     let own = [
         ("fall", NotificationKind::FALL),
         ("picked", NotificationKind::PICKED),
     ];
-    let notifications = own.into_iter().chain(logic::NOTIFICATIONS);
-    let notifications = notifications.map(|(name, kind)| (name, u32::from(kind.id())));
+    let notifications = own
+        .into_iter()
+        .map(|(name, kind)| (name, u32::from(kind.id())));
     header
         .enumeration(
             "SlotState",

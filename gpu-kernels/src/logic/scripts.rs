@@ -1,0 +1,155 @@
+//! The commands of a world, ready to run on a CPU.
+
+use std::fmt;
+
+use script::arith::random_key;
+use script::interpreter::Space;
+use script::native::{Native, NativeError, Shape};
+use script::{Command, Logic, Problem};
+use shared::{EntityId, Tick, WorldConfig};
+
+use crate::tick::state::SlotState;
+
+/// Compiled commands.
+pub struct Scripts {
+    logic: Logic,
+    /// By number: a place in [`Logic::commands`].
+    places: Vec<Option<u16>>,
+    /// By number: whether a command draws random numbers.
+    draws: Vec<bool>,
+    /// By entity kind: its columns, as bits.
+    kind_columns: Vec<u64>,
+    pub space: Space,
+    seed: u64,
+    native: Option<Native>,
+}
+
+/// Why scripts can't run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptError {
+    /// A world whose scripts were not checked, such as one from a damaged recording.
+    Problems(Vec<Problem>),
+    Native(NativeError),
+}
+
+/// What runs commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Machine code where the machine's kind is known, else the interpreter.
+    #[default]
+    Fastest,
+    Interpreter,
+}
+
+impl Scripts {
+    /// Compiles the scripts of a world.
+    pub fn new(config: &WorldConfig, engine: Engine) -> Result<Scripts, ScriptError> {
+        let logic = Logic::of(config).map_err(ScriptError::Problems)?;
+        let space = Space {
+            dimensions: config.dimensions(),
+            size: config.size_raw(),
+            budget: logic.budget,
+        };
+        let numbers = logic
+            .commands
+            .iter()
+            .map(|c| usize::from(c.schema.kind.id()));
+        let count = numbers.max().map_or(0, |last| last + 1);
+        let (mut places, mut draws) = (vec![None; count], vec![false; count]);
+        for (place, command) in logic.commands.iter().enumerate() {
+            let number = usize::from(command.schema.kind.id());
+            places[number] = Some(place as u16);
+            draws[number] = command.code.draws();
+        }
+        let mut scripts = Scripts {
+            logic,
+            places,
+            draws,
+            kind_columns: kind_columns(config),
+            space,
+            seed: config.seed,
+            native: None,
+        };
+        if engine == Engine::Fastest {
+            scripts.native = scripts.compile(config)?;
+        }
+        Ok(scripts)
+    }
+
+    fn compile(&self, config: &WorldConfig) -> Result<Option<Native>, ScriptError> {
+        let shape = Shape {
+            space: self.space,
+            columns: config.schema.attributes.len(),
+            kind_columns: self.kind_columns.clone(),
+            live: SlotState::Live as u8,
+        };
+        let commands = self.logic.commands.iter();
+        match Native::compile(commands.map(|c| (c.schema.kind.id(), &c.code)), shape) {
+            Ok(native) => Ok(Some(native)),
+            Err(NativeError::Target(_)) => Ok(None),
+            Err(error) => Err(ScriptError::Native(error)),
+        }
+    }
+
+    /// By entity kind: its columns, as bits.
+    pub fn kind_columns(&self) -> &[u64] {
+        &self.kind_columns
+    }
+
+    pub fn logic(&self) -> &Logic {
+        &self.logic
+    }
+
+    /// The machine code of the commands, if there is some.
+    pub fn native(&self) -> Option<&Native> {
+        self.native.as_ref()
+    }
+
+    /// The script of a command; `None` for the engine's own.
+    #[inline]
+    pub fn command(&self, number: u16) -> Option<&Command> {
+        let place = *self.places.get(usize::from(number))?;
+        place.map(|place| &self.logic.commands[usize::from(place)])
+    }
+
+    #[inline]
+    pub fn has(&self, number: u16) -> bool {
+        matches!(self.places.get(usize::from(number)), Some(Some(_)))
+    }
+
+    /// The number from which a run's random numbers follow; 0 if it draws none.
+    #[inline]
+    pub fn random_key(&self, tick: Tick, entity: EntityId, number: u16, sequence: u32) -> u64 {
+        match self.draws.get(usize::from(number)) {
+            Some(true) => random_key(self.seed, tick, entity, number, sequence),
+            _ => 0,
+        }
+    }
+}
+
+/// By entity kind: its columns, as bits.
+fn kind_columns(config: &WorldConfig) -> Vec<u64> {
+    let kinds = config.schema.kinds.iter();
+    let bits = |kind: &shared::Kind| {
+        kind.attributes
+            .iter()
+            .fold(0, |bits, a| bits | 1 << a.column)
+    };
+    kinds.map(bits).collect()
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScriptError::Problems(problems) => {
+                write!(f, "the world's scripts have problems")?;
+                problems
+                    .iter()
+                    .try_for_each(|problem| write!(f, "\n{problem}"))
+            }
+            ScriptError::Native(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
