@@ -9,7 +9,7 @@ use gpu_kernels::{
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use gpu_kernels::{CudaBackend, tick::cuda::CudaOptions};
-use shared::{ClientRow, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, EntityId, Tick};
 
 use testkit::agree::assert_agrees;
 use testkit::backends::backends;

@@ -1,6 +1,6 @@
 use script::builtin;
 use shared::world::command::Senders;
-use shared::world::config::{Fall, KindRegions, WorldConfig};
+use shared::world::config::{Fall, KindRegions};
 
 fn rejected(text: &str) -> String {
     script::world::parse(text, "w.toml")

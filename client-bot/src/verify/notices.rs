@@ -194,7 +194,6 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use client_core::Message;
-    use shared::WorldConfig;
 
     use super::*;
     use crate::filter::Filter;

@@ -2,7 +2,7 @@
 
 use gpu_kernels::Frame;
 use gpu_kernels::listen::SubscribeError;
-use shared::{EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick};
 
 use crate::direct::Value;
 use crate::game::Game;

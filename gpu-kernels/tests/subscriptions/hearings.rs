@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
-use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, Slot, Tick};
 
 use crate::table::{OWN, Table, UNIT, entity, fixed, following};
 use testkit::dice::Dice;

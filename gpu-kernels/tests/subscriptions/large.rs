@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
-use shared::{ClientRow, Tick, WorldConfig};
+use shared::{ClientRow, Tick};
 
 use crate::table::{UNIT, entity, following};
 use testkit::dice::Dice;

@@ -4,7 +4,7 @@ use gpu_kernels::{
     Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
 use script::builtin;
-use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;

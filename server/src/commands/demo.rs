@@ -13,7 +13,6 @@ use client_bot::cli::percentage;
 use client_bot::console::ProgressLine;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
-use shared::WorldConfig;
 
 use super::arguments::{seconds, with_tick_hz};
 use crate::metrics::machine;

@@ -10,7 +10,6 @@ use clap::Args;
 use client_bot::cli::at_least_one;
 use client_bot::connect::fingerprint;
 use client_bot::say;
-use shared::WorldConfig;
 
 use super::arguments::{seconds, with_tick_hz};
 use crate::metrics::machine;

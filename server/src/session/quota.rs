@@ -45,7 +45,6 @@ impl Quota {
 
 #[cfg(test)]
 mod tests {
-    use shared::WorldConfig;
 
     use super::*;
 

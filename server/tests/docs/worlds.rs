@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use shared::WorldConfig;
 
 use crate::markdown::{Document, Row, documents, read, root};
 

@@ -12,7 +12,7 @@ use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::world::attribute::AttributeType;
-use shared::{Audience, EntityId, Fixed, Schema, Slot, Tick, WorldConfig};
+use shared::{Audience, EntityId, Fixed, Schema, Slot, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;

@@ -9,7 +9,7 @@ use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::Welcome;
 use shared::wire::movement::{Header, MovementCodec};
 use shared::wire::stream::StreamCodec;
-use shared::{EntityId, Schema, Tick, WorldConfig};
+use shared::{EntityId, Schema, Tick};
 
 /// The client's own entity.
 pub const OWN: EntityId = EntityId {
