@@ -14,106 +14,125 @@ pub struct Layout {
     pub numbers: Numbers,
 }
 
-/// The first parameter: addresses of tables, state and scratch. Unless it says otherwise,
-/// an address is that of 32-bit numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WorldFields {
-    pub bytes: u32,
-    /// By number of a command: where its commands begin in `group_order`. The next number's
-    /// begin where they end.
-    pub group_starts: u32,
-    /// The commands to run, by their place in the tick.
-    pub group_order: u32,
-    /// [`CommandFields`] each.
-    pub commands: u32,
-    pub due_words: u32,
-    /// By command, 0 until they are counted: updates, commands put off, notifications.
-    pub update_counts: u32,
-    pub after_counts: u32,
-    pub notification_counts: u32,
-    pub verdicts: u32,
-    /// By command: where its effects begin; [`NOWHERE`] for those that are not stored.
-    pub update_offsets: u32,
-    pub after_offsets: u32,
-    pub notification_offsets: u32,
-    pub keys: u32,
-    pub values: u32,
-    /// By slot and column, 64 bits each: see [`Numbers::has_causes`].
-    pub first_updates: u32,
-    /// [`AfterFields`] each.
-    pub after_records: u32,
-    /// By slot and column.
-    pub rows: u32,
-    /// By slot.
-    pub states: u32,
-    pub generations: u32,
-    pub slot_kinds: u32,
-    /// By kind, 64 bits each.
-    pub kind_columns: u32,
-    /// One number of 64 bits.
-    pub index_len: u32,
-    /// By place in the index; keys have 64 bits.
-    pub index_keys: u32,
-    pub index_slots: u32,
-    /// By axis, then place: as many as the capacity for each axis.
-    pub index_positions: u32,
-    /// By 2^[`Numbers::directory_shift`] buckets: where they begin in the index.
-    pub directory: u32,
+/// A structure of the device: offsets by name.
+macro_rules! fields {
+    ($(
+        $(#[$docs:meta])*
+        pub struct $name:ident { $( $(#[$field_docs:meta])* $field:ident, )* }
+    )*) => { $(
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            pub bytes: u32,
+            $( $(#[$field_docs])* pub $field: u32, )*
+        }
+
+        impl $name {
+            /// Of a structure with so many bytes, and fields with the same names, whose
+            /// offsets `offset` gives.
+            pub fn new(bytes: u32, mut offset: impl FnMut(&str) -> u32) -> $name {
+                $name {
+                    bytes,
+                    $( $field: offset(stringify!($field)), )*
+                }
+            }
+        }
+    )* };
 }
 
-/// The second parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TickFields {
-    pub bytes: u32,
-    pub number: u32,
-    pub stamp: u32,
-    /// The address of the frame's words.
-    pub words: u32,
-    /// The address of [`NotificationFields`] each.
-    pub notifications: u32,
-}
+fields! {
+    /// The first parameter: addresses of tables, state and scratch. Unless it says otherwise,
+    /// an address is that of 32-bit numbers.
+    pub struct WorldFields {
+        /// By number of a command: where its commands begin in `group_order`. The next
+        /// number's begin where they end.
+        group_starts,
+        /// The commands to run, by their place in the tick.
+        group_order,
+        /// [`CommandFields`] each.
+        commands,
+        due_words,
+        /// By command, 0 until they are counted: updates, commands put off, notifications.
+        update_counts,
+        after_counts,
+        notification_counts,
+        verdicts,
+        /// By command: where its effects begin; [`NOWHERE`] for those that are not stored.
+        update_offsets,
+        after_offsets,
+        notification_offsets,
+        keys,
+        values,
+        /// By slot and column, 64 bits each: see [`Numbers::has_causes`].
+        first_updates,
+        /// [`AfterFields`] each.
+        after_records,
+        /// By slot and column.
+        rows,
+        /// By slot.
+        states,
+        generations,
+        slot_kinds,
+        /// By kind, 64 bits each.
+        kind_columns,
+        /// One number of 64 bits.
+        index_len,
+        /// By place in the index; keys have 64 bits.
+        index_keys,
+        index_slots,
+        /// By axis, then place: as many as the capacity for each axis.
+        index_positions,
+        /// By 2^[`Numbers::directory_shift`] buckets: where they begin in the index.
+        directory,
+    }
 
-/// A command of the tick. All but `bytes` are the offsets of 32-bit numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CommandFields {
-    pub bytes: u32,
-    pub slot: u32,
-    pub generation: u32,
-    pub sequence: u32,
-    /// Into the frame's words, or with the highest bit set into `due_words`.
-    pub word_start: u32,
-}
+    /// The second parameter.
+    pub struct TickFields {
+        number,
+        stamp,
+        /// The address of the frame's words.
+        words,
+        /// The address of [`NotificationFields`] each.
+        notifications,
+    }
 
-/// A command that is put off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AfterFields {
-    pub bytes: u32,
-    pub ticks: u32,
-    pub slot: u32,
-    pub generation: u32,
-    /// The command's number; how many words it has from bit 16 on.
-    pub kind: u32,
-    /// [`TIMED_WORDS_MAX`](crate::ir::TIMED_WORDS_MAX) words; 0 in place of those that it
-    /// lacks.
-    pub words: u32,
-}
+    /// A command of the tick. The fields have 32 bits.
+    pub struct CommandFields {
+        slot,
+        generation,
+        sequence,
+        /// Into the frame's words, or with the highest bit set into `due_words`.
+        word_start,
+    }
 
-/// A notification.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NotificationFields {
-    pub bytes: u32,
-    pub slot: u32,
-    pub generation: u32,
-    /// 16 bits.
-    pub kind: u32,
-    /// 8 bits each.
-    pub word_count: u32,
-    pub has_area: u32,
-    /// By axis: from the first to just before the second.
-    pub low: u32,
-    pub high: u32,
-    /// As many as a notification can have; 0 in place of those that it lacks.
-    pub words: u32,
+    /// A command that is put off. The fields have 32 bits.
+    pub struct AfterFields {
+        ticks,
+        slot,
+        generation,
+        /// The command's number; how many words it has from bit 16 on.
+        kind,
+        /// [`TIMED_WORDS_MAX`](crate::ir::TIMED_WORDS_MAX) words; 0 in place of those that it
+        /// lacks.
+        words,
+    }
+
+    /// A notification.
+    pub struct NotificationFields {
+        slot,
+        generation,
+        /// 16 bits.
+        kind,
+        /// 8 bits.
+        word_count,
+        /// 8 bits.
+        has_area,
+        /// By axis: from the first to just before the second.
+        low,
+        high,
+        /// As many as a notification can have; 0 in place of those that it lacks.
+        words,
+    }
 }
 
 /// What is constant for a world.

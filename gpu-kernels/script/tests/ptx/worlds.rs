@@ -18,51 +18,17 @@ pub fn shape(layout: &Layout) -> Shape {
     }
 }
 
-/// Even numbers give flat worlds, odd ones deep worlds.
+/// A layout with invented offsets.
 pub fn layout(number: u64) -> Layout {
-    let mut offset = 0;
-    let mut next = |bytes: u32| {
-        offset += bytes;
-        offset - bytes
+    let mut last = 0;
+    let mut pointer = |_: &str| {
+        last += 8;
+        last
     };
-    let mut pointer = || 64 + next(8);
-    let world = WorldFields {
-        bytes: 512,
-        group_starts: pointer(),
-        group_order: pointer(),
-        commands: pointer(),
-        due_words: pointer(),
-        update_counts: pointer(),
-        after_counts: pointer(),
-        notification_counts: pointer(),
-        verdicts: pointer(),
-        update_offsets: pointer(),
-        after_offsets: pointer(),
-        notification_offsets: pointer(),
-        keys: pointer(),
-        values: pointer(),
-        first_updates: pointer(),
-        after_records: pointer(),
-        rows: pointer(),
-        states: pointer(),
-        generations: pointer(),
-        slot_kinds: pointer(),
-        kind_columns: pointer(),
-        index_len: pointer(),
-        index_keys: pointer(),
-        index_slots: pointer(),
-        index_positions: pointer(),
-        directory: pointer(),
-    };
+    let world = WorldFields::new(512, &mut pointer);
     Layout {
         world,
-        tick: TickFields {
-            bytes: 64,
-            number: 0,
-            stamp: 4,
-            words: 8,
-            notifications: 16,
-        },
+        tick: TickFields::new(512, pointer),
         command: CommandFields {
             bytes: 20,
             slot: 0,
@@ -93,7 +59,8 @@ pub fn layout(number: u64) -> Layout {
     }
 }
 
-fn numbers(number: u64) -> Numbers {
+/// Even numbers give flat worlds, odd ones deep worlds.
+pub fn numbers(number: u64) -> Numbers {
     let is_deep = number % 2 == 1;
     let kinds = [2, 40][(number / 4 % 2) as usize];
     Numbers {
