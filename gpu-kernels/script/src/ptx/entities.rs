@@ -102,7 +102,10 @@ pub fn squared_distance(text: &mut Text, a: Point, b: Point) -> Long {
             continue;
         }
         let (a, b) = (Value::from(a), Value::from(b));
-        let apart: Word = text.set("sad.s32", format_args!("{a}, {b}, 0"));
+        // The difference as an unsigned number, which can't overflow.
+        let high: Word = text.set("max.s32", format_args!("{a}, {b}"));
+        let low: Word = text.set("min.s32", format_args!("{a}, {b}"));
+        let apart: Word = text.set("sub.u32", format_args!("{high}, {low}"));
         let apart: Word = text.set("min.u32", format_args!("{apart}, {}", i32::MAX));
         sum = Some(match sum {
             None => text.set("mul.wide.u32", format_args!("{apart}, {apart}")),

@@ -9,7 +9,7 @@ use shared::world::mix::mix;
 pub struct Shape {
     pub columns: u16,
     pub dimensions: usize,
-    /// The words of every command.
+    /// The words of every command: one at least.
     pub words: u16,
     pub commands: u16,
     pub notifications: u16,
@@ -21,7 +21,13 @@ pub fn program(seed: u64, shape: Shape) -> Code {
         seed,
         drawn: 0,
         shape,
-        insts: vec![Inst::Actor(ENTITIES[0])],
+        insts: vec![
+            Inst::Actor(ENTITIES[0]),
+            Inst::Word(Reg(NUMBERS_FROM), 0),
+            Inst::Resolve(ENTITIES[1], Reg(NUMBERS_FROM).into()),
+            Inst::Copy(ENTITIES[2], Operand::Const(NOBODY)),
+            Inst::Actor(ENTITIES[3]),
+        ],
         counters: 0,
         loops: 0,
     };
@@ -80,7 +86,7 @@ const UNARY: [Unary; 8] = [
 impl Program {
     fn below(&mut self, n: u32) -> u32 {
         self.drawn += 1;
-        let bits = mix(self.seed, self.drawn) >> 32;
+        let bits = mix(mix(self.seed, self.drawn), self.drawn) >> 32;
         ((bits * u64::from(n)) >> 32) as u32
     }
 
@@ -102,12 +108,14 @@ impl Program {
                 Inst::Unary(number, op, self.operand())
             }
             6 => Inst::Copy(number, self.operand()),
-            7 if self.shape.words > 0 => {
-                let word = self.below(self.shape.words.into());
-                Inst::Word(number, word as u16)
-            }
+            7 => Inst::Word(number, self.word()),
             8 => Inst::Random(number, self.operand(), self.operand()),
-            9 => Inst::Resolve(self.entity(), self.operand()),
+            9 if self.below(4) == 0 => Inst::Resolve(self.entity(), self.operand()),
+            9 => {
+                let word = self.word();
+                self.insts.push(Inst::Word(number, word));
+                Inst::Resolve(self.entity(), number.into())
+            }
             10 => match self.below(4) {
                 0 => Inst::Tick(number),
                 1 => Inst::Reference(number, self.slot()),
@@ -260,6 +268,10 @@ impl Program {
             true => self.operand(),
             false => Operand::ZERO,
         })
+    }
+
+    fn word(&mut self) -> u16 {
+        self.below(self.shape.words.into()) as u16
     }
 
     fn column(&mut self) -> u16 {

@@ -7,16 +7,21 @@
 mod programs;
 
 mod assembler;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod gpu;
+mod state;
 mod worlds;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, thread};
 
+use script::interpreter::Interpreter;
 use script::ir::{Binary, Code, Inst, NOBODY, Operand, Reg};
 use script::ptx;
 
 use assembler::Assembler;
+use state::State;
 
 const SEEDS: u64 = 150;
 
@@ -46,6 +51,39 @@ fn every_command_assembles() {
             });
         }
     });
+}
+
+/// Else comparing kernels with the interpreter would say little.
+#[test]
+fn random_commands_have_effects_of_all_kinds() {
+    let mut interpreter = Interpreter::default();
+    let [mut updates, mut afters, mut notifications, mut overruns] = [0; 4];
+    for seed in 0..SEEDS {
+        let layout = worlds::layout(seed);
+        let mut numbers = layout.numbers.clone();
+        numbers.capacity = 500;
+        numbers.space.budget.visits = 200;
+        let state = State::new(seed, numbers, 4);
+        let code = programs::program(seed, worlds::shape(&layout));
+        for command in &state.commands {
+            match state.run(&mut interpreter, &code, command) {
+                Ok(run) => {
+                    updates += u64::from(!run.updates.is_empty());
+                    afters += u64::from(!run.afters.is_empty());
+                    notifications += u64::from(!run.notifications.is_empty());
+                }
+                Err(_) => overruns += 1,
+            }
+        }
+    }
+    println!(
+        "of {} runs {updates} update, {afters} put off, {notifications} notify, {overruns} overrun",
+        4 * SEEDS
+    );
+    for n in [updates, afters, notifications] {
+        assert!(n > SEEDS / 2, "{n}");
+    }
+    assert!(overruns > SEEDS / 50, "{overruns}");
 }
 
 #[test]
