@@ -5,6 +5,7 @@
 //! twice: first to count its updates, and then to store them at the places that a scan of
 //! the counts gives (thesis 3.3).
 
+mod reload;
 mod scripts;
 
 use script::interpreter::World;
@@ -12,6 +13,7 @@ use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Wor
 
 use crate::space::Area;
 use crate::tick::notification::Notification;
+pub use reload::{CompiledLogic, LogicCompiler};
 pub use scripts::{Engine, ScriptError, Scripts};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.

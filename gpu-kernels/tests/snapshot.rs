@@ -362,6 +362,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
             },
         ],
         next_sequence: 6,
+        logic: config.logic.clone(),
     };
     for slot in 0..4 {
         snapshot.states[slot] = SlotState::Live;

@@ -10,6 +10,17 @@ pub struct DriverError {
     pub code: String,
 }
 
+/// Why the driver can't compile a text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CompileError {
+    #[error("{0}")]
+    Text(String),
+    #[error("there is a zero in the text")]
+    Zero,
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
 /// Why there is no device to use.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoDevice {

@@ -7,10 +7,12 @@
 //! | `memory` | page-locked memory, and downloads into it |
 //! | `copies` | copies between borrowed host memory and the device |
 //! | `launch` | kernels, their arguments, and launches |
+//! | `compile` | kernels that are written while the program runs |
 //! | [`sort`] | the radix sort of `kernels/lib/sort.cu` |
 //! | [`primitives`] | standalone sort and scan, for benchmarks |
 #![allow(unsafe_code)]
 
+mod compile;
 mod copies;
 mod device;
 mod driver;
@@ -19,7 +21,8 @@ mod memory;
 pub mod primitives;
 pub mod sort;
 
+pub use compile::{Loaded, MachineCode};
 pub use copies::Copies;
-pub use device::{Device, Event, GpuInfo, Lane, Layout, Module, info};
+pub use device::{Device, Event, GpuInfo, LIBRARY, Lane, Layout, Module, info};
 pub use launch::{Grid, Kernel, Operands};
 pub use memory::{Download, HostBuffer, Pinned};

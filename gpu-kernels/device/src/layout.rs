@@ -159,6 +159,20 @@ pub struct Member {
     pub offset: usize,
 }
 
+impl Structure {
+    /// The offset of a field in bytes.
+    ///
+    /// # Panics
+    /// Panics if there is no such field.
+    pub fn offset(&self, field: &str) -> usize {
+        let found = self.fields.iter().find(|member| member.name == field);
+        let Some(found) = found else {
+            panic!("{} has no field {field}", self.name);
+        };
+        found.offset
+    }
+}
+
 /// Structures that [`Header`] can write.
 pub trait Described {
     fn structure() -> Structure;
@@ -473,6 +487,7 @@ mod tests {
         assert!(text.contains("// One.\nstruct alignas(8) One {\n    u64 a;\n"));
         assert!(text.contains("    // A table.\n    u32 b[2][3];\n    int2 *c;\n};"));
         assert!(text.contains("&& offsetof(One, c) == 32, \"as in Rust\");"));
+        assert_eq!(One::structure().offset("c"), 32);
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `interpreter` | runs instructions one by one |
-//! | `native` | compiles instructions to machine code (feature) |
+//! | `native` | compiles instructions to machine code (feature `native`) |
+//! | `ptx` | writes instructions as kernels for a GPU |
 
 #![deny(unsafe_code)]
 
@@ -26,6 +27,7 @@ mod lower;
 #[cfg(feature = "native")]
 pub mod native;
 pub mod parse;
+pub mod ptx;
 mod types;
 mod unit;
 #[cfg(feature = "file")]

@@ -5,7 +5,7 @@ use std::fmt;
 use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{CommandKind, CommandSchema, Schema, WorldConfig};
+use shared::{CommandKind, CommandSchema, NotificationKind, Schema, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
@@ -101,6 +101,48 @@ impl Logic {
     pub fn command(&self, kind: CommandKind) -> Option<&Command> {
         let at = self.commands.binary_search_by_key(&kind, |c| c.schema.kind);
         at.ok().map(|at| &self.commands[at])
+    }
+}
+
+/// A world with other scripts, whose new names get numbers. Everything else stays, so rules
+/// must find the commands that they give.
+pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig, Vec<Problem>> {
+    let compiled = Logic::compile(&config.schema, logic)?;
+    let limits = &config.limits;
+    let mut config = config.clone();
+    let schema = &mut config.schema;
+    schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
+    let commands = compiled.commands.into_iter().map(|c| c.schema);
+    let is_given = |c: &CommandSchema| c.senders.clients || c.senders.rules;
+    schema
+        .commands
+        .extend(commands.filter(|c| limits.timed_commands > 0 || is_given(c)));
+    schema
+        .notifications
+        .retain(|n| n.kind <= NotificationKind::PICKED);
+    if limits.notifications_per_tick > 0 {
+        schema.notifications.extend(compiled.notifications);
+    }
+    let mut problems = vec![];
+    for rule in &config.every {
+        let fits = |c: &CommandSchema| c.senders.rules && c.words.len() == rule.words.len();
+        if !config.schema.command(rule.command).is_some_and(fits) {
+            let key = "every".to_owned();
+            let message = "a rule gives a command that is gone, or has other words now";
+            problems.push(Problem::Setting {
+                key,
+                message: message.to_owned(),
+            });
+        }
+    }
+    config.logic = LogicConfig {
+        numbers: compiled.numbers,
+        ..logic.clone()
+    };
+    if problems.is_empty() {
+        Ok(config)
+    } else {
+        Err(problems)
     }
 }
 

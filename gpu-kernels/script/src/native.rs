@@ -27,6 +27,7 @@ mod thread;
 
 use std::sync::Arc;
 
+use shared::world::schema::ATTRIBUTES_MAX;
 use thiserror::Error;
 
 pub use frame::View;
@@ -59,7 +60,7 @@ pub enum NativeError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub space: Space,
-    /// Attributes of a row: at most 64.
+    /// Attributes of a row.
     pub columns: usize,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,
@@ -69,10 +70,15 @@ pub struct Shape {
 
 impl Native {
     /// Compiles commands, each with its number.
+    ///
+    /// # Panics
+    ///
+    /// If rows have more than [`ATTRIBUTES_MAX`] columns.
     pub fn compile<'c>(
         commands: impl IntoIterator<Item = (u16, &'c Code)>,
         shape: Shape,
     ) -> Result<Native, NativeError> {
+        assert!(shape.columns <= ATTRIBUTES_MAX);
         let mut native = Native {
             shape: Arc::new(shape),
             functions: vec![],

@@ -1,6 +1,8 @@
 //! Machine code does what the interpreter does.
 #![cfg(feature = "native")]
 
+use std::thread::ScopedJoinHandle;
+
 use script::arith::{Random, is_within};
 use script::interpreter::{Effects, Interpreter, Invocation, Space, World};
 use script::ir::{
@@ -11,28 +13,49 @@ use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{EntityId, Slot, Tick};
 
-/// A command with all instructions that a seed gives, in a world that a seed gives.
 #[test]
 fn random_commands_run_alike() {
-    for seed in std::env::var("SEED").map_or(0..PROGRAMS, |s| s.parse().unwrap()..PROGRAMS) {
-        let mut random = Generator { seed, drawn: 0 };
-        let shape = random.shape();
-        let code = Program::random(&mut random, &shape).code;
-        let native = Native::compile([(7, &code)], shape.clone()).unwrap();
-        for _ in 0..WORLDS_PER_PROGRAM {
-            let table = random.table(&shape);
-            let words: Vec<i32> = (0..WORDS).map(|_| random.word()).collect();
-            let run = Run {
-                code: &code,
-                actor: random.live(&table),
-                words: &words,
-                random: random.next(),
-            };
-            let expected = run.interpreted(&table);
-            let got = run.native(&native, &table);
-            assert_eq!(got, expected, "seed {seed}\n{code}\n{table:?}");
-        }
-    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let done: Vec<Done> = std::thread::scope(|scope| {
+        let compared = |first: u64| (first..PROGRAMS).step_by(threads).flat_map(compared);
+        let parts = (0..threads as u64).map(|first| scope.spawn(move || compared(first).collect()));
+        let parts: Vec<_> = parts.collect();
+        let join = |part: ScopedJoinHandle<'_, Vec<Done>>| part.join().unwrap();
+        parts.into_iter().flat_map(join).collect()
+    });
+    // Else most of them do nothing.
+    let n = done.len();
+    let share = |has: fn(&Done) -> bool| done.iter().filter(|done| has(done)).count() * 100 / n;
+    assert!(share(|done| done.updates.is_none()) > 5, "overruns");
+    assert!(
+        share(|done| done.updates.as_ref().is_some_and(|u| !u.is_empty())) > 30,
+        "updates"
+    );
+    assert!(share(|done| !done.told.is_empty()) > 30, "after and notify");
+}
+
+/// Compares the runs of a command that a seed gives, with all instructions, in worlds that
+/// the seed gives.
+fn compared(seed: u64) -> Vec<Done> {
+    let mut random = Generator { seed, drawn: 0 };
+    let shape = random.shape();
+    let code = Program::random(&mut random, &shape).code;
+    let native = Native::compile([(7, &code)], shape.clone()).unwrap();
+    let compare = |_| {
+        let table = random.table(&shape);
+        let words: Vec<i32> = (0..WORDS).map(|_| random.word()).collect();
+        let run = Run {
+            code: &code,
+            actor: random.live(&table),
+            words: &words,
+            random: random.next(),
+        };
+        let expected = run.interpreted(&table);
+        let got = run.native(&native, &table);
+        assert_eq!(got, expected, "seed {seed}\n{code}\n{table:?}");
+        got
+    };
+    (0..WORLDS_PER_PROGRAM).map(compare).collect()
 }
 
 #[test]
@@ -209,8 +232,9 @@ fn a_run_without_its_words_is_refused() {
     let _ = thread.count(0, &call);
 }
 
-const PROGRAMS: u64 = 4000;
-const WORLDS_PER_PROGRAM: usize = 4;
+// A compiler without optimizations takes its time.
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 6000 } else { 20_000 };
+const WORLDS_PER_PROGRAM: usize = 10;
 const WORDS: usize = 3;
 const LIMITS: [i32; 11] = [
     i32::MIN,
@@ -590,7 +614,7 @@ impl<'r, 's> Program<'r, 's> {
     }
 
     fn block(&mut self, depth: usize) {
-        for _ in 0..1 + self.random.below(14) {
+        for _ in 0..2 + self.random.below(8) {
             match self.random.below(14) {
                 0 if depth < 3 => self.near(depth),
                 1 if depth < 2 && self.counters < COUNTERS_MAX => self.count_down(depth),

@@ -21,6 +21,7 @@ pub struct Scripts {
     kind_columns: Vec<u64>,
     pub space: Space,
     seed: u64,
+    engine: Engine,
     native: Option<Native>,
 }
 
@@ -44,6 +45,20 @@ pub enum Engine {
 impl Scripts {
     /// Compiles the scripts of a world.
     pub fn new(config: &WorldConfig, engine: Engine) -> Result<Scripts, ScriptError> {
+        Scripts::after(config, engine, None)
+    }
+
+    /// Compiles other scripts of the same world. Commands that are as before keep their
+    /// machine code.
+    pub fn changed(&self, config: &WorldConfig) -> Result<Scripts, ScriptError> {
+        Scripts::after(config, self.engine, Some(self))
+    }
+
+    fn after(
+        config: &WorldConfig,
+        engine: Engine,
+        before: Option<&Scripts>,
+    ) -> Result<Scripts, ScriptError> {
         let logic = Logic::of(config).map_err(ScriptError::Problems)?;
         let space = Space {
             dimensions: config.dimensions(),
@@ -68,27 +83,47 @@ impl Scripts {
             kind_columns: kind_columns(config),
             space,
             seed: config.seed,
+            engine,
             native: None,
         };
         if engine == Engine::Fastest {
-            scripts.native = scripts.compile(config)?;
+            scripts.native = scripts.compile(config, before)?;
         }
         Ok(scripts)
     }
 
-    fn compile(&self, config: &WorldConfig) -> Result<Option<Native>, ScriptError> {
+    fn compile(
+        &self,
+        config: &WorldConfig,
+        before: Option<&Scripts>,
+    ) -> Result<Option<Native>, ScriptError> {
         let shape = Shape {
             space: self.space,
             columns: config.schema.attributes.len(),
             kind_columns: self.kind_columns.clone(),
             live: SlotState::Live as u8,
         };
-        let commands = self.logic.commands.iter();
-        match Native::compile(commands.map(|c| (c.schema.kind.id(), &c.code)), shape) {
-            Ok(native) => Ok(Some(native)),
-            Err(NativeError::Target(_)) => Ok(None),
-            Err(error) => Err(ScriptError::Native(error)),
+        let before = before.and_then(|before| Some((before, before.native.as_ref()?)));
+        // The code depends on the budget, too.
+        let before = before.filter(|(_, native)| *native.shape() == shape);
+        let start = match &before {
+            Some((_, native)) => Ok((*native).clone()),
+            None => Native::compile([], shape),
+        };
+        let mut native = start.map_err(ScriptError::Native)?;
+        for command in &self.logic.commands {
+            let number = command.schema.kind.id();
+            let known = before.and_then(|(before, _)| before.command(number));
+            if known.is_some_and(|known| known.code == command.code) {
+                continue;
+            }
+            match native.replace(number, &command.code) {
+                Ok(()) => {}
+                Err(NativeError::Target(_)) => return Ok(None),
+                Err(error) => return Err(ScriptError::Native(error)),
+            }
         }
+        Ok(Some(native))
     }
 
     /// By entity kind: its columns, as bits.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shared::Tick;
 
+use crate::logic::{CompiledLogic, LogicCompiler};
 use crate::tick::error::{RestoreError, TickError};
 use crate::tick::frame::Frame;
 use crate::tick::output::TickOutput;
@@ -19,7 +20,14 @@ pub trait Backend: Send {
     /// Name for the `--backend` option: `"cpu"` or `"cuda"`.
     fn name(&self) -> &'static str;
 
-    /// Starts the next tick. At most two may be in flight.
+    /// What compiles other scripts for this world, beside its ticks.
+    fn logic_compiler(&self) -> Box<dyn LogicCompiler>;
+
+    /// Hands over compiled scripts, for the frame that names them.
+    fn stage(&mut self, logic: CompiledLogic);
+
+    /// Starts the next tick. At most two may be in flight. If the frame names scripts that
+    /// were not handed over, they are compiled first.
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError>;
 
     /// Waits for a tick and returns its output.

@@ -22,9 +22,11 @@ mod timed;
 use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
+use script::logic::with_logic;
+use shared::world::logic::LogicConfig;
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
-use crate::logic::{Catalog, Engine, Scripts};
+use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
 use crate::tick::backend::{Backend, Ticket};
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
@@ -45,7 +47,10 @@ use timed::Timed;
 pub struct CpuBackend {
     config: WorldConfig,
     catalog: Catalog,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
+    /// Scripts that were compiled beside the world, until a frame brings them into force.
+    staged: Option<CompiledLogic>,
+    logic_hash: u64,
     workers: Workers,
     state: State,
     /// Entities sorted by bucket, as they are between ticks.
@@ -100,10 +105,12 @@ impl CpuBackend {
         let observers =
             config.limits.clients as usize * config.limits.observers_per_client as usize;
         let mut hash = StateHash::zero(columns);
-        hash.parts[part::TICK] = state::tick(Tick(0));
+        hash.parts[part::TICK] = state::tick(Tick(0), config.logic.hash());
         let mut backend = CpuBackend {
             catalog: Catalog::new(config),
-            scripts: Scripts::new(config, engine)?,
+            scripts: Arc::new(Scripts::new(config, engine)?),
+            staged: None,
+            logic_hash: config.logic.hash(),
             workers: Workers::new(threads)?,
             state: State {
                 tick: Tick(0),
@@ -130,9 +137,52 @@ impl CpuBackend {
     }
 }
 
+/// Compiles scripts for a CPU.
+struct CpuCompiler {
+    /// The newest, whose unchanged commands are used again.
+    scripts: Arc<Scripts>,
+}
+
+impl LogicCompiler for CpuCompiler {
+    fn compile(&mut self, config: WorldConfig) -> Result<CompiledLogic, ScriptError> {
+        self.scripts = Arc::new(self.scripts.changed(&config)?);
+        Ok(CompiledLogic::new(config, self.scripts.clone()))
+    }
+}
+
+impl CpuBackend {
+    /// Brings scripts into force.
+    fn take_logic(&mut self, logic: &LogicConfig) -> Result<(), ScriptError> {
+        let staged = self.staged.take();
+        let (config, scripts) = match staged.and_then(|staged| staged.into_code(logic)) {
+            Some(staged) => staged,
+            None => {
+                let config = with_logic(&self.config, logic).map_err(ScriptError::Problems)?;
+                let scripts = Arc::new(self.scripts.changed(&config)?);
+                (config, scripts)
+            }
+        };
+        self.logic_hash = logic.hash();
+        self.catalog = Catalog::new(&config);
+        self.scripts = scripts;
+        self.config = config;
+        Ok(())
+    }
+}
+
 impl Backend for CpuBackend {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    fn logic_compiler(&self) -> Box<dyn LogicCompiler> {
+        Box::new(CpuCompiler {
+            scripts: self.scripts.clone(),
+        })
+    }
+
+    fn stage(&mut self, logic: CompiledLogic) {
+        self.staged = Some(logic);
     }
 
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
@@ -141,6 +191,10 @@ impl Backend for CpuBackend {
             return Err(TickError::TooManyInFlight);
         }
         frame.check(tick)?;
+        if let Some(logic) = &frame.logic {
+            self.take_logic(logic)
+                .map_err(|error| TickError::Scripts(error.to_string()))?;
+        }
         let output = &mut self.outputs[tick.0 as usize % 2];
         // Other holders of the buffer of two ticks ago keep it.
         if Arc::get_mut(output).is_none() {
@@ -185,6 +239,7 @@ impl Backend for CpuBackend {
             behind: self.interest.behind(),
             timed: self.state.timed.pending(),
             next_sequence: self.state.timed.next_sequence(),
+            logic: self.config.logic.clone(),
         })
     }
 
@@ -193,6 +248,10 @@ impl Backend for CpuBackend {
             return Err(RestoreError::InFlight);
         }
         snapshot.check(&self.config)?;
+        if snapshot.logic != self.config.logic {
+            self.take_logic(&snapshot.logic)
+                .map_err(|error| RestoreError::Scripts(error.to_string()))?;
+        }
         let columns = self.state.columns;
         self.state.tick = snapshot.tick;
         self.state.slots.restore(snapshot);

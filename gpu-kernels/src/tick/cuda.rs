@@ -232,6 +232,12 @@ impl Backend for CudaBackend {
         "cuda"
     }
 
+    fn logic_compiler(&self) -> Box<dyn crate::logic::LogicCompiler> {
+        todo!()
+    }
+
+    fn stage(&mut self, _: crate::logic::CompiledLogic) {}
+
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
         self.check_failed()?;
         if self.in_flight.len() == 2 {
@@ -328,7 +334,7 @@ fn state_hash(counters: &Counters, sizes: &Sizes, next: shared::Tick) -> StateHa
     let mut hash = StateHash::zero(sizes.columns as usize);
     let n = hash.parts.len();
     hash.parts.copy_from_slice(&counters.hash[..n]);
-    hash.parts[part::TICK] = state::tick(next);
+    hash.parts[part::TICK] = state::tick(next, 0);
     hash
 }
 

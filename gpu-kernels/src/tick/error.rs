@@ -32,6 +32,8 @@ pub enum StartError {
 pub enum TickError {
     #[error("the frame is for tick {found}, where tick {expected} is next")]
     WrongTick { expected: Tick, found: Tick },
+    #[error("the frame's scripts can't run: {0}")]
+    Scripts(String),
     #[error("two ticks are in flight already: collect one first")]
     TooManyInFlight,
     #[error("tick {0} was not submitted, or was collected before")]
@@ -65,6 +67,8 @@ pub enum TickError {
 /// Why a snapshot was rejected. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RestoreError {
+    #[error("its scripts can't run: {0}")]
+    Scripts(String),
     #[error("the snapshot has {found} {what}, where this world has {expected}")]
     WrongSize {
         what: &'static str,

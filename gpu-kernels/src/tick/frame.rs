@@ -12,6 +12,7 @@ use device::HostVec;
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
@@ -39,6 +40,8 @@ pub struct Frame {
     /// mistakes a successor for the dead entity: every client was told of the death, or is
     /// gone.
     pub release: Vec<Slot>,
+    /// The world's scripts from this tick on; `None`: as before.
+    pub logic: Option<Box<LogicConfig>>,
 }
 
 /// One command of an entity or of the server.
@@ -115,6 +118,7 @@ impl Frame {
         self.regions.clear();
         self.forget.clear();
         self.release.clear();
+        self.logic = None;
     }
 
     /// Appends a command.

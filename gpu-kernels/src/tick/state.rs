@@ -7,6 +7,7 @@
 mod check;
 
 use serde::{Deserialize, Serialize};
+use shared::world::logic::LogicConfig;
 use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 
@@ -54,6 +55,8 @@ pub struct Snapshot {
     pub timed: Vec<TimedCommand>,
     /// The number of commands scheduled since the world began.
     pub next_sequence: u64,
+    /// The world's scripts, with the numbers of their names.
+    pub logic: LogicConfig,
 }
 
 /// The state hash, by part: see [`StateHash::part_names`].
@@ -77,7 +80,7 @@ impl StateHash {
 
     /// The name of each part.
     pub fn part_names(schema: &Schema) -> Vec<String> {
-        let fixed = ["tick", "slots", "observers", "known", "timed"];
+        let fixed = ["tick and scripts", "slots", "observers", "known", "timed"];
         let columns = schema
             .attributes
             .iter()
@@ -92,7 +95,7 @@ impl StateHash {
     /// The hash of a snapshot by its definition, one element at a time.
     pub fn of(snapshot: &Snapshot, columns: usize, observers_per_client: usize) -> StateHash {
         let mut hash = StateHash::zero(columns);
-        hash.parts[part::TICK] = tick(snapshot.tick);
+        hash.parts[part::TICK] = tick(snapshot.tick, snapshot.logic.hash());
         for slot in 0..snapshot.states.len() {
             let (state, kind) = (snapshot.states[slot], snapshot.kinds[slot]);
             let generation = snapshot.generations[slot];
@@ -163,9 +166,10 @@ pub mod part {
     pub const COLUMNS: usize = 5;
 }
 
-/// The element of the tick that comes next.
-pub fn tick(next: Tick) -> u64 {
-    mix(1, u64::from(next.0))
+/// The element of the tick that comes next, and of the scripts that it runs:
+/// [`LogicConfig::hash`].
+pub fn tick(next: Tick, logic: u64) -> u64 {
+    mix(mix(1, u64::from(next.0)), logic)
 }
 
 /// The element of a slot; 0 for one that was never filled.

@@ -180,6 +180,7 @@ impl Oracle {
             behind: self.behind.iter().copied().collect(),
             timed: self.timed.clone(),
             next_sequence: self.next_sequence,
+            logic: self.config.logic.clone(),
         }
     }
 

@@ -94,7 +94,7 @@ fn constants(raw: &raw::Commands) -> Result<Constants, Problem> {
         for (key, value) in settings {
             let value = match value {
                 toml::Value::Integer(number) => Constant::Int(*number),
-                toml::Value::Float(number) => Constant::Float(*number),
+                toml::Value::Float(number) if number.is_finite() => Constant::Float(*number),
                 toml::Value::Boolean(truth) => Constant::Bool(*truth),
                 toml::Value::String(text) => Constant::Text(text.clone()),
                 other => {

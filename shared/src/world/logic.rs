@@ -11,7 +11,7 @@ use super::mix::mix;
 use super::notification::{NOTIFICATIONS_MAX, NotificationKind};
 
 /// Everything from which the commands of a world are made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogicConfig {
     /// The folder that the world file names, as it does; `None`: built-in texts only.
     pub folder: Option<String>,
@@ -44,6 +44,9 @@ pub enum Constant {
     Bool(bool),
     Text(String),
 }
+
+// Numbers of a world file are finite.
+impl Eq for Constant {}
 
 /// What a run of a command may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -260,6 +260,10 @@ impl Device {
         Ok(ms)
     }
 
+    pub(super) fn context(&self) -> Context {
+        self.context
+    }
+
     pub(super) fn stream(&self, lane: Lane) -> sys::CUstream {
         self.streams[lane as usize]
     }
@@ -271,7 +275,7 @@ impl Device {
 }
 
 impl Context {
-    fn enter(&self) -> Result<(), DriverError> {
+    pub(super) fn enter(&self) -> Result<(), DriverError> {
         // SAFETY: the context lives as long as the process.
         check("cuCtxSetCurrent", unsafe {
             sys::cuCtxSetCurrent(self.handle)
@@ -348,7 +352,7 @@ fn read_global(module: sys::CUmodule, name: &str) -> Result<u64, NoDevice> {
     Ok(value)
 }
 
-fn c_name(name: &str) -> CString {
+pub(super) fn c_name(name: &str) -> CString {
     CString::new(name).expect("names of kernels hold no zeros")
 }
 

@@ -72,6 +72,12 @@ operands!(A, B, C, D, E, F, G, H);
 operands!(A, B, C, D, E, F, G, H, I);
 operands!(A, B, C, D, E, F, G, H, I, J);
 
+impl Kernel {
+    pub(super) fn new(function: sys::CUfunction) -> Kernel {
+        Kernel(function)
+    }
+}
+
 impl Device {
     /// The kernel with this name, from the module.
     pub fn kernel(&self, name: &str) -> Result<Kernel, DriverError> {
@@ -86,10 +92,10 @@ impl Device {
     /// Launches a kernel on the work lane; does nothing without blocks.
     ///
     /// # Safety
-    /// The kernel's parameters must have the operands' types, in order; it may have
-    /// fewer. With these operands it must access no memory but the device's allocation
-    /// and [`HostBuffer`](super::HostBuffer)s that the host leaves alone until the lane
-    /// has passed the launch.
+    /// The kernel's code must still be loaded. Its parameters must have the operands'
+    /// types, in order; it may have fewer. With these operands it must access no memory
+    /// but the device's allocation and [`HostBuffer`](super::HostBuffer)s that the host
+    /// leaves alone until the lane has passed the launch.
     pub unsafe fn launch(
         &self,
         kernel: Kernel,

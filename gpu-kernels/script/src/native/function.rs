@@ -8,7 +8,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Module, default_libcall_names};
 
 use super::check::{self, Pass};
 use super::emit::{self, Emission};
@@ -47,9 +47,9 @@ impl Function {
         let mut memory = Memory(Some(JITModule::new(builder)));
         let states = facts::blocks(code);
         let mut define = |pass| memory.define(pass, code, shape, &states);
-        let count = define(Pass::Count).map_err(|error| failed(error.to_string()))?;
+        let count = define(Pass::Count).map_err(failed)?;
         let store = match code.has_updates() {
-            true => Some(define(Pass::Store).map_err(|error| failed(error.to_string()))?),
+            true => Some(define(Pass::Store).map_err(failed)?),
             false => None,
         };
         let module = memory.module();
@@ -97,12 +97,13 @@ impl Memory {
         code: &Code,
         shape: &Shape,
         states: &[Option<facts::State>],
-    ) -> Result<FuncId, ModuleError> {
+    ) -> Result<FuncId, String> {
         let module = self.module();
         let config = module.target_config();
         let mut context = module.make_context();
         context.func.signature = emit::signature(pass, config);
-        let id = module.declare_anonymous_function(&context.func.signature)?;
+        let id = (module.declare_anonymous_function(&context.func.signature))
+            .map_err(|error| error.to_string())?;
         let emission = Emission {
             pass,
             code,
@@ -111,8 +112,10 @@ impl Memory {
             config,
         };
         emission.emit(&mut context.func, &mut FunctionBuilderContext::new());
-        module.define_function(id, &mut context)?;
-        Ok(id)
+        match module.define_function(id, &mut context) {
+            Ok(()) => Ok(id),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 
@@ -138,8 +141,8 @@ static ISA: LazyLock<Result<OwnedTargetIsa, NativeError>> = LazyLock::new(|| {
     for (flag, value) in [
         ("opt_level", "speed"),
         ("enable_verifier", verifies),
-        // What is loaded was checked by a branch, or is there anyhow: no program that
-        // clients write gets to see what a wrong guess would load.
+        // Commands come with the world, not from clients, so nobody can use them to read
+        // memory by wrong guesses of the processor.
         ("enable_heap_access_spectre_mitigation", "false"),
         ("enable_table_access_spectre_mitigation", "false"),
         ("unwind_info", "false"),

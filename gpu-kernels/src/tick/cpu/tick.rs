@@ -74,7 +74,7 @@ impl CpuBackend {
         out.stages.set(Stage::Interest, clock.lap());
 
         self.state.tick = self.state.tick.next();
-        self.state.hash.parts[part::TICK] = state::tick(self.state.tick);
+        self.state.hash.parts[part::TICK] = state::tick(self.state.tick, self.logic_hash);
         out.hash.parts.clone_from(&self.state.hash.parts);
     }
 

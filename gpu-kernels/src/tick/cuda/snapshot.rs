@@ -55,6 +55,7 @@ impl CudaBackend {
                 .collect(),
             timed,
             next_sequence,
+            logic: self.config.logic.clone(),
             states: states.into_iter().map(slot_state).collect(),
         })
     }

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
 use shared::world::fixed::Fixed;
 
 use super::Emit;
+use crate::arith::RANDOM_STEP;
 use crate::ir::{Binary, Operand, Point, Unary};
 
 impl Emit<'_, '_> {
@@ -201,9 +202,12 @@ impl Emit<'_, '_> {
     pub(super) fn random(&mut self, low: Operand, high: Operand) -> Value {
         let (low, high) = (self.get(low), self.get(high));
         let drawn = self.draw();
+        let step = self.b.ins().iconst(I64, RANDOM_STEP as i64);
+        let step = self.b.ins().imul(drawn, step);
+        let seed = self.b.ins().iadd(self.random, step);
         // `shared::world::mix`.
-        let a = self.b.ins().bxor_imm_s(self.random, MIX_A as i64);
-        let b = self.b.ins().bxor_imm_s(drawn, MIX_B as i64);
+        let a = self.b.ins().bxor_imm_s(seed, MIX_A as i64);
+        let b = self.b.ins().bxor_imm_s(seed, MIX_B as i64);
         let product = self.b.ins().imul(a, b);
         let upper = self.b.ins().umulhi(a, b);
         let mixed = self.b.ins().bxor(product, upper);

@@ -1,0 +1,76 @@
+//! Writes a command as PTX, the driver's assembly language.
+//!
+//! A command becomes a module with two kernels ([`kernel_names`]): one counts the effects of
+//! each of the tick's commands of its kind, and after a scan of the counts the other stores
+//! them (thesis 3.3). Both are given the tick's structures by value; each thread runs some
+//! of the commands, whatever the number of threads.
+//!
+//! What is constant for a world is written as a constant, so a module is for one world.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`layout`] | what the text must know of the device and the world |
+//! | `kernel` | one kernel: its loop over commands, and its instructions |
+//! | `operators` | arithmetic |
+//! | `entities` | references, attributes, distances |
+//! | `near` | visits of what is near |
+//! | `random` | random numbers |
+//! | `effects` | updates, commands put off, notifications |
+//! | `memory` | parameters and loads |
+//! | `text` | instructions and registers |
+
+mod effects;
+mod entities;
+mod kernel;
+pub mod layout;
+mod memory;
+mod near;
+mod operators;
+mod random;
+mod text;
+
+use std::fmt::Write;
+
+use crate::ir::Code;
+
+use effects::Pass;
+use memory::{TICK, WORLD};
+
+pub use layout::Layout;
+
+/// The kernels of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelNames {
+    pub count: String,
+    pub store: String,
+}
+
+/// The names of the kernels of a command by its number.
+pub fn kernel_names(kind: u16) -> KernelNames {
+    KernelNames {
+        count: format!("command_{kind}_count"),
+        store: format!("command_{kind}_store"),
+    }
+}
+
+/// The text for a command with this number.
+pub fn module(kind: u16, code: &Code, layout: &Layout) -> String {
+    let mut text = format!(".version {VERSION}\n.target {TARGET}\n.address_size 64\n");
+    let names = kernel_names(kind);
+    for (name, pass) in [(names.count, Pass::Count), (names.store, Pass::Store)] {
+        let (world, tick) = (layout.world.bytes, layout.tick.bytes);
+        let body = kernel::body(kind, code, layout, pass);
+        let _ = write!(
+            text,
+            "\n.visible .entry {name}(\n    .param .align 8 .b8 {WORLD}[{world}],\n    \
+             .param .align 8 .b8 {TICK}[{tick}]\n)\n.maxntid {THREADS_MAX}, 1, 1\n{{\n{body}}}\n"
+        );
+    }
+    text
+}
+
+/// The most threads of a block.
+pub const THREADS_MAX: u32 = 256;
+/// As old as it may be, so that the drivers of all these years can read it.
+const VERSION: &str = "7.0";
+const TARGET: &str = "sm_75";

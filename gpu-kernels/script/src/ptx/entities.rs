@@ -1,0 +1,148 @@
+//! Entities and points, as the interpreter's world defines them.
+
+use crate::ir::{NOBODY, Point};
+
+use super::layout::Layout;
+use super::memory::{Presence, TICK, element, element_of, load, load_present, table};
+use super::text::{Flag, Long, Text, Value, Word};
+
+/// Sets a register to the slot of the living entity to which a reference refers.
+pub fn resolve(text: &mut Text, layout: &Layout, to: Word, reference: Value) {
+    let (world, numbers) = (&layout.world, &layout.numbers);
+    let slot: Word = text.set("and.b32", format_args!("{reference}, 0xffffff"));
+    let is_slot: Flag = text.set("setp.lt.u32", format_args!("{slot}, {}", numbers.capacity));
+    let mut load = |field| {
+        let address = element_of(text, field, slot, 4);
+        load_present(text, Presence::If(is_slot), address, 0, 0)
+    };
+    let (state, generation) = (load(world.states), load(world.generations));
+    let lives: Flag = text.set("setp.eq.u32", format_args!("{state}, {}", numbers.live));
+    let low: Word = text.set("and.b32", format_args!("{generation}, 0xff"));
+    let meant: Word = text.set("shr.u32", format_args!("{}, 24", reference.unsigned()));
+    let is_meant: Flag = text.set("setp.eq.and.u32", format_args!("{low}, {meant}, {lives}"));
+    text.put("selp.b32", to, format_args!("{slot}, {NOBODY}, {is_meant}"));
+}
+
+/// Sets a register to the reference to an entity that lives.
+pub fn reference(text: &mut Text, layout: &Layout, to: Word, slot: Value, is: Presence) {
+    let slot = text.in_register(slot);
+    let address = element_of(text, layout.world.generations, slot, 4);
+    let generation = load_present(text, is, address, 0, 0);
+    let high: Word = text.set("shl.b32", format_args!("{generation}, 24"));
+    let low: Word = text.set("and.b32", format_args!("{slot}, 0xffffff"));
+    let reference: Word = text.set("or.b32", format_args!("{high}, {low}"));
+    match is {
+        Presence::Always => text.put("mov.b32", to, format_args!("{reference}")),
+        Presence::Never => text.put("mov.b32", to, format_args!("-1")),
+        Presence::If(flag) => text.put("selp.b32", to, format_args!("{reference}, -1, {flag}")),
+    }
+}
+
+/// The kind of an entity; -1 for nobody.
+pub fn kind(text: &mut Text, layout: &Layout, slot: Value, is: Presence) -> Value {
+    let slot = text.in_register(slot);
+    let address = element_of(text, layout.world.slot_kinds, slot, 4);
+    load_present(text, is, address, 0, -1)
+}
+
+/// An attribute of an entity; 0 for nobody. Rows hold 0 where a kind lacks a column.
+pub fn attribute(
+    text: &mut Text,
+    layout: &Layout,
+    slot: Value,
+    is: Presence,
+    column: u16,
+) -> Value {
+    let slot = text.in_register(slot);
+    let row_bytes = layout.numbers.columns * 4;
+    let row = element_of(text, layout.world.rows, slot, row_bytes);
+    load_present(text, is, row, i32::from(column) * 4, 0)
+}
+
+/// Whether an entity is there, and its kind has a column.
+pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
+    let kinds = &layout.numbers.kind_columns;
+    let owners = kinds.iter().map(|columns| columns >> column & 1 == 1);
+    if let Presence::Never = is {
+        return is;
+    }
+    if owners.clone().all(|has| has) {
+        return is;
+    }
+    if !owners.clone().any(|has| has) {
+        return Presence::Never;
+    }
+    let kind = kind(text, layout, slot, is);
+    let kind = text.in_register(kind);
+    let bit: Word = if kinds.len() <= 32 {
+        let owners = owners.enumerate();
+        let bits = owners.fold(0u32, |bits, (kind, has)| bits | u32::from(has) << kind);
+        // Shifts by -1, the kind of nobody, give 0.
+        text.set("shr.u32", format_args!("{bits}, {kind}"))
+    } else {
+        // Of nobody, that of the first kind: it is not asked for.
+        let kind: Word = text.set("max.s32", format_args!("{kind}, 0"));
+        let address = element_of(text, layout.world.kind_columns, kind, 8);
+        let half = i32::from(column) / 32 * 4;
+        let columns = load(text, address, half);
+        text.set("shr.u32", format_args!("{columns}, {}", column % 32))
+    };
+    let bit: Word = text.set("and.b32", format_args!("{bit}, 1"));
+    Presence::If(match is {
+        Presence::If(flag) => text.set("setp.ne.and.u32", format_args!("{bit}, 0, {flag}")),
+        _ => text.set("setp.ne.u32", format_args!("{bit}, 0")),
+    })
+}
+
+/// The square of the distance of two points. Along each axis it is at most 2^31 - 1.
+pub fn squared_distance(text: &mut Text, a: Point, b: Point) -> Long {
+    let mut sum: Option<Long> = None;
+    for (a, b) in a.into_iter().zip(b) {
+        if a.constant().is_some() && a == b {
+            continue;
+        }
+        let (a, b) = (Value::from(a), Value::from(b));
+        // The difference as an unsigned number, which can't overflow.
+        let high: Word = text.set("max.s32", format_args!("{a}, {b}"));
+        let low: Word = text.set("min.s32", format_args!("{a}, {b}"));
+        let apart: Word = text.set("sub.u32", format_args!("{high}, {low}"));
+        let apart: Word = text.set("min.u32", format_args!("{apart}, {}", i32::MAX));
+        sum = Some(match sum {
+            None => text.set("mul.wide.u32", format_args!("{apart}, {apart}")),
+            Some(sum) => text.set("mad.wide.u32", format_args!("{apart}, {apart}, {sum}")),
+        });
+    }
+    sum.unwrap_or_else(|| text.set("mov.b64", format_args!("0")))
+}
+
+/// Sets a register to whether two points are at most `radius` apart.
+pub fn is_within(text: &mut Text, to: Word, a: Point, b: Point, radius: Value) {
+    let squared = squared_distance(text, a, b);
+    let limit: Long = text.set("mul.wide.s32", format_args!("{radius}, {radius}"));
+    let is_radius: Flag = text.set("setp.ge.s32", format_args!("{radius}, 0"));
+    let within: Flag = text.set(
+        "setp.le.and.u64",
+        format_args!("{squared}, {limit}, {is_radius}"),
+    );
+    text.put_flag(to, within);
+}
+
+/// The address of the words of a command, which are in the frame or in `due_words`.
+pub fn words(text: &mut Text, layout: &Layout, word_start: Word) -> Long {
+    let due = table(text, layout.world.due_words);
+    let frame: Long = text.set(
+        "ld.param.u64",
+        format_args!("[{TICK}+{}]", layout.tick.words),
+    );
+    let is_due: Flag = text.set("setp.lt.s32", format_args!("{word_start}, 0"));
+    let words: Long = text.set("selp.b64", format_args!("{due}, {frame}, {is_due}"));
+    let start: Word = text.set("and.b32", format_args!("{word_start}, 0x7fffffff"));
+    element(text, words, start, 4)
+}
+
+/// The slot and the generation of an entity that lives; for nobody, those of no entity.
+pub fn identity(text: &mut Text, layout: &Layout, slot: Value, is: Presence) -> [Value; 2] {
+    let word = text.in_register(slot);
+    let address = element_of(text, layout.world.generations, word, 4);
+    [slot, load_present(text, is, address, 0, 0)]
+}

@@ -1,0 +1,167 @@
+//! What the text must know of the device: the sizes and offsets of the structures that
+//! kernels are given, and the numbers of the world that it is for.
+
+use crate::interpreter::Space;
+
+/// The device's structures and the world's numbers. All offsets are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub world: WorldFields,
+    pub tick: TickFields,
+    pub command: CommandFields,
+    pub after: AfterFields,
+    pub notification: NotificationFields,
+    pub numbers: Numbers,
+}
+
+/// A structure of the device: offsets by name.
+macro_rules! fields {
+    ($(
+        $(#[$docs:meta])*
+        pub struct $name:ident { $( $(#[$field_docs:meta])* $field:ident, )* }
+    )*) => { $(
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            pub bytes: u32,
+            $( $(#[$field_docs])* pub $field: u32, )*
+        }
+
+        impl $name {
+            /// Of a structure with so many bytes, and fields with the same names, whose
+            /// offsets `offset` gives.
+            pub fn new(bytes: u32, mut offset: impl FnMut(&str) -> u32) -> $name {
+                $name {
+                    bytes,
+                    $( $field: offset(stringify!($field)), )*
+                }
+            }
+        }
+    )* };
+}
+
+fields! {
+    /// The first parameter: addresses of tables, state and scratch. Unless it says otherwise,
+    /// an address is that of 32-bit numbers.
+    pub struct WorldFields {
+        /// By number of a command: where its commands begin in `group_order`. The next
+        /// number's begin where they end.
+        group_starts,
+        /// The commands to run, by their place in the tick.
+        group_order,
+        /// [`CommandFields`] each.
+        commands,
+        due_words,
+        /// By command, 0 until they are counted: updates, commands put off, notifications.
+        update_counts,
+        after_counts,
+        notification_counts,
+        verdicts,
+        /// By command: where its effects begin; [`NOWHERE`] for those that are not stored.
+        update_offsets,
+        after_offsets,
+        notification_offsets,
+        keys,
+        values,
+        /// By slot and column, 64 bits each: see [`Numbers::has_causes`].
+        first_updates,
+        /// [`AfterFields`] each.
+        after_records,
+        /// By slot and column.
+        rows,
+        /// By slot.
+        states,
+        generations,
+        slot_kinds,
+        /// By kind, 64 bits each.
+        kind_columns,
+        /// One number of 64 bits.
+        index_len,
+        /// By place in the index; keys have 64 bits.
+        index_keys,
+        index_slots,
+        /// By axis, then place: as many as the capacity for each axis.
+        index_positions,
+        /// By 2^[`Numbers::directory_shift`] buckets: where they begin in the index.
+        directory,
+    }
+
+    /// The second parameter.
+    pub struct TickFields {
+        number,
+        stamp,
+        /// The address of the frame's words.
+        words,
+        /// The address of [`NotificationFields`] each.
+        notifications,
+    }
+
+    /// A command of the tick. The fields have 32 bits.
+    pub struct CommandFields {
+        slot,
+        generation,
+        sequence,
+        /// Into the frame's words, or with the highest bit set into `due_words`.
+        word_start,
+    }
+
+    /// A command that is put off. The fields have 32 bits.
+    pub struct AfterFields {
+        ticks,
+        slot,
+        generation,
+        /// The command's number; how many words it has from bit 16 on.
+        kind,
+        /// [`TIMED_WORDS_MAX`](crate::ir::TIMED_WORDS_MAX) words; 0 in place of those that it
+        /// lacks.
+        words,
+    }
+
+    /// A notification.
+    pub struct NotificationFields {
+        slot,
+        generation,
+        /// 16 bits.
+        kind,
+        /// 8 bits.
+        word_count,
+        /// 8 bits.
+        has_area,
+        /// By axis: from the first to just before the second.
+        low,
+        high,
+        /// As many as a notification can have; 0 in place of those that it lacks.
+        words,
+    }
+}
+
+/// What is constant for a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    pub seed: u64,
+    pub space: Space,
+    pub capacity: u32,
+    pub columns: u32,
+    /// By kind: the columns that it has, as bits.
+    pub kind_columns: Vec<u64>,
+    /// The edge of a bucket.
+    pub bucket_edge: i32,
+    /// On each axis.
+    pub buckets: [u64; 3],
+    /// Buckets of an entry of the directory, as a power of two.
+    pub directory_shift: u32,
+    /// The most commands that wait; 0: none are put off.
+    pub timed_max: u32,
+    /// The most notifications of a tick; 0: there are none.
+    pub notifications_max: u32,
+    /// Whether `first_updates` is kept: ~stamp, then the first command of the tick that
+    /// updated an attribute.
+    pub has_causes: bool,
+    /// The state of a slot whose entity lives.
+    pub live: u32,
+    /// The verdict on a command that used up its budget.
+    pub over_budget: u32,
+}
+
+/// In place of an offset: nothing is stored.
+pub const NOWHERE: u32 = u32::MAX;

@@ -1,0 +1,280 @@
+//! Random commands that keep to the rules of instructions: entities are in registers of
+//! their own, loops end, and what is near is opened before it is visited.
+
+use script::ir::{After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, Unary};
+use shared::world::mix::mix;
+
+/// What random commands may name.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub columns: u16,
+    pub dimensions: usize,
+    /// The words of every command: one at least.
+    pub words: u16,
+    pub commands: u16,
+    pub notifications: u16,
+}
+
+/// The command of a seed.
+pub fn program(seed: u64, shape: Shape) -> Code {
+    let mut program = Program {
+        seed,
+        drawn: 0,
+        shape,
+        insts: vec![
+            Inst::Actor(ENTITIES[0]),
+            Inst::Word(Reg(NUMBERS_FROM), 0),
+            Inst::Resolve(ENTITIES[1], Reg(NUMBERS_FROM).into()),
+            Inst::Copy(ENTITIES[2], Operand::Const(NOBODY)),
+            Inst::Actor(ENTITIES[3]),
+        ],
+        counters: 0,
+        loops: 0,
+    };
+    let statements = 3 + program.below(20);
+    program.block(statements, 0);
+    Code {
+        insts: program.insts,
+        registers: COUNTERS_FROM + program.counters,
+        loops: program.loops,
+    }
+}
+
+struct Program {
+    seed: u64,
+    drawn: u64,
+    shape: Shape,
+    insts: Vec<Inst>,
+    counters: u32,
+    loops: u8,
+}
+
+const ENTITIES: [Reg; 4] = [Reg(0), Reg(1), Reg(2), Reg(3)];
+const NUMBERS_FROM: u32 = 4;
+const COUNTERS_FROM: u32 = 12;
+const BINARY: [Binary; 18] = [
+    Binary::Add,
+    Binary::Sub,
+    Binary::Mul,
+    Binary::Div,
+    Binary::Rem,
+    Binary::MulFixed,
+    Binary::DivFixed,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+    Binary::Shl,
+    Binary::Shr,
+    Binary::Min,
+    Binary::Max,
+    Binary::Eq,
+    Binary::Ne,
+    Binary::Lt,
+    Binary::Le,
+];
+const UNARY: [Unary; 8] = [
+    Unary::Neg,
+    Unary::Not,
+    Unary::BitNot,
+    Unary::Abs,
+    Unary::Whole,
+    Unary::ToFixed,
+    Unary::Sqrt,
+    Unary::SqrtFixed,
+];
+
+impl Program {
+    fn below(&mut self, n: u32) -> u32 {
+        self.drawn += 1;
+        let bits = mix(mix(self.seed, self.drawn), self.drawn) >> 32;
+        ((bits * u64::from(n)) >> 32) as u32
+    }
+
+    fn block(&mut self, statements: u32, depth: u32) {
+        for _ in 0..statements {
+            self.statement(depth);
+        }
+    }
+
+    fn statement(&mut self, depth: u32) {
+        let number = self.number();
+        let inst = match self.below(24) {
+            0..=4 => {
+                let op = BINARY[self.below(BINARY.len() as u32) as usize];
+                Inst::Binary(number, op, self.operand(), self.operand())
+            }
+            5 => {
+                let op = UNARY[self.below(UNARY.len() as u32) as usize];
+                Inst::Unary(number, op, self.operand())
+            }
+            6 => Inst::Copy(number, self.operand()),
+            7 => Inst::Word(number, self.word()),
+            8 => Inst::Random(number, self.operand(), self.operand()),
+            9 if self.below(4) == 0 => Inst::Resolve(self.entity(), self.operand()),
+            9 => {
+                let word = self.word();
+                self.insts.push(Inst::Word(number, word));
+                Inst::Resolve(self.entity(), number.into())
+            }
+            10 => match self.below(4) {
+                0 => Inst::Tick(number),
+                1 => Inst::Reference(number, self.slot()),
+                2 => Inst::Kind(number, self.slot()),
+                _ => Inst::Has(number, self.slot(), self.column()),
+            },
+            11 | 12 => Inst::Read(number, self.slot(), self.column()),
+            13 => Inst::Distance(number, self.point(), self.point()),
+            14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),
+            15..=17 => Inst::Update(self.slot(), self.column(), self.operand()),
+            18 => self.after(),
+            19 => self.notify(),
+            20 if depth < 3 => return self.condition(depth),
+            21 if depth < 2 => return self.near(depth),
+            22 if depth < 2 => return self.repeat(depth),
+            23 => match self.below(20) {
+                0 => Inst::End,
+                1 => Inst::Overrun,
+                2 => Inst::Copy(self.entity(), Operand::Const(NOBODY)),
+                _ => Inst::Copy(self.entity(), self.slot()),
+            },
+            _ => Inst::Actor(self.entity()),
+        };
+        self.insts.push(inst);
+    }
+
+    fn condition(&mut self, depth: u32) {
+        let condition = self.operand();
+        let at = self.insts.len();
+        let otherwise = self.below(2) == 0;
+        self.insts.push(match otherwise {
+            true => Inst::JumpUnless(condition, 0),
+            false => Inst::JumpIf(condition, 0),
+        });
+        let statements = self.below(5);
+        self.block(statements, depth + 1);
+        if self.below(2) == 0 {
+            let end = self.insts.len();
+            self.insts.push(Inst::Jump(0));
+            self.lead_here(at);
+            let statements = self.below(5);
+            self.block(statements, depth + 1);
+            self.lead_here(end);
+        } else {
+            self.lead_here(at);
+        }
+    }
+
+    fn near(&mut self, depth: u32) {
+        let number = self.loops;
+        self.loops += 1;
+        let (center, radius) = (self.point(), self.radius());
+        self.insts.push(Inst::NearOpen(number, center, radius));
+        let next = self.insts.len();
+        let entity = self.entity();
+        self.insts.push(Inst::NearNext(entity, number, 0));
+        let statements = 1 + self.below(5);
+        self.block(statements, depth + 1);
+        self.insts.push(Inst::Jump(next as u32));
+        self.lead_here(next);
+    }
+
+    fn repeat(&mut self, depth: u32) {
+        let counter = Reg(COUNTERS_FROM + self.counters);
+        self.counters += 1;
+        self.insts.push(Inst::Copy(counter, Operand::ZERO));
+        let again = self.insts.len();
+        let is_more = self.number();
+        let end = Operand::Const(self.below(5) as i32);
+        self.insts
+            .push(Inst::Binary(is_more, Binary::Lt, counter.into(), end));
+        let at = self.insts.len();
+        self.insts.push(Inst::JumpUnless(is_more.into(), 0));
+        let one = Operand::Const(1);
+        self.insts
+            .push(Inst::Binary(counter, Binary::Add, counter.into(), one));
+        let statements = 1 + self.below(4);
+        self.block(statements, depth + 1);
+        self.insts.push(Inst::Jump(again as u32));
+        self.lead_here(at);
+    }
+
+    fn after(&mut self) -> Inst {
+        let words = self.below(6);
+        Inst::After(After {
+            ticks: self.operand(),
+            actor: (self.below(3) > 0).then(|| self.slot()),
+            command: self.below(self.shape.commands.into()) as u16,
+            words: (0..words).map(|_| self.operand()).collect(),
+        })
+    }
+
+    fn notify(&mut self) -> Inst {
+        let words = self.below(5);
+        Inst::Notify(Notify {
+            kind: self.below(self.shape.notifications.into()) as u16,
+            source: (self.below(3) > 0).then(|| self.slot()),
+            area: (self.below(3) > 0).then(|| (self.point(), self.operand())),
+            words: (0..words).map(|_| self.operand()).collect(),
+        })
+    }
+
+    fn lead_here(&mut self, at: usize) {
+        let here = self.insts.len() as u32;
+        let target = self.insts[at].target_mut();
+        *target.expect("a jump is there") = here;
+    }
+
+    fn number(&mut self) -> Reg {
+        Reg(NUMBERS_FROM + self.below(COUNTERS_FROM - NUMBERS_FROM))
+    }
+
+    fn entity(&mut self) -> Reg {
+        ENTITIES[self.below(ENTITIES.len() as u32) as usize]
+    }
+
+    fn slot(&mut self) -> Operand {
+        match self.below(20) {
+            0 => Operand::Const(NOBODY),
+            _ => self.entity().into(),
+        }
+    }
+
+    fn operand(&mut self) -> Operand {
+        match self.below(3) {
+            0 => Operand::Const(self.constant()),
+            _ => self.number().into(),
+        }
+    }
+
+    fn constant(&mut self) -> i32 {
+        match self.below(8) {
+            0 => [i32::MIN, i32::MAX, -1, 0, 1, 1 << 30][self.below(6) as usize],
+            1 => self.below(u32::MAX) as i32,
+            2 => 1 << self.below(31),
+            _ => self.below(40) as i32 - 10,
+        }
+    }
+
+    fn radius(&mut self) -> Operand {
+        match self.below(3) {
+            0 => self.operand(),
+            _ => Operand::Const(self.below(40 << 12) as i32),
+        }
+    }
+
+    fn point(&mut self) -> Point {
+        let dimensions = self.shape.dimensions;
+        [0, 1, 2].map(|axis| match axis < dimensions {
+            true => self.operand(),
+            false => Operand::ZERO,
+        })
+    }
+
+    fn word(&mut self) -> u16 {
+        self.below(self.shape.words.into()) as u16
+    }
+
+    fn column(&mut self) -> u16 {
+        self.below(self.shape.columns.into()) as u16
+    }
+}
