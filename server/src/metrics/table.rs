@@ -161,6 +161,8 @@ table! {
         "clients in the world";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+    RELOADS: Counter = "reloads_total" ["result": &RESULTS],
+        "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
     DATAGRAMS: Counter = "datagrams_total",
         "datagrams to clients";
     SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],
@@ -199,6 +201,7 @@ const FATES: [&str; 7] = [
     "over_quota",
     "repeated",
 ];
+const RESULTS: [&str; 2] = ["compiled", "rejected"];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 
 #[cfg(test)]

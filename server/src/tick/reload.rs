@@ -17,6 +17,8 @@ use shared::WorldConfig;
 use shared::world::logic::Text;
 use tracing::{error, warn};
 
+use crate::metrics::table;
+
 /// Watches a folder of scripts on a thread of its own. Compiled scripts come out of the
 /// receiver; texts with problems are reported, and the world keeps what it has.
 pub fn watch(
@@ -84,7 +86,7 @@ impl Reloader {
             Ok(texts) => texts,
             Err(reason) => {
                 error!(%reason, "the scripts can't be read; the world keeps those that it has");
-                return true;
+                return self.reject();
             }
         };
         let mut logic = self.config.logic.clone();
@@ -98,20 +100,26 @@ impl Reloader {
             Err(problems) => {
                 let drawn = draw(problems, &logic.texts);
                 error!("the scripts have problems; the world keeps those that it has\n\n{drawn}");
-                true
+                self.reject()
             }
         }
+    }
+
+    fn reject(&self) -> bool {
+        table::RELOADS.add_to("rejected", 1);
+        true
     }
 
     fn compile(&mut self, config: WorldConfig) -> bool {
         match self.compiler.compile(config.clone()) {
             Ok(compiled) => {
                 self.config = config;
+                table::RELOADS.add_to("compiled", 1);
                 self.compiled.send(compiled).is_ok()
             }
             Err(error) => {
                 error!(%error, "the scripts can't be compiled; the world keeps those that it has");
-                true
+                self.reject()
             }
         }
     }
