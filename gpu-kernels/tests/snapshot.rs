@@ -65,7 +65,7 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
 fn the_hash_sees_every_part_of_the_state() {
     let (config, base) = rich_state();
     let changes: [(&str, Change); 35] = [
-        ("tick", |s| s.tick = Tick(s.tick.0 + 1)),
+        ("tick and scripts", |s| s.tick = Tick(s.tick.0 + 1)),
         ("slots", |s| s.generations[LIVE] += 1),
         ("slots", |s| s.generations[RESTING] += 1),
         ("slots", |s| s.generations[RELEASED] += 1),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shared::file::{Compiler, Declared, LogicError};
 use shared::world::logic::{LogicConfig, Numbers, Text};
-use shared::{ConfigError, Schema, WorldConfig};
+use shared::{CommandSchema, ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
@@ -104,11 +104,16 @@ impl Compiler for FileCompiler {
             puts_off: compiled
                 .commands
                 .iter()
-                .any(|c| c.code.afters().next().is_some()),
+                .any(|c| is_given(&c.schema) && c.code.afters().next().is_some()),
             commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
             notifications: compiled.notifications,
         })
     }
+}
+
+/// Whether clients or rules give a command, so that it runs without having been put off.
+fn is_given(command: &CommandSchema) -> bool {
+    command.senders.clients || command.senders.rules
 }
 
 /// Problems as one error: all of the texts, drawn, or the first of the world file.

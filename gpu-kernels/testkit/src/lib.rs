@@ -9,6 +9,7 @@
 //! | [`backends`] | every implementation of the tick on this machine |
 //! | [`agree`] | comparing outputs, and naming the first difference |
 //! | [`parity`] | backends and the oracle in step; the check of random worlds |
+//! | [`scripts`] | scripts for tests |
 //! | [`snapshots`] | checks that the state hash and `restore` cover every part of a snapshot |
 //! | [`headers`] | the check that headers of kernels say what Rust declares |
 //! | [`dice`] | random choices from a seed |
@@ -21,5 +22,6 @@ pub mod oracle;
 pub mod parity;
 mod rules;
 pub mod scenario;
+pub mod scripts;
 pub mod snapshots;
 pub mod world;

@@ -8,6 +8,7 @@
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
 //! | `regions` | subscriptions of clients and entities, and publications of entities |
 //! | `interest` | what each client sees: deliveries |
+//! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `hearings` | the notifications that each client hears |
 
@@ -16,6 +17,7 @@ mod hearings;
 mod interest;
 mod notifications;
 mod regions;
+mod scripts;
 mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,8 @@ use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 use crate::rules::Rules;
 use commands::Command;
 pub use regions::Regions;
+use script::Logic;
+use script::logic::with_logic;
 
 /// A world that computes what each tick must do.
 #[derive(Clone)]
@@ -37,6 +41,7 @@ pub struct Oracle {
     /// The world's rules and limits.
     pub config: WorldConfig,
     rules: Rules,
+    logic: Logic,
     /// The tick that comes next.
     pub tick: Tick,
     /// All slots, free ones too.
@@ -106,6 +111,7 @@ impl Oracle {
         Oracle {
             config: config.clone(),
             rules: Rules::of(config),
+            logic: Logic::of(config).expect("the world was checked"),
             tick: Tick(0),
             slots: vec![slot; config.schema.world.capacity as usize],
             observers: BTreeMap::new(),
@@ -120,6 +126,11 @@ impl Oracle {
     /// Runs one tick; the frame must be for the next tick.
     pub fn tick(&mut self, frame: &Frame) -> OracleOutput {
         assert_eq!(frame.tick, self.tick);
+        if let Some(logic) = &frame.logic {
+            self.config = with_logic(&self.config, logic).expect("the frame's scripts are valid");
+            self.logic = Logic::of(&self.config).expect("the frame's scripts are valid");
+            self.rules = Rules::of(&self.config);
+        }
         let mut out = OracleOutput::default();
         self.apply_frame(frame, &mut out.counts);
         let commands = self.commands(frame, &mut out.counts);

@@ -7,7 +7,7 @@ mod regions;
 use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
 use script::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
-use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
+use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::dice::Dice;
 use crate::oracle::Oracle;
@@ -175,6 +175,19 @@ impl Play {
                 dice.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255, 256, u16::MAX]);
             return;
         }
+        let commands = &self.config.schema.commands;
+        let scripts = commands.iter().filter(|c| !COMMANDS.contains(&c.kind));
+        let scripts: Vec<_> = scripts.filter(|c| c.kind != CommandKind::SPAWN).collect();
+        if !scripts.is_empty() && dice.once_in(3) {
+            let script = dice.pick(&scripts);
+            let words = script.words.iter().map(|word| match word.ty {
+                AttributeType::Entity => self.reference(dice, oracle, &alive),
+                _ => self.word(dice),
+            });
+            let words: Vec<i32> = words.collect();
+            frame.push(entity, sequence, script.kind, &words);
+            return;
+        }
         let kind = dice.pick(&COMMANDS);
         // Deaths are rarer than the rest.
         if kind == CommandKind::DESPAWN && !dice.once_in(3) {
@@ -225,6 +238,14 @@ impl Play {
                 vec![self.reference(dice, oracle, alive)]
             }
             _ => vec![],
+        }
+    }
+
+    /// A number, mostly a small one.
+    fn word(&self, dice: &mut Dice) -> i32 {
+        match dice.once_in(6) {
+            true => extreme(dice),
+            false => dice.within(-20..=20),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::{Counts, Frame, SlotState};
 use script::arith::Random;
-use shared::{AttributeType, EntityId};
+use shared::{AttributeType, EntityId, MergeRule};
 
 use super::interest::square_of_distance;
 use super::{Oracle, OracleOutput};
@@ -78,7 +78,7 @@ impl Oracle {
         for command in commands {
             if !self.is_well_formed(&command) {
                 counts.malformed += 1;
-            } else if ![SPAWN, BURN].contains(&command.kind) && !self.is_alive(command.entity) {
+            } else if self.has_actor(&command) && !self.is_alive(command.entity) {
                 counts.stale += 1;
             } else if self.overruns(&command) {
                 counts.over_budget += 1;
@@ -90,10 +90,20 @@ impl Oracle {
         run
     }
 
+    fn has_actor(&self, command: &Command) -> bool {
+        match self.script(command.kind) {
+            Some(script) => script.schema.has_actor,
+            None => ![SPAWN, BURN].contains(&command.kind),
+        }
+    }
+
     fn is_well_formed(&self, command: &Command) -> bool {
         let axes = self.config.schema.world.size.len();
         let words = command.words.len();
         let hp = self.hp().is_some();
+        if let Some(script) = self.script(command.kind) {
+            return words == script.schema.words.len();
+        }
         match command.kind {
             SPAWN => {
                 (words == 2 || words == 2 + axes)
@@ -113,6 +123,9 @@ impl Oracle {
 
     /// Whether a command visits more entities than it may.
     fn overruns(&self, command: &Command) -> bool {
+        if let Some(script) = self.script(command.kind) {
+            return self.run_script(script, command).is_err();
+        }
         let is_loop = match command.kind {
             BLAST => self.in_blast_reach(command),
             BURN => true,
@@ -155,6 +168,10 @@ impl Oracle {
     }
 
     fn run(&self, command: &Command) -> Emitted {
+        if let Some(script) = self.script(command.kind) {
+            let ran = self.run_script(script, command);
+            return ran.expect("it is within its budget").updates;
+        }
         match command.kind {
             MOVE => self.step(command),
             STRIKE => self.strike(command),
@@ -170,6 +187,10 @@ impl Oracle {
     /// The commands for later ticks that a command schedules.
     fn later(&self, command: &Command) -> Vec<Delayed> {
         let rules = &self.rules;
+        if let Some(script) = self.script(command.kind) {
+            let ran = self.run_script(script, command);
+            return ran.expect("it is within its budget").later;
+        }
         let center = self.point(&command.words);
         match command.kind {
             BLAST if self.in_blast_reach(command) => self.embers(center, rules.blast_ember_ticks),
@@ -319,14 +340,20 @@ impl Oracle {
         within(self.position(a), self.position(b), reach)
     }
 
-    /// The column of hit points.
+    /// The column of hit points, if commands can add to them.
     pub(super) fn hp(&self) -> Option<usize> {
-        self.column("hp", AttributeType::I32)
+        let column = self.column("hp", AttributeType::I32)?;
+        let is_sum = self.config.schema.attributes[column].merge == MergeRule::Sum;
+        is_sum.then_some(column)
     }
 
-    /// The column of owners.
+    /// The column of owners, if commands can set them.
     pub(super) fn owner(&self) -> Option<usize> {
-        self.column("owner", AttributeType::Entity)
+        let column = self.column("owner", AttributeType::Entity)?;
+        let merge = self.config.schema.attributes[column].merge;
+        [MergeRule::First, MergeRule::Last]
+            .contains(&merge)
+            .then_some(column)
     }
 
     fn column(&self, name: &str, ty: AttributeType) -> Option<usize> {

@@ -14,6 +14,13 @@ impl Oracle {
         let rules = &self.rules;
         for command in commands {
             let source = command.entity;
+            if let Some(script) = self.script(command.kind) {
+                let ran = self.run_script(script, command);
+                let told = ran.expect("it is within its budget").notifications;
+                out.notifications
+                    .extend(told.into_iter().map(|told| self.told(told)));
+                continue;
+            }
             match command.kind {
                 BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {
                     let center = self.point(&command.words);
@@ -90,7 +97,7 @@ impl Oracle {
     }
 
     /// The box of all points at most this far from the center along each axis.
-    fn area(&self, center: [i32; 3], distance: i32) -> Area {
+    pub(super) fn area(&self, center: [i32; 3], distance: i32) -> Area {
         let axes = self.config.schema.world.size.len();
         let (mut low, mut high) = (vec![], vec![]);
         for &at in &center[..axes] {

@@ -4,11 +4,17 @@ use shared::WorldConfig;
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
+use crate::scripts::{setters, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
     let text = random_world_file(dice);
-    script::world::parse(&text, "random").unwrap_or_else(|error| panic!("{error}\n{text}"))
+    let config = script::world::parse(&text, "random");
+    let config = config.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    match dice.once_in(3) {
+        true => config,
+        false => with_texts(&config, vec![setters(&config.schema)]),
+    }
 }
 
 fn random_world_file(dice: &mut Dice) -> String {
@@ -130,8 +136,12 @@ struct Attributes {
 
 impl Attributes {
     fn new(dice: &mut Dice) -> Attributes {
-        let rules = ["sum", "sum", "min", "max", "first", "last"];
-        let hp_rule = dice.pick(&rules);
+        let rules = ["sum", "min", "max", "first", "last"];
+        // Most commands add to hit points.
+        let hp_rule = match dice.once_in(3) {
+            true => dice.pick(&rules),
+            false => "sum",
+        };
         let hp_audience = dice.pick(&["state", "movement", "private", "hidden"]);
         let hp = |bounds: &str| {
             format!(
@@ -142,7 +152,7 @@ impl Attributes {
         let owner = format!(
             "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\", \
              tells_owner = {} }}",
-            dice.pick(&rules[2..]),
+            dice.pick(&rules[1..]),
             dice.pick(&["state", "state", "private", "hidden"]),
             !dice.once_in(4),
         );
@@ -222,7 +232,8 @@ fn respawns(dice: &mut Dice, kinds: &mut [Kind]) -> Vec<String> {
 /// Up to three `[[every]]` rules.
 fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let commands = if kinds.iter().any(Kind::has_hp) { 3 } else { 2 };
+    let can_blast = |kind: &Kind| kind.attributes.contains("type = \"i32\", merge = \"sum\"");
+    let commands = if kinds.iter().any(can_blast) { 3 } else { 2 };
     let words = vec!["1.5"; axes].join(", ");
     (0..dice.below(4))
         .map(|_| {

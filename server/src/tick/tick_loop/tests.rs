@@ -2,6 +2,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex};
 use std::thread::JoinHandle;
 
+use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, TickError, Ticket};
 use shared::wire::movement::MovementCodec;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -252,6 +253,14 @@ struct WatchedBackend {
 impl Backend for WatchedBackend {
     fn name(&self) -> &'static str {
         self.backend.name()
+    }
+
+    fn logic_compiler(&self) -> Box<dyn LogicCompiler> {
+        self.backend.logic_compiler()
+    }
+
+    fn stage(&mut self, logic: CompiledLogic) {
+        self.backend.stage(logic);
     }
 
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {

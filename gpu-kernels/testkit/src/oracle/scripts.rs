@@ -1,0 +1,131 @@
+//! Commands that only scripts define: the interpreter runs them over the oracle's world,
+//! one entity after another. The built-in ones have versions of their own in `commands`.
+
+use gpu_kernels::Notification;
+use script::arith::Random;
+use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
+use script::{Command as Script, arith};
+use shared::{EntityId, NotificationKind, Slot};
+
+use super::Oracle;
+use super::commands::{Command, Delayed};
+
+/// What a run of a script does.
+#[derive(Default)]
+pub struct Ran {
+    /// Slot, column, value.
+    pub updates: Vec<(u32, usize, i32)>,
+    pub later: Vec<Delayed>,
+    pub notifications: Vec<Told>,
+}
+
+/// Kind, source, area by centre and distance, words.
+type Told = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
+
+impl Oracle {
+    /// The script of a command that isn't built in.
+    pub(super) fn script(&self, kind: u16) -> Option<&Script> {
+        let scripts = self.logic.commands.iter();
+        let mut found = scripts.filter(|script| script.schema.kind.id() == kind);
+        found.next().filter(|script| {
+            let texts = &self.config.logic.texts;
+            let text = texts.iter().find(|text| text.file == script.file);
+            !text.is_some_and(|text| text.is_builtin)
+        })
+    }
+
+    /// Runs a script.
+    pub(super) fn run_script(&self, script: &Script, command: &Command) -> Result<Ran, Overrun> {
+        let space = Space {
+            dimensions: self.config.schema.world.size.len(),
+            size: [0, 1, 2].map(|axis| self.size(axis)),
+            budget: self.config.logic.budget,
+        };
+        let Command {
+            entity,
+            kind,
+            sequence,
+            ..
+        } = *command;
+        let invocation = Invocation {
+            tick: self.tick,
+            entity,
+            words: &command.words,
+            random: Random::new(self.config.seed, self.tick, entity, kind, sequence),
+        };
+        let mut ran = Ran::default();
+        let mut interpreter = Interpreter::default();
+        interpreter.run(&script.code, &space, self, &invocation, &mut ran)?;
+        Ok(ran)
+    }
+
+    /// A script's notification as the tick's.
+    pub(super) fn told(&self, (kind, source, area, words): Told) -> Notification {
+        let area = area.map(|(center, distance)| self.area(center, distance));
+        Notification::new(NotificationKind(kind), source, area, &words)
+    }
+}
+
+impl World for Oracle {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.slots[slot.index()].row[column]
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let generation = self.slots.get(slot.index())?.generation;
+        self.is_alive(EntityId { slot, generation })
+            .then_some(generation)
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.slots[slot.index()].kind
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        let kind = &self.config.schema.kinds[usize::from(self.kind(slot))];
+        kind.attributes
+            .iter()
+            .any(|a| usize::from(a.column) == column)
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        let edge = self.config.schema.world.aoi.raw();
+        let mut found = vec![];
+        for entity in self.alive() {
+            let [x, y, z] = self.position(entity.slot.0);
+            if arith::is_within([x, y, z], center, radius) {
+                found.push((z / edge, y / edge, x / edge, entity.slot.0));
+            }
+        }
+        // By bucket, row by row, then by slot.
+        found.sort();
+        slots.extend(found.into_iter().map(|(_, _, _, slot)| slot));
+    }
+}
+
+impl Effects for Ran {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        self.updates.push((slot.0, column.into(), value));
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        let command = Command {
+            entity,
+            kind,
+            sequence: 0,
+            words: words.to_vec(),
+        };
+        self.later.push((ticks, command));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.notifications
+            .push((kind, source, area, words.to_vec()));
+    }
+}
