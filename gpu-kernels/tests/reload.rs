@@ -189,11 +189,17 @@ fn scripts_that_cannot_run_are_refused_and_change_nothing() {
             word_count: 2,
         });
         let error = backend.submit(&refused).unwrap_err();
-        assert!(matches!(error, TickError::WordsOutOfRange { .. }), "{label}");
+        assert!(
+            matches!(error, TickError::WordsOutOfRange { .. }),
+            "{label}"
+        );
         let mut snapshot = before.clone();
         snapshot.logic = broken.clone();
         let error = backend.restore(&snapshot).unwrap_err();
-        assert!(matches!(error, RestoreError::Scripts(_)), "{label}: {error}");
+        assert!(
+            matches!(error, RestoreError::Scripts(_)),
+            "{label}: {error}"
+        );
         assert_eq!(backend.snapshot().unwrap(), before, "{label}");
 
         let mut calm = frame(&config, CHANGE, &logic);

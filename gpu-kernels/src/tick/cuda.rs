@@ -123,6 +123,7 @@ struct Flight {
     chunks: Chunks,
     totals: FrameTotals,
     clients_used: u32,
+    /// Of the scripts that the tick runs.
     logic_hash: u64,
     device: Arc<Device>,
 }

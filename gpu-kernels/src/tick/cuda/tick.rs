@@ -41,6 +41,7 @@ impl CudaBackend {
     fn begin_tick(&mut self, parity: usize) -> Tick {
         self.stamp += 1;
         self.flights[parity].prepare(&self.sizes);
+        self.flights[parity].logic_hash = self.logic_hash;
         Tick {
             number: self.tick.0,
             stamp: self.stamp,
@@ -53,7 +54,6 @@ impl CudaBackend {
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
         flight.clients_used = self.clients_used;
-        flight.logic_hash = self.logic_hash;
         flight.chunks = Chunks::of(self.clients_used);
         tick.clients_used = self.clients_used;
         tick.chunk_clients = flight.chunks.clients;
