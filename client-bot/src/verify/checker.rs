@@ -102,7 +102,7 @@ impl Checker {
                 history.register(self.bot, *entity);
             }
             Message::Answer(answer) => self.answer(history, tick, answer),
-            Message::Notice(_) | Message::Full | Message::Lost(_) => {}
+            Message::Notice(_) | Message::Full | Message::Lost(_) | Message::Interface(_) => {}
         }
     }
 

@@ -109,6 +109,7 @@ impl Logic {
 pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig, Vec<Problem>> {
     let compiled = Logic::compile(&config.schema, logic)?;
     let limits = &config.limits;
+    let before = config.schema.notifications.clone();
     let mut config = config.clone();
     let schema = &mut config.schema;
     schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
@@ -124,6 +125,10 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
         schema.notifications.extend(compiled.notifications);
     }
     let mut problems = vec![];
+    if limits.subscriptions_per_client > 0 {
+        // Predicates name fields, by type.
+        problems.extend(changed_notifications(&config.schema.notifications, &before));
+    }
     for rule in &config.every {
         let fits = |c: &CommandSchema| c.senders.rules && c.words.len() == rule.words.len();
         if !config.schema.command(rule.command).is_some_and(fits) {
@@ -144,6 +149,27 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     } else {
         Err(problems)
     }
+}
+
+/// Notifications whose fields are others than before.
+fn changed_notifications(
+    now: &[NotificationSchema],
+    before: &[NotificationSchema],
+) -> Vec<Problem> {
+    let is_changed = |n: &&NotificationSchema| {
+        let mut before = before.iter().filter(|old| old.kind == n.kind);
+        before.any(|old| old.fields != n.fields)
+    };
+    let changed = now.iter().filter(is_changed);
+    let problem = |n: &NotificationSchema| Problem::Setting {
+        key: "logic".to_owned(),
+        message: format!(
+            "notification `{}` has other fields than before, to which clients may have \
+             subscribed: give it another name",
+            n.name
+        ),
+    };
+    changed.map(problem).collect()
 }
 
 const STACK_BYTES: usize = 256 << 20;
