@@ -6,6 +6,7 @@
 //! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`due`] | waiting commands, and those whose tick has come |
+//! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are told of which changes |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
@@ -18,6 +19,7 @@ pub mod fan_out;
 pub mod fight;
 pub mod hot;
 pub mod listen;
+pub mod logic;
 mod moves;
 pub mod overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -31,6 +33,7 @@ pub use fan_out::FanOut;
 pub use fight::Fight;
 pub use hot::Hot;
 pub use listen::Listen;
+pub use logic::Logic;
 pub use moves::{Actor, Moves};
 pub use overlap::Overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

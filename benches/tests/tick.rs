@@ -69,6 +69,31 @@ fn each_way_to_keep_waiting_commands_has_a_row() {
 }
 
 #[test]
+fn each_way_to_run_and_to_change_scripts_has_a_row() {
+    let folder = Folder::new();
+    let line = "logic --clients 800 --runs 2 --reloads 3 --reload-clients 100 --tick-hz 100";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    let of = |scenario: &str| {
+        let rows = report.rows.iter().filter(|row| row.scenario == scenario);
+        rows.collect::<Vec<_>>()
+    };
+    for ways in of("logic commands").chunks(3) {
+        let names = ["baseline", "machine code", "interpreter"];
+        assert_eq!([0, 1, 2].map(|i| &ways[i].backend), names);
+        assert!(ways.iter().all(|row| row.checksum == ways[0].checksum));
+        assert!(ways[0].whole("updates") > Some(0));
+    }
+    assert_eq!(of("logic commands").len(), 7 * 3);
+    assert!(of("logic compiling").len() > 5);
+    let reloads = of("logic reloads");
+    assert_eq!(reloads.len(), 2);
+    assert_eq!(reloads[0].checksum, reloads[1].checksum);
+    assert!(reloads.iter().all(|row| row.whole("reloads") == Some(3)));
+    assert!(tables.contains("| fight |") && tables.contains("| compiled on the spot |"));
+}
+
+#[test]
 fn each_way_to_match_changes_has_a_row() {
     let folder = Folder::new();
     let line =

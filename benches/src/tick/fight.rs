@@ -20,7 +20,7 @@ use crate::options::at_least_one;
 use crate::report::plot::Chart;
 use crate::report::{Recorder, Report, Row, Sample};
 pub use arena::{Arena, Delivered};
-pub use scenario::Frames;
+pub use scenario::{Frames, config};
 
 /// The server's tick. Fails where two backends disagree on the state or on the
 /// deliveries of a tick.

@@ -54,7 +54,7 @@ impl Moves {
     pub fn next_frame_with(
         &mut self,
         mut act: impl FnMut(&Actor<'_>, &mut Random, &mut Frame),
-    ) -> &Frame {
+    ) -> &mut Frame {
         let tick = self.frame.tick.next();
         self.frame.reset(tick);
         if tick == Tick(1) {
@@ -87,7 +87,7 @@ impl Moves {
             *position = [position[0] + step[0], position[1] + step[1]];
         }
         self.frame.order(self.seed);
-        &self.frame
+        &mut self.frame
     }
 
     fn observe(&mut self) {

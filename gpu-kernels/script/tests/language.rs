@@ -50,14 +50,28 @@ fn numbers_behave_as_written() {
         ("me.hp", 100),
         ("(me.speed * 2.0) as i32", 3),
         ("distance(me, point(13.0, 14.0)) as i32", 5),
+        (
+            "distance(me, towards(me, point(13.0, 14.0), 5.0)) as i32",
+            5,
+        ),
+        (
+            "(towards(point(0.0, 0.0), point(90.0, 0.0), 0.01) == point(0.01, 0.0)) as i32",
+            1,
+        ),
+        (
+            "(towards(point(0.0, 0.3), point(0.7, 0.2), 9.0) == point(0.7, 0.2)) as i32",
+            1,
+        ),
+        (
+            "(towards(me, point(13.0, 14.0), -1.0) == me.position) as i32",
+            1,
+        ),
+        ("(towards(me, me, 1.0) == me.position) as i32", 1),
         ("count_near(me, 3.0)", 2),
         ("count_near(me, 10.0, \"player\")", 2),
     ] {
-        assert_eq!(
-            result(&format!("me.gold += {expression};")),
-            expected,
-            "{expression}"
-        );
+        let body = format!("me.gold += {expression};");
+        assert_eq!(result(&body), expected, "{expression}");
     }
 }
 

@@ -96,10 +96,12 @@ impl Folder {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // An earlier run's files could hide that one is missing.
         let _ = fs::remove_dir_all(&folder);
-        let worlds = "server/worlds";
-        fs::create_dir_all(folder.join(worlds)).unwrap();
-        for entry in fs::read_dir(root().join(worlds)).unwrap().flatten() {
-            fs::copy(entry.path(), folder.join(worlds).join(entry.file_name())).unwrap();
+        for files in ["server/worlds", "server/worlds/hollow"] {
+            fs::create_dir_all(folder.join(files)).unwrap();
+            let entries = fs::read_dir(root().join(files)).unwrap().flatten();
+            for entry in entries.filter(|entry| entry.path().is_file()) {
+                fs::copy(entry.path(), folder.join(files).join(entry.file_name())).unwrap();
+            }
         }
         let names = vec!["game.example".to_owned()];
         let identity = rcgen::generate_simple_self_signed(names).unwrap();

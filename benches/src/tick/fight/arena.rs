@@ -3,8 +3,9 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use gpu_kernels::{Backend, Delivery, Frame, TickOutput};
+use shared::world::logic::LogicConfig;
 use shared::world::mix::mix;
-use shared::{ClientRow, Tick};
+use shared::{ClientRow, Tick, WorldConfig};
 
 use super::scenario::{self, Frames};
 use crate::report::Sample;
@@ -21,13 +22,17 @@ pub struct Arena {
 
 impl Arena {
     pub fn populated(clients: u32, seed: u64, candidate: &Candidate) -> anyhow::Result<Arena> {
-        let config = scenario::config(clients, seed)?;
-        let mut backend = candidate.start(&config)?;
+        Arena::of(&scenario::config(clients, seed)?, candidate)
+    }
+
+    /// The same in a world of the scenario with other scripts.
+    pub fn of(config: &WorldConfig, candidate: &Candidate) -> anyhow::Result<Arena> {
+        let mut backend = candidate.start(config)?;
         let mut frame = Frame::new(Tick(0));
-        frame.populate(&config);
+        frame.populate(config);
         let output = backend.tick(&frame)?;
-        ensure!(output.counts.births == u64::from(clients));
-        let frames = Frames::after_births(&config, &output);
+        ensure!(output.counts.births == u64::from(config.schema.world.capacity));
+        let frames = Frames::after_births(config, &output);
         Ok(Arena {
             backend,
             frames,
@@ -37,7 +42,14 @@ impl Arena {
 
     /// Runs the next tick; only the backend's work is timed.
     pub fn tick(&mut self) -> anyhow::Result<Sample> {
+        self.tick_with(None)
+    }
+
+    /// The same, with other scripts from this tick on.
+    pub fn tick_with(&mut self, logic: Option<&LogicConfig>) -> anyhow::Result<Sample> {
         let frame = self.frames.next(&self.output);
+        frame.logic = logic.cloned().map(Box::new);
+        let frame = &*frame;
         let begin = Instant::now();
         self.output = self.backend.tick(frame).context("the tick failed")?;
         let total = begin.elapsed();

@@ -21,7 +21,7 @@ impl Frames {
     /// The next tick's frame: all clients move, and of eight clients three strike an
     /// entity that the last tick delivered to them, one heals itself and one blasts.
     /// The bots' behaviour `fight` does the same.
-    pub fn next(&mut self, last: &TickOutput) -> &Frame {
+    pub fn next(&mut self, last: &TickOutput) -> &mut Frame {
         self.moves.next_frame_with(|actor, random, frame| {
             let mut push = |kind, words: &[i32]| {
                 frame.push(actor.entity, frame.tick.0, kind, words);

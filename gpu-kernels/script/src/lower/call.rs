@@ -374,17 +374,23 @@ impl<'a> Lower<'a> {
         let (from, to) = (self.place_of(from)?, self.place_of(to)?);
         let most = self.expression_of(most, Type::Fixed)?.operand();
         let distance = self.set(|reg| Inst::Distance(reg, from, to));
-        let step = self.binary(Binary::Min, most, distance);
-        let step = self.binary(Binary::Max, step, Operand::ZERO);
-        // A part of at most 1, so that no axis goes farther than it has to.
-        let part = self.binary(Binary::DivFixed, step, distance);
+        let step = self.binary(Binary::Max, most, Operand::ZERO);
         let mut operands = [Operand::ZERO; 3];
         for (axis, operand) in operands.iter_mut().enumerate().take(self.unit.dimensions) {
             let way = self.binary(Binary::Sub, to[axis], from[axis]);
-            let way = self.binary(Binary::MulFixed, way, part);
+            // The direction first: as a part of a long way, a short step would be nothing.
+            let direction = self.binary(Binary::DivFixed, way, distance);
+            let way = self.binary(Binary::MulFixed, step, direction);
             *operand = self.binary(Binary::Add, from[axis], way);
         }
-        Ok(Value::new(Type::Point, operands))
+        let point = self.copy(Value::new(Type::Point, operands));
+        // Who can get there does, exactly.
+        let over = self.label();
+        let is_short = self.binary(Binary::Lt, most, distance);
+        self.emit(Inst::JumpIf(is_short, over));
+        self.assign(point, Value::new(Type::Point, to));
+        self.place(over);
+        Ok(point)
     }
 
     /// The number of entities within a radius, of one kind or of all.

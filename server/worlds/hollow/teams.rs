@@ -1,0 +1,44 @@
+//! Two teams, each with a banner that keeps its score.
+
+/// From the middle of the world to its corners.
+const EVERYWHERE: Fixed = 170.0;
+const REACH: Fixed = 10.0;
+const DAMAGE: i32 = 8;
+/// Points of a blow, and of one that fells.
+const HIT: i32 = 1;
+const FELLED: i32 = 10;
+/// How far along each axis it is heard that somebody was felled.
+const SOUND: Fixed = 25.0;
+
+struct Felled {
+    victim: Entity,
+}
+
+/// Lets a player without a team join one. The reborn start without.
+#[command(rules)]
+fn enlist(me: Entity) {
+    require(!exists(me.banner));
+    let middle = point(120.0, 120.0);
+    me.banner = if random(1, 2) == 1 {
+        nearest(middle, EVERYWHERE, "oak")
+    } else {
+        nearest(middle, EVERYWHERE, "elm")
+    };
+}
+
+/// Strikes whatever has hit points and is not of one's own team.
+#[command(clients)]
+fn strike(me: Entity, target: Entity) {
+    require(is_within(me, target, REACH) && has(target.hp));
+    require(target.kind != me.kind || target.banner != me.banner);
+    hurt(target, DAMAGE);
+    let mut points = HIT;
+    if target.hp + target.shield <= DAMAGE {
+        points = FELLED;
+        tell(Felled { victim: target }, around(target, SOUND));
+    }
+    me.score += points;
+    me.banner.score += points;
+    // `best` merges by `max`: the highest score that any player of the team reached.
+    me.banner.best.max(me.score + points);
+}
