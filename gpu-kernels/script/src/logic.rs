@@ -79,22 +79,7 @@ impl Logic {
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
     /// and symbols count.
     pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-        // Parsing recurses as deep as a text nests. The limits on texts keep that within this
-        // stack.
-        #[cfg(not(target_family = "wasm"))]
-        return std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || compile(schema, logic));
-            match worker.map(|worker| worker.join()) {
-                Ok(Ok(result)) => result,
-                _ => Err(vec![Problem::Setting {
-                    key: "logic".to_owned(),
-                    message: "the compiler could not run; this is a defect of Myriad".to_owned(),
-                }]),
-            }
-        });
-        #[cfg(target_family = "wasm")]
-        compile(schema, logic)
+        with_stack(|| compile(schema, logic))
     }
 
     /// The command of a number.
@@ -144,6 +129,27 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     } else {
         Err(problems)
     }
+}
+
+/// Runs the compiler. Parsing recurses as deep as a text nests, which the limits on texts
+/// keep within this stack.
+pub(crate) fn with_stack<T: Send>(
+    compile: impl FnOnce() -> Result<T, Vec<Problem>> + Send,
+) -> Result<T, Vec<Problem>> {
+    #[cfg(not(target_family = "wasm"))]
+    return std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let worker = builder.spawn_scoped(scope, compile);
+        match worker.map(|worker| worker.join()) {
+            Ok(Ok(result)) => result,
+            _ => Err(vec![Problem::Setting {
+                key: "logic".to_owned(),
+                message: "the compiler could not run; this is a defect of Myriad".to_owned(),
+            }]),
+        }
+    });
+    #[cfg(target_family = "wasm")]
+    compile()
 }
 
 const STACK_BYTES: usize = 256 << 20;
