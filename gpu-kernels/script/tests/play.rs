@@ -57,10 +57,7 @@ fn a_play_sends_commands_by_name_in_order() {
         ("move", vec![1 << 12, -1 << 11]),
         ("heal", vec![me.reference().0]),
     ];
-    let expected: Vec<_> = expected
-        .into_iter()
-        .map(|(name, words)| (name.to_owned(), words));
-    assert_eq!(sent, expected.collect::<Vec<_>>());
+    assert_eq!(sent, expected.map(|(name, words)| (name.to_owned(), words)));
 }
 
 #[test]
