@@ -5,7 +5,9 @@ use std::fmt;
 use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{CommandKind, CommandSchema, NotificationKind, Schema, WorldConfig};
+use shared::{
+    CommandKind, CommandSchema, Limits, NotificationKind, Schema, Senders, WorldConfig,
+};
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
@@ -79,22 +81,31 @@ impl Logic {
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
     /// and symbols count.
     pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-        // Parsing recurses as deep as a text nests. The limits on texts keep that within this
-        // stack.
-        #[cfg(not(target_family = "wasm"))]
-        return std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || compile(schema, logic));
-            match worker.map(|worker| worker.join()) {
-                Ok(Ok(result)) => result,
-                _ => Err(vec![Problem::Setting {
-                    key: "logic".to_owned(),
-                    message: "the compiler could not run; this is a defect of Myriad".to_owned(),
-                }]),
-            }
-        });
-        #[cfg(target_family = "wasm")]
-        compile(schema, logic)
+        with_stack(|| compile(schema, logic))
+    }
+
+    /// What the scripts do for which a world has no room. Its limits follow from the scripts
+    /// that it starts with.
+    fn lacks_room(&self, limits: &Limits) -> Vec<Problem> {
+        let given = self.commands.iter().filter(|c| c.schema.senders != Senders::default());
+        let puts_off = given.clone().find(|c| c.code.afters().next().is_some());
+        let tells = given.clone().find(|c| c.code.notifications().next().is_some());
+        let problem = |command: &Command, what: &str, limit: &str| Problem::Setting {
+            key: format!("limits.{limit}"),
+            message: format!(
+                "`{}` {what}, for which the running world has no room: restart it, or give \
+                 it room from the start",
+                command.schema.name
+            ),
+        };
+        let mut problems = vec![];
+        if let Some(command) = puts_off.filter(|_| limits.timed_commands == 0) {
+            problems.push(problem(command, "puts a command off", "timed_commands"));
+        }
+        if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
+            problems.push(problem(command, "tells of something", "notifications_per_tick"));
+        }
+        problems
     }
 
     /// The command of a number.
@@ -109,6 +120,7 @@ impl Logic {
 pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig, Vec<Problem>> {
     let compiled = Logic::compile(&config.schema, logic)?;
     let limits = &config.limits;
+    let mut problems = compiled.lacks_room(limits);
     let before = config.schema.notifications.clone();
     let mut config = config.clone();
     let schema = &mut config.schema;
@@ -124,7 +136,6 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     if limits.notifications_per_tick > 0 {
         schema.notifications.extend(compiled.notifications);
     }
-    let mut problems = vec![];
     if limits.subscriptions_per_client > 0 {
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));
@@ -170,6 +181,27 @@ fn changed_notifications(
         ),
     };
     changed.map(problem).collect()
+}
+
+/// Runs the compiler. Parsing recurses as deep as a text nests, which the limits on texts
+/// keep within this stack.
+pub(crate) fn with_stack<T: Send>(
+    compile: impl FnOnce() -> Result<T, Vec<Problem>> + Send,
+) -> Result<T, Vec<Problem>> {
+    #[cfg(not(target_family = "wasm"))]
+    return std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let worker = builder.spawn_scoped(scope, compile);
+        match worker.map(|worker| worker.join()) {
+            Ok(Ok(result)) => result,
+            _ => Err(vec![Problem::Setting {
+                key: "logic".to_owned(),
+                message: "the compiler could not run; this is a defect of Myriad".to_owned(),
+            }]),
+        }
+    });
+    #[cfg(target_family = "wasm")]
+    compile()
 }
 
 const STACK_BYTES: usize = 256 << 20;

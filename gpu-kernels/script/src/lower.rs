@@ -6,12 +6,14 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
+//! | `send` | commands that a client sends |
 //! | `finish` | labels to places; removes what has no use |
 
 mod call;
 mod effect;
 mod expression;
 mod finish;
+mod send;
 mod statement;
 
 use std::collections::HashMap;
@@ -27,6 +29,7 @@ use crate::types::{Type, Value};
 use crate::unit::Unit;
 
 pub use call::BUILTINS;
+pub use send::SEND;
 
 /// A step of lowering, or its problem.
 pub type Checked<T> = Result<T, Box<Diagnostic>>;
@@ -144,17 +147,35 @@ impl<'a> Lower<'a> {
             };
             lower.bind(&parameter.name, value, parameter.is_mutable);
         }
-        let result = lower.body(&function.body, function.result);
+        lower.finish_function(function)
+    }
+
+    /// The instructions of `fn act()`, in which `me` is the client's entity.
+    pub fn act(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+    ) -> Result<Code, Vec<Diagnostic>> {
+        let mut lower = Lower::new(unit, file);
+        lower.frames[0].function = Some(function);
+        let slot = lower.set(Inst::Actor);
+        lower.me = Some(slot);
+        lower.bind("me", Value::scalar(Type::Entity, slot), false);
+        lower.finish_function(function)
+    }
+
+    fn finish_function(mut self, function: &'a Function) -> Result<Code, Vec<Diagnostic>> {
+        let result = self.body(&function.body, function.result);
         if let Err(problem) = result {
-            lower.problems.push(*problem);
+            self.problems.push(*problem);
         }
-        if !lower.problems.is_empty() {
-            return Err(lower.problems);
+        if !self.problems.is_empty() {
+            return Err(self.problems);
         }
-        let exit = lower.frames[0].exit;
-        lower.place(exit);
-        lower.emit(Inst::End);
-        Ok(lower.finish())
+        let exit = self.frames[0].exit;
+        self.place(exit);
+        self.emit(Inst::End);
+        Ok(self.finish())
     }
 
     /// A constant's value.

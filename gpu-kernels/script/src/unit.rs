@@ -21,6 +21,9 @@ pub struct Unit<'a> {
     pub dimensions: usize,
     pub budget: Budget,
     pub files: &'a [File<'a>],
+    /// Whether it is what a client does. It can't change the world, and sends commands of
+    /// the schema.
+    pub is_client: bool,
     pub commands: BTreeMap<String, Signature<'a>>,
     /// By text and name.
     helpers: BTreeMap<(usize, String), &'a Function>,
@@ -65,6 +68,7 @@ impl<'a> Unit<'a> {
             dimensions: schema.dimensions(),
             budget,
             files,
+            is_client: false,
             commands: BTreeMap::new(),
             helpers: BTreeMap::new(),
             constants: BTreeMap::new(),

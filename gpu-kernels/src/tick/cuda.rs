@@ -176,7 +176,7 @@ impl CudaBackend {
     /// Creates an empty world.
     pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
         let has_buckets_only = config.schema.world.visible_max == 0
-            && config.interest == InterestMode::Buckets
+            && config.schema.world.interest == InterestMode::Buckets
             && config.limits.observers_per_client == 1;
         if options.form == OutputForm::Ranges && !has_buckets_only {
             return Err(StartError::Unsupported(

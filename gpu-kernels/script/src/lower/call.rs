@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::expression::nearest_name;
+use super::send::SEND;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::ir::{Binary, Inst, Operand, Unary};
@@ -52,6 +53,9 @@ impl<'a> Lower<'a> {
         };
         let name = name_of(ident);
         let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
+        if name == SEND && self.unit.is_client {
+            return self.send(&arguments, call.span());
+        }
         if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
             return self.builtin(&name, form, &arguments, call.span());
         }
@@ -68,6 +72,11 @@ impl<'a> Lower<'a> {
     ) -> Checked<Value> {
         let Some((file, function)) = self.unit.helper(self.file(), name) else {
             let message = format!("there is no function `{name}`");
+            if self.unit.is_client && self.unit.schema.command_named(name).is_some() {
+                let message = format!("`{name}` is a command");
+                let help = format!("write `send({name}(…))`");
+                return Err(self.helped(name_span, message, "", help));
+            }
             if self.unit.commands.contains_key(name) {
                 let help = format!("a command runs in a later tick: `after(1, {name}(…))`");
                 let message = format!("`{name}` is a command");
@@ -238,6 +247,9 @@ impl<'a> Lower<'a> {
             }
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
+            ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
+                Err(self.is_for_worlds(&format!("`{name}`"), span))
+            }
             ("after", &[ticks, command]) => self.after(ticks, command),
             ("spawn", &[kind, place]) => self.spawn(kind, place),
             ("despawn", &[entity]) => self.despawn(entity),

@@ -27,6 +27,9 @@ impl<'a> Lower<'a> {
         op: Option<&'a syn::BinOp>,
         from: &'a syn::Expr,
     ) -> Checked<()> {
+        if self.unit.is_client {
+            return Err(self.is_for_worlds("an update", span));
+        }
         if name == "kind" {
             let label = "an entity keeps its kind";
             return Err(self.problem(span, "`kind` can't be changed", label));
@@ -96,6 +99,9 @@ impl<'a> Lower<'a> {
             && let syn::Member::Named(member) = &field.member
         {
             let name = name_of(member);
+            if self.unit.is_client {
+                return Err(self.is_for_worlds("an update", call.span()));
+            }
             let entity = self.expression_of(&field.base, Type::Entity)?;
             let column = self.column(&name, member.span())?;
             let attribute = &self.unit.schema.attributes[column];
@@ -126,7 +132,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
+    pub(super) fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
         match value.ty {
             Type::Point => words.extend(&value.operands[..self.unit.dimensions]),
             _ => {
@@ -209,7 +215,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn put_off(&mut self, after: After) -> Checked<Value> {
+    pub(super) fn put_off(&mut self, after: After) -> Checked<Value> {
         self.step();
         self.emit(Inst::After(after));
         Ok(Value::UNIT)

@@ -1,6 +1,7 @@
 //! Operators, names, attributes, `if`, `match`.
 
 use proc_macro2::Span;
+use shared::Audience;
 use shared::world::fixed::Fixed;
 use syn::spanned::Spanned;
 
@@ -233,6 +234,10 @@ impl<'a> Lower<'a> {
     pub(super) fn column(&self, name: &str, span: Span) -> Checked<usize> {
         let schema = self.unit.schema;
         if let Some(column) = schema.column(name) {
+            if self.unit.is_client && schema.attributes[column].audience == Audience::Hidden {
+                let message = format!("`{name}` is hidden");
+                return Err(self.problem(span, message, "no client is told of it"));
+            }
             return Ok(column);
         }
         let names = schema.attributes.iter().map(|a| a.name.as_str());

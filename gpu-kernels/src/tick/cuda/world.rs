@@ -161,7 +161,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         clients: limits.clients,
         observers_per_client: limits.observers_per_client,
         visible_max: schema.world.visible_max,
-        exact: u32::from(config.interest == InterestMode::Exact),
+        exact: u32::from(config.schema.world.interest == InterestMode::Exact),
         commands_max: limits.commands_per_tick,
         rules: config.every.len() as u32,
         view_places: schema.world.visible_max.max(64).next_power_of_two(),
