@@ -213,7 +213,7 @@ fn scripts_that_cannot_run_are_refused_and_change_nothing() {
 /// Scripts change often, while commands wait that the ones before put off.
 #[test]
 fn backends_agree_while_scripts_change_to_and_fro() {
-    for mut scenario in [scenario::fight(80, 20), scenario::embers(120, 20)] {
+    for mut scenario in [scenario::embers(80, 20), scenario::embers(120, 20)] {
         let base = scenario.config.logic.clone();
         let logics: Vec<LogicConfig> = [3, 9, 1]
             .into_iter()
