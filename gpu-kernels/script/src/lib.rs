@@ -37,4 +37,5 @@ pub mod world;
 
 pub use diagnostic::Diagnostic;
 pub use logic::{Command, Logic, Problem};
+pub use lower::BUILTINS;
 pub use play::Play;

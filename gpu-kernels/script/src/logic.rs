@@ -12,9 +12,9 @@ use shared::{
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
 use crate::lower::Lower;
-use crate::parse::{File, Function, TEXTS_MAX};
+use crate::parse::{File, Function};
 use crate::types::Type;
-use crate::unit::{Form, Unit, snake_case};
+use crate::unit::{Form, PROBLEMS_MAX, Unit};
 
 /// What is wrong with the logic of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,16 @@ pub enum Problem {
     Text(Diagnostic),
     /// A constant that the world file sets.
     Setting { key: String, message: String },
+}
+
+impl Problem {
+    /// The problem of a text, if it is one.
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Problem::Text(diagnostic) => Some(diagnostic),
+            Problem::Setting { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -204,10 +214,15 @@ pub(crate) fn with_stack<T: Send>(
     compile()
 }
 
-const STACK_BYTES: usize = 256 << 20;
+/// The most texts of a world.
+pub(crate) const TEXTS_MAX: usize = 256;
+/// The most bytes of all texts of a world.
+const LOGIC_BYTES_MAX: usize = 1 << 20;
+/// Twice what the deepest text within the limits needs in a build without optimization; an
+/// optimized one needs 8 MiB.
+const STACK_BYTES: usize = 64 << 20;
 
 fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-    let mut problems = vec![];
     let LogicConfig {
         texts,
         constants,
@@ -215,23 +230,21 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         numbers,
         ..
     } = logic;
-    if texts.len() > TEXTS_MAX {
-        let message = format!("{} texts; at most {TEXTS_MAX} are allowed", texts.len());
-        return Err(vec![Problem::Setting {
-            key: "logic".to_owned(),
-            message,
-        }]);
-    }
+    check_lengths(texts)?;
     let mut parsed = vec![];
     let files: Vec<File<'_>> = texts
         .iter()
         .map(|text| File::parse(text, &mut parsed))
         .collect();
-    problems.extend(parsed.into_iter().map(Problem::Text));
+    // What is left out because of these would be missed elsewhere.
+    if !parsed.is_empty() {
+        parsed.truncate(PROBLEMS_MAX);
+        return Err(parsed.into_iter().map(Problem::Text).collect());
+    }
     let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
     let commands = lower_all(&unit);
-    problems.append(&mut unit.problems.borrow_mut());
+    let problems = unit.problems.take();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -254,9 +267,28 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
     })
 }
 
+fn check_lengths(texts: &[Text]) -> Result<(), Vec<Problem>> {
+    let bytes: usize = texts.iter().map(|text| text.text.len()).sum();
+    let message = if texts.len() > TEXTS_MAX {
+        format!(
+            "at most {TEXTS_MAX} texts are allowed, found {}",
+            texts.len()
+        )
+    } else if bytes > LOGIC_BYTES_MAX {
+        format!("the texts may have {LOGIC_BYTES_MAX} bytes together, found {bytes}")
+    } else {
+        return Ok(());
+    };
+    let key = "logic".to_owned();
+    Err(vec![Problem::Setting { key, message }])
+}
+
 /// Evaluates all constants, and finds settings that no constant has.
 fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
     for (file, item) in unit.constants() {
+        if unit.is_full() {
+            return;
+        }
         let _ = unit.constant(file, &item.name);
     }
     for (stem, settings) in settings {
@@ -281,11 +313,20 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
     let mut commands = vec![];
     // Helpers that nobody calls are checked, too.
     for (file, function) in unit.helpers() {
+        if unit.is_full() {
+            break;
+        }
+        if unit.files[file].text.is_builtin {
+            continue;
+        }
         if let Err(problems) = Lower::function(unit, file, function) {
             problems.into_iter().for_each(|problem| unit.note(problem));
         }
     }
     for signature in unit.commands.values() {
+        if unit.is_full() {
+            break;
+        }
         let is_lenient = unit.files[signature.file].text.is_builtin;
         match Lower::function(unit, signature.file, signature.function) {
             // It does nothing in this world.
@@ -332,7 +373,7 @@ fn notification_schema(name: &str, form: &Form, dimensions: usize) -> Notificati
     let fields = words_of(&form.fields, dimensions);
     NotificationSchema {
         kind: form.kind,
-        name: snake_case(name),
+        name: name.to_owned(),
         fields: fields
             .map(|(name, ty)| NotificationField { name, ty })
             .collect(),

@@ -9,7 +9,8 @@ use shared::{CommandSchema, ConfigError, Schema, WorldConfig};
 use crate::builtin;
 use crate::diagnostic::draw;
 use crate::logic::{Logic, Problem};
-use crate::parse::{TEXT_BYTES_MAX, TEXTS_MAX};
+use crate::logic::TEXTS_MAX;
+use crate::parse::TEXT_BYTES_MAX;
 
 /// Reads and checks a world file and its scripts.
 pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
