@@ -13,13 +13,11 @@ use super::{Behaviour, Dice, Input};
 /// Compiles a script for the clients of a world. The error is all that is wrong with it.
 pub fn compile(schema: &Schema, text: &Text) -> Result<Play, String> {
     Play::compile(schema, text).map_err(|problems| {
-        let mut diagnostics = vec![];
-        for problem in problems {
-            match problem {
-                Problem::Text(diagnostic) => diagnostics.push(diagnostic),
-                other => return other.to_string(),
-            }
+        let mut others = problems.iter().filter(|p| p.diagnostic().is_none());
+        if let Some(other) = others.next() {
+            return other.to_string();
         }
+        let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
         let drawn = draw(&diagnostics, std::slice::from_ref(text), false);
         format!(
             "{} is not a play of this world\n\n{}",

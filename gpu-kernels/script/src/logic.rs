@@ -3,11 +3,9 @@
 use std::fmt;
 
 use shared::world::command::CommandWord;
-use shared::world::logic::{Budget, Constants, LogicConfig, Numbers};
+use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{
-    CommandKind, CommandSchema, Limits, NotificationKind, Schema, Senders, WorldConfig,
-};
+use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, Senders, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
@@ -97,9 +95,14 @@ impl Logic {
     /// What the scripts do for which a world has no room. Its limits follow from the scripts
     /// that it starts with.
     fn lacks_room(&self, limits: &Limits) -> Vec<Problem> {
-        let given = self.commands.iter().filter(|c| c.schema.senders != Senders::default());
+        let given = self
+            .commands
+            .iter()
+            .filter(|c| c.schema.senders != Senders::default());
         let puts_off = given.clone().find(|c| c.code.afters().next().is_some());
-        let tells = given.clone().find(|c| c.code.notifications().next().is_some());
+        let tells = given
+            .clone()
+            .find(|c| c.code.notifications().next().is_some());
         let problem = |command: &Command, what: &str, limit: &str| Problem::Setting {
             key: format!("limits.{limit}"),
             message: format!(
@@ -113,7 +116,11 @@ impl Logic {
             problems.push(problem(command, "puts a command off", "timed_commands"));
         }
         if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
-            problems.push(problem(command, "tells of something", "notifications_per_tick"));
+            problems.push(problem(
+                command,
+                "tells of something",
+                "notifications_per_tick",
+            ));
         }
         problems
     }

@@ -15,7 +15,6 @@ mod quotes;
 
 pub use limits::TEXT_BYTES_MAX;
 
-
 /// A parsed text.
 pub struct File<'a> {
     pub text: &'a Text,

@@ -4,8 +4,8 @@
 mod common;
 
 use script::ir::Budget;
-use script::{BUILTINS, Constants, Text, builtin};
-use shared::WorldConfig;
+use script::{BUILTINS, builtin};
+use shared::world::logic::{Constant, Constants, Text};
 
 const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 
@@ -38,7 +38,7 @@ fn examples_compile() {
     // The attribute of the first example, too.
     let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
     let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
-    let schema = WorldConfig::parse(&world, "test").unwrap().schema;
+    let schema = script::world::parse(&world, "test").unwrap().schema;
     let compile = |block: &str| {
         let texts = [Text::new("test.rs", text(block))];
         common::compile_for(&schema, &texts, &Constants::default())
@@ -78,13 +78,9 @@ fn limits_are_as_the_guide_says() {
 
 #[test]
 fn settings_are_as_the_guide_says() {
-    let texts: Vec<_> = builtin::texts();
-    let strike: Vec<_> = texts
-        .into_iter()
-        .filter(|text| text.stem() == "strike")
-        .collect();
+    let strike = [builtin::text("strike").unwrap()];
     let set = |damage| {
-        let settings = [("damage".to_owned(), script::Constant::Int(damage))].into();
+        let settings = [("damage".to_owned(), Constant::Int(damage))].into();
         let constants = Constants::from([("strike".to_owned(), settings)]);
         common::compile_all(&strike, &constants)
     };

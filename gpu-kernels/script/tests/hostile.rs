@@ -7,7 +7,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{TestWorld, compile, compile_all, drawn};
-use script::{Constants, Problem, Text};
+use script::Problem;
+use shared::world::logic::{Constants, Text};
 
 /// Far above what any text needs, also where tests share a slow machine.
 const TIME_MAX: Duration = Duration::from_secs(20);

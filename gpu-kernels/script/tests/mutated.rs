@@ -4,7 +4,8 @@
 mod common;
 
 use proptest::prelude::*;
-use script::{Text, builtin};
+use script::builtin;
+use shared::world::logic::Text;
 
 /// Of a text: its words, signs and the space between them.
 fn words(text: &str) -> Vec<&str> {

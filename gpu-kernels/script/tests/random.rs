@@ -5,8 +5,9 @@ mod common;
 use common::random::{Dice, random_script};
 use common::{Done, TestWorld, compile_for};
 use script::interpreter::Overrun;
-use script::{Command, Constants, Logic, Text};
-use shared::{AttributeType, EntityId, EntityRef, Schema, WorldConfig};
+use script::{Command, Logic};
+use shared::world::logic::{Constants, Text};
+use shared::{AttributeType, EntityId, EntityRef, Schema};
 
 const SCRIPTS: u64 = 10_000;
 
@@ -19,7 +20,7 @@ fn random_scripts_compile_and_do_the_same_again() {
         include_str!("../../../shared/tests/worlds/rich.toml"),
         include_str!("../../../shared/tests/worlds/wide.toml"),
     ];
-    let schemas = worlds.map(|world| WorldConfig::parse(world, "test").unwrap().schema);
+    let schemas = worlds.map(|world| script::world::parse(world, "test").unwrap().schema);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let sums = std::thread::scope(|scope| {
         let run = |thread| {

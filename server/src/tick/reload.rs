@@ -98,7 +98,7 @@ impl Reloader {
         match with_logic(&self.config, &logic) {
             Ok(config) => self.compile(config),
             Err(problems) => {
-                let drawn = draw(problems, &logic.texts);
+                let drawn = draw(&problems, &logic.texts);
                 error!("the scripts have problems; the world keeps those that it has\n\n{drawn}");
                 self.reject()
             }
@@ -129,15 +129,14 @@ fn is_change(event: &notify::Event) -> bool {
     event.kind.is_create() || event.kind.is_modify() || event.kind.is_remove()
 }
 
-fn draw(problems: Vec<Problem>, texts: &[Text]) -> String {
+fn draw(problems: &[Problem], texts: &[Text]) -> String {
     let mut drawn = String::new();
-    let mut diagnostics = vec![];
-    for problem in problems {
-        match problem {
-            Problem::Text(diagnostic) => diagnostics.push(diagnostic),
-            other => drawn += &format!("{other}\n"),
+    for problem in &problems {
+        if problem.diagnostic().is_none() {
+            drawn += &format!("{problem}\n");
         }
     }
+    let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
     drawn + &script::diagnostic::draw(&diagnostics, texts, false)
 }
 

@@ -75,7 +75,7 @@ impl<'a> Lower<'a> {
             if self.unit.is_client && self.unit.schema.command_named(name).is_some() {
                 let message = format!("`{name}` is a command");
                 let help = format!("write `send({name}(…))`");
-                return Err(self.helped(name_span, message, "", help));
+                return Err(self.helped(ident.span(), message, "", help));
             }
             if self.unit.commands.contains_key(name) {
                 let help = format!("it can run in a later tick: `after(1, {name}(…))`");
@@ -258,7 +258,7 @@ impl<'a> Lower<'a> {
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
             ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
-                Err(self.is_for_worlds(&format!("`{name}`"), span))
+                Err(self.is_for_worlds(&format!("`{name}`"), call.span()))
             }
             ("after", &[ticks, command]) => self.after(ticks, command),
             ("spawn", &[kind, place]) => self.spawn(kind, place),

@@ -42,7 +42,7 @@ impl<'a> Lower<'a> {
                 true => Type::Point,
                 false => ty,
             };
-            let value = self.convert(value, ty, argument.span())?;
+            let value = self.convert(value, ty, argument)?;
             if value.ty == Type::Never {
                 return Ok(Value::NEVER);
             }
