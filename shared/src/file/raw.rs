@@ -8,19 +8,14 @@ use crate::world::attribute::{AttributeType, Audience, MergeRule};
 use crate::world::config::InterestMode;
 use crate::world::logic::Budget;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A whole file, which `read` reads part by part.
+#[derive(Default)]
 pub struct World {
-    #[serde(default)]
     pub world: Section,
-    #[serde(default)]
     pub limits: Limits,
-    #[serde(default)]
     pub logic: Logic,
-    #[serde(default)]
     pub commands: Commands,
     pub kind: Option<Vec<Kind>>,
-    #[serde(default)]
     pub every: Vec<Every>,
 }
 

@@ -1,6 +1,6 @@
 //! Regions: how many a client may have, how large, and which kinds are born with some.
 
-use super::check::{Problem, SIZE_MAX, fixed, in_range, unexpected};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, unexpected};
 use super::raw;
 use crate::world::config::{InterestMode, KindRegions, REGIONS_PER_CLIENT_MAX};
 use crate::world::fixed::Fixed;
@@ -19,39 +19,45 @@ pub(super) fn limits(
     world: &WorldInfo,
     interest: InterestMode,
     kinds: &[raw::Kind],
-) -> Result<RegionLimits, Problem> {
-    let per_client = in_range(
-        "limits.regions_per_client",
-        raw.regions_per_client,
+    problems: &mut Problems,
+) -> RegionLimits {
+    let per_client = problems.take_or(
         0,
-        REGIONS_PER_CLIENT_MAX,
-    )?;
+        in_range(
+            "limits.regions_per_client",
+            raw.regions_per_client,
+            0,
+            REGIONS_PER_CLIENT_MAX,
+        ),
+    );
     let default_edge = (world.aoi.to_f64() * EDGE_IN_AOIS).min(SIZE_MAX);
     let edge_max = raw.region_edge_max.unwrap_or(default_edge);
-    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX)?;
+    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX);
+    // Any edge that kinds may have fits the largest one.
+    let edge_max = problems.take_or(Fixed::MAX, edge_max);
     let has_regions = |kind: &raw::Kind| kind.publishes.is_some() || kind.subscribes.is_some();
     let any_kind = kinds.iter().any(has_regions);
     let of_entities = raw.entity_regions.unwrap_or(any_kind);
     if any_kind && !of_entities {
-        return unexpected(
+        problems.take::<()>(unexpected(
             "limits.entity_regions",
             false,
             "true, since a kind has `publishes` or `subscribes`",
-        );
+        ));
     }
     // Whole buckets have no distance by which to find the nearest entities.
     if interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
-        return unexpected(
+        problems.take::<()>(unexpected(
             "world.interest",
             "\"buckets\"",
             "\"exact\" in a world with regions",
-        );
+        ));
     }
-    Ok(RegionLimits {
+    RegionLimits {
         per_client,
         edge_max,
         of_entities,
-    })
+    }
 }
 
 /// The regions that newborns carry, by kind.
@@ -59,21 +65,20 @@ pub(super) fn of_kinds(
     schema: &Schema,
     kinds: &[raw::Kind],
     edge_max: Fixed,
-) -> Result<Vec<KindRegions>, Problem> {
-    let optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| match raw {
-        None => Ok(None),
-        Some(raw) => {
-            let key = format!("kind.{}.{name}", kind.name);
-            edges(&key, raw, schema.dimensions(), edge_max).map(Some)
-        }
+    problems: &mut Problems,
+) -> Vec<KindRegions> {
+    let mut optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| {
+        let raw = raw.as_ref()?;
+        let key = format!("kind.{}.{name}", kind.name);
+        problems.take(edges(&key, raw, schema.dimensions(), edge_max))
     };
-    let regions = kinds.iter().map(|kind| {
-        Ok(KindRegions {
-            publishes: optional_edges(kind, "publishes", &kind.publishes)?,
-            subscribes: optional_edges(kind, "subscribes", &kind.subscribes)?,
+    kinds
+        .iter()
+        .map(|kind| KindRegions {
+            publishes: optional_edges(kind, "publishes", &kind.publishes),
+            subscribes: optional_edges(kind, "subscribes", &kind.subscribes),
         })
-    });
-    regions.collect()
+        .collect()
 }
 
 fn edges(key: &str, raw: &[f64], dimensions: usize, edge_max: Fixed) -> Result<[i32; 3], Problem> {
