@@ -1,5 +1,10 @@
 //! What several commands do with their arguments.
 
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::Result;
+use script::world::Reader;
 use shared::WorldConfig;
 
 /// Parses a number of seconds above 0.
@@ -8,6 +13,19 @@ pub fn seconds(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number <= SECONDS_MAX => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
     }
+}
+
+/// Reads a world file, and prints its warnings to standard error.
+pub fn load_world(path: &Path) -> Result<WorldConfig> {
+    let reader = Reader {
+        colours: std::io::stderr().is_terminal(),
+        ..Reader::default()
+    };
+    let checked = reader.load(path)?;
+    for warning in &checked.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(checked.config)
 }
 
 /// The world with another tick rate, if one is given.

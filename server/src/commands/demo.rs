@@ -14,7 +14,7 @@ use client_bot::console::ProgressLine;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
 
-use super::arguments::{seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
@@ -62,7 +62,7 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let world = match &arguments.world {
-        Some(path) => script::world::load(path)?,
+        Some(path) => load_world(path)?,
         None => demo_world(arguments.clients, arguments.behaviour)?,
     };
     let world = with_tick_hz(world, arguments.tick_hz);

@@ -11,7 +11,7 @@ use client_bot::cli::at_least_one;
 use client_bot::connect::fingerprint;
 use client_bot::say;
 
-use super::arguments::{seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
@@ -59,7 +59,7 @@ pub struct ServeArguments {
 /// Runs a server until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: ServeArguments) -> Result<()> {
     let world = match &arguments.world {
-        Some(path) => script::world::load(path)?,
+        Some(path) => load_world(path)?,
         None => script::world::default(),
     };
     let cores = machine::cores();

@@ -53,9 +53,7 @@ pub(super) fn build(
     let mut schema = kinds::schema(info, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
-        Some(name) => {
-            problems.take_or(0, kinds::index(&schema, "world.player_kind", name))
-        }
+        Some(name) => problems.take_or(0, kinds::index(&schema, "world.player_kind", name)),
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));

@@ -34,11 +34,7 @@ pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
 }
 
 /// The schema of these kinds: the engine's own commands, no notifications yet.
-pub(super) fn schema(
-    world: WorldInfo,
-    raw_kinds: &[raw::Kind],
-    problems: &mut Problems,
-) -> Schema {
+pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind], problems: &mut Problems) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
     let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
     let symbols: Vec<String> = symbols.into_iter().collect();

@@ -87,7 +87,9 @@ pub(super) fn line_at(text: &str, place: usize) -> usize {
 
 fn starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-    [0].into_iter().chain(ends.map(|(end, _)| end + 1)).collect()
+    [0].into_iter()
+        .chain(ends.map(|(end, _)| end + 1))
+        .collect()
 }
 
 /// The name by which problems call an item of a list.

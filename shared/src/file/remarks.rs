@@ -35,14 +35,16 @@ pub(super) fn notes(declared: &Declared) -> Vec<Problem> {
 /// Whether players find room beside the populations.
 fn room(config: &WorldConfig, raw: &raw::World) -> Option<Problem> {
     let capacity = u64::from(config.schema.world.capacity);
-    let populations = config.populations.iter().map(|&p| u64::from(p)).sum::<u64>();
+    let populations = config
+        .populations
+        .iter()
+        .map(|&p| u64::from(p))
+        .sum::<u64>();
     let room = capacity - populations;
     if room == 0 {
         return Some(Problem {
             key: "kind.population".to_owned(),
-            message: format!(
-                "populations fill world.capacity = {capacity}, so no player can join"
-            ),
+            message: format!("populations fill world.capacity = {capacity}, so no player can join"),
         });
     }
     // The default has no populations in mind.
