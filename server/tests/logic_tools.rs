@@ -188,6 +188,29 @@ fn a_command_can_be_run_in_the_world_of_a_recording() {
 }
 
 #[test]
+fn populations_are_born_in_the_area_of_their_kind() {
+    let folder = empty("area");
+    let world = "[[kind]]\nname = \"wolf\"\npopulation = 3\nspawn = { center = [100, 200] }\n";
+    fs::write(folder.join("den.toml"), world).unwrap();
+    let run = [
+        "logic",
+        "run",
+        "move",
+        "0",
+        "0",
+        "--players",
+        "0",
+        "--actor",
+        "2",
+    ];
+    let ran = text(&myriad(
+        &folder,
+        &[&run[..], &["--world", "den.toml"]].concat(),
+    ));
+    assert!(ran.contains("entity 2 (wolf) at (100, 200)"), "{ran}");
+}
+
+#[test]
 fn a_world_file_is_told_all_its_problems() {
     let folder = empty("world");
     fs::write(

@@ -14,6 +14,7 @@
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
+//! | `spawn` | `spawn` of `[[kind]]` |
 //! | `limits` | `[limits]` |
 //! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
@@ -30,6 +31,7 @@ mod raw;
 mod read;
 mod regions;
 mod remarks;
+mod spawn;
 
 use std::fmt;
 

@@ -2,6 +2,7 @@ use script::builtin;
 use script::world::Reader;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, KindRegions};
+use shared::world::spawn::SpawnArea;
 
 /// The only problem of a file, without its line.
 fn rejected(text: &str) -> String {
@@ -484,4 +485,56 @@ fn symbols_are_interned_and_checked() {
         message.contains(r#"expected one of ["red", "blue"]"#),
         "{message}"
     );
+}
+
+#[test]
+fn births_have_an_area_of_the_world() {
+    let world = |spawn: &str| {
+        format!("[world]\nsize = [100, 100]\n[[kind]]\nname = \"a\"\nspawn = {spawn}")
+    };
+    let area = |spawn: &str| {
+        let config = script::world::parse(&world(spawn), "w.toml").unwrap();
+        config.spawns[0]
+    };
+    let units = |n: i32| n * 4096;
+    assert_eq!(script::world::parse("", "w.toml").unwrap().spawns, [None]);
+    assert_eq!(
+        area("{ center = [50, 100], radius = 5 }"),
+        Some(SpawnArea::Ball {
+            center: [units(50), units(100) - 1, 0],
+            radius: units(5),
+        })
+    );
+    assert_eq!(
+        area("{ area = [[1, 2], [3, 2]] }"),
+        Some(SpawnArea::Box {
+            low: [units(1), units(2), 0],
+            high: [units(3), units(2), 0],
+        })
+    );
+    let cases = [
+        (
+            "{}",
+            "kind.a.spawn: expected `center` and `radius`, or `area`",
+        ),
+        (
+            "{ center = [1, 101] }",
+            "kind.a.spawn.center: expected 0 to 100, found 101",
+        ),
+        (
+            "{ center = [1] }",
+            "kind.a.spawn.center: expected 2 numbers, one per axis, found 1",
+        ),
+        (
+            "{ center = [1, 1], radius = -1 }",
+            "kind.a.spawn.radius: expected 0 to 262143, found -1",
+        ),
+        (
+            "{ area = [[5, 5], [9, 4]] }",
+            "kind.a.spawn.area: the first corner must be the low one along every axis",
+        ),
+    ];
+    for (spawn, expected) in cases {
+        assert_eq!(rejected(&world(spawn)), format!("w.toml: {expected}"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
-use super::{commands, engine, kinds, limits, logic, raw, regions, remarks};
+use super::{commands, engine, kinds, limits, logic, raw, regions, remarks, spawn};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
@@ -50,6 +50,7 @@ pub(super) fn build(
     let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
     let interest = raw.world.interest;
     let region_limits = regions::limits(&raw.limits, &info, interest, raw_kinds, problems);
+    let spawns = spawn::areas(&info, raw_kinds, problems);
     let mut schema = kinds::schema(info, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
@@ -104,6 +105,7 @@ pub(super) fn build(
         interest,
         player_kind,
         populations,
+        spawns,
         falls,
         tells_owner,
         kind_regions,

@@ -112,8 +112,17 @@ pub struct Kind {
     pub respawn_ticks: Option<u32>,
     pub publishes: Option<Vec<f64>>,
     pub subscribes: Option<Vec<f64>>,
+    pub spawn: Option<Spawn>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    pub center: Option<Vec<f64>>,
+    pub radius: Option<f64>,
+    pub area: Option<Vec<Vec<f64>>>,
 }
 
 #[derive(Deserialize)]
@@ -175,6 +184,7 @@ pub fn default_kinds() -> Vec<Kind> {
         respawn_ticks: None,
         publishes: None,
         subscribes: None,
+        spawn: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32,
