@@ -8,14 +8,18 @@
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
 //! | [`difference`] | where two states differ |
+//! | [`check`] | `myriad check` |
+//! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
 //! | [`parity`] | `myriad doctor --parity` |
 
 pub mod arguments;
+pub mod check;
 pub mod cli;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;

@@ -79,9 +79,9 @@ fn a_bad_world_is_refused_with_file_key_and_what_is_allowed() {
         ),
         (
             "[world]\nsizes = [1, 2]",
-            vec!["line 2", "sizes", "expected"],
+            vec!["bad.toml:2:", "sizes", "expected"],
         ),
-        ("[world", vec!["line 1"]),
+        ("[world", vec!["bad.toml:1:"]),
     ];
     for (content, expected) in cases {
         fs::write(&file, content).unwrap();

@@ -1,18 +1,22 @@
 //! The world file: TOML text in, a checked [`WorldConfig`] out.
 //!
-//! Every size that the server allocates follows from the result. A bad value is
-//! rejected with the file, the key, what was expected and what was found.
+//! Every size that the server allocates follows from the result. A bad file is rejected with
+//! all its problems: each with file, line, key, what was expected and what was found.
 //!
 //! | module | part of the file |
 //! | --- | --- |
 //! | `raw` | the keys and their TOML types, before any check |
+//! | `read` | reads the keys, part by part |
+//! | `lines` | where the file has its keys |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
 //! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
+//! | `spawn` | `spawn` of `[[kind]]` |
 //! | `limits` | `[limits]` |
+//! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
 
 mod build;
@@ -21,52 +25,132 @@ mod commands;
 mod engine;
 mod kinds;
 mod limits;
+mod lines;
 mod logic;
 mod raw;
+mod read;
 mod regions;
+mod remarks;
+mod spawn;
+
+use std::fmt;
 
 use thiserror::Error;
 
 use crate::world::config::WorldConfig;
-use build::Rejected;
+use build::{Built, Rejected};
 use check::Problem;
-pub use logic::{Compiler, Declared, LogicError};
+use lines::Lines;
+pub use logic::{Chosen, Compiler, Declared, LogicError};
 
 /// Why a world file was rejected.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     #[error("{file}: cannot be read: {error}")]
     Unreadable { file: String, error: std::io::Error },
-    #[error("{file}: {message}")]
-    Syntax { file: String, message: String },
-    /// Problems of scripts, as a compiler draws them.
-    #[error("{file}: its scripts have problems\n\n{drawn}")]
-    Logic { file: String, drawn: String },
-    #[error("{file}: {key}: {message}")]
-    Value {
-        file: String,
-        /// The key, with its tables: `kind.player.attributes.hp.min`.
-        key: String,
-        message: String,
+    #[error("{}", show(.remarks, .drawn))]
+    Rejected {
+        /// At least one, unless there are problems of scripts.
+        remarks: Vec<Remark>,
+        /// Problems of scripts, as a compiler draws them.
+        drawn: String,
     },
+}
+
+/// A checked world, and what its author may want to know.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub config: WorldConfig,
+    /// What is allowed, but hardly meant.
+    pub warnings: Vec<Remark>,
+    /// Commands that the world lacks, which may be meant.
+    pub notes: Vec<Remark>,
+}
+
+/// A sentence about a key of a world file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub file: String,
+    /// From 1, of the key or of what is around it.
+    pub line: Option<usize>,
+    /// The key, with its tables: `kind.player.attributes.hp.min`. May be empty.
+    pub key: String,
+    pub message: String,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, "{line}:")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, " {}:", self.key)?;
+        }
+        write!(f, " {}", self.message)
+    }
+}
+
+/// Problems of keys by line, then those of scripts.
+fn show(remarks: &[Remark], drawn: &str) -> String {
+    let lines: Vec<String> = remarks.iter().map(Remark::to_string).collect();
+    let parts = [lines.join("\n"), drawn.trim_end().to_owned()];
+    let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 impl WorldConfig {
     /// Checks the text of a world file. `file` is its name in errors; the compiler is that of
     /// the crate `script`, whose `world` calls this.
-    pub fn parse(
-        text: &str,
-        file: &str,
-        compiler: &dyn Compiler,
-    ) -> Result<WorldConfig, ConfigError> {
-        let raw: raw::World = toml::from_str(text).map_err(|error| ConfigError::Syntax {
-            file: file.to_owned(),
-            message: error.to_string().trim_end().to_owned(),
-        })?;
-        let file = file.to_owned();
-        build::build(&raw, compiler).map_err(|rejected| match rejected {
-            Rejected::Texts(drawn) => ConfigError::Logic { file, drawn },
-            Rejected::Key(Problem { key, message }) => ConfigError::Value { file, key, message },
-        })
+    pub fn parse(text: &str, file: &str, compiler: &dyn Compiler) -> Result<Checked, ConfigError> {
+        let table = match toml::de::DeTable::parse(text) {
+            Ok(table) => table.into_inner(),
+            Err(error) => {
+                let line = error.span().map(|span| lines::line_at(text, span.start));
+                return Err(ConfigError::Rejected {
+                    remarks: vec![Remark {
+                        file: file.to_owned(),
+                        line,
+                        key: String::new(),
+                        message: error.message().to_owned(),
+                    }],
+                    drawn: String::new(),
+                });
+            }
+        };
+        let lines = Lines::new(text, &table);
+        let remarks = |problems: Vec<Problem>| {
+            let problems = problems.into_iter();
+            let mut remarks: Vec<Remark> = problems
+                .map(|Problem { key, message }| Remark {
+                    file: file.to_owned(),
+                    line: lines.line(&key),
+                    key,
+                    message,
+                })
+                .collect();
+            remarks.sort_by_key(|remark| remark.line);
+            remarks
+        };
+        let (raw, problems) = read::read(table, &lines);
+        let rejected = Rejected {
+            problems,
+            ..Rejected::default()
+        };
+        match build::build(&raw, compiler, rejected) {
+            Ok(Built {
+                config,
+                warnings,
+                notes,
+            }) => Ok(Checked {
+                config,
+                warnings: remarks(warnings),
+                notes: remarks(notes),
+            }),
+            Err(Rejected { problems, drawn }) => Err(ConfigError::Rejected {
+                remarks: remarks(problems.0),
+                drawn,
+            }),
+        }
     }
 }

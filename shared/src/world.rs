@@ -11,6 +11,7 @@
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
+//! | [`spawn`] | where entities are born |
 //! | [`config`] | everything that defines a world, checked |
 
 pub mod attribute;
@@ -22,3 +23,4 @@ pub mod logic;
 pub mod mix;
 pub mod notification;
 pub mod schema;
+pub mod spawn;

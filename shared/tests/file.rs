@@ -1,12 +1,22 @@
 use script::builtin;
+use script::world::Reader;
 use shared::world::command::Senders;
 use shared::world::config::Fall;
 use shared::world::schema::KindRegions;
+use shared::world::spawn::SpawnArea;
 
+/// The only problem of a file, without its line.
 fn rejected(text: &str) -> String {
-    script::world::parse(text, "w.toml")
-        .expect_err("an error")
-        .to_string()
+    let message = shown(text);
+    let after = message.strip_prefix("w.toml:").expect("the file");
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("w.toml:{}", after.strip_prefix(':').unwrap_or(after))
+}
+
+/// All problems of a file.
+fn shown(text: &str) -> String {
+    let rejected = script::world::parse(text, "w.toml");
+    rejected.expect_err("an error").to_string()
 }
 
 #[test]
@@ -361,11 +371,90 @@ fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
 
 #[test]
 fn a_misspelt_key_is_shown_with_its_line() {
-    let message = rejected("[world]\nsizes = [1, 2]");
-    assert!(
-        message.contains("line 2") && message.contains("sizes"),
-        "{message}"
-    );
+    let message = shown("[world]\nsizes = [1, 2]");
+    let expected = "w.toml:2: world.sizes: unknown field `sizes`, expected one of `name`, `size`,";
+    assert!(message.starts_with(expected), "{message}");
+    assert!(shown("[world]\naoi = 5\n[world").starts_with("w.toml:3: "));
+}
+
+#[test]
+fn all_problems_of_a_file_are_told_by_line() {
+    let text = r#"
+[world]
+aoi = -3
+capacity = "many"
+
+[limits]
+idle_seconds = 0
+clients = 0
+
+[[kind]]
+name = "elf"
+attributes = [
+    { name = "hp", type = "i32", audience = "state", symbols = ["a"] },
+    { name = "mood", type = "symbol", audience = "state" },
+]
+
+[[every]]
+kind = "orc"
+ticks = 1
+command = "roam"
+extra = 1
+
+[game]
+"#;
+    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let expected = [
+        "w.toml:4: world.capacity: invalid type: string \"many\", expected u32",
+        "w.toml:7: limits.idle_seconds: expected 1 to 3600, found 0",
+        "w.toml:8: limits.clients: expected 1 to 16777215, found 0",
+        "w.toml:13: kind.elf.attributes.hp.symbols: only attributes of type symbol have `symbols`",
+        "w.toml:14: kind.elf.attributes.mood.symbols: expected a list of the texts that the \
+         attribute can have, found an empty list",
+        "w.toml:21: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
+         `command`, `words`",
+        "w.toml:23: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
+         `commands`, `kind`, `every`",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn contradictions_that_a_world_survives_are_told() {
+    let warnings = |text: &str| -> Vec<String> {
+        let checked = Reader::default().parse(text, "w.toml").unwrap();
+        checked.warnings.iter().map(|w| w.to_string()).collect()
+    };
+    assert!(warnings("").is_empty());
+    let full = "[world]\ncapacity = 5\n[[kind]]\nname = \"a\"\npopulation = 5";
+    let expected = "w.toml:3: kind.population: populations fill world.capacity = 5, so no player \
+                    can join";
+    assert_eq!(warnings(full), [expected]);
+    let narrow = "[world]\ncapacity = 9\n[limits]\nclients = 6\n\
+                  [[kind]]\nname = \"a\"\npopulation = 5";
+    let expected = "w.toml:4: limits.clients: there is room for 4 players: world.capacity = 9 \
+                    less populations of 5; found 6";
+    assert_eq!(warnings(narrow), [expected]);
+    let mood = "[[kind]]\nname = \"a\"\nattributes = [\n{ name = \"mood\", type = \"symbol\", \
+                audience = \"state\", symbols = [\"glad\", \"sad\"] },\n]";
+    let expected = "w.toml:4: kind.a.attributes.mood.symbols: nobody ever has [\"sad\"]: no kind \
+                    is born with it, and no command changes `mood`";
+    assert_eq!(warnings(mood), [expected]);
+    let other = "\n[[kind]]\nname = \"b\"\nattributes = [{ name = \"mood\", type = \"symbol\", \
+                 audience = \"state\", symbols = [\"sad\"] }]";
+    assert!(warnings(&format!("{mood}{other}")).is_empty());
+}
+
+#[test]
+fn commands_that_a_world_cannot_have_are_told_with_the_reason() {
+    let text = "[[kind]]\nname = \"a\"\nattributes = [{ name = \"hp\", type = \"i32\", \
+                merge = \"first\", audience = \"state\" }]";
+    let checked = Reader::default().parse(text, "w.toml").unwrap();
+    let notes: Vec<String> = checked.notes.iter().map(|n| n.to_string()).collect();
+    let strike = notes.iter().find(|note| note.contains("`strike`"));
+    assert!(strike.is_some_and(|note| note.contains("hp")), "{notes:?}");
+    let pick = notes.iter().find(|note| note.contains("`pick`"));
+    assert!(pick.is_some_and(|note| note.contains("owner")), "{notes:?}");
 }
 
 #[test]
@@ -400,4 +489,56 @@ fn symbols_are_interned_and_checked() {
         message.contains(r#"expected one of ["red", "blue"]"#),
         "{message}"
     );
+}
+
+#[test]
+fn births_have_an_area_of_the_world() {
+    let world = |spawn: &str| {
+        format!("[world]\nsize = [100, 100]\n[[kind]]\nname = \"a\"\nspawn = {spawn}")
+    };
+    let area = |spawn: &str| {
+        let config = script::world::parse(&world(spawn), "w.toml").unwrap();
+        config.spawns[0]
+    };
+    let units = |n: i32| n * 4096;
+    assert_eq!(script::world::parse("", "w.toml").unwrap().spawns, [None]);
+    assert_eq!(
+        area("{ center = [50, 100], radius = 5 }"),
+        Some(SpawnArea::Ball {
+            center: [units(50), units(100) - 1, 0],
+            radius: units(5),
+        })
+    );
+    assert_eq!(
+        area("{ area = [[1, 2], [3, 2]] }"),
+        Some(SpawnArea::Box {
+            low: [units(1), units(2), 0],
+            high: [units(3), units(2), 0],
+        })
+    );
+    let cases = [
+        (
+            "{}",
+            "kind.a.spawn: expected `center` and `radius`, or `area`",
+        ),
+        (
+            "{ center = [1, 101] }",
+            "kind.a.spawn.center: expected 0 to 100, found 101",
+        ),
+        (
+            "{ center = [1] }",
+            "kind.a.spawn.center: expected 2 numbers, one per axis, found 1",
+        ),
+        (
+            "{ center = [1, 1], radius = -1 }",
+            "kind.a.spawn.radius: expected 0 to 262143, found -1",
+        ),
+        (
+            "{ area = [[5, 5], [9, 4]] }",
+            "kind.a.spawn.area: the first corner must be the low one along every axis",
+        ),
+    ];
+    for (spawn, expected) in cases {
+        assert_eq!(rejected(&world(spawn)), format!("w.toml: {expected}"));
+    }
 }

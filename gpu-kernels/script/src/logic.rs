@@ -52,6 +52,8 @@ pub struct Logic {
     /// The numbers of names, with those of new names.
     pub numbers: Numbers,
     pub budget: Budget,
+    /// Commands of built-in texts that the world can't have, and why.
+    pub left_out: Vec<(String, String)>,
 }
 
 /// A command.
@@ -250,7 +252,7 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
     }
     let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
-    let commands = lower_all(&unit);
+    let (commands, left_out) = lower_all(&unit);
     let problems = unit.problems.take();
     if !problems.is_empty() {
         return Err(problems);
@@ -271,6 +273,7 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         notifications,
         numbers,
         budget: *budget,
+        left_out,
     })
 }
 
@@ -316,8 +319,9 @@ fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
     }
 }
 
-fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
-    let mut commands = vec![];
+/// The commands of all texts, and those that are left out, with the reason.
+fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
+    let (mut commands, mut left_out) = (vec![], vec![]);
     // Helpers that nobody calls are checked, too.
     for (file, function) in unit.helpers() {
         if unit.is_full() {
@@ -337,7 +341,10 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
         let is_lenient = unit.files[signature.file].text.is_builtin;
         match Lower::function(unit, signature.file, signature.function) {
             // It does nothing in this world.
-            Ok(code) if is_lenient && !has_effect(&code) => {}
+            Ok(code) if is_lenient && !has_effect(&code) => {
+                let reason = "it has no effect with these constants and attributes";
+                left_out.push((signature.function.name.clone(), reason.to_owned()));
+            }
             Ok(code) => {
                 let schema = command_schema(signature.kind, signature.function, unit.dimensions);
                 commands.push(Command {
@@ -349,12 +356,15 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
                 });
             }
             // It names what this world lacks.
-            Err(_) if is_lenient => {}
+            Err(problems) if is_lenient => {
+                let reason = problems.first().map_or(String::new(), |p| p.to_string());
+                left_out.push((signature.function.name.clone(), reason));
+            }
             Err(problems) => problems.into_iter().for_each(|problem| unit.note(problem)),
         }
     }
     commands.sort_by_key(|command| command.schema.kind);
-    commands
+    (commands, left_out)
 }
 
 fn has_effect(code: &Code) -> bool {

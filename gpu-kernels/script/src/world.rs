@@ -2,33 +2,57 @@
 
 use std::path::{Path, PathBuf};
 
-use shared::file::{Compiler, Declared, LogicError};
+use shared::file::{Checked, Chosen, Compiler, Declared, LogicError};
 use shared::world::logic::{LogicConfig, Numbers, Text};
 use shared::{CommandSchema, ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
-use crate::logic::TEXTS_MAX;
-use crate::logic::{Logic, Problem};
+use crate::ir::Inst;
+use crate::logic::{Logic, Problem, TEXTS_MAX};
 use crate::parse::TEXT_BYTES_MAX;
 
 /// Reads and checks a world file and its scripts.
 pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
-    let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(&text, &file),
-        Err(error) => Err(ConfigError::Unreadable { file, error }),
-    }
+    Reader::default().load(path).map(|checked| checked.config)
 }
 
 /// Checks the text of a world file. `file` is its name in errors; a folder of scripts is
 /// relative to that file's.
 pub fn parse(text: &str, file: &str) -> Result<WorldConfig, ConfigError> {
-    let beside = Path::new(file).parent().unwrap_or(Path::new(""));
-    let compiler = FileCompiler {
-        beside: beside.to_owned(),
-    };
-    WorldConfig::parse(text, file, &compiler)
+    let checked = Reader::default().parse(text, file);
+    checked.map(|checked| checked.config)
+}
+
+/// How world files are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// The folder of the scripts, whatever the file says. If the file names no texts, the
+    /// usual ones come with it, except those that have the name of a text of the folder.
+    pub folder: Option<PathBuf>,
+    /// Whether problems of scripts are drawn in colours.
+    pub colours: bool,
+}
+
+impl Reader {
+    /// Like [`load`].
+    pub fn load(&self, path: &Path) -> Result<Checked, ConfigError> {
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => self.parse(&text, &file),
+            Err(error) => Err(ConfigError::Unreadable { file, error }),
+        }
+    }
+
+    /// Like [`parse`].
+    pub fn parse(&self, text: &str, file: &str) -> Result<Checked, ConfigError> {
+        let beside = Path::new(file).parent().unwrap_or(Path::new(""));
+        let compiler = FileCompiler {
+            beside: beside.to_owned(),
+            reader: self,
+        };
+        WorldConfig::parse(text, file, &compiler)
+    }
 }
 
 /// The world of an empty file.
@@ -76,14 +100,31 @@ fn read_text(path: &Path) -> Result<Text, String> {
     Ok(Text::new(name, text))
 }
 
-struct FileCompiler {
+struct FileCompiler<'a> {
     /// The world file's folder.
     beside: PathBuf,
+    reader: &'a Reader,
 }
 
-impl Compiler for FileCompiler {
+impl Compiler for FileCompiler<'_> {
     fn builtin_names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         (builtin::names().collect(), builtin::USUAL.to_vec())
+    }
+
+    fn chosen(&self, own: Chosen) -> Chosen {
+        let Some(folder) = &self.reader.folder else {
+            return own;
+        };
+        let is_missing = |name: &&str| !folder.join(format!("{name}.rs")).exists();
+        let usual = builtin::USUAL.iter().copied().filter(is_missing);
+        let builtin = match &own.folder {
+            Some(_) => own.builtin,
+            None => Some(own.builtin.unwrap_or(usual.map(str::to_owned).collect())),
+        };
+        Chosen {
+            folder: Some(folder.display().to_string()),
+            builtin,
+        }
     }
 
     fn builtin(&self, name: &str) -> Option<Text> {
@@ -95,17 +136,28 @@ impl Compiler for FileCompiler {
     }
 
     fn folder(&self, folder: &str) -> Result<Vec<Text>, String> {
-        read_folder(&self.beside.join(folder))
+        match &self.reader.folder {
+            Some(folder) => read_folder(folder),
+            None => read_folder(&self.beside.join(folder)),
+        }
     }
 
     fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
-        let compiled = Logic::compile(schema, logic).map_err(|problems| error(problems, logic))?;
+        let colours = self.reader.colours;
+        let compiled = Logic::compile(schema, logic);
+        let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
         logic.numbers = compiled.numbers;
+        let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
         Ok(Declared {
             puts_off: compiled
                 .commands
                 .iter()
                 .any(|c| is_given(&c.schema) && c.code.afters().next().is_some()),
+            updates: insts.fold(0, |bits, inst| match inst {
+                Inst::Update(_, column, _) => bits | 1 << column,
+                _ => bits,
+            }),
+            left_out: compiled.left_out,
             commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
             notifications: compiled.notifications,
         })
@@ -117,14 +169,15 @@ fn is_given(command: &CommandSchema) -> bool {
     command.senders.clients || command.senders.rules
 }
 
-/// Problems as one error: all of the texts, drawn, or the first of the world file.
-fn error(problems: Vec<Problem>, logic: &LogicConfig) -> LogicError {
+/// Problems as one error: those of the world file, and those of texts, drawn.
+fn error(problems: Vec<Problem>, logic: &LogicConfig, colours: bool) -> LogicError {
+    let mut error = LogicError::default();
     for problem in &problems {
         if let Problem::Setting { key, message } = problem {
-            let (key, message) = (key.clone(), message.clone());
-            return LogicError::Key { key, message };
+            error.keys.push((key.clone(), message.clone()));
         }
     }
     let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
-    LogicError::Texts(draw(&diagnostics, &logic.texts, false))
+    error.drawn = draw(&diagnostics, &logic.texts, colours);
+    error
 }

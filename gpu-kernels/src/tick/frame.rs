@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
+use shared::world::spawn::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 /// All input of the world in one tick. The world's configuration and all frames so far
@@ -172,11 +173,19 @@ impl Frame {
         self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
+    /// Appends a spawn command for a place that tick and number choose in the kind's area.
+    pub fn spawn_in(&mut self, birthplace: &Birthplace, token: u32, number: u32) {
+        let words = birthplace.words(token, self.tick, number);
+        self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
+    }
+
     /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`].
     pub fn populate(&mut self, config: &WorldConfig) {
         for (kind, &count) in config.populations.iter().enumerate() {
-            for _ in 0..count {
-                self.spawn(kind as u16, POPULATION_TOKEN);
+            let birthplace = Birthplace::of(config, kind as u16);
+            for number in 0..count {
+                // From the end, since players are numbered from 0.
+                self.spawn_in(&birthplace, POPULATION_TOKEN, u32::MAX - number);
             }
         }
     }

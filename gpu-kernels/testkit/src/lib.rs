@@ -12,6 +12,7 @@
 //! | [`scripts`] | scripts for tests |
 //! | [`snapshots`] | checks that the state hash and `restore` cover every part of a snapshot |
 //! | [`headers`] | the check that headers of kernels say what Rust declares |
+//! | [`trial`] | backends in step over a given world, with random commands |
 //! | [`dice`] | random choices from a seed |
 
 pub mod agree;
@@ -24,4 +25,5 @@ mod rules;
 pub mod scenario;
 pub mod scripts;
 pub mod snapshots;
+pub mod trial;
 pub mod world;

@@ -1,8 +1,11 @@
 //! What several commands do with their arguments.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use shared::{ConfigError, WorldConfig};
+use anyhow::Result;
+use script::world::Reader;
+use shared::WorldConfig;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -12,16 +15,21 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The world of a file, and its folder of scripts if it has one.
-pub fn load_world(path: &Path) -> Result<(WorldConfig, Option<PathBuf>), ConfigError> {
-    let world = script::world::load(path)?;
+/// The world of a file, and its folder of scripts if it has one. Prints the file's warnings
+/// to standard error.
+pub fn load_world(path: &Path) -> Result<(WorldConfig, Option<PathBuf>)> {
+    let reader = Reader {
+        colours: std::io::stderr().is_terminal(),
+        ..Reader::default()
+    };
+    let checked = reader.load(path)?;
+    for warning in &checked.warnings {
+        eprintln!("warning: {warning}");
+    }
     let beside = path.parent().unwrap_or(Path::new(""));
-    let scripts = world
-        .logic
-        .folder
-        .as_ref()
-        .map(|folder| beside.join(folder));
-    Ok((world, scripts))
+    let folder = checked.config.logic.folder.as_ref();
+    let scripts = folder.map(|folder| beside.join(folder));
+    Ok((checked.config, scripts))
 }
 
 /// The world with another tick rate, if one is given.

@@ -4,8 +4,10 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
+use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
 
@@ -23,6 +25,10 @@ enum Command {
     Demo(DemoArguments),
     /// Run a server
     Serve(ServeArguments),
+    /// Check a world file and its scripts
+    Check(CheckArguments),
+    /// Write, check and try scripts
+    Logic(LogicArguments),
     /// Run a recording and compare the state hash of each tick
     Replay(ReplayArguments),
     /// Check this machine and suggest fixes
@@ -39,6 +45,8 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments).map(|()| true),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     }

@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
+use shared::world::spawn::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
@@ -16,7 +17,7 @@ pub type Place = (usize, SessionId);
 
 /// All client rows.
 pub struct Directory {
-    player_kind: u16,
+    birthplace: Birthplace,
     radius: i32,
     resume_ticks: u32,
     /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
@@ -86,7 +87,7 @@ impl Directory {
     pub fn new(config: &WorldConfig) -> Directory {
         let clients = config.limits.clients;
         Directory {
-            player_kind: config.player_kind,
+            birthplace: Birthplace::of(config, config.player_kind),
             radius: config.schema.world.aoi.raw(),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
@@ -135,7 +136,7 @@ impl Directory {
         };
         self.rows[client as usize] = Row::Joining(Some(place), ticket);
         self.tickets.insert(ticket, ClientRow(client));
-        frame.spawn(self.player_kind, client);
+        frame.spawn_in(&self.birthplace, client, client);
     }
 
     fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
@@ -260,9 +261,9 @@ impl Directory {
         };
         let ticks = self.respawn_ticks - 1;
         if ticks == 0 {
-            frame.spawn(self.player_kind, client.0);
+            frame.spawn_in(&self.birthplace, client.0, client.0);
         } else {
-            let words = [i32::from(self.player_kind), client.0 as i32];
+            let words = self.birthplace.words(client.0, frame.tick, client.0);
             frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::SPAWN, &words);
         }
         let due = Tick(frame.tick.0.saturating_add(ticks));

@@ -39,10 +39,26 @@ fn the_commands_for_designers_work() {
 fn every_command_of_myriad_is_shown_to_operators() {
     let document = read("server/README.md");
     let blocks = document.blocks("sh").join("\n");
-    for command in Arguments::command().get_subcommands() {
-        let name = format!("myriad {}", command.get_name());
+    for (name, _) in all() {
+        let name = format!("myriad {name}");
         assert!(blocks.lines().any(|line| line.starts_with(&name)), "{name}");
     }
+}
+
+/// The commands of `myriad`, those of `myriad logic` each for itself.
+pub fn all() -> Vec<(String, clap::Command)> {
+    let mut all = vec![];
+    for command in Arguments::command().get_subcommands() {
+        let name = command.get_name().to_owned();
+        if !command.has_subcommands() {
+            all.push((name, command.clone()));
+            continue;
+        }
+        for inner in command.get_subcommands() {
+            all.push((format!("{name} {}", inner.get_name()), inner.clone()));
+        }
+    }
+    all
 }
 
 fn check(name: &str) {
@@ -149,6 +165,7 @@ fn shortened(words: &[&str]) -> Vec<String> {
                 set(&mut words, "--metrics", &address);
             }
         }
+        "logic" if words[1] == "check" => set(&mut words, "--seconds", "0.2"),
         "doctor" if words.iter().any(|word| word == "--parity") => {
             set(&mut words, "--worlds", "1");
             set(&mut words, "--ticks", "5");

@@ -7,9 +7,7 @@ mod worlds;
 
 use std::collections::BTreeSet;
 
-use clap::CommandFactory;
 use markdown::{documents, read};
-use server::commands::cli::Arguments;
 use server::metrics::table;
 
 #[test]
@@ -53,8 +51,7 @@ fn rust_examples_are_where_they_are_compiled() {
 #[test]
 fn every_option_of_myriad_is_in_a_table() {
     let document = read("server/README.md");
-    for command in Arguments::command().get_subcommands() {
-        let name = command.get_name();
+    for (name, command) in commands::all() {
         let table = document.table(&format!("| `myriad {name}` | meaning |"));
         let found: BTreeSet<&str> = table
             .iter()

@@ -1,19 +1,42 @@
 //! The order in which the parts of a world file are checked.
 
-use super::check::{Problem, SIZE_MAX, fixed, in_range, problem, unexpected};
-use super::logic::{Compiler, LogicError};
-use super::{commands, engine, kinds, limits, logic, raw, regions};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
+use super::logic::{Compiler, Declared};
+use super::{commands, engine, kinds, limits, logic, raw, regions, remarks, spawn};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
+use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::{Schema, WorldInfo};
 
-pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldConfig, Rejected> {
+/// A world without problems.
+pub(super) struct Built {
+    pub config: WorldConfig,
+    /// What is allowed, but hardly meant.
+    pub warnings: Vec<Problem>,
+    /// What the world lacks, which may be meant.
+    pub notes: Vec<Problem>,
+}
+
+/// Everything that is wrong with a file.
+#[derive(Default)]
+pub(super) struct Rejected {
+    pub problems: Problems,
+    /// Problems of scripts, drawn.
+    pub drawn: String,
+}
+
+/// Checks all parts. `rejected` has the problems that reading the keys gave.
+pub(super) fn build(
+    raw: &raw::World,
+    compiler: &dyn Compiler,
+    mut rejected: Rejected,
+) -> Result<Built, Rejected> {
     let default_kinds;
     let raw_kinds = match &raw.kind {
         Some(kinds) => kinds,
@@ -22,87 +45,104 @@ pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldCo
             &default_kinds
         }
     };
-    let info = info(&raw.world)?;
-    let populations = populations(raw_kinds, info.capacity)?;
-    let region_limits = regions::limits(&raw.limits, &info, raw_kinds)?;
-    let mut schema = kinds::schema(info, raw_kinds)?;
+    let problems = &mut rejected.problems;
+    let info = info(&raw.world, problems);
+    let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
+    let region_limits = regions::limits(&raw.limits, &info, raw_kinds, problems);
+    let spawns = spawn::areas(&info, raw_kinds, problems);
+    let mut schema = kinds::schema(info, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
-        Some(name) => kinds::index(&schema, "world.player_kind", name)?,
+        Some(name) => problems.take_or(0, kinds::index(&schema, "world.player_kind", name)),
     };
-    let mut logic = logic::logic(&raw.logic, &raw.commands, compiler)?;
-    let declared = compiler.compile(&schema, &mut logic)?;
-    schema.commands.extend(declared.commands);
-    let every = commands::every(&schema, &raw.every)?;
-    let falls = engine::falls(&schema, raw_kinds)?;
-    let tells_owner = engine::tells_owner(&schema, raw_kinds)?;
-    regions::add(&mut schema, raw_kinds, region_limits.edge_max)?;
+    let falls = engine::falls(&schema, raw_kinds, problems);
+    let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
+    let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
+    // A text that names an attribute with a problem is not wrong for that.
+    let compiled = match logic {
+        Some(mut logic) if problems.is_empty() => match compiler.compile(&schema, &mut logic) {
+            Ok(declared) => Some((logic, declared)),
+            Err(error) => {
+                let keys = error.keys.into_iter();
+                let keys = keys.map(|(key, message)| Problem { key, message });
+                problems.0.extend(keys);
+                rejected.drawn = error.drawn;
+                None
+            }
+        },
+        _ => None,
+    };
+    let problems = &mut rejected.problems;
+    let declared = compiled.as_ref().map(|(_, declared)| declared);
+    let scripted = |of: fn(&Declared) -> bool| declared.is_some_and(of);
+    if let Some(declared) = declared {
+        schema.commands.extend(declared.commands.clone());
+    }
+    let every = match declared {
+        Some(_) => commands::every(&schema, &raw.every, problems),
+        None => vec![],
+    };
+    regions::add(&mut schema, raw_kinds, region_limits.edge_max, problems);
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
-    let is_heard = !declared.notifications.is_empty();
-    notifications.extend(declared.notifications);
+    notifications.extend(declared.iter().flat_map(|d| d.notifications.clone()));
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
-        schedules: declared.puts_off || falls.iter().any(Option::is_some),
-        is_heard,
+        schedules: scripted(|d| d.puts_off) || falls.iter().any(Option::is_some),
+        is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };
-    let limits = limits::limits(&raw.limits, region_limits, &needs)?;
+    let limits = limits::limits(&raw.limits, region_limits, &needs, problems);
     apply_limits(&mut schema, &limits, notifications);
-    check_names(&schema, &limits)?;
-    check_sizes(&schema)?;
-    Ok(WorldConfig {
+    problems.take(check_names(&schema, &limits));
+    problems.take(check_sizes(&schema));
+    let Some((logic, declared)) = compiled.filter(|_| problems.is_empty()) else {
+        return Err(rejected);
+    };
+    let config = WorldConfig {
         seed: raw.world.seed,
         player_kind,
         populations,
+        spawns,
         falls,
         tells_owner,
         every,
         logic,
         limits,
         schema,
+    };
+    Ok(Built {
+        warnings: remarks::warnings(&config, raw, raw_kinds, &declared),
+        notes: remarks::notes(&declared),
+        config,
     })
 }
 
-/// Why a world file is rejected.
-pub(super) enum Rejected {
-    Key(Problem),
-    /// Problems of scripts, drawn.
-    Texts(String),
-}
-
-impl From<Problem> for Rejected {
-    fn from(problem: Problem) -> Rejected {
-        Rejected::Key(problem)
-    }
-}
-
-impl From<LogicError> for Rejected {
-    fn from(error: LogicError) -> Rejected {
-        match error {
-            LogicError::Texts(drawn) => Rejected::Texts(drawn),
-            LogicError::Key { key, message } => Rejected::Key(Problem { key, message }),
-        }
-    }
-}
-
-fn info(raw: &raw::Section) -> Result<WorldInfo, Problem> {
+fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
     let dimensions = raw.size.len();
     if !(2..=3).contains(&dimensions) {
-        return unexpected("world.size", dimensions, "2 or 3 numbers");
+        problems.take::<()>(unexpected("world.size", dimensions, "2 or 3 numbers"));
     }
-    let size = raw.size.iter();
-    Ok(WorldInfo {
+    let size = raw.size.iter().take(3);
+    let mut size: Vec<Fixed> = size
+        .map(|&s| problems.take_or(Fixed::ONE, fixed("world.size", s, 1.0, SIZE_MAX)))
+        .collect();
+    size.resize(size.len().max(2), Fixed::ONE);
+    WorldInfo {
         name: raw.name.clone(),
-        size: size
-            .map(|&s| fixed("world.size", s, 1.0, SIZE_MAX))
-            .collect::<Result<Vec<_>, _>>()?,
-        aoi: fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX)?,
+        size,
+        aoi: problems.take_or(Fixed::ONE, fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX)),
         interest: raw.interest,
-        capacity: in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX)?,
-        tick_hz: in_range("world.tick_hz", raw.tick_hz, 1, 1000)?,
-        visible_max: in_range("world.visible_max", raw.visible_max, 0, VISIBLE_MAX)?,
-    })
+        capacity: problems.take_or(
+            CAPACITY_MAX,
+            in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX),
+        ),
+        tick_hz: problems.take_or(1, in_range("world.tick_hz", raw.tick_hz, 1, 1000)),
+        visible_max: problems.take_or(
+            0,
+            in_range("world.visible_max", raw.visible_max, 0, VISIBLE_MAX),
+        ),
+    }
 }
 
 /// How many of each kind are born in the first tick.

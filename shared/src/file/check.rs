@@ -10,6 +10,27 @@ pub(super) struct Problem {
     pub message: String,
 }
 
+/// The problems of a file so far. A value with a problem is replaced by a valid one, so that
+/// the checks can go on.
+#[derive(Default)]
+pub(super) struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// The checked value; `None` if it has a problem, which is noted.
+    pub fn take<T>(&mut self, checked: Result<T, Problem>) -> Option<T> {
+        checked.map_err(|problem| self.0.push(problem)).ok()
+    }
+
+    /// The checked value, or this one instead.
+    pub fn take_or<T>(&mut self, instead: T, checked: Result<T, Problem>) -> T {
+        self.take(checked).unwrap_or(instead)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 pub(super) fn problem<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Problem> {
     Err(Problem {
         key: key.into(),

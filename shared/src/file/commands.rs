@@ -1,6 +1,6 @@
 //! The rules by which kinds give commands, and the engine's own notifications.
 
-use super::check::{Problem, in_range, problem, unexpected};
+use super::check::{Problem, Problems, in_range, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
 use crate::world::command::CommandSchema;
@@ -8,10 +8,10 @@ use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
-pub(super) fn every(schema: &Schema, raw: &[raw::Every]) -> Result<Vec<Every>, Problem> {
+pub(super) fn every(schema: &Schema, raw: &[raw::Every], problems: &mut Problems) -> Vec<Every> {
     let keyed = raw.iter().enumerate();
     keyed
-        .map(|(i, raw)| every_one(schema, &format!("every[{i}]"), raw))
+        .filter_map(|(i, raw)| problems.take(every_one(schema, &format!("every[{i}]"), raw)))
         .collect()
 }
 

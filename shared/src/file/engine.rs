@@ -1,6 +1,6 @@
 //! What the engine itself makes of attributes: falls and rebirths, and new owners.
 
-use super::check::{Problem, in_range, problem};
+use super::check::{Problem, Problems, in_range, problem};
 use super::{kinds, raw};
 use crate::world::attribute::AttributeType;
 use crate::world::config::{DELAY_TICKS_MAX, Fall};
@@ -8,9 +8,15 @@ use crate::world::schema::{Kind, Schema};
 
 /// When the entities of each kind fall: `respawn_ticks` of the kind, `falls_at` of one of
 /// its attributes.
-pub(super) fn falls(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<Option<Fall>>, Problem> {
+pub(super) fn falls(
+    schema: &Schema,
+    raw: &[raw::Kind],
+    problems: &mut Problems,
+) -> Vec<Option<Fall>> {
     let kinds = schema.kinds.iter().zip(raw);
-    kinds.map(|(kind, raw)| fall(schema, kind, raw)).collect()
+    kinds
+        .map(|(kind, raw)| problems.take_or(None, fall(schema, kind, raw)))
+        .collect()
 }
 
 fn fall(schema: &Schema, kind: &Kind, raw: &raw::Kind) -> Result<Option<Fall>, Problem> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Problem, fixed, in_range, problem, unexpected};
+use super::check::{Problem, Problems, fixed, in_range, problem, unexpected};
 use super::raw;
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
@@ -34,7 +34,7 @@ pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
 }
 
 /// The schema of these kinds: the engine's own commands, no notifications yet.
-pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema, Problem> {
+pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind], problems: &mut Problems) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
     let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
     let symbols: Vec<String> = symbols.into_iter().collect();
@@ -43,9 +43,11 @@ pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema
     for raw in raw_kinds {
         if raw.name.is_empty() || kinds.iter().any(|k| k.name == raw.name) {
             let found = format!("{:?}", raw.name);
-            return unexpected("kind.name", found, "a name that no other kind has");
+            let expected = "a name that no other kind has";
+            problems.take::<()>(unexpected("kind.name", found, expected));
         }
-        kinds.push(kind(raw, world.size.len(), &symbols, &mut attributes)?);
+        let dimensions = world.size.len();
+        kinds.push(kind(raw, dimensions, &symbols, &mut attributes, problems));
     }
     // A column that a kind lacks is 0 in its rows, which must fit the column's width.
     for (c, attribute) in attributes.iter_mut().enumerate() {
@@ -55,14 +57,14 @@ pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind]) -> Result<Schema
             attribute.max = attribute.max.max(0);
         }
     }
-    Ok(Schema {
+    Schema {
         commands: vec![CommandSchema::spawn(), CommandSchema::despawn()],
         world,
         attributes,
         kinds,
         notifications: vec![],
         symbols,
-    })
+    }
 }
 
 /// The first columns: a position's.
@@ -84,7 +86,8 @@ fn kind(
     dimensions: usize,
     symbols: &[String],
     attributes: &mut Vec<Attribute>,
-) -> Result<Kind, Problem> {
+    problems: &mut Problems,
+) -> Kind {
     let mut own: Vec<KindAttribute> = (0..dimensions)
         .map(|axis| KindAttribute {
             column: axis as u16,
@@ -94,25 +97,37 @@ fn kind(
         })
         .collect();
     for raw_attribute in &raw.attributes {
-        let key = format!("kind.{}.attributes.{}", raw.name, raw_attribute.name);
-        let bounds = bounds(&key, raw_attribute, symbols)?;
-        let column = column(&key, attributes, raw_attribute, bounds)?;
-        if own.iter().any(|a| a.column == column) {
-            return problem(key, "the kind has two attributes of this name");
-        }
-        let Bounds { default, min, max } = bounds;
-        own.push(KindAttribute {
-            column,
-            default,
-            min,
-            max,
-        });
+        let checked = attribute(&raw.name, raw_attribute, symbols, attributes, &own);
+        own.extend(problems.take(checked));
     }
     own.sort_by_key(|a| a.column);
-    Ok(Kind {
+    Kind {
         name: raw.name.clone(),
         attributes: own,
         regions: KindRegions::default(),
+    }
+}
+
+/// An attribute of a kind, which has `own` ones already.
+fn attribute(
+    kind: &str,
+    raw: &raw::Attribute,
+    symbols: &[String],
+    attributes: &mut Vec<Attribute>,
+    own: &[KindAttribute],
+) -> Result<KindAttribute, Problem> {
+    let key = format!("kind.{kind}.attributes.{}", raw.name);
+    let bounds = bounds(&key, raw, symbols)?;
+    let column = column(&key, attributes, raw, bounds)?;
+    if own.iter().any(|a| a.column == column) {
+        return problem(key, "the kind has two attributes of this name");
+    }
+    let Bounds { default, min, max } = bounds;
+    Ok(KindAttribute {
+        column,
+        default,
+        min,
+        max,
     })
 }
 
@@ -186,6 +201,10 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
             symbols,
         ),
     };
+    if raw.ty != AttributeType::Symbol && !raw.symbols.is_empty() {
+        let message = "only attributes of type symbol have `symbols`";
+        return problem(format!("{key}.symbols"), message);
+    }
     let natural = natural_bounds(key, raw, symbols)?;
     let is_number = matches!(raw.ty, AttributeType::I32 | AttributeType::Fixed);
     if !is_number && (raw.min.is_some() || raw.max.is_some()) {

@@ -1,6 +1,6 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
-use super::check::{Problem, in_range};
+use super::check::{Problem, Problems, in_range};
 use super::raw;
 use super::regions::RegionLimits;
 use crate::world::config::{HEARINGS_MAX, Limits};
@@ -22,8 +22,11 @@ pub(super) struct Needs<'a> {
 
 /// Checks `raw.KEY` against its range, under the name `limits.KEY`.
 macro_rules! limit {
-    ($raw:ident.$key:ident, $min:expr, $max:expr) => {
-        in_range(concat!("limits.", stringify!($key)), $raw.$key, $min, $max)
+    ($problems:ident, $raw:ident.$key:ident, $min:expr, $max:expr) => {
+        $problems.take_or(
+            $min,
+            in_range(concat!("limits.", stringify!($key)), $raw.$key, $min, $max),
+        )
     };
 }
 
@@ -31,16 +34,17 @@ pub(super) fn limits(
     raw: &raw::Limits,
     regions: RegionLimits,
     needs: &Needs<'_>,
-) -> Result<Limits, Problem> {
+    problems: &mut Problems,
+) -> Limits {
     let clients = raw.clients.unwrap_or(needs.world.capacity.min(65_536));
-    let clients = in_range("limits.clients", clients, 1, CAPACITY_MAX)?;
-    let commands = limit!(raw.client_commands_per_tick, 1, 1000)?;
-    let tick = tick_limits(raw, needs, clients, commands)?;
+    let clients = problems.take_or(1, in_range("limits.clients", clients, 1, CAPACITY_MAX));
+    let commands = limit!(problems, raw.client_commands_per_tick, 1, 1000);
+    let tick = tick_limits(raw, needs, clients, commands, problems);
     // The hearings of all clients together are counted in 32 bits.
     let hearings_max = HEARINGS_MAX.min(u32::MAX / clients);
-    Ok(Limits {
+    Limits {
         clients,
-        observers_per_client: limit!(raw.observers_per_client, 1, 64)?,
+        observers_per_client: limit!(problems, raw.observers_per_client, 1, 64),
         regions_per_client: regions.per_client,
         region_edge_max: regions.edge_max,
         entity_regions: regions.of_entities,
@@ -50,17 +54,17 @@ pub(super) fn limits(
         notifications_per_tick: tick.notifications as u32,
         deliveries_per_tick: tick.deliveries,
         client_commands_per_tick: commands,
-        client_commands_burst: limit!(raw.client_commands_burst, commands, 10_000)?,
-        client_requests_per_second: limit!(raw.client_requests_per_second, 1, 100)?,
-        client_stream_bytes: limit!(raw.client_stream_bytes, 4096, 1 << 30)?,
-        idle_seconds: limit!(raw.idle_seconds, 1, 3600)?,
-        resume_seconds: limit!(raw.resume_seconds, 0, 3600)?,
-        subscriptions_per_client: limit!(raw.subscriptions_per_client, 0, 1024)?,
-        predicate_filters: limit!(raw.predicate_filters, 1, 1024)?,
-        predicate_bytes: limit!(raw.predicate_bytes, 16, 16_384)?,
-        client_notices_per_tick: limit!(raw.client_notices_per_tick, 1, 65_536)?,
-        client_hearings_per_tick: limit!(raw.client_hearings_per_tick, 1, hearings_max)?,
-    })
+        client_commands_burst: limit!(problems, raw.client_commands_burst, commands, 10_000),
+        client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),
+        client_stream_bytes: limit!(problems, raw.client_stream_bytes, 4096, 1 << 30),
+        idle_seconds: limit!(problems, raw.idle_seconds, 1, 3600),
+        resume_seconds: limit!(problems, raw.resume_seconds, 0, 3600),
+        subscriptions_per_client: limit!(problems, raw.subscriptions_per_client, 0, 1024),
+        predicate_filters: limit!(problems, raw.predicate_filters, 1, 1024),
+        predicate_bytes: limit!(problems, raw.predicate_bytes, 16, 16_384),
+        client_notices_per_tick: limit!(problems, raw.client_notices_per_tick, 1, 65_536),
+        client_hearings_per_tick: limit!(problems, raw.client_hearings_per_tick, 1, hearings_max),
+    }
 }
 
 /// Sizes that hold for a whole tick.
@@ -77,27 +81,34 @@ fn tick_limits(
     needs: &Needs<'_>,
     clients: u32,
     client_commands: u32,
-) -> Result<TickLimits, Problem> {
+    problems: &mut Problems,
+) -> TickLimits {
     let (capacity, clients) = (u64::from(needs.world.capacity), u64::from(clients));
-    let at_least_one = |key: &str, value: Option<u64>, default: u64| {
-        let value = value.unwrap_or(default.min(INDEX_MAX));
-        in_range(key, value, 1, INDEX_MAX)
-    };
     let timed_commands = match needs.schedules {
         true => raw.timed_commands.unwrap_or(capacity),
         false => raw.timed_commands.unwrap_or(0),
     };
-    let timed_commands = in_range(
-        "limits.timed_commands",
-        timed_commands,
-        u64::from(needs.schedules),
-        INDEX_MAX,
-    )?;
+    let timed_commands = problems.take_or(
+        1,
+        in_range(
+            "limits.timed_commands",
+            timed_commands,
+            u64::from(needs.schedules),
+            INDEX_MAX,
+        ),
+    );
     // The births of the first tick, each client's quota, a command per entity and rule,
     // and all timed commands, which may fall due in one tick.
     let quotas = clients * u64::from(client_commands);
     let commands = capacity + quotas + capacity * needs.rules + timed_commands + 1024;
-    let commands = at_least_one("limits.commands_per_tick", raw.commands_per_tick, commands)?;
+    let mut at_least_one = |key: &str, value: Option<u64>, default: u64| {
+        let default = default.min(INDEX_MAX);
+        problems.take_or(
+            default,
+            in_range(key, value.unwrap_or(default), 1, INDEX_MAX),
+        )
+    };
+    let commands = at_least_one("limits.commands_per_tick", raw.commands_per_tick, commands);
     let updates = (commands * 4).max(65_536);
     let deliveries = match needs.world.visible_max {
         // Known sets are unbounded, so this is a guess, which the file can override.
@@ -105,17 +116,19 @@ fn tick_limits(
         // Each client's old and new view: never exceeded.
         visible => clients * u64::from(visible) * 2,
     };
-    Ok(TickLimits {
+    let updates = at_least_one("limits.updates_per_tick", raw.updates_per_tick, updates);
+    let deliveries = at_least_one(
+        "limits.deliveries_per_tick",
+        raw.deliveries_per_tick,
+        deliveries,
+    );
+    TickLimits {
         commands,
         timed_commands,
-        updates: at_least_one("limits.updates_per_tick", raw.updates_per_tick, updates)?,
-        deliveries: at_least_one(
-            "limits.deliveries_per_tick",
-            raw.deliveries_per_tick,
-            deliveries,
-        )?,
-        notifications: notifications(raw, needs, commands)?,
-    })
+        updates,
+        deliveries,
+        notifications: problems.take_or(1, notifications(raw, needs, commands)),
+    }
 }
 
 fn notifications(raw: &raw::Limits, needs: &Needs<'_>, commands: u64) -> Result<u64, Problem> {

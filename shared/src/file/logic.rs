@@ -15,6 +15,11 @@ pub trait Compiler {
     /// The names of the built-in texts, and of those that a world has by itself.
     fn builtin_names(&self) -> (Vec<&'static str>, Vec<&'static str>);
 
+    /// What a world chooses: as its file says, unless other scripts are tried in it.
+    fn chosen(&self, own: Chosen) -> Chosen {
+        own
+    }
+
     /// A built-in text.
     fn builtin(&self, name: &str) -> Option<Text>;
 
@@ -29,6 +34,13 @@ pub trait Compiler {
     fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError>;
 }
 
+/// The texts that `[logic]` chooses; `None`: the key is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    pub folder: Option<String>,
+    pub builtin: Option<Vec<String>>,
+}
+
 /// What scripts declare.
 pub struct Declared {
     /// By number.
@@ -37,14 +49,19 @@ pub struct Declared {
     pub notifications: Vec<NotificationSchema>,
     /// Whether any command puts commands off.
     pub puts_off: bool,
+    /// The columns that commands update, as bits.
+    pub updates: u64,
+    /// Built-in commands that the world can't have, and why.
+    pub left_out: Vec<(String, String)>,
 }
 
 /// Why scripts were rejected.
-pub enum LogicError {
-    /// Problems of texts, drawn for people.
-    Texts(String),
-    /// A key of the world file.
-    Key { key: String, message: String },
+#[derive(Default)]
+pub struct LogicError {
+    /// Problems of texts, drawn for people; may be empty.
+    pub drawn: String,
+    /// Problems of the world file: keys and messages.
+    pub keys: Vec<(String, String)>,
 }
 
 pub(super) fn logic(
@@ -53,7 +70,11 @@ pub(super) fn logic(
     compiler: &dyn Compiler,
 ) -> Result<LogicConfig, Problem> {
     let (known, usual) = compiler.builtin_names();
-    let names = match (&raw.builtin, &raw.folder) {
+    let chosen = compiler.chosen(Chosen {
+        folder: raw.folder.clone(),
+        builtin: raw.builtin.clone(),
+    });
+    let names = match (&chosen.builtin, &chosen.folder) {
         (Some(names), _) => names.iter().map(String::as_str).collect(),
         (None, None) => usual,
         (None, Some(_)) => vec![],
@@ -69,14 +90,14 @@ pub(super) fn logic(
             }
         }
     }
-    if let Some(folder) = &raw.folder {
+    if let Some(folder) = &chosen.folder {
         match compiler.folder(folder) {
             Ok(own) => texts.extend(own),
             Err(message) => return problem("logic.folder", message),
         }
     }
     Ok(LogicConfig {
-        folder: raw.folder.clone(),
+        folder: chosen.folder,
         texts,
         constants: constants(commands)?,
         budget: Budget {

@@ -8,19 +8,14 @@ use crate::world::attribute::{AttributeType, Audience, MergeRule};
 use crate::world::logic::Budget;
 use crate::world::schema::InterestMode;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A whole file, which `read` reads part by part.
+#[derive(Default)]
 pub struct World {
-    #[serde(default)]
     pub world: Section,
-    #[serde(default)]
     pub limits: Limits,
-    #[serde(default)]
     pub logic: Logic,
-    #[serde(default)]
     pub commands: Commands,
     pub kind: Option<Vec<Kind>>,
-    #[serde(default)]
     pub every: Vec<Every>,
 }
 
@@ -117,8 +112,17 @@ pub struct Kind {
     pub respawn_ticks: Option<u32>,
     pub publishes: Option<Vec<f64>>,
     pub subscribes: Option<Vec<f64>>,
+    pub spawn: Option<Spawn>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    pub center: Option<Vec<f64>>,
+    pub radius: Option<f64>,
+    pub area: Option<Vec<Vec<f64>>>,
 }
 
 #[derive(Deserialize)]
@@ -180,6 +184,7 @@ pub fn default_kinds() -> Vec<Kind> {
         respawn_ticks: None,
         publishes: None,
         subscribes: None,
+        spawn: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32,

@@ -1,6 +1,6 @@
 //! Regions: how many a client may have, how large, and which kinds are born with some.
 
-use super::check::{Problem, SIZE_MAX, fixed, in_range, unexpected};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, unexpected};
 use super::raw;
 use crate::world::config::REGIONS_PER_CLIENT_MAX;
 use crate::world::fixed::Fixed;
@@ -18,39 +18,45 @@ pub(super) fn limits(
     raw: &raw::Limits,
     world: &WorldInfo,
     kinds: &[raw::Kind],
-) -> Result<RegionLimits, Problem> {
-    let per_client = in_range(
-        "limits.regions_per_client",
-        raw.regions_per_client,
+    problems: &mut Problems,
+) -> RegionLimits {
+    let per_client = problems.take_or(
         0,
-        REGIONS_PER_CLIENT_MAX,
-    )?;
+        in_range(
+            "limits.regions_per_client",
+            raw.regions_per_client,
+            0,
+            REGIONS_PER_CLIENT_MAX,
+        ),
+    );
     let default_edge = (world.aoi.to_f64() * EDGE_IN_AOIS).min(SIZE_MAX);
     let edge_max = raw.region_edge_max.unwrap_or(default_edge);
-    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX)?;
+    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX);
+    // Any edge that kinds may have fits the largest one.
+    let edge_max = problems.take_or(Fixed::MAX, edge_max);
     let has_regions = |kind: &raw::Kind| kind.publishes.is_some() || kind.subscribes.is_some();
     let any_kind = kinds.iter().any(has_regions);
     let of_entities = raw.entity_regions.unwrap_or(any_kind);
     if any_kind && !of_entities {
-        return unexpected(
+        problems.take::<()>(unexpected(
             "limits.entity_regions",
             false,
             "true, since a kind has `publishes` or `subscribes`",
-        );
+        ));
     }
     // Whole buckets have no distance by which to find the nearest entities.
     if world.interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
-        return unexpected(
+        problems.take::<()>(unexpected(
             "world.interest",
             "\"buckets\"",
             "\"exact\" in a world with regions",
-        );
+        ));
     }
-    Ok(RegionLimits {
+    RegionLimits {
         per_client,
         edge_max,
         of_entities,
-    })
+    }
 }
 
 /// Adds the regions that newborns carry.
@@ -58,22 +64,20 @@ pub(super) fn add(
     schema: &mut Schema,
     kinds: &[raw::Kind],
     edge_max: Fixed,
-) -> Result<(), Problem> {
+    problems: &mut Problems,
+) {
     let dimensions = schema.dimensions();
-    let optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| match raw {
-        None => Ok(None),
-        Some(raw) => {
-            let key = format!("kind.{}.{name}", kind.name);
-            edges(&key, raw, dimensions, edge_max).map(Some)
-        }
+    let mut optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| {
+        let raw = raw.as_ref()?;
+        let key = format!("kind.{}.{name}", kind.name);
+        problems.take(edges(&key, raw, dimensions, edge_max))
     };
     for (kind, raw) in schema.kinds.iter_mut().zip(kinds) {
         kind.regions = KindRegions {
-            publishes: optional_edges(raw, "publishes", &raw.publishes)?,
-            subscribes: optional_edges(raw, "subscribes", &raw.subscribes)?,
+            publishes: optional_edges(raw, "publishes", &raw.publishes),
+            subscribes: optional_edges(raw, "subscribes", &raw.subscribes),
         };
     }
-    Ok(())
 }
 
 fn edges(key: &str, raw: &[f64], dimensions: usize, edge_max: Fixed) -> Result<[i32; 3], Problem> {

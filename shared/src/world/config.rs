@@ -6,6 +6,7 @@ use super::command::CommandKind;
 use super::fixed::Fixed;
 use super::logic::LogicConfig;
 use super::schema::Schema;
+use super::spawn::SpawnArea;
 
 /// Everything that defines a world, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
     pub populations: Vec<u32>,
+    /// By kind: where its populations and players are born; `None`: anywhere.
+    pub spawns: Vec<Option<SpawnArea>>,
     /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
     /// entities with a client are reborn.
     pub falls: Vec<Option<Fall>>,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use script::Text;
+use shared::world::logic::Text;
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{AttributeType, MergeRule, Schema};

@@ -197,6 +197,39 @@ fn a_player_that_dies_watches_the_place_until_it_is_reborn() {
 }
 
 #[test]
+fn players_are_born_and_reborn_in_the_area_of_their_kind() {
+    let mut world = mortals("");
+    let text = "[world]\ncapacity = 2\n[limits]\nclients = 2\n[commands]\nstrike.damage = 10\n\
+                [[kind]]\nname = \"player\"\nrespawn_ticks = 3\n\
+                spawn = { area = [[20, 30], [21, 31]] }\nattributes = [\n\
+                { name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, \
+                audience = \"state\" }]";
+    let config = script::world::parse(text, "test").unwrap();
+    world.directory = Directory::new(&config);
+    world.backend = CpuBackend::new(&config, 1, None).unwrap();
+    world.join(1, None);
+    world.join(2, None);
+    let first: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    world
+        .frame
+        .push(first[1], 0, builtin::STRIKE, &[first[0].reference().0]);
+    let events: Vec<_> = (0..8).flat_map(|tick| world.tick(tick)).collect();
+    let [SessionEvent::Reborn { entity, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    let rows = world.backend.snapshot().unwrap().rows;
+    let places: Vec<&[i32]> = [first[1], entity]
+        .iter()
+        .map(|e| &rows[e.slot.index() * 3..][..2])
+        .collect();
+    for place in &places {
+        assert!((20 * 4096..=21 * 4096).contains(&place[0]), "{place:?}");
+        assert!((30 * 4096..=31 * 4096).contains(&place[1]), "{place:?}");
+    }
+    assert_ne!(places[0], places[1]);
+}
+
+#[test]
 fn a_rebirth_that_finds_no_room_is_tried_again() {
     let (mut world, _) = one_down("");
     for _ in 0..5 {

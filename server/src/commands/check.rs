@@ -1,0 +1,46 @@
+//! `myriad check`: all that is wrong with a world file and its scripts.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::say;
+use script::world::Reader;
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// World file
+    file: PathBuf,
+}
+
+/// Checks a world file. False if something is wrong with it.
+pub fn run(arguments: &CheckArguments) -> Result<bool> {
+    let reader = Reader {
+        colours: std::io::stdout().is_terminal(),
+        ..Reader::default()
+    };
+    let checked = match reader.load(&arguments.file) {
+        Ok(checked) => checked,
+        Err(problems) => {
+            say!("{problems}");
+            return Ok(false);
+        }
+    };
+    for warning in &checked.warnings {
+        say!("warning: {warning}");
+    }
+    for note in &checked.notes {
+        say!("note: {note}");
+    }
+    let schema = &checked.config.schema;
+    say!(
+        "{} is valid: {} kinds, {} attributes, {} commands, {} notifications",
+        arguments.file.display(),
+        schema.kinds.len(),
+        schema.attributes.len(),
+        schema.commands.len(),
+        schema.notifications.len(),
+    );
+    Ok(true)
+}

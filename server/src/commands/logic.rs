@@ -1,0 +1,57 @@
+//! `myriad logic`: tools for those who write scripts.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`check`] | `myriad logic check` |
+//! | [`new`] | `myriad logic new` |
+//! | [`cost`] | `myriad logic cost` |
+//! | [`run`](mod@run) | `myriad logic run` |
+//! | [`still`] | a world that stands still, for `myriad logic run` |
+//! | [`told`] | what a command does, in words |
+//! | [`place`] | the world in which scripts are tried |
+//! | [`table`] | columns of text |
+
+pub mod check;
+pub mod cost;
+pub mod new;
+pub mod place;
+pub mod run;
+pub mod still;
+pub mod table;
+pub mod told;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use check::CheckArguments;
+use cost::CostArguments;
+use new::NewArguments;
+use run::RunArguments;
+
+#[derive(Debug, Args)]
+pub struct LogicArguments {
+    #[command(subcommand)]
+    command: LogicCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum LogicCommand {
+    /// Check the scripts of a folder, and try them with random commands
+    Check(CheckArguments),
+    /// Write a script to start from
+    New(NewArguments),
+    /// Show what each command costs
+    Cost(CostArguments),
+    /// Run one command, and say what it would do
+    Run(RunArguments),
+}
+
+/// Runs a command. False if it found something wrong.
+pub fn run(arguments: &LogicArguments) -> Result<bool> {
+    match &arguments.command {
+        LogicCommand::Check(arguments) => check::run(arguments),
+        LogicCommand::New(arguments) => new::run(arguments).map(|()| true),
+        LogicCommand::Cost(arguments) => cost::run(arguments),
+        LogicCommand::Run(arguments) => run::run(arguments),
+    }
+}

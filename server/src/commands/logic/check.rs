@@ -1,0 +1,134 @@
+//! `myriad logic check`: what is wrong with scripts; then a try with random commands on
+//! every backend of this machine.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::say;
+use gpu_kernels::CpuBackend;
+use gpu_kernels::logic::Engine;
+use script::{Command, Logic};
+use shared::WorldConfig;
+use testkit::backends::Starter;
+use testkit::trial;
+
+use super::{place, table, told};
+use crate::commands::arguments::seconds;
+use crate::metrics::machine;
+use crate::tick::backend::{BackendChoice, BackendOptions, start_backend};
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// Folder of the scripts
+    folder: PathBuf,
+    /// World file [default: the only one beside the folder, else a plain default world]
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Seconds of random commands
+    #[arg(long, default_value_t = 3.0, value_parser = seconds)]
+    seconds: f64,
+    /// Seed of the random commands
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Checks scripts. False if something is wrong with them.
+pub fn run(arguments: &CheckArguments) -> Result<bool> {
+    let world = arguments.world.as_deref();
+    let Some(checked) = place::world(Some(&arguments.folder), world)? else {
+        return Ok(false);
+    };
+    for warning in &checked.warnings {
+        say!("warning: {warning}");
+    }
+    for note in &checked.notes {
+        say!("note: {note}");
+    }
+    let logic = match Logic::of(&checked.config) {
+        Ok(logic) => logic,
+        Err(problems) => {
+            problems.iter().for_each(|problem| say!("{problem}"));
+            return Ok(false);
+        }
+    };
+    let rows: Vec<[String; 4]> = logic.commands.iter().map(row).collect();
+    table::print(&rows);
+    try_out(&checked.config, arguments)
+}
+
+fn row(command: &Command) -> [String; 4] {
+    let senders = command.schema.senders;
+    let senders = match (senders.clients, senders.rules) {
+        (true, true) => "clients, rules",
+        (true, false) => "clients",
+        (false, true) => "rules",
+        (false, false) => "other commands",
+    };
+    [
+        command.schema.name.clone(),
+        senders.to_owned(),
+        told::parameters(&command.schema),
+        command.file.clone(),
+    ]
+}
+
+/// Gives random commands. False if backends differ.
+fn try_out(config: &WorldConfig, arguments: &CheckArguments) -> Result<bool> {
+    let backends = backends(config);
+    let end = Instant::now() + Duration::from_secs_f64(arguments.seconds);
+    let is_over = |tried: &trial::Tried| tried.ticks == TICKS_MAX || Instant::now() >= end;
+    let tried = match trial::run(config, &backends, arguments.seed, is_over) {
+        Ok(tried) => tried,
+        Err(error) => {
+            say!("backends differ, seed {}, {error}", arguments.seed);
+            say!("this is a defect of Myriad; please report it with the scripts");
+            return Ok(false);
+        }
+    };
+    let labels: Vec<&str> = backends.iter().map(|b| b.label.as_str()).collect();
+    say!(
+        "{} agree: {} ticks, {} commands, {} changes",
+        labels.join(", "),
+        tried.ticks,
+        tried.commands,
+        tried.changes,
+    );
+    if tried.over_budget > 0 {
+        say!(
+            "{} of the commands used up their budget and had no effect; `logic.steps` and \
+             `logic.visits` of the world file set it",
+            tried.over_budget
+        );
+    }
+    Ok(true)
+}
+
+/// Machine code, the interpreter, and the GPU if there is one.
+fn backends(config: &WorldConfig) -> Vec<Starter> {
+    let threads = machine::cores();
+    let cpu = |label: &str, engine| {
+        Starter::new(label, move |config| {
+            let backend = CpuBackend::with_engine(config, threads, None, engine)?;
+            Ok(Box::new(backend))
+        })
+    };
+    let mut backends = vec![
+        cpu("cpu with the interpreter", Engine::Interpreter),
+        cpu("cpu", Engine::Fastest),
+    ];
+    let options = BackendOptions {
+        backend: BackendChoice::Cuda,
+        gpu: 0,
+    };
+    if let Ok(started) = start_backend(options, config, threads, None) {
+        backends.push(Starter::new(started.description, move |config| {
+            Ok(start_backend(options, config, threads, None)?.backend)
+        }));
+    }
+    backends
+}
+
+/// The frames of a try are kept until it is over.
+const TICKS_MAX: u32 = 10_000;

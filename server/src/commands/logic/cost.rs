@@ -1,0 +1,96 @@
+//! `myriad logic cost`: what the commands of scripts cost.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::say;
+use script::ir::{Code, Inst};
+use script::{Command, Logic};
+
+use super::{place, table};
+
+#[derive(Debug, Args)]
+pub struct CostArguments {
+    /// Folder of the scripts
+    folder: PathBuf,
+    /// World file [default: the only one beside the folder, else a plain default world]
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+}
+
+/// Prints a table by command. False if the scripts have problems.
+pub fn run(arguments: &CostArguments) -> Result<bool> {
+    let world = arguments.world.as_deref();
+    let Some(checked) = place::world(Some(&arguments.folder), world)? else {
+        return Ok(false);
+    };
+    let logic = match Logic::of(&checked.config) {
+        Ok(logic) => logic,
+        Err(problems) => {
+            problems.iter().for_each(|problem| say!("{problem}"));
+            return Ok(false);
+        }
+    };
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(logic.commands.iter().map(row));
+    table::print(&rows);
+    say!(
+        "A run may take {} steps and visit {} entities.",
+        logic.budget.steps,
+        logic.budget.visits
+    );
+    Ok(true)
+}
+
+const HEADINGS: [&str; 6] = [
+    "command",
+    "instructions",
+    "registers",
+    "updates at most",
+    "steps",
+    "does",
+];
+
+fn row(command: &Command) -> [String; 6] {
+    let code = &command.code;
+    [
+        command.schema.name.clone(),
+        code.insts.len().to_string(),
+        code.registers.to_string(),
+        command.updates_max.to_string(),
+        steps(code).to_owned(),
+        traits(code),
+    ]
+}
+
+/// How a run's steps keep within the budget.
+fn steps(code: &Code) -> &'static str {
+    let is_step = |inst: &Inst| matches!(inst, Inst::After(_) | Inst::Notify(_));
+    if code.insts.contains(&Inst::Overrun) {
+        "counted"
+    } else if loops(code) || code.insts.iter().any(is_step) {
+        "bounded"
+    } else {
+        "none"
+    }
+}
+
+/// Whether it has loops, besides those over what is near.
+fn loops(code: &Code) -> bool {
+    let insts = code.insts.iter().enumerate();
+    let mut back = insts.filter_map(|(i, inst)| inst.target().filter(|&to| to as usize <= i));
+    back.any(|to| !matches!(code.insts[to as usize], Inst::NearNext(..)))
+}
+
+fn traits(code: &Code) -> String {
+    let all = [
+        (loops(code), "loops"),
+        (code.loops > 0, "visits"),
+        (code.draws(), "draws"),
+        (code.afters().next().is_some(), "puts off"),
+        (code.notifications().next().is_some(), "tells"),
+    ];
+    let own = all.iter().filter(|(has, _)| *has);
+    own.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+}

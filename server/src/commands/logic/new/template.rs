@@ -1,0 +1,27 @@
+// A script in Rust's syntax. Constants can be set in the world file:
+// [commands]
+// NAME = { reach = 5, damage = 2 }
+
+/// How far away the target may be.
+const REACH: Fixed = 10.0;
+/// Hit points that are taken from the target.
+const DAMAGE: i32 = 3;
+/// Ticks until the target gets them back.
+const TICKS: i32 = 20;
+
+/// Takes hit points from one other entity in reach, for a while.
+#[command(clients)]
+fn NAME(me: Entity, target: Entity) {
+    // If this does not hold, the command has no effect.
+    require(target != me && is_within(me, target, REACH));
+    // Attributes are read as they were at the start of the tick; what commands change is
+    // merged at its end.
+    target.hp -= DAMAGE;
+    after(TICKS, end_NAME(target));
+}
+
+/// Neither clients nor rules give this one: only `after` does.
+#[command]
+fn end_NAME(me: Entity) {
+    me.hp += DAMAGE;
+}

@@ -1,0 +1,58 @@
+//! The world in which scripts are tried.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use client_bot::say;
+use script::world::Reader;
+use shared::file::Checked;
+
+/// The world of a file, with the scripts of a folder if one is given. Without a file it is
+/// the only world file beside the folder, or else the default world. `None`: it has
+/// problems, which are printed.
+pub fn world(folder: Option<&Path>, file: Option<&Path>) -> Result<Option<Checked>> {
+    let folder = folder.map(absolute).transpose()?;
+    if let Some(folder) = &folder
+        && script::world::read_folder(folder).is_ok_and(|texts| texts.is_empty())
+    {
+        bail!("{} has no scripts: files that end in .rs", folder.display());
+    }
+    let beside = match (&folder, file) {
+        (Some(folder), None) => only_world_beside(folder),
+        _ => None,
+    };
+    let reader = Reader {
+        folder,
+        colours: std::io::stdout().is_terminal(),
+    };
+    let checked = match file.or(beside.as_deref()) {
+        Some(file) => reader.load(file),
+        None => reader.parse("", "the default world"),
+    };
+    match checked {
+        Ok(checked) => Ok(Some(checked)),
+        Err(problems) => {
+            say!("{problems}");
+            Ok(None)
+        }
+    }
+}
+
+fn absolute(folder: &Path) -> Result<PathBuf> {
+    let show = folder.display();
+    let found = fs::canonicalize(folder).with_context(|| format!("cannot read {show}"))?;
+    match found.is_dir() {
+        true => Ok(found),
+        false => bail!("{show} is not a folder"),
+    }
+}
+
+fn only_world_beside(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder.parent()?).ok()?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files = paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    let only = files.next()?;
+    files.next().is_none().then_some(only)
+}

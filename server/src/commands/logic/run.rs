@@ -1,0 +1,210 @@
+//! `myriad logic run`: one command in a world that stands still, and what it would do.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail, ensure};
+use clap::Args;
+use client_bot::say;
+use script::Logic;
+use script::arith::Random;
+use script::interpreter::{Interpreter, Invocation, Overrun, Space};
+use shared::file::Checked;
+use shared::{AttributeType, CommandSchema, EntityId, EntityRef, Fixed, WorldConfig};
+
+use super::place;
+use super::still::Still;
+use super::told::{self, Effected};
+
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Name of the command
+    name: String,
+    /// Its words: numbers, true or false, symbols, and slots of entities
+    #[arg(allow_negative_numbers = true)]
+    words: Vec<String>,
+    /// World file [default: the only one beside the folder, else a plain default world]
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Folder of scripts, instead of the world file's own
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Recording whose world is used, instead of a new one
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["world", "folder", "players"])]
+    on: Option<PathBuf>,
+    /// Tick of the recording, from 0 [default: after its last]
+    #[arg(long, value_name = "N", requires = "on")]
+    tick: Option<u32>,
+    /// Players in the middle of a new world, in the lowest slots
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    players: u32,
+    /// Slot of the entity that gives the command
+    #[arg(long, value_name = "SLOT", default_value_t = 0)]
+    actor: u32,
+}
+
+/// Runs the command. False if it is malformed, stale or over its budget.
+pub fn run(arguments: &RunArguments) -> Result<bool> {
+    let (still, notes) = match &arguments.on {
+        Some(recording) => (Still::recorded(recording, arguments.tick)?, vec![]),
+        None => {
+            let (folder, world) = (arguments.folder.as_deref(), arguments.world.as_deref());
+            let Some(Checked { config, notes, .. }) = place::world(folder, world)? else {
+                return Ok(false);
+            };
+            (Still::new(config, arguments.players)?, notes)
+        }
+    };
+    let logic = Logic::of(&still.config).map_err(|problems| anyhow!("{}", problems[0]))?;
+    let name = &arguments.name;
+    let named = logic.commands.iter().find(|c| c.schema.name == *name);
+    let Some(command) = named else {
+        let left_out = notes
+            .iter()
+            .find(|n| n.message.starts_with(&format!("`{name}` ")));
+        let names: Vec<&str> = logic
+            .commands
+            .iter()
+            .map(|c| c.schema.name.as_str())
+            .collect();
+        match left_out {
+            Some(note) => bail!("{}", note.message),
+            None => bail!("there is no command `{name}`; expected one of {names:?}"),
+        }
+    };
+    let schema = &command.schema;
+    let words = match words(&still, schema, &arguments.words) {
+        Ok(words) => words,
+        Err(reason) => {
+            say!("malformed: {reason}");
+            return Ok(false);
+        }
+    };
+    let actor = match (schema.has_actor, still.entity(arguments.actor)) {
+        (false, _) => EntityId::NONE,
+        (true, Some(actor)) => actor,
+        (true, None) => {
+            say!("stale: no entity lives in slot {}", arguments.actor);
+            return Ok(false);
+        }
+    };
+    print_given(&still, schema, actor, &words);
+    let config = &still.config;
+    let invocation = Invocation {
+        tick: still.snapshot.tick,
+        entity: actor,
+        words: &words,
+        random: Random::new(config.seed, still.snapshot.tick, actor, schema.kind.id(), 0),
+    };
+    let mut effects = Effected::default();
+    let ran = Interpreter::default().run(
+        &command.code,
+        &space(config),
+        &still,
+        &invocation,
+        &mut effects,
+    );
+    if ran == Err(Overrun) {
+        let budget = config.logic.budget;
+        say!(
+            "over budget, so without effect: more than {} steps or {} visits",
+            budget.steps,
+            budget.visits
+        );
+        return Ok(false);
+    }
+    let lines = effects.lines(&still);
+    for line in &lines {
+        say!("{line}");
+    }
+    if lines.is_empty() {
+        say!("no effect: it ran to its end, or a `require` does not hold, and changes nothing");
+    }
+    Ok(true)
+}
+
+fn print_given(still: &Still, schema: &CommandSchema, actor: EntityId, words: &[i32]) {
+    let who = match actor == EntityId::NONE {
+        true => "nobody".to_owned(),
+        false => {
+            let place = told::place(still, still.position(actor.slot));
+            format!("{} at {place}", told::entity(still, actor))
+        }
+    };
+    let words = schema.words.iter().zip(words);
+    let words: Vec<String> = words
+        .map(|(word, &raw)| {
+            let shown = told::value(still, word.ty, raw);
+            match still
+                .referred(EntityRef(raw))
+                .filter(|_| word.ty == AttributeType::Entity)
+            {
+                Some(entity) => {
+                    let place = told::place(still, still.position(entity.slot));
+                    format!("{}: {shown} at {place}", word.name)
+                }
+                None => format!("{}: {shown}", word.name),
+            }
+        })
+        .collect();
+    let (tick, name) = (still.snapshot.tick, &schema.name);
+    say!("tick {tick}, {who} gives {name}({})", words.join(", "));
+}
+
+fn space(config: &WorldConfig) -> Space {
+    Space {
+        dimensions: config.dimensions(),
+        size: config.size_raw(),
+        budget: config.logic.budget,
+    }
+}
+
+/// The words of a command line.
+fn words(still: &Still, schema: &CommandSchema, given: &[String]) -> Result<Vec<i32>> {
+    let (expected, found) = (schema.words.len(), given.len());
+    let unit = if expected == 1 { "word" } else { "words" };
+    let parameters = match told::parameters(schema).as_str() {
+        "" => String::new(),
+        parameters => format!(" ({parameters})"),
+    };
+    ensure!(
+        expected == found,
+        "`{}` takes {expected} {unit}{parameters}, found {found}",
+        schema.name,
+    );
+    let words = schema.words.iter().zip(given);
+    words
+        .map(|(word, given)| {
+            let number = self::word(still, word.ty, given);
+            number.map_err(|reason| anyhow!("{}: {reason}, found {given:?}", word.name))
+        })
+        .collect()
+}
+
+fn word(still: &Still, ty: AttributeType, given: &str) -> Result<i32, String> {
+    let expected = |what: &str| format!("expected {what}");
+    match ty {
+        AttributeType::I32 => given.parse().map_err(|_| expected("a whole number")),
+        AttributeType::Bool => match given {
+            "true" => Ok(1),
+            "false" => Ok(0),
+            _ => Err(expected("true or false")),
+        },
+        AttributeType::Fixed => {
+            let number = given.parse().ok().and_then(Fixed::from_f64);
+            number.map(Fixed::raw).ok_or_else(|| expected("a number"))
+        }
+        AttributeType::Symbol => {
+            let symbols = &still.config.schema.symbols;
+            let found = symbols.iter().position(|symbol| symbol == given);
+            let found = found.map(|symbol| symbol as i32);
+            found.ok_or_else(|| expected(&format!("one of {symbols:?}")))
+        }
+        AttributeType::Entity if given == "none" => Ok(EntityRef::NONE.0),
+        AttributeType::Entity => {
+            let slot = given.parse().ok();
+            let entity = slot.and_then(|slot| still.entity(slot));
+            let found = entity.map(|entity| entity.reference().0);
+            found.ok_or_else(|| expected("the slot of a living entity, or none"))
+        }
+    }
+}

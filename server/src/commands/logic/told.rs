@@ -1,0 +1,214 @@
+//! What a command takes and does, in words.
+
+use std::collections::BTreeMap;
+
+use script::interpreter::{Effects, World};
+use shared::{
+    AttributeType, CommandKind, CommandSchema, EntityId, EntityRef, Fixed, MergeRule,
+    NotificationKind, Slot,
+};
+
+use super::still::Still;
+
+/// The words of a command: `target: Entity`.
+pub fn parameters(command: &CommandSchema) -> String {
+    let words = command.words.iter();
+    let words: Vec<String> = words
+        .map(|word| format!("{}: {}", word.name, type_name(word.ty)))
+        .collect();
+    words.join(", ")
+}
+
+/// The type as scripts name it.
+pub fn type_name(ty: AttributeType) -> &'static str {
+    match ty {
+        AttributeType::I32 => "i32",
+        AttributeType::Fixed => "Fixed",
+        AttributeType::Bool => "bool",
+        AttributeType::Entity => "Entity",
+        AttributeType::Symbol => "Symbol",
+    }
+}
+
+/// `entity 17 (wolf)`.
+pub fn entity(still: &Still, entity: EntityId) -> String {
+    if entity == EntityId::NONE {
+        return "nobody".to_owned();
+    }
+    let kind = usize::from(still.kind(entity.slot));
+    let kind = &still.config.schema.kinds[kind].name;
+    format!("entity {} ({kind})", entity.slot.0)
+}
+
+/// A word or an attribute.
+pub fn value(still: &Still, ty: AttributeType, raw: i32) -> String {
+    match ty {
+        AttributeType::I32 => raw.to_string(),
+        AttributeType::Fixed => units(raw),
+        AttributeType::Bool => (raw != 0).to_string(),
+        AttributeType::Symbol => match still.config.schema.symbols.get(raw as usize) {
+            Some(symbol) => format!("{symbol:?}"),
+            None => format!("the unknown symbol {raw}"),
+        },
+        AttributeType::Entity => match still.referred(EntityRef(raw)) {
+            Some(found) => entity(still, found),
+            None => "nobody".to_owned(),
+        },
+    }
+}
+
+fn units(raw: i32) -> String {
+    let text = format!("{:.3}", Fixed::from_raw(raw).to_f64());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `(150, 150)`.
+pub fn place(still: &Still, place: [i32; 3]) -> String {
+    let axes = place[..still.config.dimensions()].iter();
+    let axes: Vec<String> = axes.map(|&axis| units(axis)).collect();
+    format!("({})", axes.join(", "))
+}
+
+/// The effects of a run, in order.
+#[derive(Default)]
+pub struct Effected {
+    updates: BTreeMap<(u32, u16), Vec<i32>>,
+    later: Vec<(u32, EntityId, u16, Vec<i32>)>,
+    told: Vec<Told>,
+}
+
+struct Told {
+    kind: u16,
+    source: EntityId,
+    area: Option<([i32; 3], i32)>,
+    words: Vec<i32>,
+}
+
+impl Effects for Effected {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        self.updates
+            .entry((slot.0, column))
+            .or_default()
+            .push(value);
+    }
+
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        self.later.push((ticks, entity, kind, words.to_vec()));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.told.push(Told {
+            kind,
+            source,
+            area,
+            words: words.to_vec(),
+        });
+    }
+}
+
+impl Effected {
+    /// A line for each change, command that is put off, and notification.
+    pub fn lines(&self, still: &Still) -> Vec<String> {
+        let updates = self.updates.iter();
+        let updates =
+            updates.map(|(&(slot, column), values)| change(still, Slot(slot), column, values));
+        let later = self.later.iter().map(|(ticks, by, kind, words)| {
+            let command = still.config.schema.command(CommandKind(*kind));
+            let (name, words) = match command {
+                Some(c) => {
+                    let named = c.words.iter().map(|w| (w.name.as_str(), w.ty));
+                    (c.name.as_str(), named_words(still, named, words))
+                }
+                None => ("a command that the world lacks", String::new()),
+            };
+            let by = entity(still, *by);
+            let unit = if *ticks == 1 { "tick" } else { "ticks" };
+            format!("in {ticks} {unit}: {name}({words}) by {by}")
+        });
+        let told = self.told.iter().map(|told| told.line(still));
+        updates.chain(later).chain(told).collect()
+    }
+}
+
+impl Told {
+    fn line(&self, still: &Still) -> String {
+        let schema = still
+            .config
+            .schema
+            .notification(NotificationKind(self.kind));
+        let (name, fields) = match schema {
+            Some(n) => {
+                let named = n.fields.iter().map(|f| (f.name.as_str(), f.ty));
+                (n.name.as_str(), named_words(still, named, &self.words))
+            }
+            None => ("a notification that the world lacks", String::new()),
+        };
+        let about = match self.source == EntityId::NONE {
+            true => String::new(),
+            false => format!(" of {}", entity(still, self.source)),
+        };
+        let to = match self.area {
+            Some((center, distance)) => {
+                format!("all within {} of {}", units(distance), place(still, center))
+            }
+            None => "subscribers only".to_owned(),
+        };
+        format!("tells {name} {{{fields}}}{about} to {to}")
+    }
+}
+
+fn named_words<'a>(
+    still: &Still,
+    named: impl Iterator<Item = (&'a str, AttributeType)>,
+    words: &[i32],
+) -> String {
+    let words = named.zip(words);
+    let words: Vec<String> = words
+        .map(|((name, ty), &word)| format!("{name}: {}", value(still, ty, word)))
+        .collect();
+    words.join(", ")
+}
+
+/// `entity 17 (wolf): hp 30 - 5 = 25`.
+fn change(still: &Still, slot: Slot, column: u16, values: &[i32]) -> String {
+    let schema = &still.config.schema;
+    let attribute = &schema.attributes[usize::from(column)];
+    let before = still.attribute(slot, column.into());
+    let own = &schema.kinds[usize::from(still.kind(slot))].attributes;
+    let bounds = own.iter().find(|a| a.column == column);
+    let (low, high) = bounds.map_or((i32::MIN, i32::MAX), |a| (a.min, a.max));
+    let clamp = |value: i64| value.clamp(low.into(), high.into()) as i32;
+    let show = |raw: i32| value(still, attribute.ty, raw);
+    let who = still
+        .entity(slot.0)
+        .map_or(String::new(), |e| entity(still, e));
+    let (name, first) = (&attribute.name, values[0]);
+    let after = match attribute.merge {
+        MergeRule::Sum => {
+            let signed = |&value: &i32| match value < 0 {
+                true => format!(" - {}", show(value.saturating_neg())),
+                false => format!(" + {}", show(value)),
+            };
+            let terms: String = values.iter().map(signed).collect();
+            let sum = i64::from(before) + values.iter().map(|&v| i64::from(v)).sum::<i64>();
+            let (total, sum) = (show(clamp(sum)), sum != i64::from(clamp(sum)));
+            let limit = if sum { ", its limit" } else { "" };
+            return format!("{who}: {name} {}{terms} = {total}{limit}", show(before));
+        }
+        MergeRule::Min => values.iter().copied().min().unwrap_or(first),
+        MergeRule::Max => values.iter().copied().max().unwrap_or(first),
+        MergeRule::First => first,
+        MergeRule::Last => values.last().copied().unwrap_or(first),
+    };
+    let after = clamp(after.into());
+    match after == before {
+        true => format!("{who}: {name} stays {}", show(before)),
+        false => format!("{who}: {name} {} → {}", show(before), show(after)),
+    }
+}

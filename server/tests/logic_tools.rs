@@ -1,0 +1,281 @@
+//! The tools for those who write worlds and scripts.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::scratch;
+
+#[test]
+fn a_new_script_can_be_checked_measured_and_run() {
+    let folder = empty("new_script");
+    let made = myriad(&folder, &["logic", "new", "storm"]);
+    assert!(made.status.success(), "{}", text(&made));
+    assert!(text(&made).contains("myriad logic check logic"));
+    let again = myriad(&folder, &["logic", "new", "storm"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(
+        text(&again).contains("is there already"),
+        "{}",
+        text(&again)
+    );
+
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
+    let told = text(&checked);
+    assert!(checked.status.success(), "{told}");
+    let line = told.lines().find(|line| line.starts_with("storm "));
+    let words: Vec<&str> = line.expect(&told).split_whitespace().collect();
+    assert_eq!(words, ["storm", "clients", "target:", "Entity", "storm.rs"]);
+    assert!(told.contains(" agree: "), "{told}");
+
+    let cost = text(&myriad(&folder, &["logic", "cost", "logic"]));
+    let line = cost.lines().find(|line| line.starts_with("storm "));
+    assert!(line.expect(&cost).ends_with("puts off"), "{cost}");
+
+    let ran = myriad(
+        &folder,
+        &["logic", "run", "storm", "1", "--folder", "logic"],
+    );
+    assert!(ran.status.success(), "{}", text(&ran));
+    let expected = [
+        "tick 1, entity 0 (player) at (500, 500) gives storm(target: entity 1 (player) at (501, 500))",
+        "entity 1 (player): hp 100 - 3 = 97",
+        "in 20 ticks: end_storm() by entity 1 (player)",
+    ];
+    assert_eq!(text(&ran).lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_designer_can_start_from_each_built_in_text() {
+    let folder = empty("built_in");
+    for name in script::builtin::names() {
+        let made = myriad(&folder, &["logic", "new", name, "--folder", "own"]);
+        assert!(made.status.success(), "{}", text(&made));
+        let written = fs::read_to_string(folder.join(format!("own/{name}.rs"))).unwrap();
+        assert_eq!(Some(written), script::builtin::text(name).map(|t| t.text));
+    }
+    for name in ["fn", "Storm", "a b", ""] {
+        let refused = myriad(&folder, &["logic", "new", name]);
+        assert_eq!(refused.status.code(), Some(1), "{name}: {}", text(&refused));
+        assert!(!folder.join("logic").exists());
+    }
+}
+
+#[test]
+fn problems_of_scripts_are_drawn_all_at_once() {
+    let folder = empty("problems");
+    write(
+        &folder,
+        "a.rs",
+        "#[command(clients)]\nfn a(me: Entity) { me.hpp += 1; }\n",
+    );
+    write(
+        &folder,
+        "b.rs",
+        "#[command(clients)]\nfn b(me: Entity) { me.hp += true; }\n",
+    );
+    let checked = myriad(&folder, &["logic", "check", "logic"]);
+    let told = text(&checked);
+    assert_eq!(checked.status.code(), Some(1), "{told}");
+    for part in ["no attribute `hpp`", "a.rs:2", "b.rs:2"] {
+        assert!(told.contains(part), "{part:?} is missing in: {told}");
+    }
+}
+
+#[test]
+fn scripts_are_checked_in_the_only_world_beside_their_folder() {
+    let folder = empty("beside");
+    let gold = "#[command(clients)]\nfn mint(me: Entity) { me.gold += 1; }\n";
+    write(&folder, "mint.rs", gold);
+    let check = ["logic", "check", "logic", "--seconds", "0.1"];
+    assert_eq!(myriad(&folder, &check).status.code(), Some(1));
+    let world = "[[kind]]\nname = \"a\"\nattributes = [{ name = \"gold\", type = \"i32\", \
+                 audience = \"state\" }]";
+    fs::write(folder.join("world.toml"), world).unwrap();
+    let checked = myriad(&folder, &check);
+    assert!(checked.status.success(), "{}", text(&checked));
+}
+
+#[test]
+fn a_command_without_effect_says_why() {
+    let folder = empty("why");
+    let says = |arguments: &[&str], status: i32, expected: &str| {
+        let ran = myriad(&folder, &[&["logic", "run"], arguments].concat());
+        let told = text(&ran);
+        assert_eq!(ran.status.code(), Some(status), "{told}");
+        assert!(
+            told.contains(expected),
+            "{expected:?} is missing in: {told}"
+        );
+    };
+    says(
+        &["strike"],
+        1,
+        "malformed: `strike` takes 1 word (target: Entity), found 0",
+    );
+    says(
+        &["strike", "x"],
+        1,
+        "target: expected the slot of a living entity, or none",
+    );
+    says(
+        &["strike", "1", "--actor", "9"],
+        1,
+        "stale: no entity lives in slot 9",
+    );
+    says(&["strike", "0"], 0, "no effect");
+    says(
+        &["storm"],
+        1,
+        "there is no command `storm`; expected one of [\"move\", ",
+    );
+    says(&["pick", "1"], 1, "`pick` is left out: ");
+    let endless = "#[command(clients)]\nfn spin(me: Entity) {\n    for i in 0..1000000 {\n        \
+                   me.hp += random(0, 1);\n    }\n}\n";
+    write(&folder, "spin.rs", endless);
+    says(
+        &["spin", "--folder", "logic"],
+        1,
+        "over budget, so without effect",
+    );
+}
+
+#[test]
+fn a_command_can_be_run_in_the_world_of_a_recording() {
+    let folder = empty("recorded");
+    let world = "[[kind]]\nname = \"wolf\"\npopulation = 3\nattributes = [{ name = \"hp\", \
+                 type = \"i32\", default = 30, min = 0, max = 30, audience = \"state\" }]\n\
+                 [[every]]\nkind = \"wolf\"\nticks = 1\ncommand = \"roam\"";
+    fs::write(folder.join("wolves.toml"), world).unwrap();
+    let served = myriad(
+        &folder,
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--stop-after",
+            "1",
+            "--world",
+            "wolves.toml",
+            "--record",
+            "wolves.myriad",
+        ],
+    );
+    assert!(served.status.success(), "{}", text(&served));
+    let run = [
+        "logic",
+        "run",
+        "move",
+        "1",
+        "0",
+        "--actor",
+        "2",
+        "--on",
+        "wolves.myriad",
+    ];
+    for more in [vec!["--tick", "3"], vec![]] {
+        let ran = myriad(&folder, &[&run[..], &more].concat());
+        let told = text(&ran);
+        assert!(ran.status.success(), "{told}");
+        assert!(told.contains("entity 2 (wolf): x "), "{told}");
+        assert!(more.is_empty() || told.starts_with("tick 3, "), "{told}");
+    }
+    let ran = myriad(&folder, &[&run[..], &["--tick", "99999"]].concat());
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(text(&ran).contains("has only "), "{}", text(&ran));
+}
+
+#[test]
+fn populations_are_born_in_the_area_of_their_kind() {
+    let folder = empty("area");
+    let world = "[[kind]]\nname = \"wolf\"\npopulation = 3\nspawn = { center = [100, 200] }\n";
+    fs::write(folder.join("den.toml"), world).unwrap();
+    let run = [
+        "logic",
+        "run",
+        "move",
+        "0",
+        "0",
+        "--players",
+        "0",
+        "--actor",
+        "2",
+    ];
+    let ran = text(&myriad(
+        &folder,
+        &[&run[..], &["--world", "den.toml"]].concat(),
+    ));
+    assert!(ran.contains("entity 2 (wolf) at (100, 200)"), "{ran}");
+}
+
+#[test]
+fn a_world_file_is_told_all_its_problems() {
+    let folder = empty("world");
+    fs::write(
+        folder.join("bad.toml"),
+        "[world]\naoi = -3\n[limits]\nidle_seconds = 0\nclient = 3\n",
+    )
+    .unwrap();
+    let checked = myriad(&folder, &["check", "bad.toml"]);
+    assert_eq!(checked.status.code(), Some(1));
+    let told = text(&checked);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines[0],
+        "bad.toml:2: world.aoi: expected 1 to 262143, found -3"
+    );
+    assert!(
+        lines[1].starts_with("bad.toml:5: limits.client: unknown field"),
+        "{told}"
+    );
+}
+
+#[test]
+fn contradictions_are_told_by_check_and_at_the_start() {
+    let folder = empty("full");
+    let world = "[world]\ncapacity = 3\n[[kind]]\nname = \"a\"\npopulation = 3\n";
+    fs::write(folder.join("full.toml"), world).unwrap();
+    let expected = "warning: full.toml:3: kind.population: populations fill world.capacity = 3, \
+                    so no player can join";
+    let checked = text(&myriad(&folder, &["check", "full.toml"]));
+    assert!(checked.contains(expected), "{checked}");
+    assert!(
+        checked.contains("note: full.toml: logic: `strike` is left out: "),
+        "{checked}"
+    );
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--stop-after", "0.1"];
+    let served = text(&myriad(
+        &folder,
+        &[&serve[..], &["--world", "full.toml"]].concat(),
+    ));
+    assert!(served.contains(expected), "{served}");
+    assert!(!served.contains("left out"), "{served}");
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::create_dir_all(folder.join("logic")).unwrap();
+    fs::write(folder.join("logic").join(name), text).unwrap();
+}
+
+/// A folder of a test's own.
+fn empty(name: &str) -> PathBuf {
+    let folder = scratch(&format!("logic_tools_{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn myriad(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_myriad"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}

@@ -1,0 +1,98 @@
+//! Where a file has its keys.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The places of all keys of a file, by the names that problems have for them.
+#[derive(Default)]
+pub(super) struct Lines {
+    keys: Vec<Place>,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+struct Place {
+    key: String,
+    /// From the key to the end of its value.
+    span: Range<usize>,
+}
+
+impl Lines {
+    pub fn new(text: &str, table: &DeTable<'_>) -> Lines {
+        let mut lines = Lines {
+            keys: vec![],
+            starts: starts(text),
+        };
+        lines.add_table("", table);
+        lines
+    }
+
+    fn add_table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = match prefix {
+                "" => key.get_ref().to_string(),
+                prefix => format!("{prefix}.{}", key.get_ref()),
+            };
+            self.add(name, key.span().start, value);
+        }
+    }
+
+    fn add(&mut self, key: String, start: usize, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Table(table) => self.add_table(&key, table),
+            DeValue::Array(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let name = match name(item) {
+                        Some(name) => format!("{key}.{name}"),
+                        None => format!("{key}[{i}]"),
+                    };
+                    self.add(name, item.span().start, item);
+                }
+            }
+            _ => {}
+        }
+        // After the keys in it, of which a place may be one.
+        let span = start..value.span().end.max(start + 1);
+        self.keys.push(Place { key, span });
+    }
+
+    /// The line of a key, from 1, or of the nearest one around it that the file has.
+    pub fn line(&self, key: &str) -> Option<usize> {
+        let is_around = |place: &&Place| {
+            let rest = key.strip_prefix(&place.key);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let around = self.keys.iter().filter(is_around);
+        let nearest = around.max_by_key(|place| place.key.len())?;
+        Some(self.line_at(nearest.span.start))
+    }
+
+    /// The innermost key around a place; none: an empty text.
+    pub fn key_at(&self, place: usize) -> String {
+        let mut around = self.keys.iter().filter(|key| key.span.contains(&place));
+        around.next().map_or(String::new(), |key| key.key.clone())
+    }
+
+    fn line_at(&self, place: usize) -> usize {
+        self.starts.partition_point(|&start| start <= place)
+    }
+}
+
+/// The line of a place, from 1.
+pub(super) fn line_at(text: &str, place: usize) -> usize {
+    starts(text).partition_point(|&start| start <= place)
+}
+
+fn starts(text: &str) -> Vec<usize> {
+    let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+    [0].into_iter()
+        .chain(ends.map(|(end, _)| end + 1))
+        .collect()
+}
+
+/// The name by which problems call an item of a list.
+fn name<'a>(item: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
+    item.get_ref().get("name")?.get_ref().as_str()
+}

@@ -1,0 +1,90 @@
+//! What a world file says that is allowed, but hardly meant; and what its world lacks.
+
+use super::check::Problem;
+use super::logic::Declared;
+use super::raw;
+use crate::world::attribute::AttributeType;
+use crate::world::config::WorldConfig;
+
+pub(super) fn warnings(
+    config: &WorldConfig,
+    raw: &raw::World,
+    kinds: &[raw::Kind],
+    declared: &Declared,
+) -> Vec<Problem> {
+    let mut warnings: Vec<Problem> = room(config, raw).into_iter().collect();
+    for kind in kinds {
+        for attribute in &kind.attributes {
+            warnings.extend(values_of_nobody(config, kinds, kind, attribute, declared));
+        }
+    }
+    warnings
+}
+
+/// The commands that the world lacks.
+pub(super) fn notes(declared: &Declared) -> Vec<Problem> {
+    let left_out = declared.left_out.iter();
+    left_out
+        .map(|(name, reason)| Problem {
+            key: "logic".to_owned(),
+            message: format!("`{name}` is left out: {reason}"),
+        })
+        .collect()
+}
+
+/// Whether players find room beside the populations.
+fn room(config: &WorldConfig, raw: &raw::World) -> Option<Problem> {
+    let capacity = u64::from(config.schema.world.capacity);
+    let populations = config
+        .populations
+        .iter()
+        .map(|&p| u64::from(p))
+        .sum::<u64>();
+    let room = capacity - populations;
+    if room == 0 {
+        return Some(Problem {
+            key: "kind.population".to_owned(),
+            message: format!("populations fill world.capacity = {capacity}, so no player can join"),
+        });
+    }
+    // The default has no populations in mind.
+    let clients = raw.limits.clients?;
+    (u64::from(clients) > room).then(|| Problem {
+        key: "limits.clients".to_owned(),
+        message: format!(
+            "there is room for {room} players: world.capacity = {capacity} less populations \
+             of {populations}; found {clients}"
+        ),
+    })
+}
+
+/// Values of a symbol that nobody is born with and no command sets: a predicate that names
+/// one never matches.
+fn values_of_nobody(
+    config: &WorldConfig,
+    kinds: &[raw::Kind],
+    kind: &raw::Kind,
+    attribute: &raw::Attribute,
+    declared: &Declared,
+) -> Option<Problem> {
+    let column = config.schema.column(&attribute.name)?;
+    if attribute.ty != AttributeType::Symbol || declared.updates >> column & 1 == 1 {
+        return None;
+    }
+    let has = |symbol: &String| {
+        let all = kinds.iter().flat_map(|kind| &kind.attributes);
+        let mut same = all.filter(|a| a.name == attribute.name);
+        same.any(|a| match &a.default {
+            Some(default) => default.as_str() == Some(symbol),
+            None => a.symbols.first() == Some(symbol),
+        })
+    };
+    let nobodys: Vec<_> = attribute.symbols.iter().filter(|s| !has(s)).collect();
+    (!nobodys.is_empty()).then(|| Problem {
+        key: format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
+        message: format!(
+            "nobody ever has {nobodys:?}: no kind is born with it, and no command changes `{}`",
+            attribute.name
+        ),
+    })
+}

@@ -1,0 +1,60 @@
+//! `spawn` of `[[kind]]`: where entities are born.
+
+use super::check::{Problem, Problems, SIZE_MAX, fixed, problem, unexpected};
+use super::raw;
+use crate::world::schema::WorldInfo;
+use crate::world::spawn::SpawnArea;
+
+/// By kind.
+pub(super) fn areas(
+    world: &WorldInfo,
+    kinds: &[raw::Kind],
+    problems: &mut Problems,
+) -> Vec<Option<SpawnArea>> {
+    let area = |kind: &raw::Kind| {
+        let raw = kind.spawn.as_ref()?;
+        problems.take(area(&format!("kind.{}.spawn", kind.name), world, raw))
+    };
+    kinds.iter().map(area).collect()
+}
+
+fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Problem> {
+    match (&raw.center, raw.radius, &raw.area) {
+        (Some(center), radius, None) => Ok(SpawnArea::Ball {
+            center: point(&format!("{key}.center"), world, center)?,
+            radius: fixed(
+                &format!("{key}.radius"),
+                radius.unwrap_or(0.0),
+                0.0,
+                SIZE_MAX,
+            )?
+            .raw(),
+        }),
+        (None, None, Some(corners)) => {
+            let key = format!("{key}.area");
+            let [low, high] = &corners[..] else {
+                return unexpected(key, corners.len(), "2 corners: the low and the high one");
+            };
+            let (low, high) = (point(&key, world, low)?, point(&key, world, high)?);
+            if low.iter().zip(&high).any(|(low, high)| low > high) {
+                return problem(key, "the first corner must be the low one along every axis");
+            }
+            Ok(SpawnArea::Box { low, high })
+        }
+        _ => problem(key, "expected `center` and `radius`, or `area`"),
+    }
+}
+
+/// A point of the world.
+fn point(key: &str, world: &WorldInfo, raw: &[f64]) -> Result<[i32; 3], Problem> {
+    if raw.len() != world.size.len() {
+        let expected = format!("{} numbers, one per axis", world.size.len());
+        return unexpected(key, raw.len(), expected);
+    }
+    let mut point = [0; 3];
+    for ((axis, &raw), size) in point.iter_mut().zip(raw).zip(&world.size) {
+        let place = fixed(key, raw, 0.0, size.to_f64())?;
+        *axis = place.raw().min(size.raw() - 1);
+    }
+    Ok(point)
+}

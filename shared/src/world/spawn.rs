@@ -1,0 +1,117 @@
+//! Where entities are born, if not anywhere. Whoever puts a birth into a frame chooses its
+//! place, so that backends need not know of this.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::WorldConfig;
+use super::id::{EntityId, Tick};
+use super::mix::{Random, mix};
+
+/// A part of the world in raw units; 0 along an axis that it lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpawnArea {
+    /// All within a radius of a centre.
+    Ball { center: [i32; 3], radius: i32 },
+    /// From the low corner to the high one, both included.
+    Box { low: [i32; 3], high: [i32; 3] },
+}
+
+/// The area in which entities of a kind are born.
+#[derive(Clone, Debug)]
+pub struct Birthplace {
+    pub kind: u16,
+    area: Option<SpawnArea>,
+    seed: u64,
+    dimensions: usize,
+    size: [i32; 3],
+}
+
+impl Birthplace {
+    pub fn of(config: &WorldConfig, kind: u16) -> Birthplace {
+        Birthplace {
+            kind,
+            area: config.spawns[usize::from(kind)],
+            // Places must not follow from the numbers by which the engine chooses others.
+            seed: mix(config.seed, SALT),
+            dimensions: config.dimensions(),
+            size: config.size_raw(),
+        }
+    }
+
+    /// The words of a spawn command: kind, token, and a place if the kind has an area. The
+    /// place depends on tick and number.
+    pub fn words(&self, token: u32, tick: Tick, number: u32) -> Vec<i32> {
+        let mut words = vec![i32::from(self.kind), token as i32];
+        if let Some(area) = &self.area {
+            let birth = EntityId::new(number, u32::from(self.kind));
+            let mut random = Random::new(self.seed, tick, birth);
+            let place = area.place(self.dimensions, &mut random);
+            let axes = place.iter().zip(self.size).take(self.dimensions);
+            words.extend(axes.map(|(&axis, size)| axis.clamp(0, size - 1)));
+        }
+        words
+    }
+}
+
+impl SpawnArea {
+    fn place(&self, dimensions: usize, random: &mut Random) -> [i32; 3] {
+        match *self {
+            SpawnArea::Box { low, high } => {
+                let along = |axis: usize| {
+                    let length = (high[axis] - low[axis]) as u32;
+                    low[axis] + random.below(length + 1) as i32
+                };
+                let mut place = [0, 1, 2].map(along);
+                place[dimensions..].fill(0);
+                place
+            }
+            SpawnArea::Ball { center, radius } => {
+                let within = i64::from(radius) * i64::from(radius);
+                // More than half of the box around a ball is in the ball, so this ends soon.
+                for _ in 0..TRIES {
+                    let mut offset = [0; 3];
+                    for axis in &mut offset[..dimensions] {
+                        *axis = random.around_zero(radius);
+                    }
+                    let squares = offset.map(|o| i64::from(o) * i64::from(o));
+                    if squares.iter().sum::<i64>() <= within {
+                        return std::array::from_fn(|axis| center[axis] + offset[axis]);
+                    }
+                }
+                center
+            }
+        }
+    }
+}
+
+const SALT: u64 = 0x0073_7061_776e;
+const TRIES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn births_fill_their_area_and_no_more() {
+        let ball = SpawnArea::Ball {
+            center: [100, 200, 300],
+            radius: 10,
+        };
+        let cuboid = SpawnArea::Box {
+            low: [5, 6, 7],
+            high: [5, 9, 8],
+        };
+        let mut random = Random::new(1, Tick(0), EntityId::new(0, 0));
+        let (mut farthest, mut seen) = (0, std::collections::BTreeSet::new());
+        for _ in 0..2000 {
+            let [x, y, z] = ball.place(3, &mut random);
+            let square = (x - 100).pow(2) + (y - 200).pow(2) + (z - 300).pow(2);
+            farthest = farthest.max(square);
+            seen.insert(cuboid.place(3, &mut random));
+            assert_eq!(ball.place(2, &mut random)[2], 300);
+        }
+        assert!((81..=100).contains(&farthest), "{farthest}");
+        assert_eq!(seen.len(), 8);
+        assert!(seen.contains(&[5, 6, 7]) && seen.contains(&[5, 9, 8]));
+    }
+}
