@@ -84,7 +84,7 @@ impl SpawnArea {
     }
 }
 
-const SALT: u64 = 0x7370_6177_6e;
+const SALT: u64 = 0x0073_7061_776e;
 const TRIES: usize = 64;
 
 #[cfg(test)]
