@@ -1,8 +1,10 @@
 //! What bots do: one file per behaviour.
 
+mod any;
 mod crowd;
 mod fight;
 mod listen;
+mod play;
 mod survey;
 mod wander;
 
@@ -10,9 +12,12 @@ use clap::ValueEnum;
 use client_core::{Region, View};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::{CommandKind, Fixed, Schema};
 
 use crate::filter::Filter;
+
+pub use play::{Scripted, compile};
 
 /// The behaviours by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -30,6 +35,8 @@ pub enum BehaviourKind {
     /// Fight, shout, and subscribe to changes and notifications anywhere; needs a world
     /// with subscriptions_per_client
     Listen,
+    /// Send random commands of the world, right and wrong ones
+    Any,
 }
 
 /// Decides what one bot does next.
@@ -37,6 +44,11 @@ pub trait Behaviour {
     /// Adds this turn's commands and requests to `input`. Called once per period of the
     /// bot's rate, with what the bot sees.
     fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input);
+
+    /// Whether it acts once in each tick that the bot is told of, whatever its rate.
+    fn acts_each_tick(&self) -> bool {
+        false
+    }
 }
 
 /// What a bot sends to the server in one turn.
@@ -45,6 +57,8 @@ pub struct Input {
     /// Commands: kind, words padded with zeros, number of words.
     pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
     pub requests: Vec<Request>,
+    /// What is wrong with the behaviour.
+    pub complaint: Option<String>,
 }
 
 /// A bot's request. In place of a predicate's text it holds the filter that the bot can
@@ -86,6 +100,7 @@ impl BehaviourKind {
             BehaviourKind::Fight => Box::new(fight::Fight::new(schema, dice)),
             BehaviourKind::Survey => Box::new(survey::Survey::new(schema, dice)),
             BehaviourKind::Listen => Box::new(listen::Listen::new(schema, dice)),
+            BehaviourKind::Any => Box::new(any::Any::new(schema)),
         }
     }
 
@@ -101,6 +116,7 @@ impl BehaviourKind {
             BehaviourKind::Fight => "fight",
             BehaviourKind::Survey => "survey",
             BehaviourKind::Listen => "listen",
+            BehaviourKind::Any => "any",
         }
     }
 }
@@ -124,8 +140,8 @@ impl Dice {
     }
 }
 
-/// The most words of any command that bots send.
-pub const WORDS_MAX: usize = 4;
+/// The most words of any command.
+pub const WORDS_MAX: usize = COMMAND_WORDS_MAX;
 
 /// The number of a command that clients of this world may send.
 fn command(schema: &Schema, name: &str) -> Option<CommandKind> {

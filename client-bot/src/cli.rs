@@ -1,11 +1,12 @@
 //! The command line of `myriad-bot`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
+use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
@@ -33,6 +34,9 @@ pub struct Arguments {
     /// What the bots do
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
+    /// Script that says what the bots do in each tick
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["behaviour", "rate"])]
+    play: Option<PathBuf>,
     /// Check what bots are told against each other, in play and at rest
     #[arg(long)]
     verify: bool,
@@ -78,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         token: arguments.token.clone(),
         clients: arguments.clients as usize,
         behaviour: arguments.behaviour,
+        play: arguments.play.as_deref().map(read_play).transpose()?,
         rate_hz: arguments.rate,
         threads: arguments.threads.unwrap_or_else(cores),
         sockets: arguments.sockets,
@@ -115,6 +120,10 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
         ));
     }
     line.end();
+    if let Some(problems) = swarm.script_problems() {
+        swarm.finish()?;
+        bail!(problems);
+    }
     if swarm.progress().connected == 0 {
         let report = swarm.finish()?;
         let why = report.examples.first().map_or("no answer", String::as_str);
@@ -125,6 +134,14 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
     swarm.rest();
     std::thread::sleep(if verify { REST } else { LAST_UPDATES });
     Ok(swarm.finish()?)
+}
+
+/// Reads a script for bots.
+pub fn read_play(path: &Path) -> Result<Text> {
+    let text = std::fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Text::new(name, text))
 }
 
 fn trust(arguments: &Arguments) -> Result<Trust> {

@@ -7,7 +7,7 @@ use crate::say;
 /// What a swarm did and was told.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SwarmReport {
-    pub behaviour: &'static str,
+    pub behaviour: String,
     pub clients: u64,
     pub clients_connected: u64,
     /// The time that the bots played.

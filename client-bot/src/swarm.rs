@@ -67,6 +67,12 @@ impl Swarm {
         }
     }
 
+    /// What is wrong with the script of the bots, as far as that is known.
+    pub fn script_problems(&self) -> Option<String> {
+        let problems = self.state.play.get()?.as_ref().err()?;
+        Some(problems.clone())
+    }
+
     /// Whether every bot is connected or has failed to connect.
     pub fn is_settled(&self) -> bool {
         let settled = self.state.connected.load(Relaxed) + self.state.failed.load(Relaxed);
@@ -126,7 +132,7 @@ impl Swarm {
         let visible_mean = state.visible_sum.load(Relaxed) as f64 / samples as f64;
         let per_client = bytes / (connected.max(1) as f64 * seconds.max(1e-9));
         SwarmReport {
-            behaviour: self.options.behaviour.name(),
+            behaviour: self.options.behaviour_name().to_owned(),
             clients: self.options.clients as u64,
             clients_connected: connected,
             seconds,
@@ -159,7 +165,7 @@ impl Swarm {
         let views = self.state.views();
         check_at_rest(history, schema, &views);
         check_notices(history, schema, &views);
-        if self.options.behaviour.makes_requests() {
+        if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }
         report.verify_checked = history.findings.checked.load(Relaxed);

@@ -15,6 +15,7 @@ mod history;
 mod notices;
 mod record;
 mod regions;
+mod sight;
 
 use client_core::{Entity, Region};
 use rustc_hash::FxHashMap;
@@ -56,7 +57,7 @@ pub fn check_notices(history: &History, schema: &Schema, views: &[FinalView]) {
     for &one in &all {
         notices::check(&history.findings, schema, &known, one, &(first..=last));
     }
-    earshot::check(history, schema, &known, &all, &(first..=last));
+    earshot::check(history, &known, &all, &(first..=last));
 }
 
 const LAST_TICKS: u32 = 5;

@@ -18,7 +18,7 @@ CRATE = KERNELS.parent
 # By crate: the folders of its sources, and the file that includes all of them.
 MODULES = {
     CRATE / "device": ([KERNELS / "lib"], KERNELS / "lib/all.cu"),
-    CRATE: ([KERNELS / name for name in ("lib", "tick", "logic", "content")], KERNELS / "tick/all.cu"),
+    CRATE: ([KERNELS / name for name in ("lib", "tick", "content")], KERNELS / "tick/all.cu"),
     CRATE / "engines": (
         [KERNELS / "lib", KERNELS / "content", CRATE / "engines/kernels"],
         CRATE / "engines/kernels/all.cu",

@@ -14,6 +14,7 @@ use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Wor
 use crate::space::Area;
 use crate::tick::notification::Notification;
 pub use reload::{CompiledLogic, LogicCompiler};
+pub(crate) use scripts::kind_columns;
 pub use scripts::{Engine, ScriptError, Scripts};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.

@@ -23,12 +23,7 @@ fn the_prebuilt_library_is_of_these_sources() {
 
 #[test]
 fn the_prebuilt_tick_is_of_these_sources() {
-    let folders = [
-        "kernels/lib",
-        "kernels/tick",
-        "kernels/logic",
-        "kernels/content",
-    ];
+    let folders = ["kernels/lib", "kernels/tick", "kernels/content"];
     check("prebuilt", &folders);
 }
 

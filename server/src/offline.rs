@@ -16,6 +16,7 @@ use shared::{CommandKind, EntityId, WorldConfig};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::metrics::stats::{Figures, Stats};
+use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
 use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
@@ -85,6 +86,8 @@ pub fn run(options: Options) -> Result<Run> {
         shards: senders,
         reports,
         journal: None,
+        reloads: None,
+        session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
         stop: Arc::new(AtomicBool::new(false)),
     });

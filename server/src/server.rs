@@ -13,9 +13,7 @@ use gpu_kernels::listen::Listeners;
 use quinn::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
-use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
-use shared::wire::stream::StreamCodec;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tracing::warn;
 
@@ -27,6 +25,7 @@ use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::inbox::SharedInbox;
 use crate::tick::mirror::Mirror;
 use crate::tick::publication::{FanOutReport, ToShard};
+use crate::tick::reload;
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use crate::transport::handshake::Admission;
 use crate::transport::quic::{self, Identity};
@@ -39,6 +38,8 @@ pub struct ServerOptions {
     /// Where to listen; port 0 picks a free one.
     pub listen: SocketAddr,
     pub world: WorldConfig,
+    /// The world's folder of scripts: what is saved there comes into force.
+    pub scripts: Option<PathBuf>,
     /// PEM files of certificate and key; without them a self-signed certificate.
     pub identity: Option<(PathBuf, PathBuf)>,
     /// Threads for I/O, each with its own clients.
@@ -58,6 +59,7 @@ impl ServerOptions {
         ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             world,
+            scripts: None,
             identity: None,
             shards: machine::cores(),
             threads: machine::cores(),
@@ -108,10 +110,21 @@ impl Server {
             None => None,
         };
         let mirror = Mirror::new(&world.schema, MovementCodec::new(&world.schema)?);
-        let shards = start_shards(shard_world(&options), &config, sockets)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let shard_world = shard_world(&options);
+        let session = shard_world.session.clone();
+        let shards = start_shards(shard_world, &config, sockets)?;
+        let reloads = match &options.scripts {
+            Some(folder) => Some(reload::watch(
+                folder,
+                world.clone(),
+                started.backend.logic_compiler(),
+                stop.clone(),
+            )?),
+            None => None,
+        };
 
         let stats = Arc::new(Stats::new());
-        let stop = Arc::new(AtomicBool::new(false));
         let backend = started.backend.name();
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
@@ -123,6 +136,8 @@ impl Server {
             shards: shards.senders,
             reports: shards.reports,
             journal,
+            reloads,
+            session,
             stats: stats.clone(),
             stop: stop.clone(),
         });
@@ -256,14 +271,6 @@ fn shard_world(options: &ServerOptions) -> ShardWorld {
             schema_hash: world.schema.hash(),
             token: options.token.clone(),
         },
-        session: SessionWorld {
-            commands: CommandCodec::new(&world.schema, EPOCH),
-            stream: StreamCodec::new(&world.schema),
-            epoch: EPOCH,
-            config: world.clone(),
-        },
+        session: Arc::new(SessionWorld::new(world)),
     }
 }
-
-/// The schema doesn't change while a server runs, so there is one epoch.
-const EPOCH: u8 = 1;

@@ -20,7 +20,7 @@ pub mod quota;
 pub mod stream;
 
 use shared::wire::commands::{Acknowledgement, CommandCodec};
-use shared::wire::control::{Ticket, Welcome};
+use shared::wire::control::{Interface, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::{ClientRow, EntityId, Limits, Tick, WorldConfig};
@@ -38,10 +38,51 @@ pub struct SessionWorld {
     pub epoch: u8,
 }
 
+impl SessionWorld {
+    pub fn new(config: &WorldConfig) -> SessionWorld {
+        SessionWorld {
+            commands: CommandCodec::new(&config.schema, EPOCH),
+            stream: StreamCodec::new(&config.schema),
+            epoch: EPOCH,
+            config: config.clone(),
+        }
+    }
+
+    /// What clients are told when commands or notifications have changed.
+    pub fn interface(&self) -> Interface {
+        Interface {
+            commands_epoch: self.commands.epoch(),
+            commands: self.config.schema.commands.clone(),
+            notifications: self.config.schema.notifications.clone(),
+        }
+    }
+
+    /// The world after its scripts have changed. `None` if that makes no difference to
+    /// clients.
+    pub fn changed(&self, config: &WorldConfig) -> Option<SessionWorld> {
+        let (old, new) = (&self.config.schema, &config.schema);
+        if (&old.commands, &old.notifications) == (&new.commands, &new.notifications) {
+            return None;
+        }
+        Some(SessionWorld {
+            commands: self.commands.next(new),
+            stream: StreamCodec::new(new),
+            epoch: self.epoch,
+            config: config.clone(),
+        })
+    }
+}
+
+/// What datagrams of movement hold doesn't change while a server runs, so there is one
+/// epoch. That of commands begins with it.
+const EPOCH: u8 = 1;
+
 /// One client: what it sent, and what it has yet to receive.
 pub struct Session {
     /// Set once the client has an entity.
     player: Option<Player>,
+    /// The client has not been told yet that commands or notifications have changed.
+    has_old_interface: bool,
     /// The client has not been told of its new entity yet.
     is_reborn: bool,
     is_ending: bool,
@@ -69,6 +110,7 @@ impl Session {
     pub fn new(limits: &Limits) -> Session {
         Session {
             player: None,
+            has_old_interface: false,
             is_reborn: false,
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
@@ -108,6 +150,7 @@ impl Session {
             tick,
             entity: player.entity,
             epoch: world.epoch,
+            commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
             schema: world.config.schema.clone(),
@@ -120,6 +163,11 @@ impl Session {
             player.entity = entity;
             self.is_reborn = true;
         }
+    }
+
+    /// Commands or notifications of the world have changed.
+    pub fn change_interface(&mut self) {
+        self.has_old_interface = self.player.is_some();
     }
 
     /// Puts an answer into the next frame.

@@ -6,6 +6,7 @@
 //! | [`backend`] | the choice of a backend |
 //! | [`inbox`] | from shards to the tick: joins, leaves, requests, commands |
 //! | [`intake`] | inboxes into a frame |
+//! | [`reload`] | scripts that change while the world runs |
 //! | [`requests`] | which requests are answered in a tick |
 //! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
 //! | [`holdings`] | regions and subscriptions of clients |
@@ -20,6 +21,7 @@ pub mod inbox;
 pub mod intake;
 pub mod mirror;
 pub mod publication;
+pub mod reload;
 pub mod requests;
 pub mod shards;
 pub mod tick_loop;

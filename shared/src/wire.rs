@@ -46,6 +46,9 @@ pub enum DecodeError {
     OutOfRange { what: &'static str, found: u64 },
     #[error("command kind {0} does not exist in this world")]
     UnknownCommand(u16),
+    /// It was written before the sender knew that the world's commands had changed.
+    #[error("of epoch {0}, which is over")]
+    Outdated(u8),
     #[error("expected schema epoch {expected}, found {found}")]
     WrongEpoch { expected: u8, found: u8 },
     #[error("{0} bytes follow the end of the message")]

@@ -1,6 +1,7 @@
 use script::builtin;
 use shared::world::command::Senders;
-use shared::world::config::{Fall, KindRegions};
+use shared::world::config::Fall;
+use shared::world::schema::KindRegions;
 
 fn rejected(text: &str) -> String {
     script::world::parse(text, "w.toml")
@@ -32,9 +33,12 @@ fn regions_default_to_none_and_kinds_with_some_allow_them() {
     )
     .unwrap();
     assert!(config.limits.entity_regions);
-    assert_eq!(config.kind_regions[0], KindRegions::default());
-    assert_eq!(config.kind_regions[1].publishes, Some([8192, 2048, 1]));
-    assert_eq!(config.kind_regions[1].subscribes, None);
+    assert_eq!(config.schema.kinds[0].regions, KindRegions::default());
+    assert_eq!(
+        config.schema.kinds[1].regions.publishes,
+        Some([8192, 2048, 1])
+    );
+    assert_eq!(config.schema.kinds[1].regions.subscribes, None);
 }
 
 #[test]
@@ -339,8 +343,8 @@ fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
         "0 spawn kind,token false false false",
         "1 despawn  false false true",
         "2 move x,y true true true",
-        "3 strike target true true true",
-        "4 heal target true true true",
+        "3 strike target true false true",
+        "4 heal target true false true",
         "5 blast x,y true true true",
         "7 roam  false true true",
         "8 burn x,y,ticks false false false",

@@ -204,6 +204,10 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
                 continue;
             }
             Message::Full | Message::Lost(_) => continue,
+            Message::Interface(interface) => {
+                assert!(interface.commands.len() <= bytes.len());
+                continue;
+            }
         };
         assert!(slot.0 < schema.world.capacity);
         assert!(values.len() <= bytes.len() * 8);

@@ -349,6 +349,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         tick: Tick(u32::MAX),
         entity: EntityId::NONE,
         epoch: 255,
+        commands_epoch: 255,
         ticket: [255; 16],
         resumed: true,
         schema: schema(&text),

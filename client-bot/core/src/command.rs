@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use shared::wire::commands::{COMMANDS_MAX, ClientDatagram};
+use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::{CommandKind, Schema};
 use thiserror::Error;
 
@@ -33,6 +33,17 @@ impl CommandQueue {
         CommandQueue {
             unconfirmed: VecDeque::new(),
             next_sequence: 1,
+        }
+    }
+
+    /// Keeps the latest commands that can be written, and drops those before: sequence
+    /// numbers in a datagram have no gaps.
+    pub fn keep(&mut self, codec: &CommandCodec) {
+        let fits =
+            |(kind, words): &(CommandKind, Vec<i32>)| codec.word_count(*kind) == Some(words.len());
+        let last_that_cannot = self.unconfirmed.iter().rposition(|command| !fits(command));
+        if let Some(last) = last_that_cannot {
+            self.unconfirmed.drain(..=last);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
-use shared::wire::control::{Ticket, Welcome};
+use shared::wire::control::{Interface, Ticket, Welcome};
 use shared::wire::movement::{MovementCodec, nearest};
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DecodeError, FRAME_BYTES_MAX};
@@ -14,7 +14,7 @@ use crate::frame::FrameReader;
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
 use crate::view::View;
-use crate::{Movement, Region};
+use crate::{Message, Movement, Region};
 
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
 /// built from what comes in.
@@ -67,7 +67,7 @@ impl Session {
             frames: FrameReader::new(FRAME_BYTES_MAX),
             commands: CommandQueue::new(),
             requests: RequestQueue::new(),
-            command_codec: CommandCodec::new(schema, welcome.epoch),
+            command_codec: CommandCodec::new(schema, welcome.commands_epoch),
             movement_codec,
             stream_codec: StreamCodec::new(schema),
             scratch: Scratch::default(),
@@ -133,9 +133,28 @@ impl Session {
             self.view.begin_frame(frame.tick, bytes.len());
             for message in frame.messages {
                 handler.message(frame.tick, &message);
-                self.view.apply_message(frame.tick, message);
+                match message {
+                    Message::Interface(interface) => self.change_interface(interface)?,
+                    message => self.view.apply_message(frame.tick, message),
+                }
             }
         }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Takes over other commands and notifications. Commands that wait are kept from the
+    /// first on that all can still be sent.
+    fn change_interface(&mut self, interface: Interface) -> Result<(), DecodeError> {
+        let mut schema = self.view.schema().clone();
+        schema.commands = interface.commands;
+        schema.notifications = interface.notifications;
+        schema.check()?;
+        self.command_codec = CommandCodec::new(&schema, interface.commands_epoch);
+        self.stream_codec = StreamCodec::new(&schema);
+        self.commands.keep(&self.command_codec);
+        self.view.set_schema(schema);
         Ok(())
     }
 }

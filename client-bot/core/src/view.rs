@@ -101,6 +101,11 @@ impl View {
         }
     }
 
+    /// Commands and notifications have changed; the rest of the schema is as before.
+    pub(crate) fn set_schema(&mut self, schema: Schema) {
+        self.schema = schema;
+    }
+
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -237,7 +242,7 @@ impl View {
             }
             Message::Notice(_) => self.counts.notices += 1,
             Message::Full => self.counts.full += 1,
-            Message::Answer(_) | Message::Lost(_) => {}
+            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) => {}
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval_at};
 use super::latency::Latencies;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use crate::behaviour::{Behaviour, Dice, Input, Request};
+use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, compile};
 use crate::client::Client;
 use crate::connect::{ClientError, Connector};
 use crate::verify::{Checker, FinalView, History};
@@ -42,9 +42,13 @@ pub async fn run_bot(place: BotPlace) {
     };
     let bot = match connected {
         Ok(client) => Bot::new(place, client),
-        Err(error) => {
+        Err(error) => Err(format!("bot {}: {error}", place.number)),
+    };
+    let bot = match bot {
+        Ok(bot) => bot,
+        Err(reason) => {
             state.failed.fetch_add(1, Relaxed);
-            return state.complain(format!("bot {}: {error}", place.number));
+            return state.complain(reason);
         }
     };
     match bot.live().await {
@@ -70,6 +74,8 @@ struct Bot {
     number: usize,
     client: Client,
     behaviour: Box<dyn Behaviour>,
+    /// The newest tick in which a behaviour acted that acts each tick.
+    acted: Tick,
     dice: Dice,
     /// The time from turn to turn.
     period: Duration,
@@ -86,7 +92,8 @@ struct Loss {
 }
 
 impl Bot {
-    fn new(place: BotPlace, client: Client) -> Bot {
+    /// A bot that is welcomed. The error says what is wrong with its script.
+    fn new(place: BotPlace, client: Client) -> Result<Bot, String> {
         let BotPlace {
             number,
             options,
@@ -106,9 +113,18 @@ impl Bot {
             .then(|| Checker::new(number, entity, options.clients, schema));
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
         let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
-        Bot {
+        let behaviour: Box<dyn Behaviour> = match &options.play {
+            None => options.behaviour.start(schema, &mut dice),
+            Some(text) => {
+                let play = || compile(schema, text).map(Arc::new);
+                let play = state.play.get_or_init(play).clone()?;
+                Box::new(Scripted::new(play, &mut dice))
+            }
+        };
+        Ok(Bot {
             number,
-            behaviour: options.behaviour.start(schema, &mut dice),
+            behaviour,
+            acted: Tick(0),
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
             client,
@@ -120,7 +136,7 @@ impl Bot {
             },
             counted: None,
             state,
-        }
+        })
     }
 
     /// Takes turns and receives until the end, then hands in the final view.
@@ -139,9 +155,11 @@ impl Bot {
                         was_in_world = true;
                         self.state.connected.fetch_add(1, Relaxed);
                     }
+                    self.play_tick();
                 }
                 _ = turns.tick() => match self.state.phase() {
                     Phase::Connect => self.client.flush(),
+                    Phase::Play if self.behaviour.acts_each_tick() => self.client.flush(),
                     Phase::Play => self.play(),
                     Phase::Rest => self.rest(),
                     Phase::Compare | Phase::Leave => break,
@@ -152,20 +170,30 @@ impl Bot {
         Ok(self.client)
     }
 
+    /// Plays if the behaviour acts each tick and this one is new.
+    fn play_tick(&mut self) {
+        let newest = self.client.view().newest();
+        let is_due = newest > self.acted && self.behaviour.acts_each_tick();
+        if is_due && self.state.phase() == Phase::Play {
+            self.acted = newest;
+            self.play();
+        }
+    }
+
     fn play(&mut self) {
         self.counted.get_or_insert(*self.client.view().counts());
         let mut input = Input::default();
         self.behaviour
             .act(self.client.view(), &mut self.dice, &mut input);
+        if let Some(complaint) = input.complaint {
+            self.state.complain(complaint);
+        }
         for request in input.requests {
             self.send_request(request);
         }
         let now = Instant::now();
         for (kind, words, count) in input.commands {
             if let Some(sequence) = self.client.command(kind, &words[..count]) {
-                if let Some(checker) = &mut self.log.checker {
-                    checker.command(kind, &words[..count]);
-                }
                 self.state.commands_sent.fetch_add(1, Relaxed);
                 self.log.sent.push_back((sequence, now));
             }

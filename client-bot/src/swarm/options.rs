@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use shared::world::logic::Text;
+
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
 
@@ -15,6 +17,8 @@ pub struct SwarmOptions {
     pub token: String,
     pub clients: usize,
     pub behaviour: BehaviourKind,
+    /// A script that says what the bots do, instead of a behaviour.
+    pub play: Option<Text>,
     /// Turns per second of each bot; `None`: the server's tick rate.
     pub rate_hz: Option<f64>,
     pub threads: usize,
@@ -24,4 +28,14 @@ pub struct SwarmOptions {
     /// The share of datagrams to lose on purpose each way, from 0 to 1.
     pub loss: f64,
     pub verify: bool,
+}
+
+impl SwarmOptions {
+    /// What the bots do: the name of a behaviour or a script.
+    pub fn behaviour_name(&self) -> &str {
+        match &self.play {
+            Some(text) => text.stem(),
+            None => self.behaviour.name(),
+        }
+    }
 }

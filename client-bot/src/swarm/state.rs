@@ -1,10 +1,11 @@
 //! What the threads of a swarm share.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client_core::ViewCounts;
 use hdrhistogram::Histogram;
+use script::Play;
 use shared::Schema;
 
 use crate::verify::{FinalView, History};
@@ -43,6 +44,8 @@ pub struct SwarmState {
     /// Set by the first bot that is welcomed, as is `schema`.
     pub history: OnceLock<History>,
     pub schema: OnceLock<Schema>,
+    /// The script of all bots, or what is wrong with it.
+    pub play: OnceLock<Result<Arc<Play>, String>>,
     views: Mutex<Vec<FinalView>>,
     complaints: Mutex<Vec<String>>,
 }
@@ -66,6 +69,7 @@ impl SwarmState {
             latency_us: Mutex::new(latency_us),
             history: OnceLock::new(),
             schema: OnceLock::new(),
+            play: OnceLock::new(),
             views: Mutex::new(vec![]),
             complaints: Mutex::new(vec![]),
         }
@@ -106,10 +110,10 @@ impl SwarmState {
         [0.5, 0.99].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
-    /// Keeps the first few complaints.
+    /// Keeps the first few complaints, each once.
     pub fn complain(&self, complaint: String) {
         let mut complaints = lock(&self.complaints);
-        if complaints.len() < COMPLAINTS_MAX {
+        if complaints.len() < COMPLAINTS_MAX && !complaints.contains(&complaint) {
             complaints.push(complaint);
         }
     }

@@ -2,18 +2,20 @@
 
 use client_core::Entity;
 use rustc_hash::FxHashMap;
-use shared::{Audience, EntityId, Schema};
+use shared::{Audience, EntityId, Schema, Tick};
 
 use super::FinalView;
-use super::history::{History, squared_distance};
+use super::history::History;
+use super::sight::{Placed, squared_distance};
 
-/// Checks that every view holds all entities within the radius and the bot's regions (the
-/// nearest ones, if `visible_max` cuts them) and no others, each with the values that its
-/// own bot knows.
+/// Checks that every view holds all entities that its bot should see by place and regions
+/// (the nearest ones, if `visible_max` cuts them) and no others, each with the values that
+/// its own bot knows.
 ///
 /// An entity of no bot is expected to be as the first bot knows it. Entities that still
-/// move (npcs never rest) and the views of dead bots are left out. Entities that came, went
-/// or changed within the last second are left open, as other swarms may still play.
+/// move (npcs never rest) and the views of dead and of moving bots are left out. Entities
+/// that came, went or changed within the last second are left open, as other swarms may
+/// still play.
 pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     let world = RestingWorld::new(history, schema, views);
     for view in views.iter().filter(|view| !view.is_dead) {
@@ -23,10 +25,12 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
                 .check(false, || format!("bot {} does not see itself", view.bot));
             continue;
         };
-        if let Some(expected) = world.visible(view, own) {
-            world.check_expected(view, &expected);
-            world.check_unexpected(view, &expected);
-        }
+        let Some(expected) = world.visible(view, own) else {
+            history.findings.leave_open();
+            continue;
+        };
+        world.check_expected(view, &expected);
+        world.check_unexpected(view, &expected);
     }
 }
 
@@ -37,6 +41,8 @@ struct RestingWorld<'a> {
     entities: FxHashMap<u32, &'a Entity>,
     /// Slots of entities that do not rest, ascending.
     restless: Vec<u32>,
+    /// An entity that moved after this tick still moves.
+    moved_last: Tick,
     /// Columns that every client is told of.
     public: Vec<usize>,
 }
@@ -44,7 +50,8 @@ struct RestingWorld<'a> {
 impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
-        let is_moving = |e: &Entity| newest.0.saturating_sub(e.moved.0) < schema.world.tick_hz;
+        let moved_last = Tick(newest.0.saturating_sub(schema.world.tick_hz));
+        let is_moving = |e: &Entity| e.moved > moved_last;
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
         for view in views {
             if let Some(own) = view.entities.get(&view.entity.slot.0) {
@@ -74,33 +81,46 @@ impl<'a> RestingWorld<'a> {
             history,
             entities,
             restless,
+            moved_last,
             public: (0..schema.attributes.len()).filter(is_public).collect(),
         }
     }
 
-    /// The slots that a bot should see, ascending; `None` if the place of one of its
-    /// regions is not known.
+    /// The slots that a bot should see, ascending; `None` if that is not known, as its
+    /// entity, what a region of it follows, or what it may just see still moves.
     fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
+        if own.moved > self.moved_last {
+            return None;
+        }
         let dimensions = self.history.dimensions;
         let mut regions = vec![];
-        for region in &view.regions {
+        for &region in &view.regions {
             match region.follows {
                 Some(followed) => regions.push((region, Some(self.place(followed)?))),
                 None => regions.push((region, None)),
             }
         }
-        let reach = self.history.radius * self.history.radius;
-        let is_visible = |entity: &Entity, distance: i64| {
-            let place = &entity.row[..dimensions];
-            distance <= reach || regions.iter().any(|(r, at)| r.holds(place, *at))
+        let placed = |entity: &'a Entity| Placed {
+            kind: entity.kind,
+            place: &entity.row[..dimensions],
         };
-        let rank = |(&slot, entity): (&u32, &&Entity)| {
-            let distance = squared_distance(&own.row[..dimensions], &entity.row[..dimensions]);
+        let at = Placed {
+            kind: own.kind,
+            place: &own.row[..dimensions],
+        };
+        let rank = |(&slot, &entity): (&u32, &&'a Entity)| {
+            let other = placed(entity);
+            let distance = squared_distance(at.place, other.place);
             // The client's own entity comes before others at the same place.
             let is_own = slot == view.entity.slot.0;
-            is_visible(entity, distance).then_some((if is_own { -1 } else { distance }, slot))
+            let is_visible = self.history.sight.sees(at, &regions, other);
+            is_visible.then_some((if is_own { -1 } else { distance }, slot))
         };
         let mut near: Vec<(i64, u32)> = self.entities.iter().filter_map(rank).collect();
+        let is_cut = near.len() > self.history.visible_max;
+        if is_cut && near.iter().any(|&(_, slot)| !self.rests(slot)) {
+            return None;
+        }
         near.sort_unstable();
         near.truncate(self.history.visible_max);
         let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use client_core::{Answer, DatagramSummary, Message, Movement, Region, View};
 use rustc_hash::FxHashMap;
-use shared::{CommandKind, EntityId, Schema, Slot, Tick};
+use shared::{EntityId, Schema, Slot, Tick};
 
 use super::history::{HISTORY_TICKS, History};
 use super::record::BotRecord;
 use super::regions::RegionLog;
+use super::sight::Placed;
 use crate::behaviour::Request;
 
 /// Compares what one bot is told with the history of the others, and keeps its record.
@@ -62,11 +63,6 @@ impl Checker {
         self.requests.push_back((number, request));
     }
 
-    /// Notes a command that the bot sends.
-    pub fn command(&mut self, command: CommandKind, words: &[i32]) {
-        self.record.command(command, words);
-    }
-
     /// Whether its entity was just reborn, and may not be in view yet.
     pub fn is_newborn(&self, now: Tick) -> bool {
         self.reborn.is_some_and(|tick| now <= tick.next())
@@ -102,7 +98,7 @@ impl Checker {
                 history.register(self.bot, *entity);
             }
             Message::Answer(answer) => self.answer(history, tick, answer),
-            Message::Notice(_) | Message::Full | Message::Lost(_) => {}
+            Message::Notice(_) | Message::Full | Message::Lost(_) | Message::Interface(_) => {}
         }
     }
 
@@ -219,8 +215,7 @@ impl Checker {
         }
     }
 
-    /// Checks that other bots within the radius or in one of the bot's regions, for two
-    /// ticks, were in view.
+    /// Checks that other bots that could be seen for two ticks were in view.
     fn look_for_missing(&self, history: &History, view: &View, last: Tick) {
         let Some(first) = last.0.checked_sub(2).map(Tick) else {
             return;
@@ -231,43 +226,25 @@ impl Checker {
             return;
         };
         let own = [a.1, b.1, c.1];
+        // Bots are of one kind: that of all clients.
+        let Some(kind) = view.own().map(|own| own.kind) else {
+            return;
+        };
         let regions: Vec<Region> = self.regions.throughout(first, last).collect();
         for other in (0..history.bots).filter(|&other| other != self.bot) {
-            let visible =
-                [0, 1, 2].map(|i| self.visible_slot(history, &regions, other, (ticks[i], &own[i])));
+            let visible = [0, 1, 2]
+                .map(|i| visible_slot(history, &regions, kind, other, (ticks[i], &own[i])));
             let Some(slot) = visible[0].filter(|_| visible == [visible[0]; 3]) else {
                 continue;
             };
             let is_seen = self.saw(view, slot.0, last);
             history.findings.check(is_seen, || {
                 format!(
-                    "tick {last}: bot {} does not see slot {}, within its radius or \
-                     regions for two ticks",
+                    "tick {last}: bot {} does not see slot {}, which it should for two ticks",
                     self.bot, slot.0
                 )
             });
         }
-    }
-
-    /// Another bot's slot, if a tick's positions say that it should be in view.
-    fn visible_slot(
-        &self,
-        history: &History,
-        regions: &[Region],
-        other: usize,
-        (tick, own): (Tick, &[i32; 3]),
-    ) -> Option<Slot> {
-        let dimensions = history.dimensions;
-        let (slot, other) = history.read(other, tick)?;
-        let other = &other[..dimensions];
-        let is_in = |region: &Region| match region.follows {
-            None => region.holds(other, None),
-            Some(followed) => history
-                .read_entity(followed, tick)
-                .is_some_and(|at| region.holds(other, Some(&at[..dimensions]))),
-        };
-        let is_visible = history.is_near(&own[..dimensions], other) || regions.iter().any(is_in);
-        is_visible.then_some(slot)
     }
 
     /// Whether a slot was in view in a tick of the recent past.
@@ -278,6 +255,32 @@ impl Checker {
             None => view.entities().contains_key(&slot),
         }
     }
+}
+
+/// Another bot's slot, if a tick's positions say that it should be in view. Both bots'
+/// entities are of this kind.
+fn visible_slot(
+    history: &History,
+    regions: &[Region],
+    kind: u16,
+    other: usize,
+    (tick, own): (Tick, &[i32; 3]),
+) -> Option<Slot> {
+    let dimensions = history.dimensions;
+    let (slot, other) = history.read(other, tick)?;
+    let places = regions.iter().map(|region| match region.follows {
+        None => Some((*region, None)),
+        Some(followed) => Some((*region, Some(history.read_entity(followed, tick)?))),
+    });
+    // Those that follow an entity whose place is not known may be anywhere.
+    let places: Vec<_> = places.flatten().collect();
+    let regions: Vec<_> = places
+        .iter()
+        .map(|(region, at)| (*region, at.as_ref().map(|at| &at[..dimensions])))
+        .collect();
+    let at = |place| Placed { kind, place };
+    let (own, other) = (at(&own[..dimensions]), at(&other[..dimensions]));
+    history.sight.sees(own, &regions, other).then_some(slot)
 }
 
 /// How many ticks ago a tick was.

@@ -1,65 +1,55 @@
 //! Checks of what bots hear by place.
 //!
-//! Bots don't know how far a shout or a blast carries in this world. But it is heard at
-//! least at its own place, so a bot that sees that place must hear it. And a shout carries
-//! at most as far as its bot asked for. Notifications are left open if no bot knows where
-//! they happened.
+//! Bots don't know how far a notification carries, nor from where. But it is heard in one
+//! box and around it, so the places where it is heard have no gaps: a bot that stands
+//! among others that heard it must have heard it, too. What only bots with regions heard
+//! is left open, as they may have heard it there.
 
 use rustc_hash::FxHashMap;
-use shared::{EntityId, NotificationKind, Schema, Tick};
+use shared::{EntityId, InterestMode, Tick};
 
 use super::history::History;
 use super::notices::KnownEvents;
 use super::record::{BotRecord, EventKey};
+use super::sight::Sight;
 
 /// Checks who heard which notification in these ticks.
 pub fn check(
     history: &History,
-    schema: &Schema,
     known: &KnownEvents,
     all: &[(usize, &BotRecord)],
     ticks: &std::ops::RangeInclusive<Tick>,
 ) {
-    let places = Places::new(schema, all);
+    let places = Places::new(all);
     let heard: Vec<_> = all.iter().map(|(_, record)| record.heard()).collect();
     for (key, &(_, times)) in &known.events {
-        let EventKey::Notification(tick, kind, source, words) = key else {
+        let EventKey::Notification(tick, ..) = key else {
             continue;
         };
         if !ticks.contains(tick) {
             continue;
         }
-        let Some(centre) = places.centre(*tick, *kind, *source, words) else {
+        let bots = heard.iter().zip(all).filter_map(|(heard, (bot, record))| {
+            let place = places.of(record.own(*tick), *tick)?;
+            let place = &place[..history.dimensions];
+            Some((heard.get(key).copied().unwrap_or(0), *bot, *record, place))
+        });
+        let bots: Vec<_> = bots.collect();
+        let by_place = bots.iter().filter(|(heard, _, record, _)| {
+            *heard > 0 && !record.has_regions && !history.sight.any_subscribes()
+        });
+        let ears = by_place.map(|(.., place)| *place);
+        // Equal notifications may have different areas.
+        let Some(range) = Range::of(&history.sight, ears).filter(|_| times == 1) else {
             history.findings.leave_open();
             continue;
         };
-        let reach = match Some(*kind) == places.shout {
-            true => places.shout_radius(all, *source, words),
-            false => None,
-        };
-        for (heard, (bot, record)) in heard.iter().zip(all) {
-            let heard = heard.get(key).copied().unwrap_or(0);
-            let Some(own) = places.of(record.own(*tick), *tick) else {
-                continue;
-            };
-            let own = &own[..history.dimensions];
-            if history.is_near(own, &centre) && !record.was_full(*tick) {
-                history.findings.check(heard == times, || {
+        for (heard, bot, record, place) in bots {
+            if range.holds(&history.sight, place) && !record.was_full(*tick) {
+                history.findings.check(heard == 1, || {
                     format!(
-                        "tick {tick}: bot {bot} heard {key:?} within its radius {heard} times, \
-                         expected {times}"
-                    )
-                });
-            }
-            let Some(reach) = reach.filter(|_| !record.has_regions) else {
-                continue;
-            };
-            let nearest = nearest(own, &centre, reach);
-            if !history.is_near(own, &nearest) {
-                history.findings.check(heard == 0, || {
-                    format!(
-                        "tick {tick}: bot {bot} at {own:?} heard {key:?} from {centre:?}, which \
-                         carries {reach} at most"
+                        "tick {tick}: bot {bot} at {place:?} did not hear {key:?}, which was \
+                         heard around it"
                     )
                 });
             }
@@ -69,94 +59,171 @@ pub fn check(
 
 /// Where bots were in which ticks.
 struct Places {
-    dimensions: usize,
-    /// The notifications whose place bots can know, where the world has them.
-    blast: Option<NotificationKind>,
-    shout: Option<NotificationKind>,
     of: FxHashMap<(EntityId, Tick), [i32; 3]>,
-    /// By entity: an index of the list of bots.
-    bots: FxHashMap<EntityId, usize>,
 }
 
 impl Places {
-    fn new(schema: &Schema, all: &[(usize, &BotRecord)]) -> Places {
-        let named = |name| schema.notification_named(name).map(|n| n.kind);
-        let mut places = Places {
-            dimensions: schema.dimensions(),
-            blast: named("blast"),
-            shout: named("shout"),
-            of: FxHashMap::default(),
-            bots: FxHashMap::default(),
-        };
-        for (i, (_, record)) in all.iter().enumerate() {
+    fn new(all: &[(usize, &BotRecord)]) -> Places {
+        let mut of = FxHashMap::default();
+        for (_, record) in all {
             for &(tick, slot, place) in record.places() {
                 let own = record.own(tick);
                 if own.slot == slot {
-                    places.of.insert((own, tick), place);
+                    of.insert((own, tick), place);
                 }
             }
-            let lives = record.lives();
-            places.bots.extend(lives.map(|(_, entity)| (entity, i)));
         }
-        places
+        Places { of }
     }
 
     /// Where a bot was told that its entity was after a tick.
     fn of(&self, entity: EntityId, tick: Tick) -> Option<&[i32; 3]> {
         self.of.get(&(entity, tick))
     }
+}
 
-    /// The place of a notification, if a bot knows it.
-    fn centre(
-        &self,
-        tick: Tick,
-        kind: NotificationKind,
-        source: EntityId,
-        words: &[i32],
-    ) -> Option<Vec<i32>> {
-        if Some(kind) == self.blast {
-            return Some(words.get(..self.dimensions)?.to_vec());
+/// Places where a notification must be heard, as it is heard around them.
+#[derive(Debug)]
+enum Range {
+    /// Buckets from one to another, both included.
+    Buckets([[i64; 2]; 3]),
+    /// A convex polygon, counter-clockwise; it may have one or two corners.
+    Polygon(Vec<[i64; 2]>),
+}
+
+impl Range {
+    /// The range among the places of those that heard it. `None` if there are none, or if
+    /// this is not known in a world of three axes.
+    fn of<'a>(sight: &Sight, mut ears: impl Iterator<Item = &'a [i32]>) -> Option<Range> {
+        match sight.interest() {
+            InterestMode::Buckets => {
+                let first = sight.bucket(ears.next()?).map(|bucket| [bucket; 2]);
+                let joined = ears.fold(first, |range, place| {
+                    let bucket = sight.bucket(place);
+                    [0, 1, 2].map(|axis| {
+                        let [low, high] = range[axis];
+                        [low.min(bucket[axis]), high.max(bucket[axis])]
+                    })
+                });
+                Some(Range::Buckets(joined))
+            }
+            InterestMode::Exact => {
+                let points = ears.map(|place| match *place {
+                    [x, y] => Some([i64::from(x), i64::from(y)]),
+                    _ => None,
+                });
+                let points: Vec<_> = points.collect::<Option<_>>()?;
+                (!points.is_empty()).then(|| Range::Polygon(hull(points)))
+            }
         }
-        if Some(kind) != self.shout {
-            return None;
-        }
-        // Commands read the world as it was before the tick.
-        let before = Tick(tick.0.checked_sub(1)?);
-        let place = self.of(source, before)?;
-        Some(place[..self.dimensions].to_vec())
     }
 
-    fn shout_radius(
-        &self,
-        all: &[(usize, &BotRecord)],
-        source: EntityId,
-        words: &[i32],
-    ) -> Option<i32> {
-        let bot = *self.bots.get(&source)?;
-        all[bot].1.shout_radius(*words.first()?)
+    fn holds(&self, sight: &Sight, place: &[i32]) -> bool {
+        match self {
+            Range::Buckets(range) => {
+                let bucket = sight.bucket(place);
+                (0..3).all(|axis| (range[axis][0]..=range[axis][1]).contains(&bucket[axis]))
+            }
+            Range::Polygon(corners) => {
+                let point = [i64::from(place[0]), i64::from(place[1])];
+                let sides = corners.iter().zip(corners.iter().cycle().skip(1));
+                let mut sides = sides.map(|(a, b)| (*a, *b));
+                match corners.len() {
+                    1 => corners[0] == point,
+                    2 => is_between(corners[0], corners[1], point),
+                    _ => sides.all(|(a, b)| turn(a, b, point) >= 0),
+                }
+            }
+        }
     }
 }
 
-/// The point nearest to `place` in the box around `centre` that reaches `distance` along
-/// each axis.
-fn nearest(place: &[i32], centre: &[i32], distance: i32) -> Vec<i32> {
-    let along = |(place, centre): (&i32, &i32)| {
-        let (low, high) = (centre - distance, centre + distance);
-        (*place).clamp(low, high)
+/// The corners of the smallest convex polygon around points, counter-clockwise.
+fn hull(mut points: Vec<[i64; 2]>) -> Vec<[i64; 2]> {
+    points.sort_unstable();
+    points.dedup();
+    if points.len() < 3 {
+        return points;
+    }
+    let chain = |points: &mut dyn Iterator<Item = [i64; 2]>| {
+        let mut chain: Vec<[i64; 2]> = vec![];
+        for point in points {
+            while let [.., a, b] = chain[..]
+                && turn(a, b, point) <= 0
+            {
+                chain.pop();
+            }
+            chain.push(point);
+        }
+        // It is the first of the other chain.
+        chain.pop();
+        chain
     };
-    place.iter().zip(centre).map(along).collect()
+    let mut corners = chain(&mut points.iter().copied());
+    corners.extend(chain(&mut points.iter().rev().copied()));
+    corners
+}
+
+/// Above 0 if the way from `a` by `b` to `c` turns left.
+fn turn(a: [i64; 2], b: [i64; 2], c: [i64; 2]) -> i128 {
+    let along = |from: [i64; 2], to: [i64; 2]| [0, 1].map(|axis| i128::from(to[axis] - from[axis]));
+    let ([ux, uy], [vx, vy]) = (along(a, b), along(a, c));
+    ux * vy - uy * vx
+}
+
+fn is_between(a: [i64; 2], b: [i64; 2], point: [i64; 2]) -> bool {
+    let is_within =
+        |axis: usize| (a[axis].min(b[axis])..=a[axis].max(b[axis])).contains(&point[axis]);
+    turn(a, b, point) == 0 && is_within(0) && is_within(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::squared_distance;
     use super::*;
 
+    fn range(world: &str, ears: &[[i32; 2]]) -> (Sight, Option<Range>) {
+        let schema = script::world::parse(world, "a test's world")
+            .unwrap()
+            .schema;
+        let sight = Sight::new(&schema);
+        let range = Range::of(&sight, ears.iter().map(|ear| &ear[..]));
+        (sight, range)
+    }
+
     #[test]
-    fn the_nearest_point_of_a_box_is_inside_or_on_its_edge() {
-        assert_eq!(nearest(&[5, 6], &[7, 8], 3), [5, 6]);
-        assert_eq!(nearest(&[0, 6], &[7, 8], 3), [4, 6]);
-        assert_eq!(nearest(&[20, -9], &[7, 8], 3), [10, 5]);
-        assert_eq!(squared_distance(&[20, -9], &[10, 5]), 296);
+    fn who_stands_among_those_that_heard_must_hear() {
+        let ears = [[0, 0], [10, 0], [0, 10], [10, 10], [5, 5], [5, 0]];
+        let (sight, range) = range("", &ears);
+        let range = range.unwrap();
+        for inside in [[5, 5], [0, 0], [10, 5], [3, 10]] {
+            assert!(range.holds(&sight, &inside), "{inside:?}");
+        }
+        for outside in [[11, 5], [-1, 0], [5, 11]] {
+            assert!(!range.holds(&sight, &outside), "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn few_ears_bound_a_line_or_a_point() {
+        let (sight, pair) = range("", &[[0, 0], [10, 20]]);
+        let pair = pair.unwrap();
+        assert!(pair.holds(&sight, &[5, 10]) && pair.holds(&sight, &[10, 20]));
+        assert!(!pair.holds(&sight, &[5, 9]) && !pair.holds(&sight, &[15, 30]));
+        let (sight, line) = range("", &[[0, 0], [5, 10], [10, 20]]);
+        let line = line.unwrap();
+        assert!(line.holds(&sight, &[5, 10]) && !line.holds(&sight, &[15, 30]));
+        let (sight, point) = range("", &[[3, 4], [3, 4]]);
+        let point = point.unwrap();
+        assert!(point.holds(&sight, &[3, 4]) && !point.holds(&sight, &[3, 5]));
+        assert!(range("", &[]).1.is_none());
+    }
+
+    #[test]
+    fn whole_buckets_hear_alike() {
+        let world = "[world]\naoi = 1\ninterest = \"buckets\"";
+        let (sight, range) = range(world, &[[4095, 0], [3 * 4096, 0]]);
+        let range = range.unwrap();
+        assert!(range.holds(&sight, &[0, 4095]) && range.holds(&sight, &[4 * 4096 - 1, 7]));
+        assert!(!range.holds(&sight, &[4096, 4096]) && !range.holds(&sight, &[4 * 4096, 0]));
     }
 }

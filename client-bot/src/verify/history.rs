@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use shared::{EntityId, Schema, Slot, Tick};
 
 use super::findings::Findings;
+use super::sight::Sight;
 
 /// Own positions of all bots, as each was told. All threads read and write it.
 pub struct History {
     pub dimensions: usize,
-    /// The radius of the area of interest in raw units.
-    pub radius: i64,
+    pub sight: Sight,
     pub visible_max: usize,
     pub bots: usize,
     /// By slot: one more than the bot whose entity has it; 0: no bot's.
@@ -39,7 +39,7 @@ impl History {
     pub fn new(schema: &Schema, bots: usize) -> History {
         History {
             dimensions: schema.dimensions(),
-            radius: i64::from(schema.world.aoi.raw()),
+            sight: Sight::new(schema),
             visible_max: schema.world.visible_max as usize,
             bots,
             owners: (0..schema.world.capacity)
@@ -97,11 +97,6 @@ impl History {
         &self.places[(tick.0 % HISTORY_TICKS) as usize * self.bots + bot]
     }
 
-    /// Whether two positions are within the radius of the area of interest.
-    pub fn is_near(&self, a: &[i32], b: &[i32]) -> bool {
-        squared_distance(a, b) <= self.radius * self.radius
-    }
-
     pub fn note_grant(&self) {
         self.granted.fetch_add(1, Relaxed);
     }
@@ -121,11 +116,6 @@ impl History {
             None => "no request of the bots was answered".to_owned(),
         });
     }
-}
-
-pub fn squared_distance(a: &[i32], b: &[i32]) -> i64 {
-    let along = |(a, b): (&i32, &i32)| (i64::from(*a) - i64::from(*b)).pow(2);
-    a.iter().zip(b).map(along).sum()
 }
 
 /// How many ticks are kept.

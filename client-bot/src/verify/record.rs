@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use client_core::{Message, Notice, NoticeBody};
 use rustc_hash::FxHashMap;
-use shared::{CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
+use shared::{EntityId, NotificationKind, Schema, Slot, Tick};
 
 use crate::filter::Filter;
 
@@ -14,8 +14,6 @@ use crate::filter::Filter;
 pub struct BotRecord {
     /// One of so many ticks is recorded.
     period: u32,
-    /// The command by which bots shout, if this world has it.
-    shout: Option<CommandKind>,
     /// Whether this world has notifications, which can be heard by place.
     has_notifications: bool,
     subscriptions: Vec<Subscription>,
@@ -32,8 +30,6 @@ pub struct BotRecord {
     deaths: BTreeSet<Tick>,
     /// Where its own entity was.
     places: VecDeque<(Tick, Slot, [i32; 3])>,
-    /// By number of its own shouts: the largest radius that it asked for.
-    shouts: BTreeMap<i32, i32>,
     /// Whether it had regions: it can hear what happens there.
     pub has_regions: bool,
 }
@@ -75,7 +71,6 @@ impl BotRecord {
     pub fn new(bots: usize, schema: &Schema) -> BotRecord {
         BotRecord {
             period: bots.div_ceil(BOTS_PER_PERIOD).max(1) as u32,
-            shout: schema.command_named("shout").map(|c| c.kind),
             has_notifications: !schema.notifications.is_empty(),
             ..BotRecord::default()
         }
@@ -105,20 +100,9 @@ impl BotRecord {
         }
     }
 
-    /// Notes a command that the bot sends, if others may hear it.
-    pub fn command(&mut self, command: CommandKind, words: &[i32]) {
-        if let &[radius, number] = words
-            && Some(command) == self.shout
-        {
-            let farthest = self.shouts.entry(number).or_insert(0);
-            *farthest = radius.max(*farthest);
-        }
-    }
-
     /// Notes where the bot's own entity is.
     pub fn moved(&mut self, tick: Tick, slot: Slot, place: &[i32]) {
-        // A shout comes from where its entity was a tick before.
-        if !self.has_notifications || !(self.is_recorded(tick) || self.is_recorded(tick.next())) {
+        if !self.has_notifications || !self.is_recorded(tick) {
             return;
         }
         let mut all = [0; 3];
@@ -258,11 +242,6 @@ impl BotRecord {
     /// Where its own entity was, in ticks for which it was told.
     pub fn places(&self) -> impl Iterator<Item = &(Tick, Slot, [i32; 3])> {
         self.places.iter()
-    }
-
-    /// The radius that the bot asked for in a shout of this number.
-    pub fn shout_radius(&self, number: i32) -> Option<i32> {
-        self.shouts.get(&number).copied()
     }
 
     /// The bot's own entity in a tick.

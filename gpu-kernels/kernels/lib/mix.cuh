@@ -40,8 +40,4 @@ struct Random {
         return result;
     }
     __device__ u32 below(u32 bound) { return (u32)(((next() >> 32) * (u64)bound) >> 32); }
-    __device__ i32 around_zero(i32 reach) {
-        reach = min(max(reach, 0), 1 << 30);
-        return (i32)below(2 * (u32)reach + 1) - reach;
-    }
 };

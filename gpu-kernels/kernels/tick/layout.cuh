@@ -8,7 +8,9 @@ constexpr u32 TIMED_WORDS_MAX = 5;
 constexpr u32 TIMED_COLUMNS = 11;
 constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
-constexpr u32 HAS_ACTOR = 1;
+constexpr u32 IS_COMMAND = 128;
+constexpr u32 HAS_ACTOR = 64;
+constexpr u32 NOWHERE = 4294967295;
 enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
@@ -26,23 +28,18 @@ enum DeliveryKind : u32 {
     ENTER = 1,
     LEAVE = 2,
 };
+enum Verdict : u32 {
+    MALFORMED = 256,
+    STALE = 257,
+    OVER_BUDGET = 258,
+};
 enum CommandKind : u32 {
     SPAWN = 0,
     DESPAWN = 1,
-    MOVE = 2,
-    STRIKE = 3,
-    HEAL = 4,
-    BLAST = 5,
-    PICK = 6,
-    ROAM = 7,
-    BURN = 8,
-    SHOUT = 9,
 };
 enum NotificationKind : u32 {
     NOTIFY_FALL = 0,
     NOTIFY_PICKED = 1,
-    NOTIFY_BLAST = 2,
-    NOTIFY_SHOUT = 3,
 };
 enum Part : u32 {
     PART_SLOTS = 1,
@@ -97,6 +94,18 @@ struct alignas(4) After {
 };
 static_assert(sizeof(After) == 24, "as in Rust");
 static_assert(offsetof(After, ticks) == 0 && offsetof(After, command) == 4, "as in Rust");
+
+// A command that a command puts off; `kind` has the number of its words from bit 16 on.
+struct alignas(4) AfterRecord {
+    u32 ticks;
+    u32 slot;
+    u32 generation;
+    u32 kind;
+    i32 words[5];
+};
+static_assert(sizeof(AfterRecord) == 36, "as in Rust");
+static_assert(offsetof(AfterRecord, ticks) == 0 && offsetof(AfterRecord, slot) == 4 && offsetof(AfterRecord, generation) == 8, "as in Rust");
+static_assert(offsetof(AfterRecord, kind) == 12 && offsetof(AfterRecord, words) == 16, "as in Rust");
 
 // Timed commands: how many wait, how many there ever were, and the sum of their
 // elements of the state hash.
@@ -222,6 +231,8 @@ struct alignas(8) Counters {
     u64 stale;
     // Commands that this world doesn't have, or with too few or too many words.
     u64 malformed;
+    // Commands whose run used up its budget, so that it has no effect.
+    u64 over_budget;
     // Updates before merging.
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
@@ -243,7 +254,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 888, "as in Rust");
+static_assert(sizeof(Counters) == 896, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
@@ -252,10 +263,11 @@ static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, after
 static_assert(offsetof(Counters, timed_unscheduled) == 176 && offsetof(Counters, published) == 184 && offsetof(Counters, areas) == 192, "as in Rust");
 static_assert(offsetof(Counters, notified) == 200 && offsetof(Counters, picked) == 208 && offsetof(Counters, falls) == 216, "as in Rust");
 static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, hash) == 232 && offsetof(Counters, applied) == 784, "as in Rust");
-static_assert(offsetof(Counters, stale) == 792 && offsetof(Counters, malformed) == 800 && offsetof(Counters, updates) == 808, "as in Rust");
-static_assert(offsetof(Counters, changes) == 816 && offsetof(Counters, births) == 824 && offsetof(Counters, deaths) == 832, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 840 && offsetof(Counters, clients_behind) == 848 && offsetof(Counters, entities) == 856, "as in Rust");
-static_assert(offsetof(Counters, timed) == 864 && offsetof(Counters, hearings) == 872 && offsetof(Counters, hearings_dropped) == 880, "as in Rust");
+static_assert(offsetof(Counters, stale) == 792 && offsetof(Counters, malformed) == 800 && offsetof(Counters, over_budget) == 808, "as in Rust");
+static_assert(offsetof(Counters, updates) == 816 && offsetof(Counters, changes) == 824 && offsetof(Counters, births) == 832, "as in Rust");
+static_assert(offsetof(Counters, deaths) == 840 && offsetof(Counters, deliveries) == 848 && offsetof(Counters, clients_behind) == 856, "as in Rust");
+static_assert(offsetof(Counters, entities) == 864 && offsetof(Counters, timed) == 872 && offsetof(Counters, hearings) == 880, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 888, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -363,29 +375,12 @@ struct alignas(8) World {
     // Bits of an update's key.
     u32 key_bits;
     i32 aoi;
-    // The columns of these attributes, or -1.
-    i32 hp;
-    i32 owner;
-    i32 move_speed_max;
     i32 size[4];
-    i32 strike_reach;
-    i32 strike_damage;
-    i32 heal_reach;
-    i32 heal_amount;
-    i32 blast_reach;
-    i32 blast_radius;
-    i32 blast_damage;
-    i32 pick_reach;
-    i32 roam_step;
-    i32 ember_ticks;
-    i32 ember_damage;
     u32 timed_max;
     // 1 where any kind respawns, else 0.
     u32 respawns;
     // Words of all rules.
     u32 rule_words;
-    i32 blast_sound;
-    i32 shout_radius_max;
     u32 notifications_max;
     // The column whose new owners are told of, or -1.
     i32 tells_owner;
@@ -395,6 +390,8 @@ struct alignas(8) World {
     u32 directory_len;
     // Buckets of an entry of the directory, as a power of two.
     u32 directory_shift;
+    // By number of a command: how many words it has, and bits, as `IS_COMMAND`.
+    u8 forms[256];
     // Tables: by kind and column.
     const int2 *bounds;
     const i32 *defaults;
@@ -407,10 +404,6 @@ struct alignas(8) World {
     const Rule *rule_table;
     // By kind.
     const Fall *falls;
-    // By number of a command: how many words it has; -1: not in this world.
-    const i32 *word_counts;
-    // By number of a command: bits, as `HAS_ACTOR`.
-    const u32 *command_flags;
     // State: by slot and column.
     i32 *rows;
     u32 *states;
@@ -442,9 +435,18 @@ struct alignas(8) World {
     u32 *changed;
     // The frame's commands, and those due.
     Command *commands;
-    // By command: what becomes of it.
+    // By command: its kind, or a `Verdict`.
     u32 *verdicts;
+    // By command: its place among those of its kind.
+    u32 *group_places;
+    // By number of a command: where its commands begin in `group_order`; at last, where
+    // all end.
+    u32 *group_starts;
+    // The commands to run, by kind.
+    u32 *group_order;
+    // By command: its updates, and where they begin; or NOWHERE.
     u32 *update_counts;
+    u32 *update_offsets;
     u64 *partials;
     // Where updates are stored, and what is sorted.
     u32 *keys;
@@ -471,55 +473,55 @@ struct alignas(8) World {
     u32 *changed_before;
     // As `timed`, in the next tick.
     u32 *timed_next;
-    // By command: how many commands it puts off.
+    // By command: those that it puts off, likewise; as they are before they wait.
     u32 *after_counts;
+    u32 *after_offsets;
+    AfterRecord *after_records;
     u64 *after_partials;
     // By slot: the kind of who falls, or NOBODY.
     u32 *fallen;
     // Words of rules, then those of timed commands.
     i32 *due_words;
-    // By command: how many notifications it has.
+    // By command: its notifications, likewise.
     u32 *notification_counts;
+    u32 *notification_offsets;
     u64 *notification_partials;
     // By slot and column: ~stamp, then the first command that updated it; null
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 688, "as in Rust");
+static_assert(sizeof(World) == 920, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
 static_assert(offsetof(World, clients) == 72 && offsetof(World, observers_per_client) == 76 && offsetof(World, visible_max) == 80, "as in Rust");
 static_assert(offsetof(World, exact) == 84 && offsetof(World, commands_max) == 88 && offsetof(World, rules) == 92, "as in Rust");
 static_assert(offsetof(World, view_places) == 96 && offsetof(World, key_bits) == 100 && offsetof(World, aoi) == 104, "as in Rust");
-static_assert(offsetof(World, hp) == 108 && offsetof(World, owner) == 112 && offsetof(World, move_speed_max) == 116, "as in Rust");
-static_assert(offsetof(World, size) == 120 && offsetof(World, strike_reach) == 136 && offsetof(World, strike_damage) == 140, "as in Rust");
-static_assert(offsetof(World, heal_reach) == 144 && offsetof(World, heal_amount) == 148 && offsetof(World, blast_reach) == 152, "as in Rust");
-static_assert(offsetof(World, blast_radius) == 156 && offsetof(World, blast_damage) == 160 && offsetof(World, pick_reach) == 164, "as in Rust");
-static_assert(offsetof(World, roam_step) == 168 && offsetof(World, ember_ticks) == 172 && offsetof(World, ember_damage) == 176, "as in Rust");
-static_assert(offsetof(World, timed_max) == 180 && offsetof(World, respawns) == 184 && offsetof(World, rule_words) == 188, "as in Rust");
-static_assert(offsetof(World, blast_sound) == 192 && offsetof(World, shout_radius_max) == 196 && offsetof(World, notifications_max) == 200, "as in Rust");
-static_assert(offsetof(World, tells_owner) == 204 && offsetof(World, rows_max) == 208 && offsetof(World, scan_groups) == 212, "as in Rust");
-static_assert(offsetof(World, directory_len) == 216 && offsetof(World, directory_shift) == 220 && offsetof(World, bounds) == 224, "as in Rust");
-static_assert(offsetof(World, defaults) == 232 && offsetof(World, kind_columns) == 240 && offsetof(World, merge_rules) == 248, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 256 && offsetof(World, rule_table) == 264 && offsetof(World, falls) == 272, "as in Rust");
-static_assert(offsetof(World, word_counts) == 280 && offsetof(World, command_flags) == 288 && offsetof(World, rows) == 296, "as in Rust");
-static_assert(offsetof(World, states) == 304 && offsetof(World, generations) == 312 && offsetof(World, slot_kinds) == 320, "as in Rust");
-static_assert(offsetof(World, observers) == 328 && offsetof(World, known) == 336 && offsetof(World, known_counts) == 344, "as in Rust");
-static_assert(offsetof(World, behind) == 352 && offsetof(World, timed) == 360 && offsetof(World, timed_state) == 368, "as in Rust");
-static_assert(offsetof(World, index_keys) == 376 && offsetof(World, index_keys_spare) == 384 && offsetof(World, index_slots) == 392, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 400 && offsetof(World, index_positions) == 408 && offsetof(World, index_len) == 416, "as in Rust");
-static_assert(offsetof(World, directory) == 424 && offsetof(World, visible) == 432 && offsetof(World, visible_counts) == 440, "as in Rust");
-static_assert(offsetof(World, changed) == 448 && offsetof(World, commands) == 456 && offsetof(World, verdicts) == 464, "as in Rust");
-static_assert(offsetof(World, update_counts) == 472 && offsetof(World, partials) == 480 && offsetof(World, keys) == 488, "as in Rust");
-static_assert(offsetof(World, values) == 496 && offsetof(World, update_keys) == 504 && offsetof(World, update_keys_spare) == 512, "as in Rust");
-static_assert(offsetof(World, update_values) == 520 && offsetof(World, update_values_spare) == 528 && offsetof(World, interval_keys) == 536, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 544 && offsetof(World, interval_values) == 552 && offsetof(World, interval_changed) == 560, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 568 && offsetof(World, bucket_slots) == 576 && offsetof(World, free_list) == 584, "as in Rust");
-static_assert(offsetof(World, died) == 592 && offsetof(World, client_counts) == 600 && offsetof(World, ranges) == 608, "as in Rust");
-static_assert(offsetof(World, changed_before) == 616 && offsetof(World, timed_next) == 624 && offsetof(World, after_counts) == 632, "as in Rust");
-static_assert(offsetof(World, after_partials) == 640 && offsetof(World, fallen) == 648 && offsetof(World, due_words) == 656, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 664 && offsetof(World, notification_partials) == 672 && offsetof(World, first_updates) == 680, "as in Rust");
+static_assert(offsetof(World, size) == 108 && offsetof(World, timed_max) == 124 && offsetof(World, respawns) == 128, "as in Rust");
+static_assert(offsetof(World, rule_words) == 132 && offsetof(World, notifications_max) == 136 && offsetof(World, tells_owner) == 140, "as in Rust");
+static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) == 148 && offsetof(World, directory_len) == 152, "as in Rust");
+static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, forms) == 160 && offsetof(World, bounds) == 416, "as in Rust");
+static_assert(offsetof(World, defaults) == 424 && offsetof(World, kind_columns) == 432 && offsetof(World, merge_rules) == 440, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 448 && offsetof(World, rule_table) == 456 && offsetof(World, falls) == 464, "as in Rust");
+static_assert(offsetof(World, rows) == 472 && offsetof(World, states) == 480 && offsetof(World, generations) == 488, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 496 && offsetof(World, observers) == 504 && offsetof(World, known) == 512, "as in Rust");
+static_assert(offsetof(World, known_counts) == 520 && offsetof(World, behind) == 528 && offsetof(World, timed) == 536, "as in Rust");
+static_assert(offsetof(World, timed_state) == 544 && offsetof(World, index_keys) == 552 && offsetof(World, index_keys_spare) == 560, "as in Rust");
+static_assert(offsetof(World, index_slots) == 568 && offsetof(World, index_slots_spare) == 576 && offsetof(World, index_positions) == 584, "as in Rust");
+static_assert(offsetof(World, index_len) == 592 && offsetof(World, directory) == 600 && offsetof(World, visible) == 608, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 616 && offsetof(World, changed) == 624 && offsetof(World, commands) == 632, "as in Rust");
+static_assert(offsetof(World, verdicts) == 640 && offsetof(World, group_places) == 648 && offsetof(World, group_starts) == 656, "as in Rust");
+static_assert(offsetof(World, group_order) == 664 && offsetof(World, update_counts) == 672 && offsetof(World, update_offsets) == 680, "as in Rust");
+static_assert(offsetof(World, partials) == 688 && offsetof(World, keys) == 696 && offsetof(World, values) == 704, "as in Rust");
+static_assert(offsetof(World, update_keys) == 712 && offsetof(World, update_keys_spare) == 720 && offsetof(World, update_values) == 728, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 736 && offsetof(World, interval_keys) == 744 && offsetof(World, interval_starts) == 752, "as in Rust");
+static_assert(offsetof(World, interval_values) == 760 && offsetof(World, interval_changed) == 768 && offsetof(World, bucket_keys) == 776, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 784 && offsetof(World, free_list) == 792 && offsetof(World, died) == 800, "as in Rust");
+static_assert(offsetof(World, client_counts) == 808 && offsetof(World, ranges) == 816 && offsetof(World, changed_before) == 824, "as in Rust");
+static_assert(offsetof(World, timed_next) == 832 && offsetof(World, after_counts) == 840 && offsetof(World, after_offsets) == 848, "as in Rust");
+static_assert(offsetof(World, after_records) == 856 && offsetof(World, after_partials) == 864 && offsetof(World, fallen) == 872, "as in Rust");
+static_assert(offsetof(World, due_words) == 880 && offsetof(World, notification_counts) == 888 && offsetof(World, notification_offsets) == 896, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 904 && offsetof(World, first_updates) == 912, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -551,6 +553,8 @@ struct alignas(8) Tick {
     Counters *counters;
     // By scan and group of blocks; behind the counters, and cleared with them.
     u64 *scan_sums;
+    // By number of a command: how many there are to run; cleared likewise.
+    u32 *group_counts;
     // What the tick gives back.
     Birth *births;
     i32 *birth_rows;
@@ -570,7 +574,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 248, "as in Rust");
+static_assert(sizeof(Tick) == 256, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
 static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
@@ -578,11 +582,11 @@ static_assert(offsetof(Tick, client_end) == 36 && offsetof(Tick, afters) == 40 &
 static_assert(offsetof(Tick, region_sets) == 48 && offsetof(Tick, padding) == 52 && offsetof(Tick, frame) == 56, "as in Rust");
 static_assert(offsetof(Tick, words) == 64 && offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80, "as in Rust");
 static_assert(offsetof(Tick, release) == 88 && offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104, "as in Rust");
-static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 120 && offsetof(Tick, births) == 128, "as in Rust");
-static_assert(offsetof(Tick, birth_rows) == 136 && offsetof(Tick, deaths) == 144 && offsetof(Tick, notifications) == 152, "as in Rust");
-static_assert(offsetof(Tick, change_slots) == 160 && offsetof(Tick, change_offsets) == 168 && offsetof(Tick, change_columns) == 176, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 184 && offsetof(Tick, change_causes) == 192 && offsetof(Tick, delivery_offsets) == 200, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 208 && offsetof(Tick, bucket_order) == 216 && offsetof(Tick, bucket_ranges) == 224, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 232 && offsetof(Tick, hearings) == 240, "as in Rust");
+static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128, "as in Rust");
+static_assert(offsetof(Tick, births) == 136 && offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152, "as in Rust");
+static_assert(offsetof(Tick, notifications) == 160 && offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176, "as in Rust");
+static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200, "as in Rust");
+static_assert(offsetof(Tick, delivery_offsets) == 208 && offsetof(Tick, deliveries) == 216 && offsetof(Tick, bucket_order) == 224, "as in Rust");
+static_assert(offsetof(Tick, bucket_ranges) == 232 && offsetof(Tick, hearing_offsets) == 240 && offsetof(Tick, hearings) == 248, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xc7634505b71eb466ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x582e9fcda3d27789ull;

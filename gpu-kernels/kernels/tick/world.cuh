@@ -7,9 +7,6 @@
 #include "lib/warp.cuh"
 #include "tick/layout.cuh"
 
-// The verdict on a command: its kind, or one of these.
-enum Verdict : u32 { MALFORMED = COMMANDS_MAX, STALE };
-
 __device__ inline u64 entity_bits(u32 slot, u32 generation) { return (u64)generation << 32 | slot; }
 
 // Scans that overlap have separate partial sums.

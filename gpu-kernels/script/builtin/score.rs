@@ -2,5 +2,5 @@
 #[command]
 fn score(me: Entity, points: i32) {
     me.score += points;
-    me.best.max(me.score + points);
+    me.best.max(max(me.best, me.score + points));
 }

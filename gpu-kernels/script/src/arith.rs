@@ -30,7 +30,7 @@ pub fn binary(op: Binary, a: i32, b: i32) -> i32 {
         Binary::Div => a.wrapping_div(b),
         Binary::Rem if b == 0 => 0,
         Binary::Rem => a.wrapping_rem(b),
-        Binary::MulFixed => (i64::from(a) * i64::from(b) >> Fixed::FRACTION_BITS) as i32,
+        Binary::MulFixed => ((i64::from(a) * i64::from(b)) >> Fixed::FRACTION_BITS) as i32,
         Binary::DivFixed if b == 0 => 0,
         Binary::DivFixed => ((i64::from(a) << Fixed::FRACTION_BITS) / i64::from(b)) as i32,
         Binary::And => a & b,
@@ -101,7 +101,7 @@ impl Random {
             return low;
         }
         let count = (i64::from(high) - i64::from(low) + 1) as u64;
-        low.wrapping_add((u64::from(bits) * count >> 32) as i32)
+        low.wrapping_add(((u64::from(bits) * count) >> 32) as i32)
     }
 }
 

@@ -47,7 +47,7 @@ impl fmt::Display for Diagnostic {
 }
 
 /// Draws problems as a compiler does: with the lines, the place marked, and the help below.
-pub fn draw(diagnostics: &[Diagnostic], texts: &[Text], colours: bool) -> String {
+pub fn draw(diagnostics: &[&Diagnostic], texts: &[Text], colours: bool) -> String {
     let renderer = match colours {
         true => Renderer::styled(),
         false => Renderer::plain(),

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `logic` | compiles the texts of a world into commands |
 //! | `builtin` | texts that worlds can choose |
+//! | `play` | compiles and runs what a client does: `fn act()` |
 //! | `world` | world files with their scripts (feature `file`) |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
@@ -27,6 +28,7 @@ mod lower;
 #[cfg(feature = "native")]
 pub mod native;
 pub mod parse;
+pub mod play;
 pub mod ptx;
 mod types;
 mod unit;
@@ -35,3 +37,5 @@ pub mod world;
 
 pub use diagnostic::Diagnostic;
 pub use logic::{Command, Logic, Problem};
+pub use lower::BUILTINS;
+pub use play::Play;

@@ -3,16 +3,16 @@
 use std::fmt;
 
 use shared::world::command::CommandWord;
-use shared::world::logic::{Budget, Constants, LogicConfig, Numbers};
+use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{CommandKind, CommandSchema, NotificationKind, Schema, WorldConfig};
+use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, Senders, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
 use crate::lower::Lower;
-use crate::parse::{File, Function, TEXTS_MAX};
+use crate::parse::{File, Function};
 use crate::types::Type;
-use crate::unit::{Form, Unit, snake_case};
+use crate::unit::{Form, PROBLEMS_MAX, Unit};
 
 /// What is wrong with the logic of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,16 @@ pub enum Problem {
     Text(Diagnostic),
     /// A constant that the world file sets.
     Setting { key: String, message: String },
+}
+
+impl Problem {
+    /// The problem of a text, if it is one.
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Problem::Text(diagnostic) => Some(diagnostic),
+            Problem::Setting { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -79,22 +89,40 @@ impl Logic {
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
     /// and symbols count.
     pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-        // Parsing recurses as deep as a text nests. The limits on texts keep that within this
-        // stack.
-        #[cfg(not(target_family = "wasm"))]
-        return std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || compile(schema, logic));
-            match worker.map(|worker| worker.join()) {
-                Ok(Ok(result)) => result,
-                _ => Err(vec![Problem::Setting {
-                    key: "logic".to_owned(),
-                    message: "the compiler could not run; this is a defect of Myriad".to_owned(),
-                }]),
-            }
-        });
-        #[cfg(target_family = "wasm")]
-        compile(schema, logic)
+        with_stack(|| compile(schema, logic))
+    }
+
+    /// What the scripts do for which a world has no room. Its limits follow from the scripts
+    /// that it starts with.
+    fn lacks_room(&self, limits: &Limits) -> Vec<Problem> {
+        let given = self
+            .commands
+            .iter()
+            .filter(|c| c.schema.senders != Senders::default());
+        let puts_off = given.clone().find(|c| c.code.afters().next().is_some());
+        let tells = given
+            .clone()
+            .find(|c| c.code.notifications().next().is_some());
+        let problem = |command: &Command, what: &str, limit: &str| Problem::Setting {
+            key: format!("limits.{limit}"),
+            message: format!(
+                "`{}` {what}, for which the running world has no room: restart it, or give \
+                 it room from the start",
+                command.schema.name
+            ),
+        };
+        let mut problems = vec![];
+        if let Some(command) = puts_off.filter(|_| limits.timed_commands == 0) {
+            problems.push(problem(command, "puts a command off", "timed_commands"));
+        }
+        if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
+            problems.push(problem(
+                command,
+                "tells of something",
+                "notifications_per_tick",
+            ));
+        }
+        problems
     }
 
     /// The command of a number.
@@ -109,6 +137,8 @@ impl Logic {
 pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig, Vec<Problem>> {
     let compiled = Logic::compile(&config.schema, logic)?;
     let limits = &config.limits;
+    let mut problems = compiled.lacks_room(limits);
+    let before = config.schema.notifications.clone();
     let mut config = config.clone();
     let schema = &mut config.schema;
     schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
@@ -123,7 +153,10 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     if limits.notifications_per_tick > 0 {
         schema.notifications.extend(compiled.notifications);
     }
-    let mut problems = vec![];
+    if limits.subscriptions_per_client > 0 {
+        // Predicates name fields, by type.
+        problems.extend(changed_notifications(&config.schema.notifications, &before));
+    }
     for rule in &config.every {
         let fits = |c: &CommandSchema| c.senders.rules && c.words.len() == rule.words.len();
         if !config.schema.command(rule.command).is_some_and(fits) {
@@ -146,10 +179,57 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     }
 }
 
-const STACK_BYTES: usize = 256 << 20;
+/// Notifications whose fields are others than before.
+fn changed_notifications(
+    now: &[NotificationSchema],
+    before: &[NotificationSchema],
+) -> Vec<Problem> {
+    let is_changed = |n: &&NotificationSchema| {
+        let mut before = before.iter().filter(|old| old.kind == n.kind);
+        before.any(|old| old.fields != n.fields)
+    };
+    let changed = now.iter().filter(is_changed);
+    let problem = |n: &NotificationSchema| Problem::Setting {
+        key: "logic".to_owned(),
+        message: format!(
+            "notification `{}` has other fields than before, to which clients may have \
+             subscribed: give it another name",
+            n.name
+        ),
+    };
+    changed.map(problem).collect()
+}
+
+/// Runs the compiler. Parsing recurses as deep as a text nests, which the limits on texts
+/// keep within this stack.
+pub(crate) fn with_stack<T: Send>(
+    compile: impl FnOnce() -> Result<T, Vec<Problem>> + Send,
+) -> Result<T, Vec<Problem>> {
+    #[cfg(not(target_family = "wasm"))]
+    return std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let worker = builder.spawn_scoped(scope, compile);
+        match worker.map(|worker| worker.join()) {
+            Ok(Ok(result)) => result,
+            _ => Err(vec![Problem::Setting {
+                key: "logic".to_owned(),
+                message: "the compiler could not run; this is a defect of Myriad".to_owned(),
+            }]),
+        }
+    });
+    #[cfg(target_family = "wasm")]
+    compile()
+}
+
+/// The most texts of a world.
+pub(crate) const TEXTS_MAX: usize = 256;
+/// The most bytes of all texts of a world.
+const LOGIC_BYTES_MAX: usize = 1 << 20;
+/// Twice what the deepest text within the limits needs in a build without optimization; an
+/// optimized one needs 8 MiB.
+const STACK_BYTES: usize = 64 << 20;
 
 fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-    let mut problems = vec![];
     let LogicConfig {
         texts,
         constants,
@@ -157,23 +237,21 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         numbers,
         ..
     } = logic;
-    if texts.len() > TEXTS_MAX {
-        let message = format!("{} texts; at most {TEXTS_MAX} are allowed", texts.len());
-        return Err(vec![Problem::Setting {
-            key: "logic".to_owned(),
-            message,
-        }]);
-    }
+    check_lengths(texts)?;
     let mut parsed = vec![];
     let files: Vec<File<'_>> = texts
         .iter()
         .map(|text| File::parse(text, &mut parsed))
         .collect();
-    problems.extend(parsed.into_iter().map(Problem::Text));
+    // What is left out because of these would be missed elsewhere.
+    if !parsed.is_empty() {
+        parsed.truncate(PROBLEMS_MAX);
+        return Err(parsed.into_iter().map(Problem::Text).collect());
+    }
     let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
     let commands = lower_all(&unit);
-    problems.append(&mut unit.problems.borrow_mut());
+    let problems = unit.problems.take();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -196,9 +274,28 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
     })
 }
 
+fn check_lengths(texts: &[Text]) -> Result<(), Vec<Problem>> {
+    let bytes: usize = texts.iter().map(|text| text.text.len()).sum();
+    let message = if texts.len() > TEXTS_MAX {
+        format!(
+            "at most {TEXTS_MAX} texts are allowed, found {}",
+            texts.len()
+        )
+    } else if bytes > LOGIC_BYTES_MAX {
+        format!("the texts may have {LOGIC_BYTES_MAX} bytes together, found {bytes}")
+    } else {
+        return Ok(());
+    };
+    let key = "logic".to_owned();
+    Err(vec![Problem::Setting { key, message }])
+}
+
 /// Evaluates all constants, and finds settings that no constant has.
 fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
     for (file, item) in unit.constants() {
+        if unit.is_full() {
+            return;
+        }
         let _ = unit.constant(file, &item.name);
     }
     for (stem, settings) in settings {
@@ -223,11 +320,20 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> Vec<Command> {
     let mut commands = vec![];
     // Helpers that nobody calls are checked, too.
     for (file, function) in unit.helpers() {
+        if unit.is_full() {
+            break;
+        }
+        if unit.files[file].text.is_builtin {
+            continue;
+        }
         if let Err(problems) = Lower::function(unit, file, function) {
             problems.into_iter().for_each(|problem| unit.note(problem));
         }
     }
     for signature in unit.commands.values() {
+        if unit.is_full() {
+            break;
+        }
         let is_lenient = unit.files[signature.file].text.is_builtin;
         match Lower::function(unit, signature.file, signature.function) {
             // It does nothing in this world.
@@ -274,7 +380,7 @@ fn notification_schema(name: &str, form: &Form, dimensions: usize) -> Notificati
     let fields = words_of(&form.fields, dimensions);
     NotificationSchema {
         kind: form.kind,
-        name: snake_case(name),
+        name: name.to_owned(),
         fields: fields
             .map(|(name, ty)| NotificationField { name, ty })
             .collect(),

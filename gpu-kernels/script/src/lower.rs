@@ -6,33 +6,44 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
+//! | `send` | commands that a client sends |
 //! | `finish` | labels to places; removes what has no use |
 
 mod call;
 mod effect;
 mod expression;
 mod finish;
+mod send;
 mod statement;
 
 use std::collections::HashMap;
 
 use proc_macro2::Span;
 use shared::world::fixed::Fixed;
+use syn::spanned::Spanned;
 
 use crate::arith;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Binary, Code, Inst, Operand, Reg, Unary};
 use crate::parse::{Const, Function};
 use crate::types::{Type, Value};
-use crate::unit::Unit;
+use crate::unit::{PROBLEMS_MAX, Unit};
 
 pub use call::BUILTINS;
+pub use send::SEND;
 
 /// A step of lowering, or its problem.
 pub type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// The most instructions of a command, after helper functions are inlined.
 pub const INSTRUCTIONS_MAX: usize = 8192;
+/// The most expressions that are lowered for a command, with those that leave no
+/// instruction: a helper function's are lowered at each call.
+const WORK_MAX: u32 = 65_536;
+/// The most expressions that are lowered for all texts.
+const ALL_WORK_MAX: u32 = 1 << 21;
+/// How deep expressions may nest, with those of helper functions and of constants.
+const DEPTH_MAX: u32 = 1024;
 
 /// A function while it is lowered.
 pub struct Lower<'a> {
@@ -49,6 +60,10 @@ pub struct Lower<'a> {
     near_max: u8,
     /// Problems of statements so far.
     problems: Vec<Diagnostic>,
+    /// How many expressions were lowered.
+    work: u32,
+    /// Whether a limit was reached, so that nothing more is lowered.
+    is_stopped: bool,
     /// The actor of the command, if it has one.
     me: Option<Operand>,
 }
@@ -108,6 +123,8 @@ impl<'a> Lower<'a> {
             near_depth: 0,
             near_max: 0,
             problems: vec![],
+            work: 0,
+            is_stopped: false,
             me: None,
         };
         let exit = lower.label();
@@ -144,17 +161,35 @@ impl<'a> Lower<'a> {
             };
             lower.bind(&parameter.name, value, parameter.is_mutable);
         }
-        let result = lower.body(&function.body, function.result);
+        lower.finish_function(function)
+    }
+
+    /// The instructions of `fn act()`, in which `me` is the client's entity.
+    pub fn act(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+    ) -> Result<Code, Vec<Diagnostic>> {
+        let mut lower = Lower::new(unit, file);
+        lower.frames[0].function = Some(function);
+        let slot = lower.set(Inst::Actor);
+        lower.me = Some(slot);
+        lower.bind("me", Value::scalar(Type::Entity, slot), false);
+        lower.finish_function(function)
+    }
+
+    fn finish_function(mut self, function: &'a Function) -> Result<Code, Vec<Diagnostic>> {
+        let result = self.body(&function.body, function.result);
         if let Err(problem) = result {
-            lower.problems.push(*problem);
+            self.problems.push(*problem);
         }
-        if !lower.problems.is_empty() {
-            return Err(lower.problems);
+        if !self.problems.is_empty() {
+            return Err(self.problems);
         }
-        let exit = lower.frames[0].exit;
-        lower.place(exit);
-        lower.emit(Inst::End);
-        Ok(lower.finish())
+        let exit = self.frames[0].exit;
+        self.place(exit);
+        self.emit(Inst::End);
+        Ok(self.finish())
     }
 
     /// A constant's value.
@@ -169,10 +204,13 @@ impl<'a> Lower<'a> {
         expression: &'a syn::Expr,
         ty: Type,
     ) -> Checked<Value> {
-        use syn::spanned::Spanned;
         let mut lower = Lower::new(unit, file);
         let value = lower.expression_of(expression, ty)?;
-        if !value.is_constant() {
+        if let Some(problem) = lower.problems.pop() {
+            return Err(Box::new(problem));
+        }
+        let is_idle = |line: &Line| !matches!(line, Line::Inst(_));
+        if !value.is_constant() || !lower.lines.iter().all(is_idle) {
             let label = "expected numbers, and other constants";
             return Err(lower.problem(expression.span(), "this is not constant", label));
         }
@@ -320,7 +358,7 @@ impl<'a> Lower<'a> {
     }
 
     /// A value as one of this type.
-    fn convert(&self, value: Value, ty: Type, span: Span) -> Checked<Value> {
+    fn convert(&self, value: Value, ty: Type, at: &dyn Spanned) -> Checked<Value> {
         if value.ty == ty || value.ty == Type::Never {
             return Ok(Value {
                 is_literal: false,
@@ -330,37 +368,51 @@ impl<'a> Lower<'a> {
         if ty == Type::Unit {
             return Ok(Value::UNIT);
         }
-        if value.ty == Type::Int && ty == Type::Fixed {
-            if let (true, Some(whole)) = (value.is_literal, value.operand().constant()) {
-                return match Fixed::from_f64(f64::from(whole)) {
-                    Some(fixed) => Ok(Value::constant(Type::Fixed, fixed.raw())),
-                    None => Err(self.problem(
-                        span,
-                        "this number does not fit `Fixed`",
-                        "expected -524,288 to 524,287.99",
-                    )),
-                };
-            }
-            let (message, label) = mismatch(value.ty, ty);
-            return Err(self.helped(span, message, label, "write `… as Fixed`"));
+        if let (Type::Int, Type::Fixed, true, Some(whole)) =
+            (value.ty, ty, value.is_literal, value.operand().constant())
+        {
+            return match Fixed::from_f64(f64::from(whole)) {
+                Some(fixed) => Ok(Value::constant(Type::Fixed, fixed.raw())),
+                None => {
+                    Err(self.problem(at.span(), "this number does not fit `Fixed`", FIXED_RANGE))
+                }
+            };
         }
-        let (message, label) = mismatch(value.ty, ty);
-        Err(match (value.ty, ty) {
-            (Type::Fixed, Type::Int) => self.helped(
-                span,
-                message,
-                label,
-                "write `… as i32`, which drops the fraction",
-            ),
-            (Type::Entity, Type::Point) => self.helped(span, message, label, "write `….position`"),
-            _ => self.problem(span, message, label),
-        })
+        Err(self.mismatch(value.ty, &format!("`{ty}`"), Some(ty), at.span()))
+    }
+
+    /// Another type was expected.
+    fn mismatch(
+        &self,
+        found: Type,
+        expected: &str,
+        ty: Option<Type>,
+        span: Span,
+    ) -> Box<Diagnostic> {
+        if found == Type::Unit {
+            return self.problem(span, "a value is missing", format!("expected {expected}"));
+        }
+        let label = format!("expected {expected}, found `{found}`");
+        let mut problem = self.problem(span, "the types differ", label);
+        let source = self.unit.files[self.file()].source(span).unwrap_or("…");
+        let operand = match source.contains(|c| "+-*/%<>=!&|^{".contains(c)) {
+            true => format!("({source})"),
+            false => source.to_owned(),
+        };
+        problem.help = match (found, ty) {
+            (Type::Fixed, Some(Type::Int)) if source.starts_with(|c: char| c.is_ascii_digit()) => {
+                Some("whole numbers are written without a fraction".to_owned())
+            }
+            (Type::Fixed, Some(Type::Int)) => Some(format!(
+                "write `{operand} as i32`, which drops the fraction"
+            )),
+            (Type::Int, Some(Type::Fixed)) => Some(format!("write `{operand} as Fixed`")),
+            (Type::Entity, Some(Type::Point)) => Some(format!("write `{operand}.position`")),
+            _ => None,
+        };
+        problem
     }
 }
 
-fn mismatch(found: Type, expected: Type) -> (String, String) {
-    (
-        "the types differ".to_owned(),
-        format!("expected `{expected}`, found `{found}`"),
-    )
-}
+/// What fits `Fixed`, as labels say it.
+const FIXED_RANGE: &str = "expected -524288 to 524287.99";

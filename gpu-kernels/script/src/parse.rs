@@ -2,21 +2,18 @@
 
 use std::ops::Range;
 
-use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
+use proc_macro2::{LineColumn, Span, TokenStream};
 use shared::world::logic::Text;
 use syn::spanned::Spanned;
 
 use crate::diagnostic::Diagnostic;
 use crate::types::Type;
+use crate::unit::PROBLEMS_MAX;
 
-/// The most bytes of a text.
-pub const TEXT_BYTES_MAX: usize = 64 << 10;
-/// The most texts of a world.
-pub const TEXTS_MAX: usize = 256;
-/// The most tokens of a text.
-const TOKENS_MAX: usize = 16_384;
-/// How deep brackets may nest.
-const NESTING_MAX: usize = 48;
+mod limits;
+mod quotes;
+
+pub use limits::TEXT_BYTES_MAX;
 
 /// A parsed text.
 pub struct File<'a> {
@@ -28,7 +25,7 @@ pub struct File<'a> {
 
 /// What a script declares.
 pub enum Item {
-    Const(Const),
+    Const(Box<Const>),
     Function(Function),
     Notification(NotificationItem),
 }
@@ -69,12 +66,6 @@ pub struct NotificationItem {
     pub fields: Vec<(String, Type)>,
 }
 
-/// The place of a problem: text and span.
-pub struct Place {
-    pub file: usize,
-    pub span: Span,
-}
-
 impl<'a> File<'a> {
     /// Parses a text. Problems are added to the list.
     pub fn parse(text: &'a Text, problems: &mut Vec<Diagnostic>) -> File<'a> {
@@ -85,27 +76,40 @@ impl<'a> File<'a> {
             items: vec![],
         };
         if let Err(problem) = file.read(problems) {
-            problems.push(problem);
+            problems.push(*problem);
         }
         file
     }
 
-    fn read(&mut self, problems: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
+    fn read(&mut self, problems: &mut Vec<Diagnostic>) -> Result<(), Box<Diagnostic>> {
         let text = &self.text.text;
         if text.len() > TEXT_BYTES_MAX {
             let found = format!("the text has {} bytes", text.len());
             let label = format!("at most {TEXT_BYTES_MAX} are allowed");
-            return Err(self.at(Span::call_site(), found, label));
+            return Err(Box::new(self.at_bytes(0..0, found, label)));
         }
-        let tokens: TokenStream = text
-            .parse()
-            .map_err(|error: proc_macro2::LexError| self.error(syn::Error::from(error)))?;
-        let mut count = 0;
-        if let Err((span, message)) = check_tokens(tokens.clone(), 0, &mut count) {
-            return Err(self.at(span, message, ""));
+        if text.starts_with('\u{feff}') {
+            let message = "the text begins with a byte order mark";
+            let label = "save it as UTF-8 without one";
+            return Err(Box::new(self.at_bytes(0..3, message, label)));
+        }
+        let tokens = text.parse::<TokenStream>();
+        let tokens = tokens.map_err(|error| match quotes::open_end(text) {
+            Some((place, message)) => self.at_bytes(place, message, ""),
+            None => self.at(error.span(), "this is not Rust's syntax", ""),
+        })?;
+        if let Err(excess) = limits::check(tokens.clone()) {
+            let problem = self.at(excess.span, excess.message, excess.label);
+            return Err(Box::new(problem));
         }
         let parsed: syn::File = syn::parse2(tokens).map_err(|error| self.error(error))?;
+        if let Some(attribute) = attributes(&parsed.attrs).next() {
+            problems.push(*self.unknown_attribute(attribute, "none for a whole text"));
+        }
         for item in parsed.items {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             match self.item(item) {
                 Ok(item) => self.items.push(item),
                 Err(problem) => problems.push(*problem),
@@ -121,25 +125,52 @@ impl<'a> File<'a> {
         message: impl Into<String>,
         label: impl Into<String>,
     ) -> Diagnostic {
-        let start = span.start();
+        self.at_bytes(self.range(span), message, label)
+    }
+
+    /// The problem at some bytes of the text. Only those of the first line are marked.
+    fn at_bytes(
+        &self,
+        place: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Diagnostic {
+        let text = &self.text.text;
+        let line = self.lines.partition_point(|&start| start <= place.start);
+        let before = &text[self.lines[line - 1]..place.start];
+        let length = text[place.clone()].lines().next().map_or(0, str::len);
         Diagnostic {
             file: self.text.file.clone(),
-            span: self.range(span),
-            line: start.line.max(1),
-            column: start.column + 1,
+            span: place.start..place.start + length,
+            line,
+            column: before.chars().count() + 1,
             message: message.into(),
             label: label.into(),
             help: None,
         }
     }
 
+    /// What is written at a place, if it is short.
+    pub fn source(&self, span: Span) -> Option<&str> {
+        let source = &self.text.text[self.range(span)];
+        (!source.is_empty() && source.len() <= 40 && !source.contains('\n')).then_some(source)
+    }
+
     fn error(&self, error: syn::Error) -> Diagnostic {
-        let message = error.to_string();
-        let mut diagnostic = self.at(error.span(), "this is not Rust's syntax", message);
-        if diagnostic.span.is_empty() {
-            let end = self.text.text.len();
-            diagnostic.span = end.saturating_sub(1)..end;
-            diagnostic.line = self.lines.len();
+        let mut label = error.to_string();
+        let mut place = self.range(error.span());
+        if label.starts_with("unexpected end of input") && place.is_empty() {
+            let end = self.text.text.trim_end().len();
+            place = end..end;
+        }
+        // All items of Rust, of which scripts have three.
+        if label.contains("one of: `fn`, `extern`") {
+            label = "expected `fn`, `const` or `struct`".to_owned();
+        }
+        let mut diagnostic = self.at_bytes(place, "this is not Rust's syntax", label);
+        if let Some((_, keyword)) = diagnostic.label.split_once("found keyword ") {
+            let keyword = keyword.trim_matches('`');
+            diagnostic.help = Some(format!("choose another name, or write `r#{keyword}`"));
         }
         diagnostic
     }
@@ -161,16 +192,22 @@ impl<'a> File<'a> {
 
     fn item(&self, item: syn::Item) -> Result<Item, Box<Diagnostic>> {
         match item {
-            syn::Item::Const(item) => self.constant(item).map(Item::Const),
+            syn::Item::Const(item) => self.constant(item).map(|item| Item::Const(Box::new(item))),
             syn::Item::Fn(item) => self.function(item).map(Item::Function),
             syn::Item::Struct(item) => self.notification(item).map(Item::Notification),
             other => {
-                let label = "a script has `const`, `fn`, and `struct` for notifications";
-                Err(Box::new(self.at(
-                    other.span(),
-                    "this item is not allowed",
-                    label,
-                )))
+                let label = "expected `fn`, `const`, or `struct` for a notification";
+                let message = "scripts don't have this item";
+                let mut problem = self.at(other.span(), message, label);
+                let help = match other {
+                    syn::Item::Static(_) => Some("write `const`"),
+                    syn::Item::Enum(_) => Some("an attribute of type `symbol` has named values"),
+                    syn::Item::Use(_) => Some("texts see what is `pub` in other texts"),
+                    syn::Item::Macro(_) => Some("write a function"),
+                    _ => None,
+                };
+                problem.help = help.map(str::to_owned);
+                Err(Box::new(problem))
             }
         }
     }
@@ -182,7 +219,10 @@ impl<'a> File<'a> {
                 return Err(self.unknown_attribute(attribute, "`#[range(low, high)]`"));
             }
             let parse = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
-            let bounds = attribute.parse_args_with(parse);
+            let bounds = match attribute.meta {
+                syn::Meta::List(_) => attribute.parse_args_with(parse),
+                _ => Ok(Default::default()),
+            };
             let bounds = bounds.map_err(|error| self.error(error))?;
             let mut bounds = bounds.into_iter();
             match (bounds.next(), bounds.next(), bounds.next()) {
@@ -209,17 +249,19 @@ impl<'a> File<'a> {
 
     fn function(&self, item: syn::ItemFn) -> Result<Function, Box<Diagnostic>> {
         let signature = &item.sig;
-        let plain = signature.constness.is_none()
-            && signature.asyncness.is_none()
-            && signature.unsafety.is_none()
-            && signature.abi.is_none()
-            && signature.generics.params.is_empty()
-            && signature.generics.where_clause.is_none()
-            && signature.variadic.is_none();
-        if !plain {
-            let label = "expected `fn name(parameters)`, without qualifiers and generics";
-            let span = signature.fn_token.span();
-            return Err(Box::new(self.at(span, "this function is not plain", label)));
+        let qualifiers = [
+            signature.constness.map(|token| token.span()),
+            signature.asyncness.map(|token| token.span()),
+            signature.unsafety.map(|token| token.span()),
+            signature.abi.as_ref().map(|abi| abi.span()),
+            signature.generics.lt_token.map(|token| token.span()),
+            signature.generics.where_clause.as_ref().map(|w| w.span()),
+            signature.variadic.as_ref().map(|variadic| variadic.span()),
+        ];
+        if let Some(&span) = qualifiers.iter().flatten().next() {
+            let label = "expected `fn name(parameters)` and nothing more";
+            let message = "functions of scripts don't have this";
+            return Err(Box::new(self.at(span, message, label)));
         }
         let mut senders = None;
         for attribute in attributes(&item.attrs) {
@@ -277,12 +319,10 @@ impl<'a> File<'a> {
         match parsed {
             Ok(()) => Ok(senders),
             Err(error) => {
-                let message = error.to_string();
-                Err(Box::new(self.at(
-                    error.span(),
-                    "who gives this command?",
-                    message,
-                )))
+                let message = "this doesn't say who gives the command";
+                let mut problem = self.at(error.span(), message, error.to_string());
+                problem.help = Some("`#[command]` alone: only other commands give it".to_owned());
+                Err(Box::new(problem))
             }
         }
     }
@@ -311,6 +351,11 @@ impl<'a> File<'a> {
     fn notification(&self, item: syn::ItemStruct) -> Result<NotificationItem, Box<Diagnostic>> {
         if let Some(attribute) = attributes(&item.attrs).next() {
             return Err(self.unknown_attribute(attribute, "none on a notification"));
+        }
+        if let Some(bracket) = item.generics.lt_token {
+            let label = "expected `struct Name { field: Type }`";
+            let message = "notifications don't have this";
+            return Err(Box::new(self.at(bracket.span(), message, label)));
         }
         let fields = match &item.fields {
             syn::Fields::Named(fields) => fields.named.iter().collect(),
@@ -386,27 +431,4 @@ fn is_public(visibility: &syn::Visibility) -> bool {
 pub fn name_of(ident: &proc_macro2::Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)
-}
-
-/// Checks the limits that keep later steps, which recurse, within their stack.
-fn check_tokens(
-    tokens: TokenStream,
-    depth: usize,
-    count: &mut usize,
-) -> Result<(), (Span, String)> {
-    for token in tokens {
-        *count += 1;
-        if *count > TOKENS_MAX {
-            let message = format!("the text has more than {TOKENS_MAX} words and signs");
-            return Err((token.span(), message));
-        }
-        if let TokenTree::Group(group) = token {
-            if depth == NESTING_MAX {
-                let message = format!("brackets nest more than {NESTING_MAX} deep");
-                return Err((group.span(), message));
-            }
-            check_tokens(group.stream(), depth + 1, count)?;
-        }
-    }
-    Ok(())
 }

@@ -1,19 +1,24 @@
 //! All texts of a world while they are compiled: what their names mean.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
+use proc_macro2::Span;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use shared::world::fixed::Fixed;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
-use shared::world::notification::NOTIFICATIONS_MAX;
+use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use shared::{CommandKind, NotificationKind, Schema};
+use syn::spanned::Spanned;
 
 use crate::diagnostic::Diagnostic;
 use crate::logic::Problem;
 use crate::lower::{BUILTINS, Lower};
-use crate::parse::{Const, File, Function, Item, NotificationItem};
+use crate::parse::{Const, File, Function, Item, NotificationItem, Parameter};
 use crate::types::{Type, Value};
+
+/// The most problems that are told of at once.
+pub const PROBLEMS_MAX: usize = 64;
 
 /// What the names of all texts mean.
 pub struct Unit<'a> {
@@ -21,15 +26,25 @@ pub struct Unit<'a> {
     pub dimensions: usize,
     pub budget: Budget,
     pub files: &'a [File<'a>],
+    /// Whether it is what a client does. It can't change the world, and sends commands of
+    /// the schema.
+    pub is_client: bool,
     pub commands: BTreeMap<String, Signature<'a>>,
     /// By text and name.
     helpers: BTreeMap<(usize, String), &'a Function>,
     constants: BTreeMap<(usize, String), &'a Const>,
+    /// The texts in which public names are declared.
+    public_helpers: HashMap<&'a str, usize>,
+    public_constants: HashMap<&'a str, usize>,
     values: RefCell<HashMap<(usize, String), Evaluation>>,
     settings: &'a Constants,
+    /// By their names outside of scripts.
     notifications: RefCell<BTreeMap<String, Form>>,
     numbers: RefCell<Numbers>,
     pub problems: RefCell<Vec<Problem>>,
+    /// How many expressions were lowered, and how deep they nest now.
+    pub work: Cell<u32>,
+    pub depth: Cell<u32>,
 }
 
 /// A command's number and declaration.
@@ -43,7 +58,15 @@ pub struct Signature<'a> {
 #[derive(Clone)]
 pub struct Form {
     pub kind: NotificationKind,
+    /// As scripts write it.
+    pub name: String,
     pub fields: Vec<(String, Type)>,
+}
+
+/// Why a notification can't be told of.
+pub struct WrongForm {
+    pub message: String,
+    pub label: String,
 }
 
 enum Evaluation {
@@ -65,14 +88,19 @@ impl<'a> Unit<'a> {
             dimensions: schema.dimensions(),
             budget,
             files,
+            is_client: false,
             commands: BTreeMap::new(),
             helpers: BTreeMap::new(),
             constants: BTreeMap::new(),
+            public_helpers: HashMap::new(),
+            public_constants: HashMap::new(),
             values: RefCell::default(),
             settings,
             notifications: RefCell::default(),
             numbers: RefCell::new(numbers),
             problems: RefCell::default(),
+            work: Cell::new(0),
+            depth: Cell::new(0),
         };
         for (f, file) in files.iter().enumerate() {
             for item in &file.items {
@@ -83,101 +111,92 @@ impl<'a> Unit<'a> {
     }
 
     fn declare(&mut self, f: usize, item: &'a Item) {
-        let (name, span, is_double) = match item {
-            Item::Const(item) => {
-                let known = self
-                    .constants
-                    .insert((f, item.name.clone()), item)
-                    .is_some();
-                (&item.name, item.span, known)
+        match item {
+            Item::Const(item) => self.declare_constant(f, item),
+            Item::Function(function) if function.senders.is_some() => {
+                self.declare_command(f, function);
             }
-            Item::Function(function) => {
-                let name = &function.name;
-                let known = self.helpers.contains_key(&(f, name.clone()))
-                    || self.commands.contains_key(name);
-                match function.senders {
-                    Some(_) => self.declare_command(f, function),
-                    None => {
-                        self.helpers.insert((f, name.clone()), function);
-                    }
-                }
-                (name, function.span, known)
-            }
-            Item::Notification(item) => {
-                let known = self.declare_notification(item);
-                (&item.name, item.span, known)
-            }
-        };
-        if is_double {
-            let message = format!("`{name}` is declared twice");
-            let label = "commands and notifications need names of their own in all texts";
-            self.note(self.files[f].at(span, message, label));
+            Item::Function(function) => self.declare_helper(f, function),
+            Item::Notification(item) => self.declare_notification(f, item),
         }
-        let is_reserved = name == "none" || BUILTINS.iter().any(|(builtin, _)| builtin == name);
-        let is_engines = ["spawn", "despawn", "fall", "pick"].contains(&name.as_str());
-        let is_command = matches!(item, Item::Function(f) if f.senders.is_some());
-        if is_reserved || is_engines && is_command && name != "pick" {
+    }
+
+    fn declare_constant(&mut self, f: usize, item: &'a Const) {
+        self.check_name(f, &item.name, item.span);
+        if let Some(first) = self.constants.insert((f, item.name.clone()), item) {
+            self.declared_twice(f, item.span, &item.name, f, first.span);
+        }
+        if item.is_public
+            && let Some(first) = self.public_constants.insert(&item.name, f)
+            && first != f
+        {
+            let span = self.constants[&(first, item.name.clone())].span;
+            self.declared_twice(f, item.span, &item.name, first, span);
+        }
+    }
+
+    fn declare_helper(&mut self, f: usize, function: &'a Function) {
+        self.check_name(f, &function.name, function.span);
+        self.check_parameters(f, function);
+        let key = (f, function.name.clone());
+        let command = self.commands.get(&function.name).filter(|c| c.file == f);
+        let first = command.map(|command| command.function.span);
+        let known = self.helpers.insert(key, function);
+        if let Some(first) = first.or(known.map(|known| known.span)) {
+            self.declared_twice(f, function.span, &function.name, f, first);
+        }
+        if function.is_public
+            && let Some(first) = self.public_helpers.insert(&function.name, f)
+            && first != f
+        {
+            let span = self.helpers[&(first, function.name.clone())].span;
+            self.declared_twice(f, function.span, &function.name, first, span);
+        }
+    }
+
+    fn declared_twice(&self, f: usize, span: Span, name: &str, first: usize, first_span: Span) {
+        let first = self.files[first].at(first_span, "", "");
+        let label = format!("it is also in {}, line {}", first.file, first.line);
+        self.note(self.files[f].at(span, format!("`{name}` is declared twice"), label));
+    }
+
+    fn check_name(&self, f: usize, name: &str, span: Span) {
+        let is_builtin = BUILTINS.iter().any(|(builtin, _)| *builtin == name);
+        if is_builtin || name == "none" {
             let message = format!("`{name}` is a built-in name");
-            self.note(self.files[f].at(span, message, "expected another one"));
+            self.note(self.files[f].at(span, message, "expected another name"));
+        }
+    }
+
+    fn check_parameters(&self, f: usize, function: &Function) {
+        let is_double = |(i, parameter): (usize, &Parameter)| {
+            let mut before = function.parameters[..i].iter();
+            before.any(|other| other.name == parameter.name)
+        };
+        for (i, parameter) in function.parameters.iter().enumerate() {
+            if is_double((i, parameter)) {
+                let message = format!("two parameters are named `{}`", parameter.name);
+                self.note(self.files[f].at(parameter.span, message, "expected another name"));
+            }
         }
     }
 
     fn declare_command(&mut self, file: usize, function: &'a Function) {
-        let at = |span, message: &str, label: &str| self.files[file].at(span, message, label);
-        let senders = function.senders.unwrap_or_default();
-        let mut has_actor = false;
-        for (i, parameter) in function.parameters.iter().enumerate() {
-            let is_me = parameter.name == "me";
-            has_actor |= is_me;
-            if is_me && (i > 0 || parameter.ty != Type::Entity) {
-                let label = "expected `me: Entity` as the first parameter";
-                self.note(at(parameter.span, "`me` is who gives the command", label));
-            }
-            let is_same = |other: &&crate::parse::Parameter| other.name == parameter.name;
-            if function.parameters[..i].iter().any(|other| is_same(&other)) {
-                self.note(at(parameter.span, "two parameters have this name", ""));
-            }
-        }
-        let words = function
-            .parameters
-            .iter()
-            .map(|p| p.ty.width(self.dimensions))
-            .sum::<usize>();
-        if words - usize::from(has_actor) > COMMAND_WORDS_MAX {
-            let label = format!("at most {}", COMMAND_WORDS_MAX);
-            self.note(at(function.span, "the command has too many words", &label));
-        }
-        if senders.clients && !has_actor {
-            let label = "expected `me: Entity` as the first parameter";
-            self.note(at(
-                function.span,
-                "a client gives commands for its own entity",
-                label,
-            ));
-        }
-        let needs_target = function
-            .parameters
-            .iter()
-            .any(|p| p.ty == Type::Entity && p.name != "me");
-        if senders.rules && needs_target {
-            let label = "leave out `rules`, or the parameter";
-            self.note(at(
-                function.span,
-                "a rule has no other entity to name",
-                label,
-            ));
-        }
-        if senders.rules && !has_actor {
-            let label = "expected `me: Entity` as the first parameter";
-            self.note(at(function.span, "rules give commands for entities", label));
+        self.check_name(file, &function.name, function.span);
+        self.check_parameters(file, function);
+        self.check_command(file, function);
+        let key = (file, function.name.clone());
+        let known = self.helpers.get(&key).map(|known| (file, known.span));
+        let command = self.commands.get(&function.name);
+        let known = known.or(command.map(|c| (c.file, c.function.span)));
+        if let Some((first, span)) = known {
+            self.declared_twice(file, function.span, &function.name, first, span);
+            return;
         }
         let Some(kind) = self.numbers.borrow_mut().command(&function.name) else {
             let label = format!("at most {}", COMMANDS_MAX);
-            self.note(at(
-                function.span,
-                "the world has had too many commands",
-                &label,
-            ));
+            let message = "the world has had too many commands";
+            self.note(self.files[file].at(function.span, message, label));
             return;
         };
         let signature = Signature {
@@ -188,43 +207,103 @@ impl<'a> Unit<'a> {
         self.commands.insert(function.name.clone(), signature);
     }
 
-    /// Returns whether it was known.
-    fn declare_notification(&self, item: &NotificationItem) -> bool {
-        let Some(kind) = self
-            .numbers
-            .borrow_mut()
-            .notification(&snake_case(&item.name))
-        else {
-            return false;
+    fn check_command(&self, file: usize, function: &Function) {
+        let at = |span, message: &str, label: &str| self.files[file].at(span, message, label);
+        let senders = function.senders.unwrap_or_default();
+        let me_first = "expected `me: Entity` as the first parameter";
+        for (i, parameter) in function.parameters.iter().enumerate() {
+            if parameter.name == "me" && (i > 0 || parameter.ty != Type::Entity) {
+                self.note(at(
+                    parameter.span,
+                    "`me` is who gives the command",
+                    me_first,
+                ));
+            }
+        }
+        let has_actor = function.parameters.iter().any(|p| p.name == "me");
+        let others = || function.parameters.iter().filter(|p| p.name != "me");
+        let words: usize = others().map(|p| p.ty.width(self.dimensions)).sum();
+        let most = COMMAND_WORDS_MAX;
+        if words > most {
+            let label = format!(
+                "at most {most} are sent, a point counts as {}; found {words}",
+                self.dimensions
+            );
+            self.note(at(
+                function.span,
+                "the command has too many parameters",
+                &label,
+            ));
+        }
+        if senders.clients && !has_actor {
+            let message = "a client gives commands for its own entity";
+            self.note(at(function.span, message, me_first));
+        } else if senders.rules && !has_actor {
+            self.note(at(
+                function.span,
+                "rules give commands for entities",
+                me_first,
+            ));
+        }
+        if senders.rules
+            && let Some(target) = others().find(|p| p.ty == Type::Entity)
+        {
+            let label = "leave out the parameter, or `rules`";
+            self.note(at(target.span, "a rule has no other entity to name", label));
+        }
+    }
+
+    fn declare_notification(&self, f: usize, item: &NotificationItem) {
+        let at = |span, message: String, label: &str| {
+            self.note(self.files[f].at(span, message, label));
         };
-        let fields = item.fields.clone();
-        let mut notifications = self.notifications.borrow_mut();
-        notifications
-            .insert(item.name.clone(), Form { kind, fields })
-            .is_some()
+        for (i, field) in item.fields.iter().enumerate() {
+            if item.fields[..i].iter().any(|other| other.0 == field.0) {
+                let message = format!("two fields are named `{}`", field.0);
+                at(
+                    item.span,
+                    message,
+                    "expected a name of its own for each field",
+                );
+            }
+        }
+        let known = self
+            .notifications
+            .borrow()
+            .contains_key(&snake_case(&item.name));
+        if known {
+            let message = format!("`{}` is declared twice", item.name);
+            at(
+                item.span,
+                message,
+                "it has the name of another notification",
+            );
+        } else if let Err(problem) = self.notification(&item.name, &item.fields) {
+            at(item.span, problem.message, &problem.label);
+        }
     }
 
     /// Notes a problem, once.
     pub fn note(&self, diagnostic: Diagnostic) {
-        let problem = Problem::Text(diagnostic);
+        self.note_any(Problem::Text(diagnostic));
+    }
+
+    fn note_any(&self, problem: Problem) {
         let mut problems = self.problems.borrow_mut();
-        if !problems.contains(&problem) {
+        if problems.len() < PROBLEMS_MAX && !problems.contains(&problem) {
             problems.push(problem);
         }
     }
 
+    /// Whether no more problems are noted.
+    pub fn is_full(&self) -> bool {
+        self.problems.borrow().len() >= PROBLEMS_MAX
+    }
+
     /// A helper function as a text sees it: its own, or a public one.
     pub fn helper(&self, file: usize, name: &str) -> Option<(usize, &'a Function)> {
-        if let Some(&function) = self.helpers.get(&(file, name.to_owned())) {
-            return Some((file, function));
-        }
-        let mut public = self
-            .helpers
-            .iter()
-            .filter(|(_, f)| f.is_public && f.name == name);
-        public
-            .next()
-            .map(|(&(file, _), &function)| (file, function))
+        let own = |file: usize| Some((file, *self.helpers.get(&(file, name.to_owned()))?));
+        own(file).or_else(|| own(*self.public_helpers.get(name)?))
     }
 
     /// All helper functions and their texts.
@@ -262,13 +341,8 @@ impl<'a> Unit<'a> {
 
     /// The value of a constant as a text sees it; an error if it has none, which is noted.
     pub fn constant(&'a self, file: usize, name: &str) -> Option<Result<Value, ()>> {
-        let own = self.constants.get_key_value(&(file, name.to_owned()));
-        let public = || {
-            self.constants
-                .iter()
-                .find(|((_, n), item)| item.is_public && n == name)
-        };
-        let (key, &item) = own.or_else(public)?;
+        let own = |file: usize| self.constants.get_key_value(&(file, name.to_owned()));
+        let (key, &item) = own(file).or_else(|| own(*self.public_constants.get(name)?))?;
         let state = self
             .values
             .borrow()
@@ -281,7 +355,7 @@ impl<'a> Unit<'a> {
             Some(Some(value)) => return Some(value),
             Some(None) => {
                 let message = format!("`{name}` leads back to itself");
-                self.note(self.files[key.0].at(item.span, message, ""));
+                self.note(self.files[key.0].at(item.span, message, "its value needs its value"));
                 return Some(Err(()));
             }
             None => {}
@@ -308,36 +382,52 @@ impl<'a> Unit<'a> {
             None => own,
             Some(setting) => self.setting(stem, &key, item.ty, setting)?,
         };
-        if let Some((low, high)) = &item.range {
-            let bound = |expression| {
-                Lower::constant_expression(self, file, expression, item.ty)
-                    .map(|bound| bound.operand().constant().unwrap_or(0))
-                    .map_err(|problem| self.note(*problem))
-            };
-            let (low, high) = (bound(low)?, bound(high)?);
-            let number = value.operand().constant().unwrap_or(0);
-            if !(low..=high).contains(&number) {
-                let show = |number: i32| match item.ty {
-                    Type::Fixed => Fixed::from_raw(number).to_string(),
-                    _ => number.to_string(),
-                };
-                let expected = format!("expected {} to {}", show(low), show(high));
-                match setting {
-                    Some(_) => self.wrong_setting(
-                        stem,
-                        &key,
-                        format!("{expected}, found {}", show(number)),
-                    ),
-                    None => self.note(self.files[file].at(
-                        item.span,
-                        "the value is out of its range",
-                        expected,
-                    )),
-                }
-                return Err(());
+        let number = value.operand().constant().unwrap_or(0);
+        let Some((low, high)) = self.range(file, item)? else {
+            return Ok(value);
+        };
+        if value.ty == Type::Never || (low..=high).contains(&number) {
+            return Ok(value);
+        }
+        let show = |number: i32| match item.ty {
+            Type::Fixed => Fixed::from_raw(number).to_string(),
+            _ => number.to_string(),
+        };
+        let expected = format!("expected {} to {}", show(low), show(high));
+        match setting {
+            Some(_) => {
+                self.wrong_setting(stem, &key, format!("{expected}, found {}", show(number)));
+            }
+            None => {
+                let span = item.value.span();
+                self.note(self.files[file].at(span, "the value is out of its range", expected));
             }
         }
-        Ok(value)
+        Err(())
+    }
+
+    /// The ends of a constant's range.
+    fn range(&'a self, file: usize, item: &'a Const) -> Result<Option<(i32, i32)>, ()> {
+        let Some((low, high)) = &item.range else {
+            return Ok(None);
+        };
+        let wrong = |message: &str, label: &str| {
+            self.note(self.files[file].at(low.span(), message, label));
+            Err(())
+        };
+        if !item.ty.is_number() {
+            return wrong("only numbers have a range", "expected no `#[range]`");
+        }
+        let end = |expression| {
+            Lower::constant_expression(self, file, expression, item.ty)
+                .map(|end| end.operand().constant().unwrap_or(0))
+                .map_err(|problem| self.note(*problem))
+        };
+        let (low, high) = (end(low)?, end(high)?);
+        if low > high {
+            return wrong("this range is empty", "expected the lower end first");
+        }
+        Ok(Some((low, high)))
     }
 
     /// A value that the world file sets.
@@ -374,56 +464,67 @@ impl<'a> Unit<'a> {
             "" => format!("commands.{stem}"),
             key => format!("commands.{stem}.{key}"),
         };
-        let problem = Problem::Setting { key, message };
-        let mut problems = self.problems.borrow_mut();
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
+        self.note_any(Problem::Setting { key, message });
     }
 
     /// The type of a field of a notification that is known already.
     pub fn declared_field(&self, name: &str, field: &str) -> Option<Type> {
         let notifications = self.notifications.borrow();
-        let fields = &notifications.get(name)?.fields;
+        let fields = &notifications.get(&snake_case(name))?.fields;
         fields
             .iter()
             .find(|(name, _)| name == field)
             .map(|&(_, ty)| ty)
     }
 
-    /// The number and the fields of a notification. The first one of a name declares it.
-    pub fn notification(
-        &self,
-        name: &str,
-        given: &[(String, Type)],
-    ) -> Result<(NotificationKind, Vec<(String, Type)>), String> {
+    /// A notification's form. The first one of a name declares it.
+    pub fn notification(&self, name: &str, given: &[(String, Type)]) -> Result<Form, WrongForm> {
+        let snake = snake_case(name);
         let mut notifications = self.notifications.borrow_mut();
-        if let Some(form) = notifications.get(name) {
+        if let Some(form) = notifications.get(&snake) {
             let mut sorted = [given.to_vec(), form.fields.clone()];
             for fields in &mut sorted {
                 fields.sort_by(|a, b| a.0.cmp(&b.0));
             }
-            if sorted[0] == sorted[1] {
-                return Ok((form.kind, form.fields.clone()));
+            if sorted[0] == sorted[1] && form.name == name {
+                return Ok(form.clone());
             }
             let fields = form.fields.iter().map(|(name, ty)| format!("{name}: {ty}"));
-            return Err(format!(
-                "`{name} {{ {} }}`",
-                fields.collect::<Vec<_>>().join(", ")
-            ));
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            return Err(WrongForm {
+                message: format!("`{name}` has other fields elsewhere"),
+                label: format!("expected `{} {{ {fields} }}`", form.name),
+            });
         }
-        let Some(kind) = self.numbers.borrow_mut().notification(&snake_case(name)) else {
-            return Err(format!(
-                "at most {} kinds of notification",
-                NOTIFICATIONS_MAX
-            ));
+        if ["fall", "pick"].contains(&&snake[..]) {
+            return Err(WrongForm {
+                message: format!("the engine itself tells of `{snake}`"),
+                label: "expected another name".to_owned(),
+            });
+        }
+        let words: usize = given.iter().map(|(_, ty)| ty.width(self.dimensions)).sum();
+        if words > NOTIFICATION_WORDS_MAX {
+            return Err(WrongForm {
+                message: format!("`{name}` has too many fields"),
+                label: format!(
+                    "at most {NOTIFICATION_WORDS_MAX}, a point counts as {}; found {words}",
+                    self.dimensions
+                ),
+            });
+        }
+        let Some(kind) = self.numbers.borrow_mut().notification(&snake) else {
+            return Err(WrongForm {
+                message: "the world has had too many notifications".to_owned(),
+                label: format!("at most {}", NOTIFICATIONS_MAX),
+            });
         };
         let form = Form {
             kind,
+            name: name.to_owned(),
             fields: given.to_vec(),
         };
-        notifications.insert(name.to_owned(), form.clone());
-        Ok((form.kind, form.fields))
+        notifications.insert(snake, form.clone());
+        Ok(form)
     }
 
     /// Notifications by name, and the numbers that names have now.

@@ -8,8 +8,9 @@ use shared::{CommandSchema, ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
+use crate::logic::TEXTS_MAX;
 use crate::logic::{Logic, Problem};
-use crate::parse::{TEXT_BYTES_MAX, TEXTS_MAX};
+use crate::parse::TEXT_BYTES_MAX;
 
 /// Reads and checks a world file and its scripts.
 pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
@@ -118,12 +119,12 @@ fn is_given(command: &CommandSchema) -> bool {
 
 /// Problems as one error: all of the texts, drawn, or the first of the world file.
 fn error(problems: Vec<Problem>, logic: &LogicConfig) -> LogicError {
-    let mut diagnostics = vec![];
-    for problem in problems {
-        match problem {
-            Problem::Setting { key, message } => return LogicError::Key { key, message },
-            Problem::Text(diagnostic) => diagnostics.push(diagnostic),
+    for problem in &problems {
+        if let Problem::Setting { key, message } = problem {
+            let (key, message) = (key.clone(), message.clone());
+            return LogicError::Key { key, message };
         }
     }
+    let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
     LogicError::Texts(draw(&diagnostics, &logic.texts, false))
 }

@@ -305,11 +305,40 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
 }
 
 #[test]
+fn scores_keep_the_best() {
+    let logic = builtins(&Constants::default());
+    let score = logic
+        .commands
+        .iter()
+        .find(|c| c.schema.name == "score")
+        .unwrap();
+    let mut world = TestWorld::new();
+    let me = world.add("player", 1, 1);
+    world.set(me, "score", 7);
+    world.set(me, "best", 10);
+    // The merge rule `max` replaces the value before the tick.
+    let best = |points| world.run(score, me, &[points]).unwrap().updates[1].2;
+    assert_eq!((best(2), best(3), best(5)), (10, 10, 12));
+}
+
+#[test]
+fn the_lowest_numbers_can_be_written() {
+    assert_eq!(result("me.gold += -2147483648;"), i32::MIN);
+    assert_eq!(result("me.speed = -524288.0;"), i32::MIN);
+    assert_eq!(result("me.gold += match -n { -5 => 1, _ => 2 };"), 1);
+    assert_eq!(result("me.speed = if n > 3 { 1 } else { 2 };"), 4096);
+    assert_eq!(
+        result("me.gold += ((n as Fixed) << if n > 3 { 1 } else { 2 }) as i32;"),
+        10
+    );
+}
+
+#[test]
 fn settings_of_a_world_file_are_checked() {
     let set = |key: &str, value| {
         let constants = Constants::from([("strike".to_owned(), [(key.to_owned(), value)].into())]);
         let text = builtin::text("strike").unwrap();
-        common::compile_all(vec![text], &constants).map_err(|p| p[0].to_string())
+        common::compile_all(&[text], &constants).map_err(|p| p[0].to_string())
     };
     assert!(set("damage", Constant::Int(7)).is_ok());
     assert!(set("reach", Constant::Int(7)).is_ok());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use device::CompileError;
 use script::arith::random_key;
 use script::interpreter::Space;
 use script::native::{Native, NativeError, Shape};
@@ -31,6 +32,8 @@ pub enum ScriptError {
     /// A world whose scripts were not checked, such as one from a damaged recording.
     Problems(Vec<Problem>),
     Native(NativeError),
+    /// A GPU's driver refuses them.
+    Kernels(CompileError),
 }
 
 /// What runs commands.
@@ -163,7 +166,7 @@ impl Scripts {
 }
 
 /// By entity kind: its columns, as bits.
-fn kind_columns(config: &WorldConfig) -> Vec<u64> {
+pub fn kind_columns(config: &WorldConfig) -> Vec<u64> {
     let kinds = config.schema.kinds.iter();
     let bits = |kind: &shared::Kind| {
         kind.attributes
@@ -183,6 +186,7 @@ impl fmt::Display for ScriptError {
                     .try_for_each(|problem| write!(f, "\n{problem}"))
             }
             ScriptError::Native(error) => error.fmt(f),
+            ScriptError::Kernels(error) => error.fmt(f),
         }
     }
 }

@@ -162,7 +162,7 @@ impl CpuBackend {
                 (config, scripts)
             }
         };
-        self.logic_hash = logic.hash();
+        self.logic_hash = config.logic.hash();
         self.catalog = Catalog::new(&config);
         self.scripts = scripts;
         self.config = config;

@@ -9,6 +9,7 @@
 //! | `layout` | the structures that kernels are given, declared once |
 //! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
 //! | `kernels`, `launcher` | the kernels by stage; launching them |
+//! | `scripts` | the world's commands as kernels, compiled while the world runs |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `regions`, `timed`, `snapshot` | copying parts of the state between host and device |
@@ -26,6 +27,7 @@ mod lifecycle;
 mod logic;
 mod merge;
 mod regions;
+mod scripts;
 mod sizes;
 mod snapshot;
 mod tick;
@@ -37,10 +39,13 @@ use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, NoDevice, Pointer};
+use script::logic::with_logic;
 use shared::world::attribute::bits_for;
+use shared::world::logic::LogicConfig;
 use shared::{InterestMode, WorldConfig};
 
 use crate::kernels::KERNELS;
+use crate::logic::{CompiledLogic, LogicCompiler, ScriptError};
 use crate::tick::backend::{Backend, Ticket};
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
 use crate::tick::error::{RestoreError, StartError, TickError};
@@ -50,6 +55,8 @@ use crate::tick::state::{self, Snapshot, StateHash, part};
 use download::{Chunks, Failure};
 use kernels::Kernels;
 use layout::{Regions, World};
+pub use scripts::CodeCache;
+use scripts::{Code, Compiler, Kinds, Scripts};
 use sizes::Sizes;
 use upload::{Refusal, Staging};
 use world::Buffers;
@@ -62,6 +69,15 @@ pub struct CudaBackend {
     /// Created with the first frames; `None` while one is uploaded.
     staging: [Option<Box<Staging>>; 2],
     kernels: Kernels,
+    compiler: Compiler,
+    scripts: Scripts,
+    /// Scripts that were compiled beside the world, until a frame brings them into force.
+    staged: Option<CompiledLogic>,
+    /// Scripts of before, which ticks in flight still run.
+    retired: Vec<Retired>,
+    logic_hash: u64,
+    /// Kinds of which commands may wait for their tick.
+    waiting: Kinds,
     sorter: Sorter,
     buffers: Buffers,
     /// The address of the first buffer.
@@ -83,6 +99,12 @@ pub struct CudaBackend {
     device: Arc<Device>,
 }
 
+/// Scripts, and the ticks in flight that run them.
+struct Retired {
+    _scripts: Scripts,
+    ticks: Vec<shared::Tick>,
+}
+
 /// One tick's buffers on the host, and the events in its stream.
 struct Flight {
     output: Arc<TickOutput>,
@@ -101,6 +123,8 @@ struct Flight {
     chunks: Chunks,
     totals: FrameTotals,
     clients_used: u32,
+    /// Of the scripts that the tick runs.
+    logic_hash: u64,
     device: Arc<Device>,
 }
 
@@ -116,13 +140,15 @@ pub enum OutputForm {
 }
 
 /// Options for running a world on a GPU.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CudaOptions {
     /// The number of the GPU, from 0.
     pub ordinal: u32,
     /// Bytes that the world's buffers must fit into even if the GPU has more.
     pub memory_available: Option<u64>,
     pub form: OutputForm,
+    /// Where compiled scripts are kept; `None`: they are compiled at every start.
+    pub cache: Option<Arc<dyn CodeCache>>,
 }
 
 /// Properties of the GPU with this number, if it can run the kernels.
@@ -150,7 +176,7 @@ impl CudaBackend {
     /// Creates an empty world.
     pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
         let has_buckets_only = config.schema.world.visible_max == 0
-            && config.interest == InterestMode::Buckets
+            && config.schema.world.interest == InterestMode::Buckets
             && config.limits.observers_per_client == 1;
         if options.form == OutputForm::Ranges && !has_buckets_only {
             return Err(StartError::Unsupported(
@@ -178,7 +204,7 @@ impl CudaBackend {
             gpu,
             base,
         };
-        Ok(start.on(Arc::new(device)).map_err(NoDevice::from)?)
+        start.on(Arc::new(device))
     }
 
     /// The GPU that it runs on.
@@ -198,7 +224,22 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    fn on(self, device: Arc<Device>) -> Result<CudaBackend, DriverError> {
+    fn on(self, device: Arc<Device>) -> Result<CudaBackend, StartError> {
+        let cache = self.options.cache.clone();
+        let compiler = Compiler::new(device.clone(), self.sizes, cache);
+        let mut compiler = compiler.map_err(NoDevice::from)?;
+        let code = compiler.code(self.config)?;
+        let scripts = Scripts::default().load(&code, &device)?;
+        let started = self.with_scripts(device, compiler, scripts);
+        Ok(started.map_err(NoDevice::from)?)
+    }
+
+    fn with_scripts(
+        self,
+        device: Arc<Device>,
+        compiler: Compiler,
+        scripts: Scripts,
+    ) -> Result<CudaBackend, DriverError> {
         let (config, sizes, buffers, base) = (self.config, self.sizes, self.buffers, self.base);
         let world = buffers.world(config, &sizes, base);
         let regions = buffers.regions(config, &sizes, base);
@@ -210,6 +251,12 @@ impl Start<'_> {
             flights: [Flight::new(&device)?, Flight::new(&device)?],
             staging: [None, None],
             kernels: Kernels::load(&device)?,
+            compiler,
+            scripts,
+            staged: None,
+            retired: vec![],
+            logic_hash: config.logic.hash(),
+            waiting: Kinds::NONE,
             sorter: Sorter::load(&device, scratch)?,
             buffers,
             base,
@@ -232,11 +279,13 @@ impl Backend for CudaBackend {
         "cuda"
     }
 
-    fn logic_compiler(&self) -> Box<dyn crate::logic::LogicCompiler> {
-        todo!()
+    fn logic_compiler(&self) -> Box<dyn LogicCompiler> {
+        Box::new(self.compiler.clone())
     }
 
-    fn stage(&mut self, _: crate::logic::CompiledLogic) {}
+    fn stage(&mut self, logic: CompiledLogic) {
+        self.staged = Some(logic);
+    }
 
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
         self.check_failed()?;
@@ -244,6 +293,11 @@ impl Backend for CudaBackend {
             return Err(TickError::TooManyInFlight);
         }
         frame.check_tick(self.tick)?;
+        if let Some(logic) = &frame.logic {
+            frame.check(self.tick)?;
+            self.take_logic(logic)
+                .map_err(|error| TickError::Scripts(error.to_string()))?;
+        }
         let tick = self.tick;
         let mut stage = Stage::Upload;
         match self.start(frame, &mut stage) {
@@ -262,10 +316,12 @@ impl Backend for CudaBackend {
             return Err(TickError::NotInFlight(ticket.0));
         };
         self.in_flight.remove(i);
-        match self.finish(ticket.0) {
-            Ok(output) => Ok(output),
-            Err(Failure(stage, error)) => Err(self.fail(stage, error)),
+        for retired in &mut self.retired {
+            retired.ticks.retain(|&tick| tick != ticket.0);
         }
+        let finished = self.finish(ticket.0);
+        self.retired.retain(|retired| !retired.ticks.is_empty());
+        finished.map_err(|Failure(stage, error)| self.fail(stage, error))
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {
@@ -279,6 +335,10 @@ impl Backend for CudaBackend {
             return Err(RestoreError::InFlight);
         }
         snapshot.check(&self.config)?;
+        if snapshot.logic != self.config.logic {
+            self.take_logic(&snapshot.logic)
+                .map_err(|error| RestoreError::Scripts(error.to_string()))?;
+        }
         self.put_snapshot(snapshot)
             .map_err(|error| RestoreError::Device(error.to_string()))
     }
@@ -291,6 +351,31 @@ impl Backend for CudaBackend {
 }
 
 impl CudaBackend {
+    /// Brings scripts into force, for the next tick.
+    fn take_logic(&mut self, logic: &LogicConfig) -> Result<(), ScriptError> {
+        let staged = self.staged.take();
+        let (config, code) = match staged.and_then(|staged| staged.into_code(logic)) {
+            Some(staged) => staged,
+            None => {
+                let config = with_logic(&self.config, logic).map_err(ScriptError::Problems)?;
+                let code: Arc<Code> = self.compiler.code(&config)?;
+                (config, code)
+            }
+        };
+        let scripts = self.scripts.load(&code, &self.device)?;
+        let before = std::mem::replace(&mut self.scripts, scripts);
+        if !self.in_flight.is_empty() {
+            self.retired.push(Retired {
+                _scripts: before,
+                ticks: self.in_flight.clone(),
+            });
+        }
+        world::set_logic(&mut self.world, &config);
+        self.logic_hash = config.logic.hash();
+        self.config = config;
+        Ok(())
+    }
+
     fn check_failed(&self) -> Result<(), TickError> {
         self.failed.clone().map_or(Ok(()), Err)
     }
@@ -324,17 +409,18 @@ impl Flight {
             chunks: Chunks::of(0),
             totals: FrameTotals::default(),
             clients_used: 0,
+            logic_hash: 0,
             device: device.clone(),
         })
     }
 }
 
 /// The hash parts that the device summed, plus the element of the next tick.
-fn state_hash(counters: &Counters, sizes: &Sizes, next: shared::Tick) -> StateHash {
+fn state_hash(counters: &Counters, sizes: &Sizes, next: shared::Tick, logic: u64) -> StateHash {
     let mut hash = StateHash::zero(sizes.columns as usize);
     let n = hash.parts.len();
     hash.parts.copy_from_slice(&counters.hash[..n]);
-    hash.parts[part::TICK] = state::tick(next, 0);
+    hash.parts[part::TICK] = state::tick(next, logic);
     hash
 }
 

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::cli::percentage;
+use client_bot::cli::{percentage, read_play};
 use client_bot::console::ProgressLine;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
+use shared::world::logic::Text;
 
-use super::arguments::{seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
@@ -36,6 +37,9 @@ pub struct DemoArguments {
     /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
+    /// Script that says what the bots do in each tick
+    #[arg(long, value_name = "FILE", conflicts_with = "behaviour")]
+    play: Option<PathBuf>,
     /// World file, instead of the demo's own world
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
@@ -61,13 +65,18 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
-    let world = match &arguments.world {
-        Some(path) => script::world::load(path)?,
-        None => demo_world(arguments.clients, arguments.behaviour)?,
+    let (world, scripts) = match &arguments.world {
+        Some(path) => load_world(path)?,
+        None => (demo_world(arguments.clients, arguments.behaviour)?, None),
     };
     let world = with_tick_hz(world, arguments.tick_hz);
+    let play = arguments.play.as_deref().map(read_play).transpose()?;
+    if let Some(text) = &play {
+        client_bot::behaviour::compile(&world.schema, text).map_err(anyhow::Error::msg)?;
+    }
     let server = Server::start(ServerOptions {
         backend: arguments.backend,
+        scripts,
         ..ServerOptions::local(world.clone())
     })?;
     say!(
@@ -75,10 +84,11 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         size_text(&world),
         world.schema.world.tick_hz,
         arguments.clients,
-        arguments.behaviour.name(),
+        play.as_ref()
+            .map_or(arguments.behaviour.name(), |text| text.stem()),
         server.backend_note(),
     );
-    let mut swarm = start_swarm(arguments, &server, world.seed)?;
+    let mut swarm = start_swarm(arguments, play, &server, world.seed)?;
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
@@ -111,14 +121,21 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     };
     // Only wanderers are spread evenly.
     let expected = match arguments.behaviour {
-        BehaviourKind::Wander => Some(expected_visible(&world, arguments.clients)),
+        BehaviourKind::Wander if arguments.play.is_none() => {
+            Some(expected_visible(&world, arguments.clients))
+        }
         _ => None,
     };
     let reasons = report.shortcomings(expected);
     Ok((report, reasons))
 }
 
-fn start_swarm(arguments: &DemoArguments, server: &Server, seed: u64) -> Result<Swarm> {
+fn start_swarm(
+    arguments: &DemoArguments,
+    play: Option<Text>,
+    server: &Server,
+    seed: u64,
+) -> Result<Swarm> {
     Ok(Swarm::start(SwarmOptions {
         server: server.address(),
         name: "localhost".to_owned(),
@@ -126,6 +143,7 @@ fn start_swarm(arguments: &DemoArguments, server: &Server, seed: u64) -> Result<
         token: String::new(),
         clients: arguments.clients as usize,
         behaviour: arguments.behaviour,
+        play,
         rate_hz: None,
         threads: machine::cores(),
         sockets: machine::cores() * SOCKETS_PER_SHARD,

@@ -11,7 +11,7 @@ use client_bot::cli::at_least_one;
 use client_bot::connect::fingerprint;
 use client_bot::say;
 
-use super::arguments::{seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
@@ -58,9 +58,9 @@ pub struct ServeArguments {
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: ServeArguments) -> Result<()> {
-    let world = match &arguments.world {
-        Some(path) => script::world::load(path)?,
-        None => script::world::default(),
+    let (world, scripts) = match &arguments.world {
+        Some(path) => load_world(path)?,
+        None => (script::world::default(), None),
     };
     let cores = machine::cores();
     // Before anything starts, so that an early Ctrl-C counts.
@@ -68,6 +68,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let server = Server::start(ServerOptions {
         listen: arguments.listen,
         world: with_tick_hz(world, arguments.tick_hz),
+        scripts,
         identity: arguments.certificate.zip(arguments.key),
         shards: arguments.shards.unwrap_or(cores),
         threads: arguments.threads.unwrap_or(cores),

@@ -160,7 +160,9 @@ table! {
     CLIENTS: Gauge = "clients",
         "clients in the world";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
-        "commands: `applied`, `stale` (the entity is dead), `malformed`, `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+    RELOADS: Counter = "reloads_total" ["result": &RESULTS],
+        "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
     DATAGRAMS: Counter = "datagrams_total",
         "datagrams to clients";
     SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],
@@ -190,14 +192,16 @@ const STAGES: [&str; Stage::ALL.len()] = {
     }
     names
 };
-const FATES: [&str; 6] = [
+const FATES: [&str; 7] = [
     "applied",
     "stale",
     "malformed",
+    "over_budget",
     "dropped",
     "over_quota",
     "repeated",
 ];
+const RESULTS: [&str; 2] = ["compiled", "rejected"];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 
 #[cfg(test)]

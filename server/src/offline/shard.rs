@@ -3,8 +3,7 @@
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
-use shared::wire::stream::StreamCodec;
+use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -46,12 +45,7 @@ impl OfflineShard {
     ) -> OfflineShard {
         OfflineShard {
             number,
-            world: SessionWorld {
-                commands: CommandCodec::new(&config.schema, EPOCH),
-                stream: StreamCodec::new(&config.schema),
-                epoch: EPOCH,
-                config: config.clone(),
-            },
+            world: SessionWorld::new(config),
             inbox,
             sessions: (0..clients).map(|_| Session::new(&config.limits)).collect(),
             scratch: Scratch::default(),
@@ -151,5 +145,4 @@ impl Encoded {
     }
 }
 
-const EPOCH: u8 = 1;
 const TICKS_OF_WELCOMES: u32 = 2;

@@ -1,9 +1,9 @@
 //! What one client is told of one tick.
 
 use gpu_kernels::Delivery;
-use shared::Slot;
 use shared::wire::bits::BitWriter;
 use shared::wire::movement::Header;
+use shared::{Slot, Tick};
 
 use super::acknowledgement::MergeScratch;
 use super::frame::{FrameWriter, TickView};
@@ -34,9 +34,23 @@ impl Session {
     ) {
         if let Some(player) = self.player.filter(|_| !self.is_ending) {
             self.processed.advance(view.publication.tick);
+            if std::mem::take(&mut self.has_old_interface) {
+                self.write_interface(view, scratch);
+            }
             self.write_frame(player, view, scratch, counts);
             self.send_movement(view, scratch, counts, send);
         }
+    }
+
+    /// Writes what commands and notifications there are, in a frame of its own: the rest of
+    /// the tick may depend on it. It counts as one of the tick before, since the client has
+    /// not taken in this one when it has read it.
+    fn write_interface(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
+        let before = Tick(view.publication.tick.0.wrapping_sub(1));
+        let codec = &view.world.stream;
+        let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
+        codec.interface(frame.begun(), &view.world.interface());
+        self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
     /// Writes the stream's frame, and leaves the slots whose movement must be sent in

@@ -64,10 +64,16 @@ pub fn start_backend(
 /// Starts a world on the GPU with this number.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn start_cuda(world: &WorldConfig, ordinal: u32) -> Result<Started, StartError> {
-    use gpu_kernels::tick::cuda::{CudaBackend, CudaOptions};
+    use std::sync::Arc;
 
+    use gpu_kernels::tick::cuda::{CodeCache, CudaBackend, CudaOptions};
+
+    use crate::durable::code_cache::FolderCache;
+
+    let cache = FolderCache::of_user();
     let options = CudaOptions {
         ordinal,
+        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn CodeCache>),
         ..CudaOptions::default()
     };
     let backend = CudaBackend::new(world, &options)?;

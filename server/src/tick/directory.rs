@@ -19,8 +19,8 @@ pub struct Directory {
     player_kind: u16,
     radius: i32,
     resume_ticks: u32,
-    /// Ticks from a player's death to its rebirth.
-    /// The ticks from the fall of a player to its rebirth; 0: players don't fall.
+    /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
+    /// die by commands only.
     respawn_ticks: u32,
     rows: Vec<Row>,
     free: BinaryHeap<Reverse<u32>>,
@@ -90,7 +90,7 @@ impl Directory {
             radius: config.schema.world.aoi.raw(),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
-                .map_or(0, |fall| fall.respawn_ticks),
+                .map_or(1, |fall| fall.respawn_ticks),
             rows: vec![Row::Free; clients as usize],
             free: (0..clients).map(Reverse).collect(),
             tickets: HashMap::new(),

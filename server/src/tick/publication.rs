@@ -12,6 +12,7 @@ use shared::{ClientRow, EntityId, Tick};
 use super::inbox::SessionId;
 use super::mirror::SharedMirror;
 use crate::metrics::counts::FanOutCounts;
+use crate::session::SessionWorld;
 
 /// One tick's results, which all shards read. A shard lets go of them before it reports.
 pub struct Publication {
@@ -21,6 +22,8 @@ pub struct Publication {
     pub mirror: SharedMirror,
     /// The tick's changes and notifications that clients subscribed to.
     pub subscribed: Notices,
+    /// What sessions need to know of the world, where this tick has changed that.
+    pub world: Option<Arc<SessionWorld>>,
     /// By shard.
     pub events: Vec<Vec<SessionEvent>>,
 }

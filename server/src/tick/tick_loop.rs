@@ -17,10 +17,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use gpu_kernels::listen::{Listeners, Notices};
+use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{EntityId, Tick, WorldConfig};
 use tokio::sync::mpsc::UnboundedSender;
-use tracing::debug;
+use tracing::{debug, info};
 
 use super::directory::Directory;
 use super::holdings::Holdings;
@@ -34,6 +35,7 @@ use crate::durable::journal::JournalWriter;
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
 use crate::metrics::telemetry::{self, TickReport};
+use crate::session::SessionWorld;
 
 /// Everything that the tick thread owns.
 pub struct TickLoop {
@@ -51,6 +53,12 @@ pub struct TickLoop {
     mirror: SharedMirror,
     shards: Shards<TickRecord>,
     journal: Option<JournalWriter>,
+    /// Scripts that were compiled beside the world.
+    reloads: Option<Receiver<CompiledLogic>>,
+    /// What sessions know of the world.
+    session: Arc<SessionWorld>,
+    /// Whether this tick has changed that.
+    is_session_new: bool,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
     frame: Frame,
@@ -74,6 +82,9 @@ pub struct Parts {
     pub shards: Vec<UnboundedSender<ToShard>>,
     pub reports: Receiver<FanOutReport>,
     pub journal: Option<JournalWriter>,
+    /// Scripts that were compiled beside the world, and are to come into force.
+    pub reloads: Option<Receiver<CompiledLogic>>,
+    pub session: Arc<SessionWorld>,
     pub stats: Arc<Stats>,
     pub stop: Arc<AtomicBool>,
 }
@@ -128,6 +139,9 @@ impl TickLoop {
             backend: parts.backend,
             fan_out: parts.fan_out,
             journal: parts.journal,
+            reloads: parts.reloads,
+            session: parts.session,
+            is_session_new: false,
             stats: parts.stats,
             stop: parts.stop,
             frame,
@@ -243,8 +257,25 @@ impl TickLoop {
         }
     }
 
+    /// Brings the newest compiled scripts into force with this frame.
+    fn reload(&mut self) {
+        let Some(reloads) = &self.reloads else { return };
+        let Some(logic) = reloads.try_iter().last() else {
+            return;
+        };
+        self.frame.logic = Some(Box::new(logic.config.logic.clone()));
+        self.config = logic.config.clone();
+        self.backend.stage(logic);
+        if let Some(session) = self.session.changed(&self.config) {
+            self.session = Arc::new(session);
+            self.is_session_new = true;
+        }
+        info!(tick = %self.frame.tick, "other scripts are in force");
+    }
+
     /// Makes the frame: from the inboxes, the directory and the holdings.
     fn gather(&mut self) -> Refusals {
+        self.reload();
         let frame = &mut self.frame;
         let requests = &mut self.requests;
         let mut refusals = self.intake.gather(&mut self.directory, requests, frame);
@@ -297,6 +328,7 @@ impl TickLoop {
             output,
             mirror: self.mirror.clone(),
             subscribed,
+            world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
         };
         self.shards.publish(publication, record)

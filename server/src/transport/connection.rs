@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use quinn::Incoming;
+use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::Close;
 use tracing::debug;
@@ -42,13 +43,18 @@ pub async fn serve(shard: &RefCell<Shard>, incoming: Incoming) {
     let end = loop {
         let taken = tokio::select! {
             received = connection.read_datagram() => match received {
-                Ok(bytes) => match world.session.commands.decode(&bytes, &mut datagram) {
-                    Ok(()) => {
-                        let taken = shard.borrow_mut().take_in(session, &datagram);
-                        taken.map_err(|error| error.to_string())
+                Ok(bytes) => {
+                    let mut shard = shard.borrow_mut();
+                    match shard.decode(&bytes, &mut datagram) {
+                        Ok(()) => {
+                            let taken = shard.take_in(session, &datagram);
+                            taken.map_err(|error| error.to_string())
+                        }
+                        // The client repeats its commands once it knows the new ones.
+                        Err(DecodeError::Outdated(_)) => Ok(()),
+                        Err(error) => Err(error.to_string()),
                     }
-                    Err(error) => Err(error.to_string()),
-                },
+                }
                 Err(error) => break error,
             },
             request = requests.next() => match request {

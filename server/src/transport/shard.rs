@@ -10,6 +10,7 @@ use std::time::Instant;
 use gpu_kernels::listen::SubscribeError;
 use quinn::{Connection, ConnectionError, SendStream, VarInt};
 use shared::Tick;
+use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::{Close, Hello};
 use shared::wire::request::{Request, RequestBody};
@@ -28,7 +29,7 @@ use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
 
 /// What all shards know of the world.
 pub struct ShardWorld {
-    pub session: SessionWorld,
+    pub session: Arc<SessionWorld>,
     pub admission: Admission,
 }
 
@@ -160,6 +161,11 @@ impl Shard {
         session
     }
 
+    /// Decodes a client's datagram.
+    pub fn decode(&self, bytes: &[u8], out: &mut ClientDatagram) -> Result<(), DecodeError> {
+        self.world.session.commands.decode(bytes, out)
+    }
+
     /// Takes in a client's datagram.
     pub fn take_in(
         &mut self,
@@ -219,6 +225,19 @@ impl Shard {
 
     /// Acts on a tick's events, and gives the sessions to tell of it.
     pub fn begin_tick(&mut self, publication: &Publication) -> Vec<SessionId> {
+        if let Some(session) = &publication.world {
+            let admission = &self.world.admission;
+            self.world = Arc::new(ShardWorld {
+                session: session.clone(),
+                admission: Admission {
+                    schema_hash: session.config.schema.hash(),
+                    token: admission.token.clone(),
+                },
+            });
+            for client in self.clients.values_mut() {
+                client.session.change_interface();
+            }
+        }
         for event in &publication.events[self.number] {
             self.act_on(event, publication.tick);
         }

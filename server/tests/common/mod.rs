@@ -111,6 +111,7 @@ impl Bots {
             token: String::new(),
             clients,
             behaviour,
+            play: None,
             rate_hz: None,
             threads: 2,
             sockets: 8,

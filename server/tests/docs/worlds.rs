@@ -37,8 +37,9 @@ fn every_key_of_a_world_file_is_in_a_table() {
 fn defaults_in_the_tables_are_those_of_an_empty_file() {
     let document = read("server/worlds/README.md");
     let world = serde_json::to_value(script::world::default()).unwrap();
+    let constants = constants();
     let mut compared = 0;
-    for table in ["world", "limits", "commands"] {
+    for table in ["world", "limits", "commands", "logic"] {
         for row in rows(&document, table) {
             let key = row.code(0).next().unwrap();
             let Ok(documented) = row.cell(1).parse::<i64>() else {
@@ -46,12 +47,17 @@ fn defaults_in_the_tables_are_those_of_an_empty_file() {
             };
             let found = match table {
                 "limits" => &world["limits"][key],
-                "commands" => &world["rules"][key.replace('.', "_")],
+                "commands" => &constants[key],
+                "logic" => &world["logic"]["budget"][key],
                 _ if world[key].is_null() => &world["schema"]["world"][key],
                 _ => &world[key],
             };
-            // Lengths are kept in steps of 1/4096.
-            let expected = [Value::from(documented), Value::from(documented * 4096)];
+            // Lengths are kept in steps of 1/4096, or written as `2.0`.
+            let expected = [
+                Value::from(documented),
+                Value::from(documented * 4096),
+                Value::from(documented as f64),
+            ];
             assert!(expected.contains(found), "{table}.{key}: {found}");
             compared += 1;
         }
@@ -79,6 +85,21 @@ fn bounds_in_the_tables_are_those_of_the_program() {
     assert!(compared > 35, "{compared}");
 }
 
+/// The constants of the usual built-in scripts as the world file names them.
+fn constants() -> Value {
+    let mut all = serde_json::Map::new();
+    for script in script::builtin::USUAL {
+        let text = script::builtin::text(script).unwrap().text;
+        for line in text.lines().filter_map(|line| line.strip_prefix("const ")) {
+            let (name, rest) = line.split_once(':').unwrap();
+            let (_, value) = rest.trim_end_matches(';').split_once("= ").unwrap();
+            let key = format!("{script}.{}", name.to_lowercase());
+            all.insert(key, serde_json::from_str(value).unwrap());
+        }
+    }
+    Value::Object(all)
+}
+
 /// The keys that the program reads in a table of a world file.
 pub fn keys_of(table: &str) -> BTreeSet<String> {
     let expected = |error: String| -> Vec<String> {
@@ -90,15 +111,13 @@ pub fn keys_of(table: &str) -> BTreeSet<String> {
             .map(str::to_owned)
             .collect()
     };
-    let keys = expected(error(table, "no_such_key", 1));
-    if table != "commands" {
-        return keys.into_iter().collect();
+    if table == "commands" {
+        let constants = constants();
+        return constants.as_object().unwrap().keys().cloned().collect();
     }
-    let own = |command: String| {
-        let keys = expected(error(table, &format!("{command}.no_such_key"), 1));
-        keys.into_iter().map(move |key| format!("{command}.{key}"))
-    };
-    keys.into_iter().flat_map(own).collect()
+    expected(error(table, "no_such_key", 1))
+        .into_iter()
+        .collect()
 }
 
 /// The program's answer to a key of a table.
@@ -133,7 +152,8 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
+    "logic",
     "world",
     "limits",
     "commands",

@@ -24,7 +24,7 @@ pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldCo
     };
     let info = info(&raw.world)?;
     let populations = populations(raw_kinds, info.capacity)?;
-    let region_limits = regions::limits(&raw.limits, &info, raw.world.interest, raw_kinds)?;
+    let region_limits = regions::limits(&raw.limits, &info, raw_kinds)?;
     let mut schema = kinds::schema(info, raw_kinds)?;
     let player_kind = match &raw.world.player_kind {
         None => 0,
@@ -36,7 +36,7 @@ pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldCo
     let every = commands::every(&schema, &raw.every)?;
     let falls = engine::falls(&schema, raw_kinds)?;
     let tells_owner = engine::tells_owner(&schema, raw_kinds)?;
-    let kind_regions = regions::of_kinds(&schema, raw_kinds, region_limits.edge_max)?;
+    regions::add(&mut schema, raw_kinds, region_limits.edge_max)?;
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
     let is_heard = !declared.notifications.is_empty();
     notifications.extend(declared.notifications);
@@ -53,12 +53,10 @@ pub(super) fn build(raw: &raw::World, compiler: &dyn Compiler) -> Result<WorldCo
     check_sizes(&schema)?;
     Ok(WorldConfig {
         seed: raw.world.seed,
-        interest: raw.world.interest,
         player_kind,
         populations,
         falls,
         tells_owner,
-        kind_regions,
         every,
         logic,
         limits,
@@ -100,6 +98,7 @@ fn info(raw: &raw::Section) -> Result<WorldInfo, Problem> {
             .map(|&s| fixed("world.size", s, 1.0, SIZE_MAX))
             .collect::<Result<Vec<_>, _>>()?,
         aoi: fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX)?,
+        interest: raw.interest,
         capacity: in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX)?,
         tick_hz: in_range("world.tick_hz", raw.tick_hz, 1, 1000)?,
         visible_max: in_range("world.visible_max", raw.visible_max, 0, VISIBLE_MAX)?,

@@ -6,7 +6,7 @@ use super::check::{Problem, fixed, in_range, problem, unexpected};
 use super::raw;
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
-use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, Schema, WorldInfo};
+use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 
 /// The index of the kind of this name; `key` is where the file names it.
 pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
@@ -112,6 +112,7 @@ fn kind(
     Ok(Kind {
         name: raw.name.clone(),
         attributes: own,
+        regions: KindRegions::default(),
     })
 }
 

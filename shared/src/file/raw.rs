@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::world::attribute::{AttributeType, Audience, MergeRule};
-use crate::world::config::InterestMode;
 use crate::world::logic::Budget;
+use crate::world::schema::InterestMode;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

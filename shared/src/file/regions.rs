@@ -2,9 +2,9 @@
 
 use super::check::{Problem, SIZE_MAX, fixed, in_range, unexpected};
 use super::raw;
-use crate::world::config::{InterestMode, KindRegions, REGIONS_PER_CLIENT_MAX};
+use crate::world::config::REGIONS_PER_CLIENT_MAX;
 use crate::world::fixed::Fixed;
-use crate::world::schema::{Schema, WorldInfo};
+use crate::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
 
 /// The part of `[limits]` that is about regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,6 @@ pub(super) struct RegionLimits {
 pub(super) fn limits(
     raw: &raw::Limits,
     world: &WorldInfo,
-    interest: InterestMode,
     kinds: &[raw::Kind],
 ) -> Result<RegionLimits, Problem> {
     let per_client = in_range(
@@ -40,7 +39,7 @@ pub(super) fn limits(
         );
     }
     // Whole buckets have no distance by which to find the nearest entities.
-    if interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
+    if world.interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
         return unexpected(
             "world.interest",
             "\"buckets\"",
@@ -54,26 +53,27 @@ pub(super) fn limits(
     })
 }
 
-/// The regions that newborns carry, by kind.
-pub(super) fn of_kinds(
-    schema: &Schema,
+/// Adds the regions that newborns carry.
+pub(super) fn add(
+    schema: &mut Schema,
     kinds: &[raw::Kind],
     edge_max: Fixed,
-) -> Result<Vec<KindRegions>, Problem> {
+) -> Result<(), Problem> {
+    let dimensions = schema.dimensions();
     let optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| match raw {
         None => Ok(None),
         Some(raw) => {
             let key = format!("kind.{}.{name}", kind.name);
-            edges(&key, raw, schema.dimensions(), edge_max).map(Some)
+            edges(&key, raw, dimensions, edge_max).map(Some)
         }
     };
-    let regions = kinds.iter().map(|kind| {
-        Ok(KindRegions {
-            publishes: optional_edges(kind, "publishes", &kind.publishes)?,
-            subscribes: optional_edges(kind, "subscribes", &kind.subscribes)?,
-        })
-    });
-    regions.collect()
+    for (kind, raw) in schema.kinds.iter_mut().zip(kinds) {
+        kind.regions = KindRegions {
+            publishes: optional_edges(raw, "publishes", &raw.publishes)?,
+            subscribes: optional_edges(raw, "subscribes", &raw.subscribes)?,
+        };
+    }
+    Ok(())
 }
 
 fn edges(key: &str, raw: &[f64], dimensions: usize, edge_max: Fixed) -> Result<[i32; 3], Problem> {

@@ -5,7 +5,7 @@
 //!
 //! | field | bits |
 //! | --- | --- |
-//! | epoch | 8 |
+//! | epoch of the commands | 8 |
 //! | newest complete tick, mask of the 32 ticks before it | 32, 32 |
 //! | tick of the newest frame read from the reliable stream | 32 |
 //! | number of commands, sequence number of the first | 4, 32 |
@@ -72,6 +72,8 @@ pub struct ClientDatagram {
 #[derive(Clone, Debug)]
 pub struct CommandCodec {
     epoch: u8,
+    /// The epoch before this one.
+    previous: Option<u8>,
     symbols: u32,
     /// The types of the words by command kind; `None` where clients may not send it.
     words: Vec<Option<Vec<AttributeType>>>,
@@ -81,6 +83,7 @@ impl CommandCodec {
     pub fn new(schema: &Schema, epoch: u8) -> CommandCodec {
         CommandCodec {
             epoch,
+            previous: None,
             symbols: schema.symbols.len() as u32,
             words: schema
                 .commands_by_number(types)
@@ -88,6 +91,19 @@ impl CommandCodec {
                 .map(Option::flatten)
                 .collect(),
         }
+    }
+
+    /// The codec after the world's commands have changed. Datagrams that clients sent
+    /// before they knew are [`DecodeError::Outdated`].
+    pub fn next(&self, schema: &Schema) -> CommandCodec {
+        CommandCodec {
+            previous: Some(self.epoch),
+            ..CommandCodec::new(schema, self.epoch.wrapping_add(1))
+        }
+    }
+
+    pub fn epoch(&self) -> u8 {
+        self.epoch
     }
 
     /// The number of words of a command; `None` where clients may not send it.
@@ -130,6 +146,9 @@ impl CommandCodec {
         out.words.clear();
         let mut reader = BitReader::new(bytes);
         let epoch = reader.get(8)? as u8;
+        if Some(epoch) == self.previous {
+            return Err(DecodeError::Outdated(epoch));
+        }
         if epoch != self.epoch {
             return Err(DecodeError::WrongEpoch {
                 expected: self.epoch,

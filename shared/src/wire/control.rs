@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
+use crate::world::command::CommandSchema;
 use crate::world::id::{EntityId, Tick};
+use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
 /// The most bytes of a hello.
@@ -33,13 +35,25 @@ pub struct Welcome {
     /// The tick in which the entity was born or resumed.
     pub tick: Tick,
     pub entity: EntityId,
-    /// Identifies the schema in datagrams.
+    /// Identifies the schema in datagrams of movement.
     pub epoch: u8,
+    /// Identifies the commands in datagrams of the client, until an [`Interface`] says
+    /// otherwise.
+    pub commands_epoch: u8,
     /// For a later hello: resumes as this entity.
     pub ticket: Ticket,
     /// Whether the entity is that of the ticket in the hello.
     pub resumed: bool,
     pub schema: Schema,
+}
+
+/// What there is to say and to hear from now on: the world's scripts have changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interface {
+    /// Identifies the commands in datagrams of the client from now on.
+    pub commands_epoch: u8,
+    pub commands: Vec<CommandSchema>,
+    pub notifications: Vec<NotificationSchema>,
 }
 
 impl Welcome {

@@ -14,8 +14,11 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
+//! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
+use super::codec;
+use super::control::Interface;
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
@@ -63,6 +66,8 @@ pub enum Message {
     /// The server had no room to keep the subscription of this id. The client may
     /// subscribe again.
     Lost(u32),
+    /// The world's commands or notifications have changed.
+    Interface(Interface),
 }
 
 /// The messages of one tick.
@@ -177,6 +182,17 @@ impl StreamCodec {
         writer.put(u64::from(subscription), 32);
     }
 
+    /// Writes what commands and notifications there are. It must stand alone in its frame,
+    /// since what follows may depend on it.
+    pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
+        let bytes = codec::to_bytes(interface);
+        writer.put(TAG_INTERFACE, TAG_BITS);
+        writer.put(bytes.len() as u64, INTERFACE_LENGTH_BITS);
+        for byte in bytes {
+            writer.put(u64::from(byte), 8);
+        }
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -218,6 +234,7 @@ impl StreamCodec {
             TAG_NOTICE => Message::Notice(self.notices.read(&self.fields, reader)?),
             TAG_FULL => Message::Full,
             TAG_LOST => Message::Lost(reader.get(32)? as u32),
+            TAG_INTERFACE => Message::Interface(read_interface(reader)?),
             _ => {
                 return Err(DecodeError::OutOfRange {
                     what: "a message's tag",
@@ -281,6 +298,14 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     })
 }
 
+fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
+    let length = reader.get(INTERFACE_LENGTH_BITS)?;
+    let bytes = (0..length)
+        .map(|_| Ok(reader.get(8)? as u8))
+        .collect::<Result<Vec<_>, DecodeError>>()?;
+    codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
+}
+
 const TAG_BITS: u32 = 4;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;
@@ -291,5 +316,8 @@ const TAG_ANSWER: u64 = 5;
 const TAG_NOTICE: u64 = 6;
 const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
+const TAG_INTERFACE: u64 = 9;
+/// A schema is smaller than a welcome, which has at most a MiB.
+const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].
 const REASON_LENGTH_BITS: u32 = 10;

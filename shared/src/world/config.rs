@@ -11,7 +11,6 @@ use super::schema::Schema;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorldConfig {
     pub seed: u64,
-    pub interest: InterestMode,
     /// The kind that a joining client is born as: an index into the schema's kinds.
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
@@ -21,22 +20,10 @@ pub struct WorldConfig {
     pub falls: Vec<Option<Fall>>,
     /// The column of type entity whose new owners are told of; at most one.
     pub tells_owner: Option<u16>,
-    /// By kind: the regions of newborns.
-    pub kind_regions: Vec<KindRegions>,
     pub every: Vec<Every>,
     pub logic: LogicConfig,
     pub limits: Limits,
     pub schema: Schema,
-}
-
-/// Which entities an observer sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InterestMode {
-    /// Those within the radius of the area of interest.
-    Exact,
-    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
-    Buckets,
 }
 
 /// When the entities of a kind fall, and how long until they are reborn.
@@ -58,17 +45,6 @@ pub struct Every {
     pub ticks: u32,
     pub command: CommandKind,
     pub words: Vec<i32>,
-}
-
-/// The regions of newborns of a kind: boxes that are centred on the entity and follow it.
-/// Each is given by its edges in raw units, 1 on axes that the world lacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KindRegions {
-    /// Where the entity is published, in addition to its position.
-    pub publishes: Option<[i32; 3]>,
-    /// Where clients that observe from the entity see, in addition to the area of
-    /// interest.
-    pub subscribes: Option<[i32; 3]>,
 }
 
 /// Sizes and quotas. Whatever exceeds one is dropped by a fixed rule and counted.

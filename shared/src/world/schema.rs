@@ -13,6 +13,18 @@ pub struct Kind {
     pub name: String,
     /// Its attributes by ascending column, always including the position.
     pub attributes: Vec<KindAttribute>,
+    pub regions: KindRegions,
+}
+
+/// The regions of newborns of a kind: boxes that are centred on the entity and follow it.
+/// Each is given by its edges in raw units, 1 on axes that the world lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindRegions {
+    /// Where the entity is published, in addition to its position.
+    pub publishes: Option<[i32; 3]>,
+    /// Where clients that observe from the entity see, in addition to the area of
+    /// interest.
+    pub subscribes: Option<[i32; 3]>,
 }
 
 /// A kind's own default and bounds for one column.
@@ -32,10 +44,21 @@ pub struct WorldInfo {
     pub size: Vec<Fixed>,
     /// The radius of the area of interest.
     pub aoi: Fixed,
+    pub interest: InterestMode,
     pub capacity: u32,
     pub tick_hz: u32,
     /// The most entities that a client sees at once, the nearest ones; 0: no limit.
     pub visible_max: u32,
+}
+
+/// Which entities an observer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InterestMode {
+    /// Those within the radius of the area of interest.
+    Exact,
+    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
+    Buckets,
 }
 
 /// Attributes, kinds, commands, notifications and symbols of a world.

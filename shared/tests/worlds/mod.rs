@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
-use shared::wire::control::{Hello, Welcome};
+use shared::wire::control::{Hello, Interface, Welcome};
 use shared::wire::movement::{Header, MovementCodec};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
@@ -147,7 +147,14 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         })
     });
     let lost = any::<u32>().prop_map(Message::Lost);
-    prop_oneof![answer, notice, Just(Message::Full), lost].boxed()
+    let interface = any::<u8>().prop_map(|commands_epoch| {
+        Message::Interface(Interface {
+            commands_epoch,
+            commands: schema.commands.clone(),
+            notifications: schema.notifications.clone(),
+        })
+    });
+    prop_oneof![answer, notice, Just(Message::Full), lost, interface].boxed()
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -230,6 +237,7 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Notice(notice)) => codec.notice(&mut writer, notice),
             Sent::Other(Message::Full) => codec.full(&mut writer),
             Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
+            Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -287,6 +295,7 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             tick: Tick(tick),
             entity: EntityId::from_bits(entity),
             epoch,
+            commands_epoch: epoch.wrapping_add(3),
             ticket,
             resumed,
             schema: schema.clone(),

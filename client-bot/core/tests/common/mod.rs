@@ -36,6 +36,7 @@ pub fn welcome() -> Welcome {
         tick: Tick(WELCOMED),
         entity: OWN,
         epoch: EPOCH,
+        commands_epoch: EPOCH,
         ticket: [7; 16],
         resumed: false,
         schema: schema(),

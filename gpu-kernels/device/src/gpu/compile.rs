@@ -61,6 +61,30 @@ impl Device {
     }
 }
 
+impl MachineCode {
+    /// Bytes to keep beyond this process: a checksum, then the code.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = checksum(&self.0).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&self.0);
+        bytes
+    }
+
+    /// What [`MachineCode::to_bytes`] gave; `None` if the bytes are damaged. The driver reads
+    /// as far as the code itself says, so code that was cut off must not reach it.
+    pub fn from_bytes(bytes: &[u8]) -> Option<MachineCode> {
+        let (sum, code) = bytes.split_first_chunk()?;
+        let is_whole = u64::from_le_bytes(*sum) == checksum(code) && !code.is_empty();
+        is_whole.then(|| MachineCode(code.to_vec()))
+    }
+}
+
+/// FNV-1a.
+fn checksum(code: &[u8]) -> u64 {
+    code.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 impl Loaded {
     /// The kernel with this name. It must not be launched once this is dropped.
     pub fn kernel(&self, name: &str) -> Result<Kernel, DriverError> {
@@ -147,3 +171,23 @@ impl Drop for Link {
 
 /// Enough for the first errors.
 const LOG_BYTES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_code_is_not_taken() {
+        let code = MachineCode((0..200).collect());
+        let bytes = code.to_bytes();
+        assert_eq!(MachineCode::from_bytes(&bytes), Some(code));
+        for len in 0..bytes.len() {
+            assert_eq!(MachineCode::from_bytes(&bytes[..len]), None, "{len} bytes");
+        }
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0x10;
+            assert_eq!(MachineCode::from_bytes(&damaged), None, "byte {place}");
+        }
+    }
+}

@@ -178,14 +178,31 @@ impl Device {
         self.multiprocessors
     }
 
+    /// What machine code depends on besides its text: the GPU's architecture, and the
+    /// version of the driver that compiles.
+    pub fn target(&self) -> Result<String, DriverError> {
+        use sys::CUdevice_attribute as Attribute;
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let mut version = 0;
+        // SAFETY: the number is written by the call.
+        check("cuDriverGetVersion", unsafe {
+            sys::cuDriverGetVersion(&mut version)
+        })?;
+        Ok(format!("sm_{major}{minor}, driver {version}"))
+    }
+
     fn multiprocessor_count(&self) -> Result<u32, DriverError> {
-        let mut count = 0;
-        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+    }
+
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<u32, DriverError> {
+        let mut value = 0;
         // SAFETY: the number is written by the call.
         check("cuDeviceGetAttribute", unsafe {
-            sys::cuDeviceGetAttribute(&mut count, attribute, self.context.device)
+            sys::cuDeviceGetAttribute(&mut value, attribute, self.context.device)
         })?;
-        Ok(count as u32)
+        Ok(value as u32)
     }
 
     /// The function with this name, from the module or else from the library.

@@ -1,9 +1,9 @@
 //! Helper functions, which are inlined, and built-in functions.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::expression::nearest_name;
+use super::send::SEND;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::ir::{Binary, Inst, Operand, Unary};
@@ -45,41 +45,55 @@ const CALLS_MAX: usize = 32;
 impl<'a> Lower<'a> {
     pub(super) fn call(&mut self, call: &'a syn::ExprCall) -> Checked<Value> {
         let syn::Expr::Path(path) = strip(&call.func) else {
-            return Err(self.problem(call.func.span(), "this is not a function", ""));
+            let label = "expected the name of a function";
+            return Err(self.problem(call.func.span(), "this is not a function", label));
         };
         let Some(ident) = path.path.get_ident() else {
             return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
         };
         let name = name_of(ident);
         let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
-        if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
-            return self.builtin(&name, form, &arguments, call.span());
+        if name == SEND && self.unit.is_client {
+            return self.send(&arguments, call.span());
         }
-        self.helper(&name, ident.span(), &arguments, call.span())
+        if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
+            return self.builtin(&name, form, &arguments, call);
+        }
+        self.helper(&name, ident, &arguments, call)
     }
 
     /// Inlines a helper function.
     fn helper(
         &mut self,
         name: &str,
-        name_span: Span,
+        ident: &syn::Ident,
         arguments: &[&'a syn::Expr],
-        span: Span,
+        call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         let Some((file, function)) = self.unit.helper(self.file(), name) else {
             let message = format!("there is no function `{name}`");
-            if self.unit.commands.contains_key(name) {
-                let help = format!("a command runs in a later tick: `after(1, {name}(…))`");
+            if self.unit.is_client && self.unit.schema.command_named(name).is_some() {
                 let message = format!("`{name}` is a command");
-                return Err(self.helped(name_span, message, "", help));
+                let help = format!("write `send({name}(…))`");
+                return Err(self.helped(ident.span(), message, "", help));
+            }
+            if self.unit.commands.contains_key(name) {
+                let help = format!("it can run in a later tick: `after(1, {name}(…))`");
+                let message = format!("`{name}` is a command");
+                let label = "expected a function";
+                return Err(self.helped(ident.span(), message, label, help));
             }
             let builtins = BUILTINS.iter().map(|(name, _)| *name);
             let known = self.unit.helper_names(self.file()).chain(builtins);
             return Err(match nearest_name(name, known) {
                 Some(near) => {
-                    self.helped(name_span, message, "", format!("did you mean `{near}`?"))
+                    self.helped(ident.span(), message, "", format!("did you mean `{near}`?"))
                 }
-                None => self.problem(name_span, message, ""),
+                None => {
+                    let label =
+                        "expected one of this text, a `pub` one of another, or a built-in one";
+                    self.problem(ident.span(), message, label)
+                }
             });
         };
         let is_running = |frame: &Frame<'a>| {
@@ -87,14 +101,19 @@ impl<'a> Lower<'a> {
                 .function
                 .is_some_and(|running| std::ptr::eq(running, function))
         };
-        if self.frames.iter().any(is_running) || self.frames.len() > CALLS_MAX {
+        if self.frames.iter().any(is_running) {
             let label = "functions can't call themselves";
-            return Err(self.problem(span, format!("`{name}` leads back to itself"), label));
+            let message = format!("`{name}` leads back to itself");
+            return Err(self.problem(ident.span(), message, label));
+        }
+        if self.frames.len() > CALLS_MAX {
+            let label = format!("at most {CALLS_MAX} may call each other in a row");
+            return Err(self.problem(ident.span(), "function calls nest too deep", label));
         }
         let expected = function.parameters.len();
         if arguments.len() != expected {
             let message = format!("`{name}` takes {}", count(expected, "argument"));
-            return Err(self.problem(span, message, format!("found {}", arguments.len())));
+            return Err(self.problem(call.span(), message, format!("found {}", arguments.len())));
         }
         let mut values = vec![];
         for (argument, parameter) in arguments.iter().zip(&function.parameters) {
@@ -137,7 +156,7 @@ impl<'a> Lower<'a> {
         name: &str,
         form: &str,
         arguments: &[&'a syn::Expr],
-        span: Span,
+        call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         match (name, arguments) {
             ("require", &[condition]) => self.require(condition),
@@ -165,16 +184,16 @@ impl<'a> Lower<'a> {
             ("towards", &[from, to, most]) => self.towards(from, to, most),
             ("near", _) => {
                 let label = "expected `for other in near(point, radius) { … }`";
-                Err(self.problem(span, "`near` only stands in a `for`", label))
+                Err(self.problem(call.span(), "`near` only stands in a `for`", label))
             }
-            ("count_near", &[place, radius]) => self.count_near(place, radius, None, span),
+            ("count_near", &[place, radius]) => self.count_near(place, radius, None, call),
             ("count_near", &[place, radius, kind]) => {
-                self.count_near(place, radius, Some(kind), span)
+                self.count_near(place, radius, Some(kind), call)
             }
-            ("nearest", &[place, radius]) => self.nearest(place, radius, None, span),
-            ("nearest", &[place, radius, kind]) => self.nearest(place, radius, Some(kind), span),
+            ("nearest", &[place, radius]) => self.nearest(place, radius, None, call),
+            ("nearest", &[place, radius, kind]) => self.nearest(place, radius, Some(kind), call),
             ("random", &[low, high]) => {
-                let [low, high] = self.numbers([low, high], span)?;
+                let [low, high] = self.numbers([low, high])?;
                 let drawn = self.set(|reg| Inst::Random(reg, low.operand(), high.operand()));
                 Ok(Value::scalar(low.ty, drawn))
             }
@@ -188,7 +207,7 @@ impl<'a> Lower<'a> {
                 Ok(Value::new(Type::Point, operands))
             }
             ("min" | "max", &[a, b]) => {
-                let [a, b] = self.numbers([a, b], span)?;
+                let [a, b] = self.numbers([a, b])?;
                 let op = if name == "min" {
                     Binary::Min
                 } else {
@@ -199,16 +218,16 @@ impl<'a> Lower<'a> {
                     self.binary(op, a.operand(), b.operand()),
                 ))
             }
-            ("clamp", &[value, low, high]) => self.clamp(value, low, high, span),
+            ("clamp", &[value, low, high]) => self.clamp(value, low, high),
             ("abs", &[number]) => {
-                let [number] = self.numbers([number], span)?;
+                let [number] = self.numbers([number])?;
                 Ok(Value::scalar(
                     number.ty,
                     self.unary(Unary::Abs, number.operand()),
                 ))
             }
             ("sqrt", &[number]) => {
-                let [number] = self.numbers([number], span)?;
+                let [number] = self.numbers([number])?;
                 let op = match number.ty {
                     Type::Fixed => Unary::SqrtFixed,
                     _ => Unary::Sqrt,
@@ -224,7 +243,7 @@ impl<'a> Lower<'a> {
             }
             ("point", _) => {
                 let message = format!("a point of this world has {} axes", self.unit.dimensions);
-                Err(self.problem(span, message, format!("found {}", arguments.len())))
+                Err(self.problem(call.span(), message, format!("found {}", arguments.len())))
             }
             ("inside", &[point]) => {
                 let point = self.expression_of(point, Type::Point)?;
@@ -238,6 +257,9 @@ impl<'a> Lower<'a> {
             }
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
+            ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
+                Err(self.is_for_worlds(&format!("`{name}`"), call.span()))
+            }
             ("after", &[ticks, command]) => self.after(ticks, command),
             ("spawn", &[kind, place]) => self.spawn(kind, place),
             ("despawn", &[entity]) => self.despawn(entity),
@@ -245,34 +267,27 @@ impl<'a> Lower<'a> {
             ("tell", &[notification, area]) => self.tell(notification, Some(area)),
             ("around", _) => {
                 let label = "expected `tell(Name { … }, around(point, distance))`";
-                Err(self.problem(span, "`around` only stands in `tell`", label))
+                Err(self.problem(call.span(), "`around` only stands in `tell`", label))
             }
             _ => {
                 let message = format!("`{name}` can't be called like this");
-                Err(self.problem(span, message, format!("expected `{form}`")))
+                Err(self.problem(call.span(), message, format!("expected `{form}`")))
             }
         }
     }
 
     /// Arguments that are numbers of one type.
-    fn numbers<const N: usize>(
-        &mut self,
-        arguments: [&'a syn::Expr; N],
-        span: Span,
-    ) -> Checked<[Value; N]> {
+    fn numbers<const N: usize>(&mut self, arguments: [&'a syn::Expr; N]) -> Checked<[Value; N]> {
         let mut values = [Value::UNIT; N];
         for (value, argument) in values.iter_mut().zip(arguments) {
             *value = self.expression(argument, None)?;
-            if !value.ty.is_number() && value.ty != Type::Never {
-                let label = format!("expected a number, found `{}`", value.ty);
-                return Err(self.problem(argument.span(), "this is not a number", label));
-            }
+            self.check_number(*value, argument)?;
         }
         let is_literal = values.iter().all(|value| value.is_literal);
         let is_fixed = values.iter().any(|value| value.ty == Type::Fixed);
         let ty = if is_fixed { Type::Fixed } else { Type::Int };
-        for value in &mut values {
-            *value = match self.convert(*value, ty, span)? {
+        for (value, argument) in values.iter_mut().zip(arguments) {
+            *value = match self.convert(*value, ty, argument)? {
                 Value {
                     ty: Type::Never, ..
                 } => Value::constant(ty, 0),
@@ -285,26 +300,39 @@ impl<'a> Lower<'a> {
         Ok(values)
     }
 
+    fn check_number(&self, value: Value, argument: &syn::Expr) -> Checked<()> {
+        if value.ty.is_number() || value.ty == Type::Never {
+            return Ok(());
+        }
+        Err(self.mismatch(value.ty, "`i32` or `Fixed`", None, argument.span()))
+    }
+
     /// A number between two others, or a point with each axis between them.
     fn clamp(
         &mut self,
         value: &'a syn::Expr,
         low: &'a syn::Expr,
         high: &'a syn::Expr,
-        span: Span,
     ) -> Checked<Value> {
-        let at = value.span();
-        let mut value = self.expression(value, None)?;
-        let [low, high] = self.numbers([low, high], span)?;
-        if value.ty == Type::Int && low.ty == Type::Fixed {
-            value = self.convert(value, Type::Fixed, at)?;
+        let mut value_of = self.expression(value, None)?;
+        let (at_low, at_high) = (low, high);
+        let [low, high] = self.numbers([low, high])?;
+        if value_of.ty == Type::Never {
+            return Ok(Value::NEVER);
         }
-        let ty = if value.ty == Type::Point {
-            Type::Fixed
-        } else {
-            value.ty
+        if value_of.ty != Type::Point {
+            self.check_number(value_of, value)?;
+        }
+        if value_of.ty == Type::Int && low.ty == Type::Fixed {
+            value_of = self.convert(value_of, Type::Fixed, value)?;
+        }
+        let mut value = value_of;
+        let ty = match value.ty {
+            Type::Point => Type::Fixed,
+            ty => ty,
         };
-        let (low, high) = (self.convert(low, ty, span)?, self.convert(high, ty, span)?);
+        let low = self.convert(low, ty, at_low)?;
+        let high = self.convert(high, ty, at_high)?;
         for operand in &mut value.operands[..value.ty.width(self.unit.dimensions)] {
             let raised = self.binary(Binary::Max, *operand, low.operand());
             *operand = self.binary(Binary::Min, raised, high.operand());
@@ -352,7 +380,7 @@ impl<'a> Lower<'a> {
     ) -> Checked<([Operand; 3], Option<Operand>)> {
         let value = self.expression(expression, None)?;
         if value.ty != Type::Entity {
-            let point = self.convert(value, Type::Point, expression.span())?;
+            let point = self.as_point(value, expression)?;
             return Ok((point.operands, None));
         }
         let slot = value.operand();
@@ -399,13 +427,13 @@ impl<'a> Lower<'a> {
         place: &'a syn::Expr,
         radius: &'a syn::Expr,
         kind: Option<&'a syn::Expr>,
-        span: Span,
+        call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         let place = self.place_of(place)?;
         let radius = self.expression_of(radius, Type::Fixed)?.operand();
         let kind = self.kind_argument(kind)?;
         let n = self.copy(Value::constant(Type::Int, 0));
-        self.visit_near(place, radius, span, |lower, slot| {
+        self.visit_near(place, radius, call, |lower, slot| {
             let counts = lower.is_kind(slot, kind);
             let sum = lower.binary(Binary::Add, n.operand(), counts);
             lower.assign(n, Value::scalar(Type::Int, sum));
@@ -421,7 +449,7 @@ impl<'a> Lower<'a> {
         place: &'a syn::Expr,
         radius: &'a syn::Expr,
         kind: Option<&'a syn::Expr>,
-        span: Span,
+        call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         let value = self.expression(place, None)?;
         let own = match value.ty {
@@ -430,13 +458,13 @@ impl<'a> Lower<'a> {
         };
         let place = match value.ty {
             Type::Entity => self.position(own),
-            _ => self.convert(value, Type::Point, place.span())?.operands,
+            _ => self.as_point(value, place)?.operands,
         };
         let radius = self.expression_of(radius, Type::Fixed)?.operand();
         let kind = self.kind_argument(kind)?;
         let found = self.copy(Value::NOBODY);
         let closest = self.copy(Value::constant(Type::Fixed, i32::MAX));
-        self.visit_near(place, radius, span, |lower, slot| {
+        self.visit_near(place, radius, call, |lower, slot| {
             let over = lower.label();
             let at = lower.position(slot);
             let distance = lower.set(|reg| Inst::Distance(reg, place, at));

@@ -1,18 +1,16 @@
 //! Updates, commands that are put off, notifications.
 
 use proc_macro2::Span;
-use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
-use super::call::count;
+use super::call::{BUILTINS, count};
 use super::expression::nearest_name;
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
 use crate::ir::{After, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
-use crate::unit::snake_case;
 
 /// The token of births that no client waits for.
 const POPULATION_TOKEN: i32 = -1;
@@ -22,62 +20,66 @@ impl<'a> Lower<'a> {
     pub(super) fn update(
         &mut self,
         entity: Value,
-        name: &str,
-        span: Span,
+        to: &'a syn::ExprField,
+        member: &syn::Ident,
         op: Option<&'a syn::BinOp>,
         from: &'a syn::Expr,
     ) -> Checked<()> {
+        let name = &name_of(member)[..];
+        let span = member.span();
+        if self.unit.is_client {
+            return Err(self.is_for_worlds("an update", span));
+        }
         if name == "kind" {
             let label = "an entity keeps its kind";
             return Err(self.problem(span, "`kind` can't be changed", label));
         }
-        if name == "position" {
-            let value = self.expression_of(from, Type::Point)?;
-            for axis in 0..self.unit.dimensions {
-                let value = Value::scalar(Type::Fixed, value.operands[axis]);
-                self.update_column(entity, axis, name, span, op, value)?;
+        let (column, ty) = match name {
+            "position" => (0, Type::Point),
+            _ => {
+                let column = self.column(name, span)?;
+                (column, Type::of(self.unit.schema.attributes[column].ty))
             }
-            return Ok(());
-        }
-        let column = self.column(name, span)?;
-        let ty = Type::of(self.unit.schema.attributes[column].ty);
-        let value = self.expression_of(from, ty)?;
-        self.update_column(entity, column, name, span, op, value)
-    }
-
-    fn update_column(
-        &mut self,
-        entity: Value,
-        column: usize,
-        name: &str,
-        span: Span,
-        op: Option<&syn::BinOp>,
-        value: Value,
-    ) -> Checked<()> {
+        };
         let merge = self.unit.schema.attributes[column].merge;
-        let mut word = self.stored(value);
-        match (merge, op) {
-            (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) if value.ty.is_number() => {}
-            (MergeRule::Sum, Some(syn::BinOp::SubAssign(_))) if value.ty.is_number() => {
-                word = self.unary(Unary::Neg, word);
-            }
-            (MergeRule::First | MergeRule::Last, None) => {}
-            _ => return Err(self.wrong_update(name, merge, span)),
+        let is_minus = match (merge, op) {
+            (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) => false,
+            (MergeRule::Sum, Some(syn::BinOp::SubAssign(_))) => true,
+            (MergeRule::First | MergeRule::Last, None) => false,
+            _ => return Err(self.wrong_update(&to.base, name, merge, span)),
+        };
+        let value = self.expression_of(from, ty)?;
+        let mut words = vec![];
+        self.words(value, &mut words);
+        for (axis, word) in words.into_iter().enumerate() {
+            let word = match is_minus {
+                true => self.unary(Unary::Neg, word),
+                false => word,
+            };
+            let column = (column + axis) as u16;
+            self.emit(Inst::Update(entity.operand(), column, word));
         }
-        self.emit(Inst::Update(entity.operand(), column as u16, word));
         Ok(())
     }
 
-    fn wrong_update(&self, name: &str, merge: MergeRule, span: Span) -> Box<crate::Diagnostic> {
+    fn wrong_update(
+        &self,
+        entity: &syn::Expr,
+        name: &str,
+        merge: MergeRule,
+        span: Span,
+    ) -> Box<crate::Diagnostic> {
+        let entity = self.unit.files[self.file()].source(entity.span());
+        let to = format!("{}.{name}", entity.unwrap_or("…"));
         let (rule, form) = match merge {
-            MergeRule::Sum => ("sum", format!("`….{name} += …` or `….{name} -= …`")),
-            MergeRule::First => ("first", format!("`….{name} = …`")),
-            MergeRule::Last => ("last", format!("`….{name} = …`")),
-            MergeRule::Min => ("min", format!("`….{name}.min(…)`")),
-            MergeRule::Max => ("max", format!("`….{name}.max(…)`")),
+            MergeRule::Sum => ("sum", format!("`{to} += …` or `{to} -= …`")),
+            MergeRule::First => ("first", format!("`{to} = …`")),
+            MergeRule::Last => ("last", format!("`{to} = …`")),
+            MergeRule::Min => ("min", format!("`{to}.min(…)`")),
+            MergeRule::Max => ("max", format!("`{to}.max(…)`")),
         };
-        let message = format!("`{name}` merges by `{rule}`, which forbids this");
-        let help = "several commands may change it in one tick; the merge rule, which the world \
+        let message = format!("`{name}` merges by `{rule}`, so it can't be changed like this");
+        let help = "when several commands change it in one tick, its merge rule, which the world \
                     file sets, says what comes out";
         self.helped(span, message, format!("expected {form}"), help)
     }
@@ -91,30 +93,45 @@ impl<'a> Lower<'a> {
             "max" => Some(MergeRule::Max),
             _ => None,
         };
-        if let (Some(rule), syn::Expr::Field(field), &[argument]) =
-            (rule, strip(&call.receiver), &arguments[..])
+        if let (Some(rule), syn::Expr::Field(field)) = (rule, strip(&call.receiver))
             && let syn::Member::Named(member) = &field.member
         {
             let name = name_of(member);
+            if self.unit.is_client {
+                return Err(self.is_for_worlds("an update", call.span()));
+            }
             let entity = self.expression_of(&field.base, Type::Entity)?;
-            let column = self.column(&name, member.span())?;
+            let column = match &name[..] {
+                "position" => 0,
+                _ => self.column(&name, member.span())?,
+            };
             let attribute = &self.unit.schema.attributes[column];
             if attribute.merge != rule {
-                return Err(self.wrong_update(&name, attribute.merge, call.span()));
+                return Err(self.wrong_update(&field.base, &name, attribute.merge, call.span()));
             }
+            let &[argument] = &arguments[..] else {
+                let message = format!("`{method}` takes 1 argument here");
+                let label = format!("found {}", arguments.len());
+                return Err(self.problem(call.span(), message, label));
+            };
             let value = self.expression_of(argument, Type::of(attribute.ty))?;
             let word = self.stored(value);
             self.emit(Inst::Update(entity.operand(), column as u16, word));
             return Ok(Value::UNIT);
         }
         let message = format!("there is no method `{method}`");
-        let help = format!("write `{method}(value, …)`");
-        Err(self.helped(
-            call.method.span(),
-            message,
-            "scripts have functions only",
-            help,
-        ))
+        let label = "scripts have functions only";
+        let mut problem = self.problem(call.method.span(), message, label);
+        let is_builtin = BUILTINS.iter().any(|(builtin, _)| *builtin == method);
+        if is_builtin || self.unit.helper(self.file(), &method).is_some() {
+            let value = self.unit.files[self.file()].source(call.receiver.span());
+            let value = value.unwrap_or("…");
+            problem.help = Some(match arguments.is_empty() {
+                true => format!("write `{method}({value})`"),
+                false => format!("write `{method}({value}, …)`"),
+            });
+        }
+        Err(problem)
     }
 
     /// A value as the word that an attribute or a command holds.
@@ -126,7 +143,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
+    pub(super) fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
         match value.ty {
             Type::Point => words.extend(&value.operands[..self.unit.dimensions]),
             _ => {
@@ -157,7 +174,17 @@ impl<'a> Lower<'a> {
                     let help = format!("did you mean `{near}`?");
                     self.helped(call.func.span(), message, "", help)
                 }
-                None => self.problem(call.func.span(), message, ""),
+                None if self.unit.helper(self.file(), &name).is_some()
+                    || BUILTINS.iter().any(|(builtin, _)| *builtin == name) =>
+                {
+                    let message = format!("`{name}` is not a command");
+                    let label = "only commands can be put off";
+                    self.problem(call.func.span(), message, label)
+                }
+                None => {
+                    let label = "expected a function with `#[command]`";
+                    self.problem(call.func.span(), message, label)
+                }
             });
         };
         let expected = signature.function.parameters.len();
@@ -174,7 +201,7 @@ impl<'a> Lower<'a> {
             }
         }
         if words.len() > TIMED_WORDS_MAX {
-            let message = format!("`{name}` has too many words to be put off");
+            let message = format!("`{name}` has too many parameters to be put off");
             let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
             return Err(self.problem(call.span(), message, label));
         }
@@ -209,7 +236,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn put_off(&mut self, after: After) -> Checked<Value> {
+    pub(super) fn put_off(&mut self, after: After) -> Checked<Value> {
         self.step();
         self.emit(Inst::After(after));
         Ok(Value::UNIT)
@@ -229,13 +256,16 @@ impl<'a> Lower<'a> {
             return Err(self.problem(item.path.span(), "scripts have no paths", "expected a name"));
         };
         if let Some(rest) = &item.rest {
-            return Err(self.problem(rest.span(), "a notification has all its fields", ""));
+            let label = "expected every field by its name";
+            return Err(self.problem(rest.span(), "a notification has all its fields", label));
         }
         let name = ident.to_string();
         let mut given = vec![];
         for field in &item.fields {
             let syn::Member::Named(member) = &field.member else {
-                return Err(self.problem(field.span(), "a notification's fields have names", ""));
+                let label = "expected `name: value`";
+                let message = "a notification's fields have names";
+                return Err(self.problem(field.span(), message, label));
             };
             let field_name = name_of(member);
             let expected = self.unit.declared_field(&name, &field_name);
@@ -243,8 +273,17 @@ impl<'a> Lower<'a> {
                 Some(ty) => self.expression_of(&field.expr, ty)?,
                 None => self.expression(&field.expr, None)?,
             };
-            if matches!(value.ty, Type::Unit | Type::Never) {
-                return Err(self.problem(field.expr.span(), "this gives no value", ""));
+            match value.ty {
+                Type::Unit => {
+                    let label = "expected a value";
+                    return Err(self.problem(field.expr.span(), "this gives no value", label));
+                }
+                Type::Never => return Ok(Value::UNIT),
+                _ => {}
+            }
+            if given.iter().any(|(name, _)| *name == field_name) {
+                let message = format!("two fields are named `{field_name}`");
+                return Err(self.problem(member.span(), message, "expected another name"));
             }
             given.push((field_name, value));
         }
@@ -253,23 +292,12 @@ impl<'a> Lower<'a> {
             .map(|(name, value)| (name.clone(), value.ty))
             .collect();
         let form = self.unit.notification(&name, &form);
-        let (kind, form) = match form {
-            Ok(found) => found,
-            Err(expected) => {
-                let message = format!("`{name}` has other fields elsewhere");
-                return Err(self.problem(item.span(), message, format!("expected {expected}")));
-            }
-        };
+        let form = form.map_err(|wrong| self.problem(item.span(), wrong.message, wrong.label))?;
         let mut words = vec![];
-        for (field, _) in &form {
+        for (field, _) in &form.fields {
             if let Some((_, value)) = given.iter().find(|(name, _)| name == field) {
                 self.words(*value, &mut words);
             }
-        }
-        if words.len() > NOTIFICATION_WORDS_MAX {
-            let message = format!("`{}` has too many words", snake_case(&name));
-            let label = format!("at most {NOTIFICATION_WORDS_MAX}, found {}", words.len());
-            return Err(self.problem(item.span(), message, label));
         }
         let area = match area {
             Some(area) => Some(self.area(area)?),
@@ -277,7 +305,7 @@ impl<'a> Lower<'a> {
         };
         self.step();
         self.emit(Inst::Notify(Notify {
-            kind: kind.0,
+            kind: form.kind.0,
             source: self.me,
             area,
             words,

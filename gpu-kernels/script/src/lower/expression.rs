@@ -1,11 +1,12 @@
 //! Operators, names, attributes, `if`, `match`.
 
 use proc_macro2::Span;
+use shared::Audience;
 use shared::world::fixed::Fixed;
 use syn::spanned::Spanned;
 
-use super::statement::strip;
-use super::{Checked, Lower};
+use super::statement::{CALL, strip};
+use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
@@ -14,7 +15,7 @@ impl<'a> Lower<'a> {
     /// An expression of a given type.
     pub(super) fn expression_of(&mut self, expression: &'a syn::Expr, ty: Type) -> Checked<Value> {
         let value = self.expression(expression, Some(ty))?;
-        self.convert(value, ty, expression.span())
+        self.convert(value, ty, expression)
     }
 
     /// An expression. `expected` gives literals their type; the result may have another.
@@ -23,12 +24,24 @@ impl<'a> Lower<'a> {
         expression: &'a syn::Expr,
         expected: Option<Type>,
     ) -> Checked<Value> {
-        self.check_length(expression.span())?;
+        self.check_limits(expression)?;
+        let depth = &self.unit.depth;
+        depth.set(depth.get() + 1);
+        let value = self.expression_inside(expression, expected);
+        depth.set(depth.get() - 1);
+        value
+    }
+
+    fn expression_inside(
+        &mut self,
+        expression: &'a syn::Expr,
+        expected: Option<Type>,
+    ) -> Checked<Value> {
         match expression {
             syn::Expr::Paren(inner) => self.expression(&inner.expr, expected),
             syn::Expr::Group(inner) => self.expression(&inner.expr, expected),
             syn::Expr::Lit(literal) => self.literal(&literal.lit, expected),
-            syn::Expr::Path(path) => self.name(path),
+            syn::Expr::Path(path) => self.name(path, expected),
             syn::Expr::Field(field) => self.field(field),
             syn::Expr::Unary(unary) => self.unary_expression(unary, expected),
             syn::Expr::Binary(binary) => self.binary_expression(binary, expected),
@@ -49,13 +62,18 @@ impl<'a> Lower<'a> {
             }
             syn::Expr::While(each) => Err(self.unbounded(each.while_token.span())),
             syn::Expr::Loop(each) => Err(self.unbounded(each.loop_token.span())),
-            syn::Expr::Macro(call) => Err(self.problem(call.span(), "scripts have no macros", "")),
+            syn::Expr::Macro(call) => {
+                Err(self.problem(call.span(), "scripts have no macros", CALL))
+            }
             syn::Expr::Struct(item) => Err(self.problem(
                 item.span(),
                 "a notification only stands in `tell`",
                 "expected `tell(Name { … }, around(point, distance))`",
             )),
-            other => Err(self.problem(other.span(), "scripts don't have this", "")),
+            other => {
+                let (message, label) = lack(other);
+                Err(self.problem(other.span(), message, label))
+            }
         }
     }
 
@@ -64,16 +82,37 @@ impl<'a> Lower<'a> {
         self.problem(span, "this loop has no bound", label)
     }
 
-    fn check_length(&self, span: Span) -> Checked<()> {
-        if self.lines.len() <= super::INSTRUCTIONS_MAX {
+    /// Ends everything if the command, or all texts together, are too much to compile.
+    fn check_limits(&mut self, expression: &syn::Expr) -> Checked<()> {
+        let (work, depth) = (&self.unit.work, &self.unit.depth);
+        self.work += 1;
+        work.set(work.get() + 1);
+        let copies = "each call of a helper function is a copy of it: call it in a loop, or \
+                      split the command";
+        let (message, label, help) = if self.is_stopped {
+            (
+                "the command is not compiled to its end".to_owned(),
+                "",
+                "mend the rest first",
+            )
+        } else if self.lines.len() > INSTRUCTIONS_MAX || self.work > WORK_MAX {
+            let message = format!("the command has more than {INSTRUCTIONS_MAX} instructions");
+            (message, "it has as many before this", copies)
+        } else if work.get() > ALL_WORK_MAX {
+            let message = "all texts together are too long".to_owned();
+            (message, "this is where compilation ended", copies)
+        } else if depth.get() > DEPTH_MAX {
+            let message = "expressions nest too deep".to_owned();
+            (
+                message,
+                "in all functions and constants around this",
+                "give parts of it a name",
+            )
+        } else {
             return Ok(());
-        }
-        let message = format!(
-            "the command has more than {} instructions",
-            super::INSTRUCTIONS_MAX
-        );
-        let help = "each call of a helper function is a copy of it: call it in a loop, or split the command";
-        Err(self.helped(span, message, "when it came to this", help))
+        };
+        self.is_stopped = true;
+        Err(self.helped(expression.span(), message, label, help))
     }
 
     fn literal(&mut self, literal: &syn::Lit, expected: Option<Type>) -> Checked<Value> {
@@ -81,21 +120,15 @@ impl<'a> Lower<'a> {
         match literal {
             syn::Lit::Bool(literal) => Ok(Value::constant(Type::Bool, i32::from(literal.value))),
             syn::Lit::Int(literal) if literal.suffix().is_empty() || literal.suffix() == "i32" => {
-                // The largest is one more, for `-2147483648`.
-                let number = literal.base10_parse::<u64>().ok();
-                match number.filter(|&n| n <= 1 << 31) {
-                    Some(number) => {
-                        let value = Value::constant(Type::Int, number as u32 as i32);
-                        let is_literal = literal.suffix().is_empty() && number < 1 << 31;
-                        Ok(Value {
-                            is_literal,
-                            ..value
-                        })
-                    }
-                    None => Err(self.problem(
+                match literal.base10_parse::<i32>() {
+                    Ok(number) => Ok(Value {
+                        is_literal: literal.suffix().is_empty(),
+                        ..Value::constant(Type::Int, number)
+                    }),
+                    Err(_) => Err(self.problem(
                         span,
                         "this number does not fit `i32`",
-                        "expected at most 2,147,483,647",
+                        "expected -2147483648 to 2147483647",
                     )),
                 }
             }
@@ -103,17 +136,15 @@ impl<'a> Lower<'a> {
                 let number = literal.base10_parse::<f64>().ok();
                 match number.and_then(Fixed::from_f64) {
                     Some(fixed) => Ok(Value::constant(Type::Fixed, fixed.raw())),
-                    None => Err(self.problem(
-                        span,
-                        "this number does not fit `Fixed`",
-                        "expected -524,288 to 524,287.99",
-                    )),
+                    None => {
+                        Err(self.problem(span, "this number does not fit `Fixed`", FIXED_RANGE))
+                    }
                 }
             }
             syn::Lit::Str(literal) => self.text(&literal.value(), expected, span),
             _ => {
                 let label = "expected a number, `true`, `false` or a \"symbol\"";
-                Err(self.problem(span, "scripts don't have this", label))
+                Err(self.problem(span, "scripts don't have this literal", label))
             }
         }
     }
@@ -132,8 +163,13 @@ impl<'a> Lower<'a> {
                 "symbol",
                 schema.symbols.iter().map(String::as_str).collect(),
             ),
+            Some(Type::Never) => return Ok(Value::NEVER),
+            Some(ty) if ty != Type::Unit => {
+                let label = format!("expected `{ty}`, found a text");
+                return Err(self.problem(span, "the types differ", label));
+            }
             _ => {
-                let label = "only symbols and kinds are written like this";
+                let label = "only symbols and kinds are written like this, next to one";
                 return Err(self.problem(span, "a text has no place here", label));
             }
         };
@@ -147,7 +183,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn name(&mut self, path: &'a syn::ExprPath) -> Checked<Value> {
+    fn name(&mut self, path: &'a syn::ExprPath, expected: Option<Type>) -> Checked<Value> {
         let Some(ident) = path.path.get_ident() else {
             return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
         };
@@ -163,11 +199,21 @@ impl<'a> Lower<'a> {
             return Ok(Value::NOBODY);
         }
         match self.unit.constant(self.file(), &name) {
-            Some(value) => value.map_err(|()| {
-                let label = "see the problem there";
-                self.problem(ident.span(), format!("`{name}` has no value"), label)
-            }),
-            None => Err(self.unknown_name(&name, ident.span())),
+            // Its own problem is enough.
+            Some(value) => Ok(value.unwrap_or(Value::NEVER)),
+            None => {
+                let schema = self.unit.schema;
+                let is_text = match expected {
+                    Some(Type::Kind) => schema.kind(&name).is_some(),
+                    Some(Type::Symbol) => schema.symbols.contains(&name),
+                    _ => false,
+                };
+                let mut problem = self.unknown_name(&name, ident.span());
+                if is_text {
+                    problem.help = Some(format!("write `\"{name}\"`"));
+                }
+                Err(problem)
+            }
         }
     }
 
@@ -180,14 +226,18 @@ impl<'a> Lower<'a> {
                 let message = format!("there is no `{name}` here");
                 self.helped(span, message, "", format!("did you mean `{near}`?"))
             }
-            None => self.problem(span, format!("there is no `{name}` here"), ""),
+            None => {
+                let label = "expected a variable, a parameter or a constant";
+                self.problem(span, format!("there is no `{name}` here"), label)
+            }
         }
     }
 
     /// `entity.attribute`, `entity.kind`, `entity.position`, `point.x`.
     fn field(&mut self, field: &'a syn::ExprField) -> Checked<Value> {
         let syn::Member::Named(member) = &field.member else {
-            return Err(self.problem(field.span(), "scripts have no tuples", ""));
+            let label = "expected the name of an attribute or axis";
+            return Err(self.problem(field.member.span(), "scripts have no tuples", label));
         };
         let name = name_of(member);
         let base = self.expression(&field.base, None)?;
@@ -233,6 +283,10 @@ impl<'a> Lower<'a> {
     pub(super) fn column(&self, name: &str, span: Span) -> Checked<usize> {
         let schema = self.unit.schema;
         if let Some(column) = schema.column(name) {
+            if self.unit.is_client && schema.attributes[column].audience == Audience::Hidden {
+                let message = format!("`{name}` is hidden");
+                return Err(self.problem(span, message, "no client is told of it"));
+            }
             return Ok(column);
         }
         let names = schema.attributes.iter().map(|a| a.name.as_str());
@@ -279,9 +333,15 @@ impl<'a> Lower<'a> {
         let value = self.expression(expression, None)?;
         match value.ty {
             Type::Entity => Ok(self.position(value.operand())),
-            _ => Ok(self
-                .convert(value, Type::Point, expression.span())?
-                .operands),
+            _ => Ok(self.as_point(value, expression)?.operands),
+        }
+    }
+
+    /// A value as a point, where an entity would do as well.
+    pub(super) fn as_point(&self, value: Value, at: &dyn Spanned) -> Checked<Value> {
+        match value.ty {
+            Type::Point | Type::Never => Ok(value),
+            other => Err(self.mismatch(other, "`Point` or `Entity`", None, at.span())),
         }
     }
 
@@ -290,8 +350,12 @@ impl<'a> Lower<'a> {
         unary: &'a syn::ExprUnary,
         expected: Option<Type>,
     ) -> Checked<Value> {
+        if let (syn::UnOp::Neg(_), syn::Expr::Lit(literal)) = (&unary.op, strip(&unary.expr))
+            && let Some(lowest) = lowest(&literal.lit)
+        {
+            return Ok(lowest);
+        }
         let a = self.expression(&unary.expr, expected)?;
-        let span = unary.span();
         match (&unary.op, a.ty) {
             (_, Type::Never) => Ok(Value::NEVER),
             (syn::UnOp::Neg(_), Type::Int | Type::Fixed) => {
@@ -313,8 +377,18 @@ impl<'a> Lower<'a> {
                 Type::Int,
                 self.unary(Unary::BitNot, a.operand()),
             )),
-            (syn::UnOp::Deref(_), _) => Err(self.problem(span, "scripts have no references", "")),
-            (_, ty) => Err(self.problem(span, format!("`{ty}` doesn't have this operator"), "")),
+            (syn::UnOp::Deref(star), _) => {
+                let label = "expected nothing before the value";
+                Err(self.problem(star.span(), "scripts have no references", label))
+            }
+            (op, ty) => {
+                let label = match op {
+                    syn::UnOp::Not(_) => "expected `bool` or `i32`",
+                    _ => "expected `i32`, `Fixed` or `Point`",
+                };
+                let message = format!("`{ty}` doesn't have this operator");
+                Err(self.problem(unary.expr.span(), message, label))
+            }
         }
     }
 
@@ -351,14 +425,14 @@ impl<'a> Lower<'a> {
             (self.expression(&binary.left, Some(b.ty))?, b)
         } else {
             let a = self.expression(&binary.left, expected)?;
-            let hint = if is_text(&binary.right) {
-                Some(a.ty)
-            } else {
-                expected
+            let hint = match binary.op {
+                _ if is_text(&binary.right) => Some(a.ty),
+                BinOp::Shl(_) | BinOp::Shr(_) => Some(Type::Int),
+                _ => expected,
             };
             (a, self.expression(&binary.right, hint)?)
         };
-        self.operate(binary.op, a, b, binary.span())
+        self.operate(binary.op, a, b, [&binary.left, &binary.right, binary])
     }
 
     /// `a && b`, `a || b`: the right side only counts where it decides.
@@ -402,24 +476,24 @@ impl<'a> Lower<'a> {
         op: syn::BinOp,
         a: Value,
         b: Value,
-        span: Span,
+        [at_a, at_b, at]: [&dyn Spanned; 3],
     ) -> Checked<Value> {
         use syn::BinOp;
         if a.ty == Type::Never || b.ty == Type::Never {
             return Ok(Value::NEVER);
         }
-        if let Some(value) = self.point_operator(op, a, b, span)? {
+        if let Some(value) = self.point_operator(op, a, b, at_b)? {
             return Ok(value);
         }
         let is_shift = matches!(op, BinOp::Shl(_) | BinOp::Shr(_));
         let (a, b) = match (a.ty, b.ty) {
-            (Type::Fixed, Type::Int) if !is_shift => (a, self.convert(b, Type::Fixed, span)?),
-            (Type::Int, Type::Fixed) if !is_shift => (self.convert(a, Type::Fixed, span)?, b),
+            (Type::Fixed, Type::Int) if !is_shift => (a, self.convert(b, Type::Fixed, at_b)?),
+            (Type::Int, Type::Fixed) if !is_shift => (self.convert(a, Type::Fixed, at_a)?, b),
             (Type::Fixed, Type::Int) => (a, b),
             (a_ty, b_ty) if a_ty == b_ty => (a, b),
             (a_ty, b_ty) => {
                 let label = format!("found `{a_ty}` and `{b_ty}`");
-                return Err(self.problem(span, "the two sides differ in type", label));
+                return Err(self.problem(at.span(), "the two sides differ in type", label));
             }
         };
         let (x, y, ty) = (a.operand(), b.operand(), a.ty);
@@ -450,7 +524,13 @@ impl<'a> Lower<'a> {
             (BinOp::Ge(_), Type::Int | Type::Fixed) => truth(self.binary(Binary::Le, y, x)),
             (_, ty) => {
                 let message = format!("`{ty}` doesn't have this operator");
-                return Err(self.problem(span, message, ""));
+                let label = match ty {
+                    Type::Point => "points have `+`, `-`, `==`, and `*` and `/` with a number",
+                    Type::Bool => "`bool` has `&&`, `||`, `!`, `==`, `&`, `|` and `^`",
+                    Type::Fixed => "`Fixed` has `+`, `-`, `*`, `/`, `%`, shifts and comparisons",
+                    _ => "it has `==` and `!=`",
+                };
+                return Err(self.problem(at.span(), message, label));
             }
         })
     }
@@ -461,7 +541,7 @@ impl<'a> Lower<'a> {
         op: syn::BinOp,
         a: Value,
         b: Value,
-        span: Span,
+        at_b: &dyn Spanned,
     ) -> Checked<Option<Value>> {
         use syn::BinOp;
         let dimensions = self.unit.dimensions;
@@ -477,7 +557,7 @@ impl<'a> Lower<'a> {
                 }
             }
             (BinOp::Mul(_) | BinOp::Div(_), Type::Point, Type::Fixed | Type::Int) => {
-                let factor = self.convert(b, Type::Fixed, span)?.operand();
+                let factor = self.convert(b, Type::Fixed, at_b)?.operand();
                 let op = match op {
                     BinOp::Mul(_) => Binary::MulFixed,
                     _ => Binary::DivFixed,
@@ -527,7 +607,8 @@ impl<'a> Lower<'a> {
 
     fn if_expression(&mut self, branch: &'a syn::ExprIf, expected: Option<Type>) -> Checked<Value> {
         if let syn::Expr::Let(pattern) = strip(&branch.cond) {
-            return Err(self.problem(pattern.span(), "scripts have no `if let`", ""));
+            let label = "expected a condition";
+            return Err(self.problem(pattern.span(), "scripts have no `if let`", label));
         }
         let condition = self.expression_of(&branch.cond, Type::Bool)?;
         let otherwise = branch
@@ -546,15 +627,18 @@ impl<'a> Lower<'a> {
         self.emit(Inst::JumpUnless(condition.operand(), over));
         let mut joined = None;
         let then = self.block(&branch.then_branch, expected)?;
-        self.join(&mut joined, then, branch.then_branch.span())?;
+        self.join(&mut joined, then, expected, &branch.then_branch)?;
         self.emit(Inst::Jump(exit));
         self.place(over);
         let value = match otherwise {
             Some(otherwise) => self.expression(otherwise, expected)?,
             None => Value::UNIT,
         };
-        let span = otherwise.map_or(branch.span(), |otherwise| otherwise.span());
-        self.join(&mut joined, value, span)?;
+        let at: &dyn Spanned = match otherwise {
+            Some(otherwise) => otherwise,
+            None => branch,
+        };
+        self.join(&mut joined, value, expected, at)?;
         self.place(exit);
         Ok(joined.unwrap_or(Value::NEVER))
     }
@@ -587,7 +671,18 @@ impl<'a> Lower<'a> {
     }
 
     /// Brings the values of branches together in the same registers.
-    fn join(&mut self, joined: &mut Option<Value>, value: Value, span: Span) -> Checked<()> {
+    fn join(
+        &mut self,
+        joined: &mut Option<Value>,
+        value: Value,
+        expected: Option<Type>,
+        at: &dyn Spanned,
+    ) -> Checked<()> {
+        // Here a whole number is still known to be as written.
+        let value = match expected {
+            Some(Type::Fixed) if value.is_literal => self.convert(value, Type::Fixed, at)?,
+            _ => value,
+        };
         if value.ty == Type::Never {
             return Ok(());
         }
@@ -597,7 +692,7 @@ impl<'a> Lower<'a> {
                 *joined = Some(Value::UNIT);
             }
             Some(to) => {
-                let value = self.convert(value, to.ty, span)?;
+                let value = self.convert(value, to.ty, at)?;
                 self.assign(to, value);
             }
         }
@@ -623,9 +718,16 @@ impl<'a> Lower<'a> {
         let exit = self.label();
         let mut joined = None;
         let mut is_exhaustive = false;
+        let mut truths = [false; 2];
         for arm in &select.arms {
             let (next, body) = (self.label(), self.label());
             is_exhaustive |= self.pattern(&arm.pat, value, body)? && arm.guard.is_none();
+            if let (syn::Pat::Lit(literal), None) = (&arm.pat, &arm.guard)
+                && let syn::Lit::Bool(truth) = &literal.lit
+            {
+                truths[usize::from(truth.value)] = true;
+                is_exhaustive |= truths == [true; 2];
+            }
             self.emit(Inst::Jump(next));
             self.place(body);
             if let Some((_, guard)) = &arm.guard {
@@ -637,14 +739,15 @@ impl<'a> Lower<'a> {
                 Some(Type::Unit) if result.ty != Type::Never => Value::UNIT,
                 _ => result,
             };
-            self.join(&mut joined, result, arm.body.span())?;
+            self.join(&mut joined, result, expected, &arm.body)?;
             self.emit(Inst::Jump(exit));
             self.place(next);
         }
         if !is_exhaustive {
             let help = "add `_ => …` as the last arm";
             let message = "this `match` does not cover every value";
-            return Err(self.helped(select.match_token.span(), message, "", help));
+            let label = "expected an arm for all other values";
+            return Err(self.helped(select.match_token.span(), message, label, help));
         }
         self.place(exit);
         Ok(joined.unwrap_or(Value::NEVER))
@@ -667,13 +770,13 @@ impl<'a> Lower<'a> {
             syn::Pat::Paren(inner) => self.pattern(&inner.pat, value, body),
             syn::Pat::Lit(literal) => {
                 let case = self.literal(&literal.lit, Some(value.ty))?;
-                self.case(value, case, body, literal.span())
+                self.case(value, case, body, literal)
             }
             syn::Pat::Ident(name) if name.subpat.is_none() && name.by_ref.is_none() => {
                 let text = name_of(&name.ident);
                 match self.unit.constant(self.file(), &text) {
-                    Some(Ok(case)) => self.case(value, case, body, name.span()),
-                    _ => {
+                    Some(case) => self.case(value, case.unwrap_or(Value::NEVER), body, name),
+                    None => {
                         let message = format!("there is no constant `{text}`");
                         Err(self.problem(
                             name.span(),
@@ -685,16 +788,65 @@ impl<'a> Lower<'a> {
             }
             other => {
                 let label = "expected a literal, a constant or `_`";
-                Err(self.problem(other.span(), "this pattern is not allowed", label))
+                Err(self.problem(other.span(), "scripts don't have this pattern", label))
             }
         }
     }
 
-    fn case(&mut self, value: Value, case: Value, body: u32, span: Span) -> Checked<bool> {
-        let case = self.convert(case, value.ty, span)?;
+    fn case(&mut self, value: Value, case: Value, body: u32, at: &dyn Spanned) -> Checked<bool> {
+        if value.ty == Type::Never {
+            return Ok(false);
+        }
+        let case = self.convert(case, value.ty, at)?;
         let fits = self.binary(Binary::Eq, value.operand(), case.operand());
         self.emit(Inst::JumpIf(fits, body));
         Ok(false)
+    }
+}
+
+/// The value of `-2147483648` or `-524288.0`, which have no positive counterpart.
+fn lowest(literal: &syn::Lit) -> Option<Value> {
+    match literal {
+        syn::Lit::Int(number) if ["", "i32"].contains(&number.suffix()) => {
+            let number = number.base10_parse::<u32>().ok()?;
+            (number == 1 << 31).then_some(Value::constant(Type::Int, i32::MIN))
+        }
+        syn::Lit::Float(number) if number.suffix().is_empty() => {
+            let number = number.base10_parse::<f64>().ok()?;
+            let fixed = Fixed::from_f64(-number).filter(|fixed| fixed.raw() == i32::MIN)?;
+            Some(Value::constant(Type::Fixed, fixed.raw()))
+        }
+        _ => None,
+    }
+}
+
+/// What scripts don't have, and what they have in its place.
+fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
+    use syn::Expr;
+    match expression {
+        Expr::Reference(_) => ("scripts have no references", "expected the value itself"),
+        Expr::Array(_) | Expr::Repeat(_) => ("scripts have no arrays", "expected one value"),
+        Expr::Index(_) => ("scripts have no arrays", "expected a name"),
+        Expr::Tuple(tuple) if tuple.elems.is_empty() => ("scripts don't write `()`", ""),
+        Expr::Tuple(_) => (
+            "scripts have no tuples",
+            "expected one value, or `point(x, y)`",
+        ),
+        Expr::Closure(_) => ("scripts have no closures", "expected a value"),
+        Expr::Range(_) => ("a range only stands in a `for`", "expected a value"),
+        Expr::Let(_) => (
+            "scripts have no `let` in conditions",
+            "expected a condition",
+        ),
+        Expr::Try(_) => ("scripts have no `?`", "expected a value"),
+        Expr::Await(_) | Expr::Async(_) => ("scripts don't wait", "expected `after(ticks, …)`"),
+        Expr::Unsafe(_) => ("scripts have no `unsafe`", "expected a value"),
+        Expr::Break(_) | Expr::Continue(_) => (
+            "scripts have no loop labels",
+            "expected `break` or `continue` alone",
+        ),
+        Expr::Block(_) => ("scripts have no labels", "expected a block alone"),
+        _ => ("scripts don't have this", "expected a value"),
     }
 }
 
@@ -713,8 +865,13 @@ pub fn one_of(names: &[&str]) -> String {
 
 /// The known name that differs least, if it differs little.
 pub fn nearest_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    // Longer ones take long to compare.
+    if name.len() > 32 {
+        return None;
+    }
     let most = 1 + name.len() / 4;
     known
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= most)
         .map(|candidate| (edits(name, candidate), candidate))
         .filter(|&(edits, _)| edits > 0 && edits <= most)
         .min()

@@ -68,13 +68,23 @@ impl Lower<'_> {
     }
 }
 
-/// Removes what can't be reached and what has no use, until nothing changes.
+/// The most rounds of simplification. Most commands need three; only texts that are made
+/// for it need more, and would take long.
+const ROUNDS_MAX: usize = 32;
+
+/// Removes what can't be reached and what has no use.
 fn simplify(code: &mut Code) {
-    while shorten_jumps(code)
-        | remove_unreachable(code)
-        | forward_copies(code)
-        | remove_unused(code)
-    {}
+    for _ in 0..ROUNDS_MAX {
+        let changed = shorten_jumps(code)
+            | remove_unreachable(code)
+            | forward_copies(code)
+            | remove_unused(code);
+        if !changed {
+            break;
+        }
+    }
+    // Backends only see what can run.
+    remove_unreachable(code);
     number_registers(code);
 }
 
@@ -147,7 +157,12 @@ fn forward_copies(code: &mut Code) -> bool {
             && once(reg.into())
             && once(from)
         {
-            sources.insert(reg, from);
+            // Most sources come before their copies, so that chains are short.
+            let first = match from {
+                Operand::Reg(from) => sources.get(&from).copied(),
+                Operand::Const(_) => None,
+            };
+            sources.insert(reg, first.unwrap_or(from));
         }
     }
     let mut changed = false;
@@ -164,21 +179,37 @@ fn forward_copies(code: &mut Code) -> bool {
     changed
 }
 
-/// Removes instructions that only set registers which nobody reads.
+/// Removes instructions that only set registers which nobody reads, and those that only they
+/// needed.
 fn remove_unused(code: &mut Code) -> bool {
-    let mut is_read = vec![false; code.registers as usize];
-    for inst in &mut code.insts {
+    let mut reads = vec![0u32; code.registers as usize];
+    let mut setters = vec![vec![]; code.registers as usize];
+    for (i, inst) in code.insts.iter_mut().enumerate() {
+        if let Some(Reg(reg)) = inst.sets().filter(|_| inst.is_pure()) {
+            setters[reg as usize].push(i);
+        }
         inst.each_operand(|operand| {
             if let Operand::Reg(Reg(reg)) = *operand {
-                is_read[reg as usize] = true;
+                reads[reg as usize] += 1;
             }
         });
     }
-    let keep = |inst: &Inst| match inst.sets() {
-        Some(Reg(reg)) => is_read[reg as usize] || !inst.is_pure(),
-        None => true,
-    };
-    let keep: Vec<bool> = code.insts.iter().map(keep).collect();
+    let mut keep = vec![true; code.insts.len()];
+    let mut unread: Vec<usize> = (0..reads.len()).filter(|&reg| reads[reg] == 0).collect();
+    while let Some(reg) = unread.pop() {
+        for i in std::mem::take(&mut setters[reg]) {
+            keep[i] = false;
+            code.insts[i].each_operand(|operand| {
+                if let Operand::Reg(Reg(from)) = *operand {
+                    let left = &mut reads[from as usize];
+                    *left -= 1;
+                    if *left == 0 {
+                        unread.push(from as usize);
+                    }
+                }
+            });
+        }
+    }
     retain(code, &keep)
 }
 

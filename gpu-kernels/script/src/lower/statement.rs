@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::{Checked, Loop, Lower, Scope};
+use super::{Checked, Loop, Lower, PROBLEMS_MAX, Scope};
 use crate::ir::{Binary, Inst, Operand};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
@@ -15,11 +15,23 @@ impl<'a> Lower<'a> {
     /// A function's body: its value is that of the block.
     pub(super) fn body(&mut self, block: &'a syn::Block, result: Type) -> Checked<Value> {
         let value = self.block(block, Some(result))?;
-        let span = match block.stmts.last() {
-            Some(syn::Stmt::Expr(expression, None)) => expression.span(),
-            _ => block.brace_token.span.close(),
-        };
-        self.convert(value, result, span)
+        let end = block.brace_token.span.close();
+        match block.stmts.last() {
+            Some(syn::Stmt::Expr(expression, None)) => {
+                if result == Type::Unit && !matches!(value.ty, Type::Unit | Type::Never) {
+                    let message = "the function gives no value";
+                    let label = format!("found a value of type `{}`", value.ty);
+                    let help = format!("end it with `;`, or declare `-> {}`", value.ty);
+                    return Err(self.helped(expression.span(), message, label, help));
+                }
+                self.convert(value, result, expression)
+            }
+            _ => self.convert(value, result, &end).map_err(|mut problem| {
+                let help = "the last line of a function is its value, without `;`";
+                problem.help = Some(help.to_owned());
+                problem
+            }),
+        }
     }
 
     /// A block. Problems of its statements are noted, so that all of them are found.
@@ -51,8 +63,10 @@ impl<'a> Lower<'a> {
             last = match value {
                 Ok(value) if value.ty == Type::Never => Value::NEVER,
                 Ok(_) => Value::UNIT,
+                Err(problem) if self.is_stopped => return Err(problem),
                 Err(problem) => {
                     self.problems.push(*problem);
+                    self.is_stopped = self.problems.len() >= PROBLEMS_MAX;
                     Value::NEVER
                 }
             };
@@ -68,7 +82,9 @@ impl<'a> Lower<'a> {
                 let label = "move it out of the function";
                 Err(self.problem(item.span(), "items stand at the top of a text", label))
             }
-            syn::Stmt::Macro(call) => Err(self.problem(call.span(), "scripts have no macros", "")),
+            syn::Stmt::Macro(call) => {
+                Err(self.problem(call.span(), "scripts have no macros", CALL))
+            }
         }
     }
 
@@ -80,11 +96,10 @@ impl<'a> Lower<'a> {
             }
             pattern => (pattern, None),
         };
-        let syn::Pat::Ident(name) = pattern else {
+        let Some((text, is_mutable)) = plain_name(pattern) else {
             let label = "expected a name";
-            return Err(self.problem(pattern.span(), "this pattern is not allowed", label));
+            return Err(self.problem(pattern.span(), "scripts don't have this pattern", label));
         };
-        let (text, is_mutable) = (name_of(&name.ident), name.mutability.is_some());
         let value = self.let_value(local, ty);
         if value.is_err() {
             // A value that fits everywhere, so that its uses give no more problems.
@@ -100,14 +115,16 @@ impl<'a> Lower<'a> {
             return Err(self.problem(local.span(), "a value is missing", label));
         };
         if let Some((token, _)) = &init.diverge {
-            return Err(self.problem(token.span(), "scripts have no `let … else`", ""));
+            let label = "expected `let name = value;`";
+            return Err(self.problem(token.span(), "scripts have no `let … else`", label));
         }
         let value = match ty {
             Some(ty) => self.expression_of(&init.expr, ty)?,
             None => self.expression(&init.expr, None)?,
         };
         if value.ty == Type::Unit {
-            return Err(self.problem(init.expr.span(), "this gives no value", ""));
+            let label = "expected a value";
+            return Err(self.problem(init.expr.span(), "this gives no value", label));
         }
         Ok(Value {
             is_literal: false,
@@ -118,20 +135,17 @@ impl<'a> Lower<'a> {
     /// `for name in range` or `for name in near(…)`.
     pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
         if let Some(label) = &each.label {
-            return Err(self.problem(label.span(), "scripts have no loop labels", ""));
+            let message = "scripts have no loop labels";
+            return Err(self.problem(label.span(), message, "expected `for`"));
         }
-        let name = match &*each.pat {
-            syn::Pat::Ident(name) => name_of(&name.ident),
-            syn::Pat::Wild(_) => "_".to_owned(),
-            pattern => {
-                let label = "expected a name";
-                return Err(self.problem(pattern.span(), "this pattern is not allowed", label));
-            }
+        let Some((name, is_mutable)) = plain_name(&each.pat) else {
+            let label = "expected a name";
+            return Err(self.problem(each.pat.span(), "scripts don't have this pattern", label));
         };
         match strip(&each.expr) {
-            syn::Expr::Range(range) => self.range_loop(&name, range, &each.body),
+            syn::Expr::Range(range) => self.range_loop(&name, is_mutable, range, &each.body),
             syn::Expr::Call(call) if is_call(call, "near") => {
-                self.near_loop(&name, call, &each.body)
+                self.near_loop(&name, is_mutable, call, &each.body)
             }
             other => Err(self.problem(
                 other.span(),
@@ -144,6 +158,7 @@ impl<'a> Lower<'a> {
     fn range_loop(
         &mut self,
         name: &str,
+        is_mutable: bool,
         range: &'a syn::ExprRange,
         body: &'a syn::Block,
     ) -> Checked<Value> {
@@ -169,7 +184,7 @@ impl<'a> Lower<'a> {
         self.step();
         self.scopes.push(Scope::default());
         let own = self.copy(counter);
-        self.bind(name, own, false);
+        self.bind(name, own, is_mutable);
         let result = self.block(body, Some(Type::Unit));
         self.scopes.pop();
         self.loops.pop();
@@ -189,6 +204,7 @@ impl<'a> Lower<'a> {
     fn near_loop(
         &mut self,
         name: &str,
+        is_mutable: bool,
         call: &'a syn::ExprCall,
         body: &'a syn::Block,
     ) -> Checked<Value> {
@@ -199,9 +215,9 @@ impl<'a> Lower<'a> {
         };
         let center = self.place_of(center)?;
         let radius = self.expression_of(radius, Type::Fixed)?;
-        self.visit_near(center, radius.operand(), call.span(), |lower, slot| {
+        self.visit_near(center, radius.operand(), call, |lower, slot| {
             lower.scopes.push(Scope::default());
-            lower.bind(name, Value::scalar(Type::Entity, slot), false);
+            lower.bind(name, Value::scalar(Type::Entity, slot), is_mutable);
             let result = lower.block(body, Some(Type::Unit));
             lower.scopes.pop();
             result.map(|_| ())
@@ -214,12 +230,12 @@ impl<'a> Lower<'a> {
         &mut self,
         center: [Operand; 3],
         radius: Operand,
-        span: Span,
+        at: &dyn Spanned,
         body: impl FnOnce(&mut Lower<'a>, Operand) -> Checked<()>,
     ) -> Checked<()> {
         if self.near_depth == NEAR_DEPTH_MAX {
             let label = format!("at most {NEAR_DEPTH_MAX} deep are allowed");
-            return Err(self.problem(span, "visits of what is near nest too deep", label));
+            return Err(self.problem(at.span(), "visits of what is near nest too deep", label));
         }
         let number = self.near_depth;
         self.near_depth += 1;
@@ -247,7 +263,10 @@ impl<'a> Lower<'a> {
                 self.emit(Inst::Jump(target));
                 Ok(Value::NEVER)
             }
-            None => Err(self.problem(span, "there is no loop around this", "")),
+            None => {
+                let label = "expected it inside of a `for`";
+                Err(self.problem(span, "there is no loop around this", label))
+            }
         }
     }
 
@@ -255,8 +274,17 @@ impl<'a> Lower<'a> {
         let function = self.frames.last().and_then(|frame| frame.function);
         let expected = function.map_or(Type::Unit, |function| function.result);
         let value = match &statement.expr {
+            Some(expression) if expected == Type::Unit => {
+                let value = self.expression(expression, None)?;
+                if !matches!(value.ty, Type::Unit | Type::Never) {
+                    let label = "expected `return` alone";
+                    let message = "the function gives no value";
+                    return Err(self.problem(expression.span(), message, label));
+                }
+                Value::UNIT
+            }
             Some(expression) => self.expression_of(expression, expected)?,
-            None => self.convert(Value::UNIT, expected, statement.span())?,
+            None => self.convert(Value::UNIT, expected, statement)?,
         };
         self.leave(value);
         Ok(Value::NEVER)
@@ -300,21 +328,26 @@ impl<'a> Lower<'a> {
             }
             syn::Expr::Field(field) => {
                 let syn::Member::Named(member) = &field.member else {
-                    return Err(self.problem(to.span(), "this can't be assigned", ""));
+                    return Err(self.problem(to.span(), "this can't be changed", ASSIGNABLE));
                 };
                 let name = name_of(member);
-                if let Some((axis, local)) = self.axis_of_variable(&field.base, &name)? {
+                if let Some((axis, local)) = self.axis_of_variable(&field.base, &name, member)? {
                     let place = Value::scalar(Type::Fixed, local.operands[axis]);
                     let value = self.assigned(place, op, from)?;
                     self.assign(place, value);
                     return Ok(Value::UNIT);
                 }
-                let entity = self.expression_of(&field.base, Type::Entity)?;
-                self.update(entity, &name, member.span(), op, from)?;
+                let entity = self.expression(&field.base, None)?;
+                if entity.ty == Type::Point {
+                    let help = "add a point to `position`, or copy it: `let mut place = …`";
+                    let message = "this can't be changed";
+                    return Err(self.helped(to.span(), message, ASSIGNABLE, help));
+                }
+                let entity = self.convert(entity, Type::Entity, &field.base)?;
+                self.update(entity, field, member, op, from)?;
             }
             other => {
-                let label = "expected a variable, or an attribute of an entity";
-                return Err(self.problem(other.span(), "this can't be assigned", label));
+                return Err(self.problem(other.span(), "this can't be changed", ASSIGNABLE));
             }
         }
         Ok(Value::UNIT)
@@ -330,23 +363,31 @@ impl<'a> Lower<'a> {
         let Some(op) = op else {
             return self.expression_of(from, old.ty);
         };
-        let value = self.expression(from, Some(old.ty))?;
-        let value = self.operate(plain(op), old, value, from.span())?;
-        self.convert(value, old.ty, from.span())
+        let hint = match op {
+            syn::BinOp::ShlAssign(_) | syn::BinOp::ShrAssign(_) => Type::Int,
+            _ => old.ty,
+        };
+        let value = self.expression(from, Some(hint))?;
+        let value = self.operate(plain(op), old, value, [from; 3])?;
+        self.convert(value, old.ty, from)
     }
 
     /// The registers of a variable that may be set.
     fn variable(&mut self, path: &'a syn::ExprPath) -> Checked<Value> {
         let Some(ident) = path.path.get_ident() else {
-            return Err(self.problem(path.span(), "this can't be assigned", ""));
+            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
         };
         let name = name_of(ident);
         match self.local(&name) {
             Some(local) if local.is_mutable || local.value.ty == Type::Never => Ok(local.value),
             Some(_) => {
                 let message = format!("`{name}` can't be changed");
-                let help = format!("declare it by `let mut {name}`");
+                let help = format!("declare it as `mut {name}`");
                 Err(self.helped(ident.span(), message, "it is not `mut`", help))
+            }
+            None if self.unit.constant(self.file(), &name).is_some() => {
+                let message = format!("`{name}` can't be changed");
+                Err(self.problem(ident.span(), message, "it is a constant"))
             }
             None => Err(self.unknown_name(&name, ident.span())),
         }
@@ -357,6 +398,7 @@ impl<'a> Lower<'a> {
         &mut self,
         base: &'a syn::Expr,
         name: &str,
+        member: &syn::Ident,
     ) -> Checked<Option<(usize, Value)>> {
         let syn::Expr::Path(path) = strip(base) else {
             return Ok(None);
@@ -367,11 +409,28 @@ impl<'a> Lower<'a> {
                 let value = self.variable(path)?;
                 match self.axis(name) {
                     Some(axis) => Ok(Some((axis, value))),
-                    None => Err(self.no_axis(name, base.span())),
+                    None => Err(self.no_axis(name, member.span())),
                 }
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// What stands in place of macros, as labels say it.
+pub(super) const CALL: &str = "expected a function";
+
+/// What assignments change, as labels say it.
+const ASSIGNABLE: &str = "expected a variable, or an attribute of an entity";
+
+/// The name that a pattern gives, and whether it is `mut`.
+fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
+    match pattern {
+        syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+            Some((name_of(&name.ident), name.mutability.is_some()))
+        }
+        syn::Pat::Wild(_) => Some(("_".to_owned(), false)),
+        _ => None,
     }
 }
 

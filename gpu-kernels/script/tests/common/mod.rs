@@ -1,6 +1,8 @@
 //! A small world in memory, and what scripts do to it.
 #![allow(dead_code)]
 
+pub mod random;
+
 use script::arith::{self, Random};
 use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
 use script::ir::Budget;
@@ -43,16 +45,25 @@ pub fn schema() -> Schema {
 }
 
 pub fn compile(text: &str) -> Result<Logic, Vec<Problem>> {
-    compile_all(vec![Text::new("test.rs", text)], &Constants::default())
+    compile_all(&[Text::new("test.rs", text)], &Constants::default())
 }
 
-pub fn compile_all(texts: Vec<Text>, constants: &Constants) -> Result<Logic, Vec<Problem>> {
+pub fn compile_all(texts: &[Text], constants: &Constants) -> Result<Logic, Vec<Problem>> {
+    compile_for(&schema(), texts, constants)
+}
+
+/// Compiles texts for another world than that of the tests.
+pub fn compile_for(
+    schema: &Schema,
+    texts: &[Text],
+    constants: &Constants,
+) -> Result<Logic, Vec<Problem>> {
     let logic = LogicConfig {
-        texts,
+        texts: texts.to_vec(),
         constants: constants.clone(),
         ..LogicConfig::default()
     };
-    Logic::compile(&schema(), &logic)
+    Logic::compile(schema, &logic)
 }
 
 /// The whole built-in set.
@@ -70,11 +81,8 @@ pub fn builtins(constants: &Constants) -> Logic {
 pub fn drawn(text: &str) -> String {
     let problems = compile(text).expect_err("the text has problems");
     let diagnostics: Vec<_> = problems
-        .into_iter()
-        .map(|problem| match problem {
-            Problem::Text(diagnostic) => diagnostic,
-            other => panic!("{other}"),
-        })
+        .iter()
+        .map(|problem| problem.diagnostic().unwrap_or_else(|| panic!("{problem}")))
         .collect();
     script::diagnostic::draw(&diagnostics, &[Text::new("test.rs", text)], false)
 }
@@ -91,8 +99,13 @@ pub struct TestWorld {
 
 impl TestWorld {
     pub fn new() -> TestWorld {
+        TestWorld::of(schema())
+    }
+
+    /// A world of another schema.
+    pub fn of(schema: Schema) -> TestWorld {
         TestWorld {
-            schema: schema(),
+            schema,
             rows: vec![],
             tick: Tick(7),
         }
@@ -117,10 +130,13 @@ impl TestWorld {
     }
 
     pub fn space(&self) -> Space {
-        let size = &self.schema.world.size;
+        let mut size = [1; 3];
+        for (raw, axis) in size.iter_mut().zip(&self.schema.world.size) {
+            *raw = axis.raw();
+        }
         Space {
-            dimensions: size.len(),
-            size: [size[0].raw(), size[1].raw(), 1],
+            dimensions: self.schema.dimensions(),
+            size,
             budget: Budget::default(),
         }
     }
@@ -160,10 +176,14 @@ impl World for TestWorld {
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        let dimensions = self.schema.dimensions();
         for slot in 0..self.rows.len() as u32 {
-            if let Some((_, _, row)) = self.row(Slot(slot))
-                && arith::is_within([row[0], row[1], 0], center, radius)
-            {
+            let Some((_, _, row)) = self.row(Slot(slot)) else {
+                continue;
+            };
+            let mut place = [0; 3];
+            place[..dimensions].copy_from_slice(&row[..dimensions]);
+            if arith::is_within(place, center, radius) {
                 slots.push(slot);
             }
         }
@@ -201,5 +221,27 @@ impl Effects for Done {
     ) {
         self.notifications
             .push((kind, source, area, words.to_vec()));
+    }
+}
+
+/// Compiles texts and draws what is wrong with them, or runs their commands.
+pub fn compile_and_run(texts: &[Text]) {
+    let logic = match compile_all(texts, &Constants::default()) {
+        Ok(logic) => logic,
+        Err(problems) => {
+            let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
+            script::diagnostic::draw(&diagnostics, texts, false);
+            return;
+        }
+    };
+    let mut world = TestWorld::new();
+    let me = world.add("player", 10, 10);
+    let item = world.add("item", 12, 10);
+    world.add("player", 10, 14);
+    for command in &logic.commands {
+        for word in [0, 5, i32::MIN, item.reference().0] {
+            let words = vec![word; command.schema.words.len()];
+            let _ = world.run(command, me, &words);
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Interest {
             observers_per_client: config.limits.observers_per_client as usize,
             with_regions: config.limits.regions_per_client > 0 || config.limits.entity_regions,
             visible_max,
-            mode: config.interest,
+            mode: config.schema.world.interest,
             dimensions: config.dimensions(),
             aoi: config.schema.world.aoi.raw(),
             deliveries_max: config.limits.deliveries_per_tick,

@@ -1,6 +1,6 @@
 //! The regions that clients and entities hold, and their boxes.
 
-use shared::world::config::KindRegions;
+use shared::world::schema::KindRegions;
 use shared::{EntityId, WorldConfig};
 
 use super::State;
@@ -34,7 +34,7 @@ impl Regions {
             publications: vec![None; carriers],
             subscriptions: vec![None; carriers],
             published: 0,
-            newborn: config.kind_regions.clone(),
+            newborn: config.schema.kinds.iter().map(|k| k.regions).collect(),
         }
     }
 

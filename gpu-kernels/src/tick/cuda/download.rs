@@ -64,7 +64,7 @@ impl CudaBackend {
             out.stages = flight.stage_times()?;
             out.stages.set(Stage::Download, begun.elapsed());
             out.counts = Counts::of(&counters, &flight.totals);
-            out.hash = super::state_hash(&counters, &sizes, tick.next());
+            out.hash = super::state_hash(&counters, &sizes, tick.next(), flight.logic_hash);
         }
         flight.output = output;
         Ok(flight.output.clone())

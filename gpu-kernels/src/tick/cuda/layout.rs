@@ -2,10 +2,11 @@
 //! written from here.
 
 mod header;
+mod scripts;
 
 use device::{ConstPointer, Int2, Pointer, UInt2};
 use shared::EntityId;
-use shared::world::command::COMMANDS_MAX;
+use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 
 use super::sizes::Sizes;
 use crate::tick::counts::Counters;
@@ -13,6 +14,7 @@ use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use header::{hash, header};
+pub use scripts::script_layout;
 
 device::device_struct! {
     /// The world's configuration, tables, state and scratch.
@@ -39,29 +41,12 @@ device::device_struct! {
         /// Bits of an update's key.
         key_bits: u32;
         aoi: i32;
-        /// The columns of these attributes, or -1.
-        hp: i32;
-        owner: i32;
-        move_speed_max: i32;
         size: [i32; 4];
-        strike_reach: i32;
-        strike_damage: i32;
-        heal_reach: i32;
-        heal_amount: i32;
-        blast_reach: i32;
-        blast_radius: i32;
-        blast_damage: i32;
-        pick_reach: i32;
-        roam_step: i32;
-        ember_ticks: i32;
-        ember_damage: i32;
         timed_max: u32;
         /// 1 where any kind respawns, else 0.
         respawns: u32;
         /// Words of all rules.
         rule_words: u32;
-        blast_sound: i32;
-        shout_radius_max: i32;
         notifications_max: u32;
         /// The column whose new owners are told of, or -1.
         tells_owner: i32;
@@ -71,6 +56,8 @@ device::device_struct! {
         directory_len: u32;
         /// Buckets of an entry of the directory, as a power of two.
         directory_shift: u32;
+        /// By number of a command: how many words it has, and bits, as `IS_COMMAND`.
+        forms: [u8; COMMANDS_MAX];
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -84,10 +71,6 @@ device::device_struct! {
         rule_table: ConstPointer<Rule> = s.rules;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
-        /// By number of a command: how many words it has; -1: not in this world.
-        word_counts: ConstPointer<i32> = COMMANDS_MAX as u64;
-        /// By number of a command: bits, as `HAS_ACTOR`.
-        command_flags: ConstPointer<u32> = COMMANDS_MAX as u64;
 
         /// State: by slot and column.
         rows: Pointer<i32> = s.capacity * s.columns, zeroed;
@@ -122,9 +105,18 @@ device::device_struct! {
         changed: Pointer<u32> = s.capacity, zeroed;
         /// The frame's commands, and those due.
         commands: Pointer<Command> = s.commands;
-        /// By command: what becomes of it.
+        /// By command: its kind, or a `Verdict`.
         verdicts: Pointer<u32> = s.commands;
+        /// By command: its place among those of its kind.
+        group_places: Pointer<u32> = s.commands;
+        /// By number of a command: where its commands begin in `group_order`; at last, where
+        /// all end.
+        group_starts: Pointer<u32> = COMMANDS_MAX as u64 + 1;
+        /// The commands to run, by kind.
+        group_order: Pointer<u32> = s.commands;
+        /// By command: its updates, and where they begin; or NOWHERE.
         update_counts: Pointer<u32> = s.commands;
+        update_offsets: Pointer<u32> = s.commands;
         partials: Pointer<u64> = s.scan_blocks();
         /// Where updates are stored, and what is sorted.
         keys: Pointer<u32>;
@@ -151,15 +143,18 @@ device::device_struct! {
         changed_before: Pointer<u32> = (s.capacity + 1) * s.by_buckets;
         /// As `timed`, in the next tick.
         timed_next: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
-        /// By command: how many commands it puts off.
+        /// By command: those that it puts off, likewise; as they are before they wait.
         after_counts: Pointer<u32> = s.commands * u64::from(s.timed > 0);
+        after_offsets: Pointer<u32> = s.commands * u64::from(s.timed > 0);
+        after_records: Pointer<AfterRecord> = s.timed;
         after_partials: Pointer<u64> = s.command_blocks() * u64::from(s.timed > 0);
         /// By slot: the kind of who falls, or NOBODY.
         fallen: Pointer<u32> = s.capacity * s.respawns;
         /// Words of rules, then those of timed commands.
         due_words: Pointer<i32> = s.rule_words + s.commands.min(s.timed) * TIMED_WORDS_MAX as u64;
-        /// By command: how many notifications it has.
+        /// By command: its notifications, likewise.
         notification_counts: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
+        notification_offsets: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
         notification_partials: Pointer<u64> = s.command_blocks() * u64::from(s.notifications > 0);
         /// By slot and column: ~stamp, then the first command that updated it; null
         /// where causes are not kept.
@@ -200,6 +195,8 @@ device::device_struct! {
         counters: Pointer<Counters> = 1;
         /// By scan and group of blocks; behind the counters, and cleared with them.
         scan_sums: Pointer<u64> = SCANS.len() as u64 * s.scan_groups();
+        /// By number of a command: how many there are to run; cleared likewise.
+        group_counts: Pointer<u32> = COMMANDS_MAX as u64;
         /// What the tick gives back.
         births: Pointer<Birth> = s.births;
         birth_rows: Pointer<i32> = s.capacity * s.columns;
@@ -355,6 +352,17 @@ device::device_struct! {
     }
 }
 
+device::device_struct! {
+    /// A command that a command puts off; `kind` has the number of its words from bit 16 on.
+    pub struct AfterRecord {
+        ticks: u32;
+        slot: u32;
+        generation: u32;
+        kind: u32;
+        words: [i32; TIMED_WORDS_MAX];
+    }
+}
+
 /// From `start` to just before `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -430,8 +438,20 @@ pub const SCANS: [&str; 18] = [
     "picks",
 ];
 
-/// The flag of commands that a living entity must give.
-pub const HAS_ACTOR: u32 = 1;
+/// Instead of a kind: the verdict on a command that is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Verdict {
+    Malformed = COMMANDS_MAX as u32,
+    Stale,
+    OverBudget,
+}
+
+/// Set in the form of every command of the world.
+pub const IS_COMMAND: u8 = 0x80;
+/// Set in the form of commands that a living entity must give.
+pub const HAS_ACTOR: u8 = 0x40;
+const _: () = assert!(COMMAND_WORDS_MAX < HAS_ACTOR as usize);
 /// Numbers of a timed command, each in a column of its own.
 pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
 /// Levels of a world's boxes, at most: buckets are one unit wide at least, and a

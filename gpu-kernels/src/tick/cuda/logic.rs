@@ -1,38 +1,71 @@
 //! Stage: commands to updates, by count, scan and store (thesis 3.3).
 
-use device::DriverError;
+use device::{DriverError, Grid};
 
 use super::launcher::Launcher;
+use super::scripts::{LoadedCommand, Scripts};
 use super::upload::FrameCounts;
 use super::world::{update_keys, update_values};
 
 device::kernels! {
     pub struct LogicKernels {
-        count: "logic_count",
+        judge: "logic_judge",
+        group: "logic_group",
+        sum: "logic_sum",
+        offsets: "logic_offsets",
         after: "logic_after",
-        notify: "logic_notify",
-        store: "logic_store",
     }
 }
 
 impl LogicKernels {
-    pub fn run(&self, run: &mut Launcher, counts: &FrameCounts) -> Result<(), DriverError> {
-        run.items(self.count, counts.commands_max)?;
-        if run.world.timed_max > 0 {
-            run.items(self.after, counts.commands_max)?;
+    pub fn run(
+        &self,
+        run: &mut Launcher,
+        scripts: &Scripts,
+        counts: &FrameCounts,
+    ) -> Result<(), DriverError> {
+        let commands = counts.commands_max;
+        // Only of kinds that the tick may have.
+        let of_kinds: Vec<(&LoadedCommand, Grid)> = scripts
+            .commands()
+            .map(|command| (command, counts.of_kind(command.form.kind)))
+            .filter(|&(_, n)| n > 0)
+            .map(|(command, n)| (command, grid(run, n)))
+            .collect();
+        run.items(self.judge, commands)?;
+        if of_kinds.is_empty() {
+            return run.items(self.sum, commands);
         }
-        if run.world.notifications_max > 0 {
-            run.items(self.notify, counts.commands_max)?;
+        run.items(self.group, commands)?;
+        for &(command, grid) in &of_kinds {
+            run.grid(command.count(), grid)?;
         }
+        run.items(self.sum, commands)?;
+        run.items(self.offsets, commands)?;
         let (keys, values) = (update_keys(&run.world), update_values(&run.world));
         // Updates are stored where the sort reads them, and read where it writes them.
         run.world.keys = keys.given(run.world.key_bits);
         run.world.values = values.given(run.world.key_bits);
-        if counts.updates_max > 0 {
-            run.items(self.store, counts.commands_max)?;
+        for &(command, grid) in &of_kinds {
+            run.grid(command.store(), grid)?;
         }
         run.world.keys = keys.first;
         run.world.values = values.first;
-        Ok(())
+        match scripts.put_off() {
+            true => run.items(self.after, u64::from(run.world.timed_max)),
+            false => Ok(()),
+        }
     }
 }
+
+/// Threads for `n` commands of a kind; those that get no thread of their own wait for one.
+fn grid(run: &Launcher, n: u64) -> Grid {
+    let blocks_max = u64::from(BLOCKS_EACH * run.device.multiprocessors());
+    let blocks = n.div_ceil(u64::from(THREADS)).min(blocks_max);
+    Grid::blocks(blocks as u32, THREADS)
+}
+
+/// So small that few commands are on many multiprocessors.
+const THREADS: u32 = 128;
+/// Blocks that a multiprocessor runs at once.
+const BLOCKS_EACH: u32 = 16;

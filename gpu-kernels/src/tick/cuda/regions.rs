@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use shared::world::config::KindRegions;
+use shared::world::schema::KindRegions;
 use shared::{EntityId, WorldConfig};
 
 use super::layout::{self, RegionSet};
@@ -28,8 +28,11 @@ pub fn newborn_edges(config: &WorldConfig) -> Vec<i32> {
     let edges = |regions: &KindRegions| {
         [regions.publishes, regions.subscribes].map(Option::unwrap_or_default)
     };
-    let kinds = config.kind_regions.iter();
-    kinds.flat_map(edges).flatten().collect()
+    let kinds = config.schema.kinds.iter();
+    kinds
+        .flat_map(|kind| edges(&kind.regions))
+        .flatten()
+        .collect()
 }
 
 /// A frame's region changes on their way to the device. The device applies them in

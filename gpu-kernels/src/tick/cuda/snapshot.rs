@@ -6,6 +6,7 @@ use shared::EntityId;
 use super::CudaBackend;
 use super::layout;
 use super::regions::{device_region, host_region};
+use super::scripts::Kinds;
 use super::timed;
 use crate::tick::frame::{Observer, Region, Target};
 use crate::tick::state::{SlotState, Snapshot};
@@ -96,6 +97,10 @@ impl CudaBackend {
             device.write(to, &regions)?;
         }
         self.tick = snapshot.tick;
+        self.waiting = Kinds::NONE;
+        for timed in &snapshot.timed {
+            self.waiting.add(timed.kind);
+        }
         self.clients_used = self.config.limits.clients;
         self.rebuild_index()
     }

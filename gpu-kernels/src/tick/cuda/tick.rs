@@ -7,7 +7,7 @@ use device::{Device, DriverError, Lane};
 use super::download::Chunks;
 use super::launcher::Launcher;
 use super::layout::{Tick, World};
-use super::upload::{FrameCounts, Refusal, Staging};
+use super::upload::{FrameCounts, Outlook, Refusal, Staging};
 use super::{CudaBackend, OutputForm};
 use crate::tick::counts::Counters;
 use crate::tick::frame::Frame;
@@ -25,7 +25,12 @@ impl CudaBackend {
         let started = device.copies(|copies| {
             let mut tick = self.begin_tick(parity);
             let marks = &self.flights[parity].upload;
-            let counts = staged.upload(frame, &self.config, copies, marks, &mut tick)?;
+            let mut outlook = Outlook {
+                config: &self.config,
+                scripts: &self.scripts,
+                waiting: &mut self.waiting,
+            };
+            let counts = staged.upload(frame, &mut outlook, copies, marks, &mut tick)?;
             self.note_clients(&mut tick, &counts);
             Ok(self.launch(tick, &counts, stage)?)
         });
@@ -36,6 +41,7 @@ impl CudaBackend {
     fn begin_tick(&mut self, parity: usize) -> Tick {
         self.stamp += 1;
         self.flights[parity].prepare(&self.sizes);
+        self.flights[parity].logic_hash = self.logic_hash;
         Tick {
             number: self.tick.0,
             stamp: self.stamp,
@@ -82,7 +88,7 @@ impl CudaBackend {
         begin(Stage::Due)?;
         kernels.due.run(&run)?;
         begin(Stage::Logic)?;
-        kernels.logic.run(&mut run, counts)?;
+        kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         kernels.merge.run(&run, counts)?;
         begin(Stage::Lifecycle)?;

@@ -4,10 +4,12 @@
 use device::tuning::LOCKED_BYTES_MIN;
 use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
 use rayon::prelude::*;
+use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, WorldConfig};
 
 use super::layout::{ObserverSet, Tick};
 use super::regions::RegionStaging;
+use super::scripts::{Kinds, Scripts};
 use super::sizes::Sizes;
 use super::snapshot::device_observer;
 use crate::tick::counts::FrameTotals;
@@ -49,12 +51,22 @@ struct ClientStaging {
     frames: u32,
 }
 
+/// What the host knows of the commands that a tick may have besides the frame's.
+pub struct Outlook<'a> {
+    pub config: &'a WorldConfig,
+    pub scripts: &'a Scripts,
+    /// Kinds of which commands may wait for their tick.
+    pub waiting: &'a mut Kinds,
+}
+
 /// Counts that the host knows before the device has run a frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct FrameCounts {
     pub totals: FrameTotals,
     /// Upper bound of the number of commands, including those that fall due.
     pub commands_max: u64,
+    /// By number of a command, likewise.
+    kinds: [u64; COMMANDS_MAX],
     /// Upper bound of the number of updates.
     pub updates_max: u64,
     pub births: bool,
@@ -87,7 +99,7 @@ impl Staging {
     pub fn upload<'scope>(
         &'scope mut self,
         frame: &'scope Frame,
-        config: &WorldConfig,
+        outlook: &mut Outlook,
         copies: &'scope Copies<'scope, '_>,
         marks: &[Event; 2],
         tick: &mut Tick,
@@ -99,6 +111,7 @@ impl Staging {
             clients,
             regions,
         } = self;
+        let config = outlook.config;
         let device = copies.device();
         device.record(Lane::Uploads, &marks[0])?;
         let kept = frame
@@ -128,7 +141,7 @@ impl Staging {
             copies.upload(Lane::Uploads, tick.frame, commands)?;
             copies.upload(Lane::Uploads, tick.words, words)?;
         }
-        let mut counts = FrameCounts::expect(frame, &survey, kept, config);
+        let mut counts = FrameCounts::expect(frame, &survey, kept, outlook);
         clients.take(frame, config, &mut counts);
         let region_counts = regions.take(frame, config);
         counts.totals.ignored += region_counts.ignored;
@@ -243,10 +256,23 @@ fn compact(
 }
 
 impl FrameCounts {
-    /// Upper bounds for a frame's commands and the world's rules.
-    fn expect(frame: &Frame, survey: &Survey, kept: usize, config: &WorldConfig) -> FrameCounts {
+    /// Upper bounds for a frame's commands, those that wait, and those of the world's rules.
+    fn expect(frame: &Frame, survey: &Survey, kept: usize, outlook: &mut Outlook) -> FrameCounts {
+        let config = outlook.config;
         let limits = &config.limits;
-        let each = |_: u16| 0u64;
+        let mut kinds = survey.kinds;
+        let mut commands_max = kept as u64;
+        for rule in &config.every {
+            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
+            kinds[usize::from(rule.command.id())] += turns;
+            commands_max += turns;
+        }
+        if outlook.waiting.any {
+            // The host doesn't know how many are due, nor of which kind.
+            let timed = u64::from(limits.timed_commands);
+            outlook.waiting.iter().for_each(|kind| kinds[kind] += timed);
+            commands_max += timed;
+        }
         let mut counts = FrameCounts {
             totals: FrameTotals {
                 commands: frame.commands.len() as u64,
@@ -257,33 +283,49 @@ impl FrameCounts {
                 notifications_max: u64::from(limits.notifications_per_tick),
                 ignored: 0,
             },
-            commands_max: kept as u64,
-            births: survey.kinds[usize::from(CommandKind::SPAWN.id())] > 0,
-            deaths: survey.kinds[usize::from(CommandKind::DESPAWN.id())] > 0,
-            ..FrameCounts::default()
+            commands_max: commands_max.min(u64::from(limits.commands_per_tick)),
+            kinds,
+            updates_max: 0,
+            births: kinds[usize::from(CommandKind::SPAWN.id())] > 0,
+            deaths: kinds[usize::from(CommandKind::DESPAWN.id())] > 0 || config.has_falls(),
+            clients: 0,
         };
-        for (kind, &n) in survey.kinds.iter().enumerate() {
-            let updates = n.saturating_mul(each(kind as u16));
+        for command in outlook.scripts.commands() {
+            let updates = counts
+                .of_kind(command.form.kind)
+                .saturating_mul(command.form.updates_max);
             counts.updates_max = counts.updates_max.saturating_add(updates);
         }
-        for rule in &config.every {
-            let turns = u64::from(config.schema.world.capacity).div_ceil(u64::from(rule.ticks)) + 1;
-            let updates = turns.saturating_mul(each(rule.command.id()));
-            counts.commands_max += turns;
-            counts.updates_max = counts.updates_max.saturating_add(updates);
-            counts.deaths |= rule.command == CommandKind::DESPAWN;
-        }
-        if limits.timed_commands > 0 {
-            // They may be of any kind, and the host doesn't know their number.
-            counts.commands_max += u64::from(limits.timed_commands);
-            counts.updates_max = u64::MAX;
-            counts.births = true;
-            counts.deaths = true;
-        }
-        counts.deaths |= config.has_falls();
-        counts.commands_max = counts.commands_max.min(u64::from(limits.commands_per_tick));
         counts.updates_max = counts.updates_max.min(u64::from(limits.updates_per_tick));
+        counts.note_waiting(frame, outlook);
         counts
+    }
+
+    /// Upper bound of the number of commands of a kind.
+    pub fn of_kind(&self, kind: u16) -> u64 {
+        self.kinds[usize::from(kind)].min(self.commands_max)
+    }
+
+    /// Adds the kinds of commands that may wait after this tick.
+    fn note_waiting(&self, frame: &Frame, outlook: &mut Outlook) {
+        let Outlook {
+            config,
+            scripts,
+            waiting,
+        } = outlook;
+        for after in &frame.after {
+            waiting.add(after.command.kind);
+        }
+        let run = scripts
+            .commands()
+            .filter(|command| self.of_kind(command.form.kind) > 0);
+        for &kind in run.flat_map(|command| &command.form.puts_off) {
+            waiting.add(kind);
+        }
+        if config.has_falls() {
+            // Some of the fallen respawn.
+            waiting.add(CommandKind::SPAWN.id());
+        }
     }
 }
 

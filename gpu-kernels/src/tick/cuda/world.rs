@@ -4,14 +4,16 @@ use device::gpu::sort::Doubled;
 use device::plan::Group;
 use device::{Device, DriverError, Int2, Plan};
 use shared::world::attribute::bits_for;
-use shared::world::command::{COMMANDS_MAX, CommandSchema};
+use shared::world::command::COMMANDS_MAX;
 use shared::{Audience, InterestMode, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, LEVELS_MAX, Level, Regions, Rule, Tick, World,
+    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, LEVELS_MAX, Level, Regions, Rule, Tick,
+    World,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
+use crate::logic::kind_columns;
 use crate::space::levels::Levels;
 
 /// The layout of a world's buffers in the device's allocation.
@@ -147,7 +149,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
     let schema = &config.schema;
     let limits = &config.limits;
     let size = config.size_raw();
-    let world = World {
+    let mut world = World {
         seed: config.seed,
         buckets: buckets(config),
         updates_max: sizes.updates,
@@ -159,7 +161,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         clients: limits.clients,
         observers_per_client: limits.observers_per_client,
         visible_max: schema.world.visible_max,
-        exact: u32::from(config.interest == InterestMode::Exact),
+        exact: u32::from(config.schema.world.interest == InterestMode::Exact),
         commands_max: limits.commands_per_tick,
         rules: config.every.len() as u32,
         view_places: schema.world.visible_max.max(64).next_power_of_two(),
@@ -170,10 +172,6 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         respawns: sizes.respawns as u32,
         rule_words: sizes.rule_words as u32,
         notifications_max: limits.notifications_per_tick,
-        tells: schema
-            .notifications
-            .iter()
-            .fold(0, |bits, n| bits | 1 << n.kind.id()),
         tells_owner: config.tells_owner.map_or(-1, i32::from),
         rows_max: sizes.rows as u32,
         scan_groups: sizes.scan_groups() as u32,
@@ -181,7 +179,22 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         directory_shift: sizes.directory.shift,
         ..World::default()
     };
+    set_logic(&mut world, config);
     world
+}
+
+/// Sets what depends on a world's scripts. Kernels get it by value, so ticks in flight keep
+/// what they were given.
+pub fn set_logic(world: &mut World, config: &WorldConfig) {
+    let schema = &config.schema;
+    world.forms = [0; COMMANDS_MAX];
+    for command in &schema.commands {
+        let actor = if command.has_actor { HAS_ACTOR } else { 0 };
+        let form = IS_COMMAND | actor | command.words.len() as u8;
+        world.forms[usize::from(command.kind.id())] = form;
+    }
+    let kinds = schema.notifications.iter().map(|n| n.kind.id());
+    world.tells = kinds.fold(0, |bits, kind| bits | 1 << kind);
 }
 
 /// Fills the buffers as declared, and uploads the world's tables.
@@ -208,15 +221,6 @@ pub fn prepare(
         .map(|(x, y)| Int2 { x, y })
         .collect();
     let defaults: Vec<i32> = kinds().flat_map(|kind| schema.default_row(kind)).collect();
-    let columns: Vec<u64> = schema
-        .kinds
-        .iter()
-        .map(|kind| {
-            kind.attributes
-                .iter()
-                .fold(0, |bits, a| bits | 1 << a.column)
-        })
-        .collect();
     let attributes = schema.attributes.iter();
     let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
     let visible: Vec<u32> = attributes
@@ -225,21 +229,11 @@ pub fn prepare(
     let (rules, words) = rules(config);
     device.write(world.bounds.writable(), &bounds)?;
     device.write(world.defaults.writable(), &defaults)?;
-    device.write(world.kind_columns.writable(), &columns)?;
+    device.write(world.kind_columns.writable(), &kind_columns(config))?;
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.falls.writable(), &falls(config))?;
-    let word_count = |command: &CommandSchema| command.words.len() as i32;
-    device.write(
-        world.word_counts.writable(),
-        &by_command(config, -1, word_count),
-    )?;
-    let flags = |command: &CommandSchema| u32::from(command.has_actor) * HAS_ACTOR;
-    device.write(
-        world.command_flags.writable(),
-        &by_command(config, 0, flags),
-    )?;
     device.write(world.due_words, &words)?;
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),
@@ -260,15 +254,6 @@ fn falls(config: &WorldConfig) -> Vec<Fall> {
         },
     };
     config.falls.iter().enumerate().map(fall).collect()
-}
-
-/// A table of all commands that any world can have; `other` for those that this one lacks.
-fn by_command<T: Copy>(config: &WorldConfig, other: T, of: impl Fn(&CommandSchema) -> T) -> Vec<T> {
-    let mut table = vec![other; COMMANDS_MAX];
-    for command in &config.schema.commands {
-        table[usize::from(command.kind.id())] = of(command);
-    }
-    table
 }
 
 /// The rules, and the words of all rules.

@@ -173,7 +173,7 @@ impl Oracle {
 
     fn perceives(&self, viewpoint: &Viewpoint, slot: u32) -> bool {
         let position = self.position(slot);
-        match self.config.interest {
+        match self.config.schema.world.interest {
             InterestMode::Exact => {
                 let radius = u128::from(viewpoint.radius.unsigned_abs());
                 square_of_distance(position, viewpoint.center) <= radius * radius

@@ -101,7 +101,7 @@ impl Oracle {
             high: edges.map(|edge| edge - edge / 2),
             follows: Some(entity),
         };
-        let carried = self.config.kind_regions[usize::from(kind)];
+        let carried = self.config.schema.kinds[usize::from(kind)].regions;
         let slot = entity.slot.0;
         if let Some(edges) = carried.publishes {
             self.regions.publications.insert(slot, around(edges));

@@ -14,7 +14,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
     let side = 20.0 * f64::from(clients).sqrt();
     // Items are what fighters pick.
     let items = match behaviour {
-        BehaviourKind::Fight | BehaviourKind::Listen => clients / 20,
+        BehaviourKind::Fight | BehaviourKind::Listen | BehaviourKind::Any => clients / 20,
         _ => 0,
     };
     let regions = match behaviour {
@@ -24,6 +24,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
     // Listeners hear what is near, and subscribe to what is far.
     let (subscriptions, sound) = match behaviour {
         BehaviourKind::Listen => (3, 40),
+        BehaviourKind::Any => (0, 40),
         _ => (0, 0),
     };
     let text = format!(

@@ -130,6 +130,8 @@ impl World {
         let movement = MovementCodec::new(&config.schema).unwrap();
         let tick_loop = TickLoop::new(Parts {
             mirror: Mirror::new(&config.schema, movement),
+            session: Arc::new(SessionWorld::new(&config)),
+            reloads: None,
             config,
             backend: Box::new(backend),
             fan_out,

@@ -1,13 +1,15 @@
 //! The header of the tick's kernels.
 
 use device::layout::Header;
+use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, NotificationKind};
 
 use super::{
-    BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, LEVELS_MAX, Level, Observer, ObserverSet,
-    Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick, TimedState, World,
+    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, LEVELS_MAX, Level,
+    Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick,
+    TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -25,7 +27,9 @@ pub fn header() -> String {
         .constant("TIMED_COLUMNS", TIMED_COLUMNS as u32)
         .constant("BY_THE_SERVER", BY_THE_SERVER)
         .constant("COMMANDS_MAX", COMMANDS_MAX as u32)
-        .constant("HAS_ACTOR", HAS_ACTOR);
+        .constant("IS_COMMAND", u32::from(IS_COMMAND))
+        .constant("HAS_ACTOR", u32::from(HAS_ACTOR))
+        .constant("NOWHERE", NOWHERE);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
@@ -85,6 +89,17 @@ fn enumerations(header: Header) -> Header {
                 ],
             ),
         )
+        .enumeration(
+            "Verdict",
+            named(
+                "",
+                [
+                    ("malformed", Verdict::Malformed as u32),
+                    ("stale", Verdict::Stale as u32),
+                    ("over_budget", Verdict::OverBudget as u32),
+                ],
+            ),
+        )
         .enumeration("CommandKind", named("", commands))
         .enumeration("NotificationKind", named("NOTIFY_", notifications))
         .enumeration(
@@ -117,6 +132,7 @@ fn structures(header: Header) -> Header {
     header
         .structure::<Command>()
         .structure::<After>()
+        .structure::<AfterRecord>()
         .structure::<TimedState>()
         .structure::<Observer>()
         .structure::<ObserverSet>()

@@ -1,0 +1,75 @@
+//- updates
+#[command(clients)]
+fn test(me: Entity, other: Entity, n: i32) {
+    me.hp = 3;
+    me.hp *= 3;
+    me.hp.min(3);
+    me.speed += 1;
+    me.speed.max(1.0);
+    me.target += other;
+    me.alert = 3;
+    me.alert += true;
+    me.best = 3;
+    me.best += 3;
+    me.best.min(3);
+    me.best.max(3, 4);
+    me.least = 3;
+    me.team += 1;
+    me.position = point(1.0, 1.0);
+    me.position += 3.0;
+    me.position -= other.position;
+    me.kind = "item";
+    n.hp -= 1;
+    me.position.hp -= 1;
+}
+//- commands that are put off
+#[command]
+fn long(me: Entity, a: Point, b: Point, c: i32) {}
+#[command]
+fn later(me: Entity, n: i32) {}
+#[command(clients)]
+fn test(me: Entity, n: i32) {
+    after(1);
+    after(1.5, later(me, 3));
+    after(1, 3);
+    after(1, later);
+    after(1, later(me));
+    after(1, later(me, me));
+    after(1, (n)(me));
+    after(1, latr(me, 3));
+    after(1, min(1, 2));
+    spawn("wolf", me);
+    spawn(item, me);
+    spawn("item");
+    spawn("item", 3);
+    despawn();
+    despawn(3);
+    let a = after(1, later(me, 3));
+}
+//- notifications
+struct Hug { by: Entity, times: i32 }
+#[command(clients)]
+fn test(me: Entity, n: i32) {
+    tell(3);
+    tell("hug");
+    tell(Hug { by: me });
+    tell(Hug { by: me, times: 1, more: 2 });
+    tell(Hug { by: 3, times: 1 });
+    tell(Hug { by: me, times: 1.5 });
+    tell(Hug { by: me, ..n });
+    tell(hug::Hug { by: me });
+    tell(Kiss { n: 1 });
+    tell(Kiss { n: 1.5 });
+    tell(Kiss { m: 1 });
+    tell(Kiss { n: 1, n: 1 });
+    tell(Pair { 0: 1 });
+    tell(Long { a: me.position, b: me.position, c: 1 });
+    tell(Empty { a: tell(Kiss { n: 1 }) });
+    tell(Fall { n: 1 });
+    tell(Hug { by: me, times: 1 }, me);
+    tell(Hug { by: me, times: 1 }, near(me, 3.0));
+    tell(Hug { by: me, times: 1 }, around(me));
+    tell(Hug { by: me, times: 1 }, around(n, 3.0));
+    tell(Hug { by: me, times: 1 }, around(me, n));
+    let a = Hug { by: me, times: 1 };
+}

@@ -1,0 +1,90 @@
+//! The guide for game designers says nothing that isn't so: its examples compile, and those
+//! that shall fail do so with the message that stands beside them.
+
+mod common;
+
+use script::ir::Budget;
+use script::{BUILTINS, builtin};
+use shared::world::logic::{Constant, Constants, Text};
+
+const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
+
+/// The blocks of a language.
+fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    let fence = format!("```{language}\n");
+    let parts: Vec<&str> = GUIDE.split(&fence).skip(1).collect();
+    parts
+        .into_iter()
+        .map(|part| part.split("```").next().unwrap())
+}
+
+/// A block as a text: statements stand in a command.
+fn text(block: &str) -> String {
+    let is_item = |line: &str| {
+        ["fn ", "const ", "#["]
+            .iter()
+            .any(|item| line.starts_with(item))
+    };
+    if block.lines().any(is_item) {
+        return block.to_owned();
+    }
+    format!(
+        "#[command(clients)] fn example(me: Entity, other: Entity, n: i32, at: Point) {{\n{block}}}"
+    )
+}
+
+#[test]
+fn examples_compile() {
+    // The attribute of the first example, too.
+    let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
+    let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
+    let schema = script::world::parse(&world, "test").unwrap().schema;
+    let compile = |block: &str| {
+        let texts = [Text::new("test.rs", text(block))];
+        common::compile_for(&schema, &texts, &Constants::default())
+    };
+    assert!(blocks("rust").count() > 10);
+    for block in blocks("rust") {
+        if let Err(problems) = compile(block) {
+            panic!("{}:\n{block}", problems[0]);
+        }
+    }
+    assert!(blocks("rust,fails").count() > 2);
+    for block in blocks("rust,fails") {
+        let problems = compile(block).expect_err(block);
+        let [problem] = &problems[..] else {
+            panic!("{problems:?}");
+        };
+        let (_, message) = block.split_once("// ").unwrap();
+        let message = message.lines().next().unwrap();
+        assert_eq!(problem.diagnostic().unwrap().message, message);
+    }
+}
+
+#[test]
+fn every_built_in_function_has_an_example() {
+    for (name, _) in BUILTINS {
+        let call = format!("{name}(");
+        assert!(blocks("rust").any(|block| block.contains(&call)), "{name}");
+    }
+}
+
+#[test]
+fn limits_are_as_the_guide_says() {
+    let Budget { steps, visits } = Budget::default();
+    assert!(GUIDE.contains(&format!("{steps} steps and {visits} visits")));
+    assert!(GUIDE.lines().count() <= 300);
+}
+
+#[test]
+fn settings_are_as_the_guide_says() {
+    let strike = [builtin::text("strike").unwrap()];
+    let set = |damage| {
+        let settings = [("damage".to_owned(), Constant::Int(damage))].into();
+        let constants = Constants::from([("strike".to_owned(), settings)]);
+        common::compile_all(&strike, &constants)
+    };
+    assert!(GUIDE.contains("[commands.strike]\ndamage = 7"));
+    assert!(set(7).is_ok());
+    assert!(set(-7).is_err());
+}
