@@ -78,11 +78,15 @@ proptest! {
 
     #[test]
     fn changed_texts_are_compiled_or_rejected(
-        text in 0..builtin::TEXTS.len(),
+        text in 0..builtin::names().count(),
         changes in prop::collection::vec(change(), 1..6),
     ) {
-        let all: Vec<&str> = builtin::TEXTS.iter().flat_map(|(_, text)| words(text)).collect();
-        let text = changed(builtin::TEXTS[text].1, &all, &changes);
+        let texts: Vec<String> = builtin::names()
+            .filter_map(builtin::text)
+            .map(|text| text.text)
+            .collect();
+        let all: Vec<&str> = texts.iter().flat_map(|text| words(text)).collect();
+        let text = changed(&texts[text], &all, &changes);
         common::compile_and_run(&[Text::new("test.rs", text)]);
     }
 

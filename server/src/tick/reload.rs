@@ -131,7 +131,7 @@ fn is_change(event: &notify::Event) -> bool {
 
 fn draw(problems: &[Problem], texts: &[Text]) -> String {
     let mut drawn = String::new();
-    for problem in &problems {
+    for problem in problems {
         if problem.diagnostic().is_none() {
             drawn += &format!("{problem}\n");
         }

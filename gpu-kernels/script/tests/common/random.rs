@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use shared::world::logic::Text;
 use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::logic::Text;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{AttributeType, MergeRule, Schema};
 

@@ -237,7 +237,7 @@ impl Test<'_> {
             sequence: command.sequence,
             slot: command.entity.slot.0,
             generation: command.entity.generation,
-            word_start: 3 * i as u32 | (i as u32 % 2) << 31,
+            word_start: (3 * i as u32) | ((i as u32 % 2) << 31),
         };
         let commands: Vec<TestCommand> = state.commands.iter().enumerate().map(command).collect();
         self.write(world.commands, &commands);

@@ -310,6 +310,7 @@ impl World for Frozen<'_> {
 }
 
 /// The commands of a tick that one thread runs, whatever runs them.
+#[expect(clippy::large_enum_variant, reason = "there is one for each thread")]
 enum Runner<'a> {
     Native(Thread<'a, Emitted<'a>>),
     Interpreted(Box<Interpreted<'a>>),
