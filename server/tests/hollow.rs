@@ -244,6 +244,7 @@ impl Seen {
                 ("shield", _) if new < old => self.note("a shield soaked"),
                 ("ripe", "grow") => self.note("a herb was taken"),
                 ("ripe", "regrow") => self.note("a herb regrew"),
+                ("best", _) => assert!(new > old, "the best score fell from {old} to {new}"),
                 ("score", "strike") => self.note("a player struck for points"),
                 ("mood", "brood") => {
                     self.note("the warden's mood changed");

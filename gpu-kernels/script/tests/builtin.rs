@@ -277,11 +277,13 @@ fn a_taunt_turns_all_around_to_oneself() {
 fn a_score_adds_up_and_its_best_is_kept() {
     let mut stage = Stage::new();
     let (score, best) = (stage.column("score"), stage.column("best"));
-    for had in NUMBERS {
+    for (had, before) in NUMBERS.iter().flat_map(|&a| [(a, -5), (a, 5)]) {
         stage.world.set(stage.me, "score", had);
+        stage.world.set(stage.me, "best", before);
         for points in NUMBERS {
             let sum = (i64::from(had) + i64::from(points)) as i32;
-            let expected = updates(&[(stage.me, score, points), (stage.me, best, sum)]);
+            let most = if sum > before { sum } else { before };
+            let expected = updates(&[(stage.me, score, points), (stage.me, best, most)]);
             assert_eq!(stage.run("score", &[points]), expected, "{had} + {points}");
         }
     }

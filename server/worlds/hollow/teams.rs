@@ -39,6 +39,6 @@ fn strike(me: Entity, target: Entity) {
     }
     me.score += points;
     me.banner.score += points;
-    // `best` merges by `max`: the highest score that any player of the team reached.
-    me.banner.best.max(me.score + points);
+    // `best` merges by `max`: of the values that a tick's commands give, so its own is one.
+    me.banner.best.max(max(me.banner.best, me.score + points));
 }
