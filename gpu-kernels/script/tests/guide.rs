@@ -9,10 +9,16 @@ use shared::world::logic::{Constant, Constants, Text};
 
 const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 
-/// The blocks of a language.
+const README: &str = include_str!("../../../README.md");
+
+/// The blocks of a language in the guide.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    blocks_of(GUIDE, language)
+}
+
+fn blocks_of(document: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
     let fence = format!("```{language}\n");
-    let parts: Vec<&str> = GUIDE.split(&fence).skip(1).collect();
+    let parts: Vec<&str> = document.split(&fence).skip(1).collect();
     parts
         .into_iter()
         .map(|part| part.split("```").next().unwrap())
@@ -44,7 +50,7 @@ fn examples_compile() {
         common::compile_for(&schema, &texts, &Constants::default())
     };
     assert!(blocks("rust").count() > 10);
-    for block in blocks("rust") {
+    for block in blocks("rust").chain(blocks_of(README, "rust")) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
         }

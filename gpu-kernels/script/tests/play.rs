@@ -107,7 +107,7 @@ fn what_only_a_world_does_is_rejected_with_the_way_out() {
             "fn act() { send(r#move(1.0)); }",
             "expected `move(point: Point)`",
         ),
-        ("fn act() { send(r#move(me)); }", "write `….position`"),
+        ("fn act() { send(r#move(me)); }", "write `me.position`"),
         (
             "fn act() { send(heal(me, me)); }",
             "expected `heal(target: Entity)`",

@@ -95,7 +95,9 @@ fn check_cargo(words: &[&str]) {
         "{line}"
     );
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    assert!(manifest.contains(&format!("{package:?}")), "{line}");
+    let is_member = |form: String| manifest.contains(&form);
+    let (plain, nested) = (format!("{package:?}"), format!("/{package}\""));
+    assert!(is_member(plain) || is_member(nested), "{line}");
     if let Some(test) = value(words, "--test") {
         let tests = root().join(package).join("tests");
         let file = tests.join(format!("{test}.rs"));

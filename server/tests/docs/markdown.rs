@@ -17,8 +17,8 @@ pub struct Row<'a>(Vec<&'a str>);
 const DOCUMENTS: [(&str, usize); 6] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
-    ("server/README.md", 300),
-    ("server/worlds/README.md", 300),
+    ("server/README.md", 310),
+    ("server/worlds/README.md", 310),
     ("client-bot/README.md", 300),
     ("benches/README.md", 310),
 ];

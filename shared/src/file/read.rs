@@ -23,7 +23,13 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines) -> (raw::World, Problems) 
             "limits" => world.limits = reader.part(value).unwrap_or_default(),
             "logic" => world.logic = reader.part(value).unwrap_or_default(),
             "commands" => world.commands = reader.part(value).unwrap_or_default(),
-            "kind" => world.kind = Some(reader.list(value)),
+            "kind" => {
+                let before = reader.problems.0.len();
+                let kinds = reader.list(value);
+                // Without kinds that can be read, the rest is checked with the usual one.
+                let is_unread = kinds.is_empty() && reader.problems.0.len() > before;
+                world.kind = (!is_unread).then_some(kinds);
+            }
             "every" => world.every = reader.list(value),
             other => {
                 let message = format!("unknown field `{other}`, expected one of {PARTS}");
