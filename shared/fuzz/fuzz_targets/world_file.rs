@@ -1,7 +1,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::WorldConfig;
 use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
 use shared::wire::stream::StreamCodec;

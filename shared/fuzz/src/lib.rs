@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use shared::{Schema, WorldConfig};
+use shared::Schema;
 
 /// The first byte chooses the world; the rest is the message.
 pub fn world_and_message(data: &[u8]) -> Option<(&'static Schema, &[u8])> {

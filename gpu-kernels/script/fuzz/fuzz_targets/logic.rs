@@ -3,7 +3,7 @@
 //! Any text is compiled or rejected, its problems can be drawn, and what was compiled runs.
 
 use libfuzzer_sys::fuzz_target;
-use script::Text;
+use shared::world::logic::Text;
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
