@@ -14,7 +14,6 @@ use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, Wor
 use crate::space::Area;
 use crate::tick::notification::Notification;
 pub use reload::{CompiledLogic, LogicCompiler};
-pub(crate) use scripts::kind_columns;
 pub use scripts::{Engine, ScriptError, Scripts};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.
@@ -191,12 +190,12 @@ fn resolve(world: &impl World, reference: EntityRef) -> Option<Slot> {
 
 /// Whether two points are at most `distance` apart.
 pub fn within_distance(a: [i32; 3], b: [i32; 3], distance: i32) -> bool {
-    squared_distance(a, b) <= i64::from(distance) * i64::from(distance)
+    squared_distance(a, b) <= u64::from(distance.unsigned_abs()).pow(2)
 }
 
-/// The square of the distance of two points. It can't overflow, since positions are below
-/// 2^30.
-pub fn squared_distance(a: [i32; 3], b: [i32; 3]) -> i64 {
+/// The square of the distance of two points. It can't overflow if one is in the world, and
+/// no coordinate is below -2^30: the places around which scripts look are anywhere there.
+pub fn squared_distance(a: [i32; 3], b: [i32; 3]) -> u64 {
     let along = |axis: usize| i64::from(a[axis]) - i64::from(b[axis]);
-    (0..3).map(|axis| along(axis) * along(axis)).sum()
+    (0..3).map(|axis| (along(axis) * along(axis)) as u64).sum()
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use gpu_kernels::{Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
 use script::builtin;
+use shared::world::logic::Text;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 
 use testkit::backends::{Starter, starters};
@@ -406,6 +407,36 @@ fn a_blast_across_a_world_of_countless_buckets_ends() {
     }
     let output = parity.tick(&frame);
     assert!(output.counts.updates > 50);
+}
+
+#[test]
+fn a_script_that_looks_around_an_invented_point_sees_who_is_there() {
+    let text = "
+        #[command(clients)]
+        fn look(me: Entity, at: Point, radius: Fixed) {
+            for other in near(at, radius) { other.hp -= 1; }
+        }
+    ";
+    let config = world(
+        "[world]\nsize = [262143.0, 262143.0, 262143.0]\naoi = 262143.0\ncapacity = 50\n\
+         [[kind]]\nname = \"a\"\npopulation = 50\nattributes = [{ name = \"hp\", type = \"i32\", \
+         audience = \"state\" }]\n",
+    );
+    let config = with_texts(&config, vec![Text::new("look.rs", text)]);
+    let look = config.schema.command_named("look").expect("look").kind;
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&config);
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    let mut dice = Dice::new(1);
+    for sequence in 0..500 {
+        let mut word = || dice.pick(&[i32::MIN, -(1 << 30), 0, 1 << 29, 1 << 30, i32::MAX]);
+        let words = [word(), word(), word(), word()];
+        frame.push(EntityId::new(0, 1), sequence, look, &words);
+    }
+    let output = parity.tick(&frame);
+    assert!(output.counts.updates > 100, "{:?}", output.counts);
 }
 
 #[test]

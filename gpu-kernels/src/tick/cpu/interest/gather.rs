@@ -1,6 +1,6 @@
 use shared::InterestMode;
 
-use crate::logic::squared_distance;
+use crate::logic::{squared_distance, within_distance};
 use crate::tick::cpu::index::{Block, Index};
 
 /// The place of an observer.
@@ -23,8 +23,7 @@ impl Place {
 
     /// Whether a position is within its radius.
     pub fn reaches(&self, position: [i32; 3]) -> bool {
-        let radius = i64::from(self.radius);
-        squared_distance(position, self.center) <= radius * radius
+        within_distance(position, self.center, self.radius)
     }
 
     /// Whether it perceives the entity at this position in the index.
@@ -147,7 +146,7 @@ impl Candidates {
                     continue;
                 }
                 let followed = place.followed == Some(slot);
-                self.found.push((rank(distance, followed), slot));
+                self.found.push((rank(distance as u64, followed), slot));
                 if self.found.len() > 2 * self.max {
                     keep_nearest(&mut self.found, self.max);
                     let farthest = self.found.iter().map(|&(rank, _)| rank).max();
@@ -169,12 +168,8 @@ impl Candidates {
 
 /// Rank of a candidate: an entity that an observer follows comes before all others, even
 /// those on the same spot.
-fn rank(squared_distance: i64, followed: bool) -> u64 {
-    if followed {
-        0
-    } else {
-        squared_distance as u64 + 1
-    }
+fn rank(squared_distance: u64, followed: bool) -> u64 {
+    if followed { 0 } else { squared_distance + 1 }
 }
 
 fn keep_nearest(candidates: &mut Vec<(u64, u32)>, max: usize) {

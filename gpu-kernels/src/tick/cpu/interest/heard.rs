@@ -5,7 +5,7 @@ use shared::InterestMode;
 
 use super::gather::Place;
 use super::{CLIENTS_GRAIN, Interest};
-use crate::logic::squared_distance;
+use crate::logic::within_distance;
 use crate::space::Aabb;
 use crate::tick::cpu::{Index, State};
 use crate::tick::notification::Notification;
@@ -132,8 +132,7 @@ impl Place {
         let nearest = std::array::from_fn(|axis| {
             self.center[axis].clamp(aabb.low[axis], aabb.high[axis] - 1)
         });
-        let radius = i64::from(self.radius);
-        squared_distance(nearest, self.center) <= radius * radius
+        within_distance(nearest, self.center, self.radius)
     }
 }
 
