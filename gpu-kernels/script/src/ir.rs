@@ -186,48 +186,51 @@ impl From<i32> for Operand {
     }
 }
 
+/// The register that an instruction sets, shared or not as the instruction is.
+macro_rules! register {
+    ($inst:expr) => {
+        match $inst {
+            Inst::Copy(reg, ..)
+            | Inst::Unary(reg, ..)
+            | Inst::Binary(reg, ..)
+            | Inst::Word(reg, _)
+            | Inst::Actor(reg)
+            | Inst::Tick(reg)
+            | Inst::Random(reg, ..)
+            | Inst::Resolve(reg, _)
+            | Inst::Reference(reg, _)
+            | Inst::Kind(reg, _)
+            | Inst::Has(reg, ..)
+            | Inst::Read(reg, ..)
+            | Inst::Distance(reg, ..)
+            | Inst::IsWithin(reg, ..)
+            | Inst::NearNext(reg, ..) => Some(reg),
+            _ => None,
+        }
+    };
+}
+
+/// Likewise, where it may jump to.
+macro_rules! target {
+    ($inst:expr) => {
+        match $inst {
+            Inst::Jump(target)
+            | Inst::JumpIf(_, target)
+            | Inst::JumpUnless(_, target)
+            | Inst::NearNext(_, _, target) => Some(target),
+            _ => None,
+        }
+    };
+}
+
 impl Inst {
     /// The register that it sets.
     pub fn sets(&self) -> Option<Reg> {
-        match *self {
-            Inst::Copy(reg, ..)
-            | Inst::Unary(reg, ..)
-            | Inst::Binary(reg, ..)
-            | Inst::Word(reg, _)
-            | Inst::Actor(reg)
-            | Inst::Tick(reg)
-            | Inst::Random(reg, ..)
-            | Inst::Resolve(reg, _)
-            | Inst::Reference(reg, _)
-            | Inst::Kind(reg, _)
-            | Inst::Has(reg, ..)
-            | Inst::Read(reg, ..)
-            | Inst::Distance(reg, ..)
-            | Inst::IsWithin(reg, ..)
-            | Inst::NearNext(reg, ..) => Some(reg),
-            _ => None,
-        }
+        register!(self).copied()
     }
 
     pub fn sets_mut(&mut self) -> Option<&mut Reg> {
-        match self {
-            Inst::Copy(reg, ..)
-            | Inst::Unary(reg, ..)
-            | Inst::Binary(reg, ..)
-            | Inst::Word(reg, _)
-            | Inst::Actor(reg)
-            | Inst::Tick(reg)
-            | Inst::Random(reg, ..)
-            | Inst::Resolve(reg, _)
-            | Inst::Reference(reg, _)
-            | Inst::Kind(reg, _)
-            | Inst::Has(reg, ..)
-            | Inst::Read(reg, ..)
-            | Inst::Distance(reg, ..)
-            | Inst::IsWithin(reg, ..)
-            | Inst::NearNext(reg, ..) => Some(reg),
-            _ => None,
-        }
+        register!(self)
     }
 
     /// Whether it only sets its register, so that it can go where nobody reads that.
@@ -238,23 +241,11 @@ impl Inst {
 
     /// Where it may jump to.
     pub fn target(&self) -> Option<Target> {
-        match *self {
-            Inst::Jump(target)
-            | Inst::JumpIf(_, target)
-            | Inst::JumpUnless(_, target)
-            | Inst::NearNext(_, _, target) => Some(target),
-            _ => None,
-        }
+        target!(self).copied()
     }
 
     pub fn target_mut(&mut self) -> Option<&mut Target> {
-        match self {
-            Inst::Jump(target)
-            | Inst::JumpIf(_, target)
-            | Inst::JumpUnless(_, target)
-            | Inst::NearNext(_, _, target) => Some(target),
-            _ => None,
-        }
+        target!(self)
     }
 
     /// Whether the next instruction in the list does not follow it.

@@ -5,7 +5,7 @@ use std::fmt;
 use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
-use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, Senders, WorldConfig};
+use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
@@ -97,10 +97,7 @@ impl Logic {
     /// What the scripts do for which a world has no room. Its limits follow from the scripts
     /// that it starts with.
     fn lacks_room(&self, limits: &Limits) -> Vec<Problem> {
-        let given = self
-            .commands
-            .iter()
-            .filter(|c| c.schema.senders != Senders::default());
+        let given = self.commands.iter().filter(|c| c.schema.is_given());
         let puts_off = given.clone().find(|c| c.code.afters().next().is_some());
         let tells = given
             .clone()
@@ -145,16 +142,10 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
     let schema = &mut config.schema;
     schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
     let commands = compiled.commands.into_iter().map(|c| c.schema);
-    let is_given = |c: &CommandSchema| c.senders.clients || c.senders.rules;
-    schema
-        .commands
-        .extend(commands.filter(|c| limits.timed_commands > 0 || is_given(c)));
-    schema
-        .notifications
-        .retain(|n| n.kind <= NotificationKind::PICKED);
-    if limits.notifications_per_tick > 0 {
-        schema.notifications.extend(compiled.notifications);
-    }
+    schema.commands.extend(commands);
+    let engines = before.iter().filter(|n| n.kind <= NotificationKind::PICKED);
+    let notifications = engines.cloned().chain(compiled.notifications);
+    limits.apply(schema, notifications.collect());
     if limits.subscriptions_per_client > 0 {
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shared::file::{Checked, Chosen, Compiler, Declared, LogicError};
 use shared::world::logic::{LogicConfig, Numbers, Text};
-use shared::{CommandSchema, ConfigError, Schema, WorldConfig};
+use shared::{ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
@@ -152,7 +152,7 @@ impl Compiler for FileCompiler<'_> {
             puts_off: compiled
                 .commands
                 .iter()
-                .any(|c| is_given(&c.schema) && c.code.afters().next().is_some()),
+                .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
             updates: insts.fold(0, |bits, inst| match inst {
                 Inst::Update(_, column, _) => bits | 1 << column,
                 _ => bits,
@@ -162,11 +162,6 @@ impl Compiler for FileCompiler<'_> {
             notifications: compiled.notifications,
         })
     }
-}
-
-/// Whether clients or rules give a command, so that it runs without having been put off.
-fn is_given(command: &CommandSchema) -> bool {
-    command.senders.clients || command.senders.rules
 }
 
 /// Problems as one error: those of the world file, and those of texts, drawn.

@@ -65,11 +65,7 @@ impl Writer {
         Writer {
             names: names.clone(),
             columns: schema.attributes.clone(),
-            kinds: schema
-                .kinds
-                .iter()
-                .map(|k| k.attributes.iter().fold(0, |bits, a| bits | 1 << a.column))
-                .collect(),
+            kinds: schema.kind_columns(),
             private,
             events: Texts::new(events.chain([CHANGE])),
             kind_names: Texts::new(schema.kinds.iter().map(|k| k.name.as_str())),

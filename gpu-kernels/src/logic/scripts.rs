@@ -83,7 +83,7 @@ impl Scripts {
             logic,
             places,
             draws,
-            kind_columns: kind_columns(config),
+            kind_columns: config.schema.kind_columns(),
             space,
             seed: config.seed,
             engine,
@@ -163,17 +163,6 @@ impl Scripts {
             _ => 0,
         }
     }
-}
-
-/// By entity kind: its columns, as bits.
-pub fn kind_columns(config: &WorldConfig) -> Vec<u64> {
-    let kinds = config.schema.kinds.iter();
-    let bits = |kind: &shared::Kind| {
-        kind.attributes
-            .iter()
-            .fold(0, |bits, a| bits | 1 << a.column)
-    };
-    kinds.map(bits).collect()
 }
 
 impl fmt::Display for ScriptError {

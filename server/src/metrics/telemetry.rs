@@ -34,6 +34,9 @@ pub fn serve(address: SocketAddr) -> Result<()> {
         .install()
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
+    // Shown from the start, though most worlds never have any.
+    table::RELOADS.add_to("compiled", 0);
+    table::RELOADS.add_to("rejected", 0);
     Ok(())
 }
 
@@ -48,9 +51,6 @@ pub fn record(report: &TickReport<'_>) {
     let refusals = report.refusals;
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
-    // Shown from the start, though most worlds never have any.
-    table::RELOADS.add_to("compiled", 0);
-    table::RELOADS.add_to("rejected", 0);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);
     let sent = report.fan_out;

@@ -7,11 +7,9 @@ use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
-use crate::world::notification::NotificationSchema;
 use crate::world::schema::{Schema, WorldInfo};
 
 /// A world without problems.
@@ -93,7 +91,7 @@ pub(super) fn build(
         notifies: !notifications.is_empty(),
     };
     let limits = limits::limits(&raw.limits, region_limits, &needs, problems);
-    apply_limits(&mut schema, &limits, notifications);
+    limits.apply(&mut schema, notifications);
     problems.take(check_names(&schema, &limits));
     problems.take(check_sizes(&schema));
     let Some((logic, declared)) = compiled.filter(|_| problems.is_empty()) else {
@@ -157,19 +155,6 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
         return unexpected("kind.population", all, expected);
     }
     Ok(populations)
-}
-
-/// Removes the commands for which there is no room, and adds the notifications for
-/// which there is.
-fn apply_limits(schema: &mut Schema, limits: &Limits, notifications: Vec<NotificationSchema>) {
-    if limits.timed_commands == 0 {
-        let is_given = |c: &CommandSchema| c.senders.clients || c.senders.rules;
-        let is_engines = |c: &CommandSchema| c.kind <= CommandKind::DESPAWN;
-        schema.commands.retain(|c| is_given(c) || is_engines(c));
-    }
-    if limits.notifications_per_tick > 0 {
-        schema.notifications = notifications;
-    }
 }
 
 /// Where clients can subscribe, predicates must be able to name every attribute.

@@ -51,6 +51,11 @@ pub struct CommandWord {
 }
 
 impl CommandSchema {
+    /// Whether clients or rules give it, so that it runs without having been put off.
+    pub fn is_given(&self) -> bool {
+        self.senders.clients || self.senders.rules
+    }
+
     /// [`CommandKind::SPAWN`], without the optional position.
     pub fn spawn() -> CommandSchema {
         CommandSchema {

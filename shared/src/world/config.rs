@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command::CommandKind;
+use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
 use super::logic::LogicConfig;
+use super::notification::NotificationSchema;
 use super::schema::Schema;
 use super::spawn::SpawnArea;
 
@@ -95,6 +96,20 @@ pub struct Limits {
     pub client_notices_per_tick: u32,
     /// Notifications that a client hears in one tick.
     pub client_hearings_per_tick: u32,
+}
+
+impl Limits {
+    /// Removes the commands of a schema for which there is no room, and sets the
+    /// notifications for which there is.
+    pub fn apply(&self, schema: &mut Schema, notifications: Vec<NotificationSchema>) {
+        if self.timed_commands == 0 {
+            let is_engines = |c: &CommandSchema| c.kind <= CommandKind::DESPAWN;
+            schema.commands.retain(|c| c.is_given() || is_engines(c));
+        }
+        if self.notifications_per_tick > 0 {
+            schema.notifications = notifications;
+        }
+    }
 }
 
 impl WorldConfig {

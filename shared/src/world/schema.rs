@@ -123,6 +123,15 @@ impl Schema {
         by_number(self.notifications.iter().map(|n| (n.kind.id(), of(n))))
     }
 
+    /// By kind: its columns, as bits.
+    pub fn kind_columns(&self) -> Vec<u64> {
+        let columns = |kind: &Kind| {
+            let own = kind.attributes.iter();
+            own.fold(0, |bits, attribute| bits | 1 << attribute.column)
+        };
+        self.kinds.iter().map(columns).collect()
+    }
+
     /// The default row of a kind: a value for each column, 0 in columns that it lacks.
     pub fn default_row(&self, kind: usize) -> Vec<i32> {
         let mut row = vec![0; self.attributes.len()];

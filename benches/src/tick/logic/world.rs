@@ -59,7 +59,6 @@ impl Frozen {
         ensure!(births.counts.births == u64::from(config.schema.world.capacity));
         let state = backend.snapshot()?;
         let columns = config.schema.attributes.len();
-        let bits = |kind: &shared::Kind| kind.attributes.iter().fold(0, |b, a| b | 1 << a.column);
         Ok(Frozen {
             tick: state.tick,
             columns,
@@ -68,7 +67,7 @@ impl Frozen {
             states: state.states.iter().map(|&state| state as u8).collect(),
             generations: state.generations,
             kinds: state.kinds,
-            kind_columns: config.schema.kinds.iter().map(bits).collect(),
+            kind_columns: config.schema.kind_columns(),
             config,
         })
     }

@@ -13,7 +13,6 @@ use super::layout::{
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
-use crate::logic::kind_columns;
 use crate::space::levels::Levels;
 
 /// The layout of a world's buffers in the device's allocation.
@@ -229,7 +228,7 @@ pub fn prepare(
     let (rules, words) = rules(config);
     device.write(world.bounds.writable(), &bounds)?;
     device.write(world.defaults.writable(), &defaults)?;
-    device.write(world.kind_columns.writable(), &kind_columns(config))?;
+    device.write(world.kind_columns.writable(), &config.schema.kind_columns())?;
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;

@@ -10,7 +10,6 @@ use shared::WorldConfig;
 
 use super::super::sizes::{Sizes, buckets};
 use super::{AfterRecord, Tick, Verdict, World};
-use crate::logic::kind_columns;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
 use crate::tick::state::SlotState;
@@ -35,7 +34,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
             },
             capacity: sizes.capacity as u32,
             columns: sizes.columns as u32,
-            kind_columns: kind_columns(config),
+            kind_columns: config.schema.kind_columns(),
             bucket_edge: config.schema.world.aoi.raw(),
             buckets: buckets(config),
             directory_shift: sizes.directory.shift,
