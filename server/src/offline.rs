@@ -13,12 +13,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
+use crate::tick::shards::ShardSender;
 use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
@@ -66,14 +66,14 @@ pub fn run(options: Options) -> Result<Run> {
     let (mut inboxes, mut senders, mut threads) = (vec![], vec![], vec![]);
     for number in 0..shards {
         let inbox = SharedInbox::default();
-        let (to_shard, from_tick) = unbounded_channel();
+        let (to_shard, from_tick) = mpsc::channel();
         let own_clients = (number..clients).step_by(shards).len();
         join_all(&inbox, own_clients);
         let shard = OfflineShard::new(number, &world, own_clients, inbox.clone(), is_checked);
         let to_tick = to_tick.clone();
         threads.push(std::thread::spawn(move || shard.run(from_tick, &to_tick)));
         inboxes.push(inbox);
-        senders.push(to_shard);
+        senders.push(ShardSender::new(to_shard, || ()));
     }
     let stats = Arc::new(Stats::new());
     let mut tick_loop = TickLoop::new(Parts {

@@ -10,11 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use gpu_kernels::listen::Listeners;
-use quinn::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tracing::warn;
 
 use crate::durable::journal::JournalWriter;
@@ -24,13 +22,15 @@ use crate::session::SessionWorld;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::inbox::SharedInbox;
 use crate::tick::mirror::Mirror;
-use crate::tick::publication::{FanOutReport, ToShard};
+use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
+use crate::tick::shards::ShardSender;
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use crate::transport::handshake::Admission;
 use crate::transport::quic::{self, Identity};
 use crate::transport::shard::ShardWorld;
-use crate::transport::shards::{self, Channels};
+use crate::transport::shards;
+use ::quic::Turns;
 
 /// How to run a server.
 #[derive(Clone, Debug)]
@@ -98,8 +98,6 @@ impl Server {
             None => Identity::self_signed()?,
         };
         let certificate = identity.chain[0].clone();
-        let idle = Duration::from_secs(u64::from(world.limits.idle_seconds));
-        let config = quic::server_config(identity, idle)?;
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
         let address = sockets[0].local_addr()?;
         if let Some(address) = options.metrics {
@@ -113,7 +111,7 @@ impl Server {
         let stop = Arc::new(AtomicBool::new(false));
         let shard_world = shard_world(&options);
         let session = shard_world.session.clone();
-        let shards = start_shards(shard_world, &config, sockets)?;
+        let shards = start_shards(shard_world, &identity, sockets)?;
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
                 folder,
@@ -219,7 +217,7 @@ impl Drop for Server {
 /// The tick's ends of the channels to the shards, and their threads.
 struct RunningShards {
     inboxes: Vec<SharedInbox>,
-    senders: Vec<UnboundedSender<ToShard>>,
+    senders: Vec<ShardSender>,
     reports: Receiver<FanOutReport>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -227,9 +225,11 @@ struct RunningShards {
 /// Starts a shard for each socket.
 fn start_shards(
     world: ShardWorld,
-    config: &ServerConfig,
+    identity: &Identity,
     sockets: Vec<UdpSocket>,
 ) -> Result<RunningShards> {
+    let idle_seconds = world.session.config.limits.idle_seconds;
+    let idle = Duration::from_secs(u64::from(idle_seconds));
     let world = Arc::new(world);
     let (to_tick, reports) = mpsc::channel();
     let mut running = RunningShards {
@@ -240,15 +240,19 @@ fn start_shards(
     };
     for (number, socket) in sockets.into_iter().enumerate() {
         let inbox = SharedInbox::default();
-        let (to_shard, from_tick) = unbounded_channel();
-        let channels = Channels {
+        let turns = Turns::default();
+        let config = quic::server_config(identity, idle, turns.clone())?;
+        let (sender, thread) = shards::spawn(shards::Parts {
+            number,
+            world: world.clone(),
+            config: Arc::new(config),
+            turns,
+            socket,
             inbox: inbox.clone(),
-            from_tick,
             reports: to_tick.clone(),
-        };
-        let thread = shards::spawn(number, world.clone(), config.clone(), socket, channels)?;
+        })?;
         running.inboxes.push(inbox);
-        running.senders.push(to_shard);
+        running.senders.push(sender);
         running.threads.push(thread);
     }
     Ok(running)

@@ -90,6 +90,8 @@ pub struct Session {
     movement: PendingMovement,
     /// The last tick in which the client was sent a datagram.
     last_datagram: Tick,
+    /// The first tick of whose datagrams nothing is known.
+    unacknowledged: Option<Tick>,
     processed: Processed,
     /// Answers for the next frame.
     answers: Vec<Answer>,
@@ -116,6 +118,7 @@ impl Session {
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
             last_datagram: Tick(0),
+            unacknowledged: None,
             processed: Processed::default(),
             answers: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),

@@ -3,14 +3,18 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`quic`] | sockets, certificates, transport settings |
-//! | [`shards`] | the threads: accepting connections, telling clients of each tick |
-//! | [`connection`] | one connection from its first packet to its last |
+//! | [`shards`] | the threads, and what each repeats |
 //! | [`shard`] | the clients of one thread |
+//! | [`client`] | one connection from its first packet to its last |
+//! | [`door`] | how many may stand before the hello |
 //! | [`handshake`] | the hello, and why a client may not come in |
 //! | [`requests`] | requests, read no faster than a client may send them |
+//! | [`pace`] | how many clients a shard has time to tell of a tick |
 
-pub mod connection;
+pub mod client;
+pub mod door;
 pub mod handshake;
+pub mod pace;
 pub mod quic;
 pub mod requests;
 pub mod shard;

@@ -9,7 +9,7 @@ use shared::WorldConfig;
 
 use super::parity;
 use crate::metrics::machine;
-use crate::transport::quic::SOCKET_BUFFER_BYTES;
+use quic::socket::BUFFER_BYTES;
 use testkit::parity::RandomWorlds;
 
 #[derive(Debug, Args)]
@@ -178,7 +178,7 @@ fn socket_buffer(what: &'static str, path: &str, setting: &str) -> Finding {
             advice: None,
         };
     };
-    let wanted = SOCKET_BUFFER_BYTES as u64;
+    let wanted = BUFFER_BYTES as u64;
     Finding {
         name,
         value: format!("up to {} KB a socket", max / 1024),

@@ -13,12 +13,19 @@ pub struct Refusals {
     pub malformed: u64,
     /// Rejected requests.
     pub requests: u64,
+    /// Connections that were turned away, as too many had not said hello.
+    pub connections: u64,
 }
 
 /// What a shard sent in the fan-out of one tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FanOutCounts {
     pub sessions: u64,
+    /// Clients that were told nothing of the tick, since there was no time.
+    pub put_off: u64,
+    /// Clients of which nothing has been heard for so long that they were told nothing.
+    pub out_of_touch: u64,
+    pub packets_sent: u64,
     pub datagrams: u64,
     pub datagram_bytes: u64,
     pub stream_bytes: u64,
@@ -35,12 +42,16 @@ impl AddAssign for Refusals {
         self.commands_repeated += other.commands_repeated;
         self.malformed += other.malformed;
         self.requests += other.requests;
+        self.connections += other.connections;
     }
 }
 
 impl AddAssign for FanOutCounts {
     fn add_assign(&mut self, other: FanOutCounts) {
         self.sessions += other.sessions;
+        self.put_off += other.put_off;
+        self.out_of_touch += other.out_of_touch;
+        self.packets_sent += other.packets_sent;
         self.datagrams += other.datagrams;
         self.datagram_bytes += other.datagram_bytes;
         self.stream_bytes += other.stream_bytes;

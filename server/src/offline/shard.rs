@@ -1,11 +1,10 @@
 //! A shard that encodes for its clients and sends nothing.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{Tick, WorldConfig};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::metrics::counts::FanOutCounts;
 use crate::session::fan_out::Scratch;
@@ -55,12 +54,8 @@ impl OfflineShard {
     }
 
     /// Runs until the tick thread says stop, and gives what was encoded.
-    pub fn run(
-        mut self,
-        mut from_tick: UnboundedReceiver<ToShard>,
-        reports: &Sender<FanOutReport>,
-    ) -> Encoded {
-        while let Some(ToShard::Tick(publication)) = from_tick.blocking_recv() {
+    pub fn run(mut self, from_tick: Receiver<ToShard>, reports: &Sender<FanOutReport>) -> Encoded {
+        while let Ok(ToShard::Tick(publication)) = from_tick.recv() {
             let report = self.fan_out(&publication);
             let tick = publication.tick;
             drop(publication);

@@ -75,6 +75,9 @@ impl Session {
         if new.newest < self.acknowledgement.newest || new.stream < self.acknowledgement.stream {
             return;
         }
+        if new.newest > self.acknowledgement.newest {
+            self.unacknowledged = (new.newest < self.last_datagram).then(|| new.newest.next());
+        }
         self.acknowledgement = *new;
         self.movement.acknowledge(new);
         self.stream.acknowledge(new.stream);

@@ -42,6 +42,43 @@ impl Session {
         }
     }
 
+    /// Takes in a tick of which there is no time to tell the client: only the stream is
+    /// written, and movement waits.
+    pub fn put_off(
+        &mut self,
+        view: TickView<'_>,
+        scratch: &mut Scratch,
+        counts: &mut FanOutCounts,
+    ) {
+        if let Some(player) = self.player.filter(|_| !self.is_ending) {
+            self.processed.advance(view.publication.tick);
+            self.write_frame(player, view, scratch, counts);
+            self.put_off_movement(view, scratch);
+        }
+    }
+
+    fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
+        let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
+        let slots = &mut scratch.slots;
+        self.movement.merge(tick, newest, slots, &mut scratch.merge);
+        self.movement.put_off(slots);
+    }
+
+    /// Whether nothing is known for long of what the client was sent. Then words wait in
+    /// some queue on the way, where more would only make them older. Now and then one goes
+    /// out all the same: its acknowledgement shows that the way is open again.
+    fn is_out_of_touch(&self, view: TickView<'_>) -> bool {
+        let tick_hz = view.world.config.schema.world.tick_hz;
+        let tick = view.publication.tick;
+        let Some(since) = self.unacknowledged else {
+            return false;
+        };
+        let silence = tick.0.saturating_sub(since.0);
+        let probe_ticks = (tick_hz / PROBES_PER_SECOND).max(1);
+        silence > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
+            && tick.0.saturating_sub(self.last_datagram.0) < probe_ticks
+    }
+
     /// Writes what commands and notifications there are, in a frame of its own: the rest of
     /// the tick may depend on it. It counts as one of the tick before, since the client has
     /// not taken in this one when it has read it.
@@ -120,6 +157,10 @@ impl Session {
         counts: &mut FanOutCounts,
         mut send: impl FnMut(Vec<u8>),
     ) {
+        if self.is_out_of_touch(view) {
+            counts.out_of_touch += 1;
+            return self.put_off_movement(view, scratch);
+        }
         let tick = view.publication.tick;
         let newest = self.acknowledgement.newest;
         let slots = &mut scratch.slots;
@@ -148,6 +189,7 @@ impl Session {
         let left_over = codec.encode(header, slots, entity, &mut scratch.datagram, count_and_send);
         self.movement.put_off(&slots[slots.len() - left_over..]);
         self.last_datagram = tick;
+        self.unacknowledged.get_or_insert(tick);
         self.processed.tell();
     }
 }
@@ -179,6 +221,10 @@ fn write_update(
         frame.codec.state(frame.begun(), slot, values);
     }
 }
+
+/// Fewer ticks than a round trip to the other side of the world say nothing.
+const OUT_OF_TOUCH_TICKS_MIN: u32 = 4;
+const PROBES_PER_SECOND: u32 = 4;
 
 /// One datagram a second keeps a connection alive; where the idle time-out is short,
 /// three within it.

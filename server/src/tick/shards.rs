@@ -2,20 +2,25 @@
 //! at most one tick is with them.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::publication::{FanOutReport, Publication, ToShard};
 
 /// The ends of the channels to the shards. `T` is what the tick thread keeps of a
 /// tick until its fan-out is done.
 pub struct Shards<T> {
-    senders: Vec<UnboundedSender<ToShard>>,
+    senders: Vec<ShardSender>,
     reports: Receiver<FanOutReport>,
     busy: Option<Busy<T>>,
+}
+
+/// The end of a channel to a shard, which may be asleep.
+pub struct ShardSender {
+    sender: Sender<ToShard>,
+    wake: Box<dyn Fn() + Send>,
 }
 
 /// A tick that every shard has told its clients of.
@@ -35,11 +40,25 @@ struct Busy<T> {
     report: Option<FanOutReport>,
 }
 
+impl ShardSender {
+    /// `wake` is called after each message.
+    pub fn new(sender: Sender<ToShard>, wake: impl Fn() + Send + 'static) -> ShardSender {
+        ShardSender {
+            sender,
+            wake: Box::new(wake),
+        }
+    }
+
+    /// Fails if the shard has ended.
+    fn send(&self, message: ToShard) -> Result<(), SendError<ToShard>> {
+        self.sender.send(message)?;
+        (self.wake)();
+        Ok(())
+    }
+}
+
 impl<T> Shards<T> {
-    pub fn new(
-        senders: Vec<UnboundedSender<ToShard>>,
-        reports: Receiver<FanOutReport>,
-    ) -> Shards<T> {
+    pub fn new(senders: Vec<ShardSender>, reports: Receiver<FanOutReport>) -> Shards<T> {
         Shards {
             senders,
             reports,

@@ -20,7 +20,6 @@ use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Frame, TickOutput};
 use shared::{EntityId, Tick, WorldConfig};
-use tokio::sync::mpsc::UnboundedSender;
 use tracing::{debug, info};
 
 use super::directory::Directory;
@@ -28,9 +27,9 @@ use super::holdings::Holdings;
 use super::inbox::SharedInbox;
 use super::intake::Intake;
 use super::mirror::{Mirror, SharedMirror};
-use super::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use super::publication::{FanOutReport, Publication, SessionEvent};
 use super::requests::RequestQueue;
-use super::shards::{FannedOut, Shards};
+use super::shards::{FannedOut, ShardSender, Shards};
 use crate::durable::journal::JournalWriter;
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
@@ -79,7 +78,7 @@ pub struct Parts {
     /// By shard.
     pub inboxes: Vec<SharedInbox>,
     /// By shard.
-    pub shards: Vec<UnboundedSender<ToShard>>,
+    pub shards: Vec<ShardSender>,
     pub reports: Receiver<FanOutReport>,
     pub journal: Option<JournalWriter>,
     /// Scripts that were compiled beside the world, and are to come into force.

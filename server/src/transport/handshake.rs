@@ -1,8 +1,6 @@
 //! The hello of a client, and why a client may not come in.
 
-use std::time::Duration;
-
-use quinn::{Connection, RecvStream, SendStream};
+use quic::{Link, StreamEnd};
 use shared::wire::codec;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
@@ -15,42 +13,56 @@ pub struct Admission {
 }
 
 /// Why a client may not come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub close: Close,
     pub reason: String,
 }
 
-/// Waits for a client's hello and checks it. Gives both halves of the client's stream, too.
-pub async fn receive_hello(
-    connection: &Connection,
-    admission: &Admission,
-) -> Result<(SendStream, RecvStream, Hello), Refusal> {
-    let (send, receive, hello) = tokio::time::timeout(HELLO_WAIT, read_hello(connection))
-        .await
-        .map_err(|_| refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs())))??;
-    check(&hello, admission)?;
-    Ok((send, receive, hello))
+/// Collects the bytes of a hello.
+#[derive(Debug, Default)]
+pub struct HelloReader {
+    bytes: Vec<u8>,
 }
 
-async fn read_hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello), Refusal> {
-    let lost = |error: &dyn std::fmt::Display| refused(format!("no hello: {error}"));
-    let (send, mut receive) = connection.accept_bi().await.map_err(|e| lost(&e))?;
-    let mut length = [0; 4];
-    receive
-        .read_exact(&mut length)
-        .await
-        .map_err(|e| lost(&e))?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > HELLO_BYTES_MAX {
-        return Err(malformed(&DecodeError::TooLong {
-            found: length,
-            limit: HELLO_BYTES_MAX,
-        }));
+impl HelloReader {
+    /// Reads on, and checks a hello that is complete. `None` until then.
+    pub fn read(
+        &mut self,
+        link: &mut Link<'_>,
+        admission: &Admission,
+    ) -> Result<Option<Hello>, Refusal> {
+        // What follows the hello stays with the transport until the client is in.
+        while let Some(missing) = self.missing()? {
+            let end = link.read(missing, |bytes| self.bytes.extend_from_slice(bytes));
+            match (end, self.missing()?) {
+                (_, None) | (StreamEnd::Enough, _) => {}
+                (StreamEnd::Waiting, _) => return Ok(None),
+                (StreamEnd::Finished, _) => {
+                    return Err(refused("no hello: the stream ended within it".to_owned()));
+                }
+            }
+        }
+        let hello = codec::from_bytes::<HELLO_BYTES_MAX, _>(&self.bytes[LENGTH_BYTES..])
+            .map_err(|error| malformed(&error))?;
+        check(&hello, admission)?;
+        Ok(Some(hello))
     }
-    let mut bytes = vec![0; length];
-    receive.read_exact(&mut bytes).await.map_err(|e| lost(&e))?;
-    let hello = codec::from_bytes::<HELLO_BYTES_MAX, _>(&bytes).map_err(|e| malformed(&e))?;
-    Ok((send, receive, hello))
+
+    /// The bytes that are known to be missing; none once the hello is complete.
+    fn missing(&self) -> Result<Option<usize>, Refusal> {
+        let Some((length, rest)) = self.bytes.split_first_chunk::<LENGTH_BYTES>() else {
+            return Ok(Some(LENGTH_BYTES - self.bytes.len()));
+        };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > HELLO_BYTES_MAX {
+            return Err(malformed(&DecodeError::TooLong {
+                found: length,
+                limit: HELLO_BYTES_MAX,
+            }));
+        }
+        Ok(Some(length - rest.len()).filter(|&missing| missing > 0))
+    }
 }
 
 fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
@@ -72,18 +84,18 @@ fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
     }
 }
 
-fn refused(reason: String) -> Refusal {
+pub fn refused(reason: String) -> Refusal {
     Refusal {
         close: Close::Refused,
         reason,
     }
 }
 
-fn malformed(error: &DecodeError) -> Refusal {
+pub fn malformed(error: &dyn std::fmt::Display) -> Refusal {
     Refusal {
         close: Close::Malformed,
         reason: error.to_string(),
     }
 }
 
-const HELLO_WAIT: Duration = Duration::from_secs(10);
+const LENGTH_BYTES: usize = 4;

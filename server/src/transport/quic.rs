@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use quinn::{ServerConfig, TransportConfig, VarInt};
+use quic::proto::crypto::rustls::QuicServerConfig;
+use quic::proto::{ServerConfig, TransportConfig, VarInt};
+use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use shared::wire;
-use socket2::{Domain, Protocol, Socket, Type};
 
 /// A certificate chain and its key.
 pub struct Identity {
@@ -48,25 +49,24 @@ impl Identity {
     }
 }
 
-/// The QUIC settings of every connection.
-pub fn server_config(identity: Identity, idle: Duration) -> Result<ServerConfig> {
+/// The QUIC settings of every connection. Each of `turns` lets each of them send a packet.
+pub fn server_config(identity: &Identity, idle: Duration, turns: Turns) -> Result<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(identity.chain, identity.key)
+        .with_single_cert(identity.chain.clone(), identity.key.clone_key())
         .context("the certificate and the key do not match")?;
     tls.alpn_protocols = vec![wire::ALPN.to_vec()];
     // Sessions have tickets of their own; TLS's would take some kilobytes a client.
     tls.send_tls13_tickets = 0;
-    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls)
-        .context("the TLS settings do not suit QUIC")?;
+    let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config.transport_config(Arc::new(transport(idle)?));
+    config.transport_config(Arc::new(transport(idle, turns)?));
     Ok(config)
 }
 
-fn transport(idle: Duration) -> Result<TransportConfig> {
+fn transport(idle: Duration, turns: Turns) -> Result<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
         // A client opens one stream; each more would cost memory.
@@ -78,8 +78,8 @@ fn transport(idle: Duration) -> Result<TransportConfig> {
         .send_window(256 * 1024)
         .send_fairness(false)
         .datagram_receive_buffer_size(Some(32 * 1024))
-        // A tick or two: older movement is out of date.
-        .datagram_send_buffer_size(32 * 1024)
+        .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
+        .congestion_controller_factory(Arc::new(ThinFlowConfig::new(turns)))
         .max_idle_timeout(Some(
             idle.try_into().context("the idle time-out is too long")?,
         ))
@@ -100,28 +100,10 @@ pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
     let mut address = address;
     (0..shards)
         .map(|_| {
-            let socket =
-                bind_shared(address).with_context(|| format!("cannot listen on {address}"))?;
+            let socket = quic::socket::bind(address, true)
+                .with_context(|| format!("cannot listen on {address}"))?;
             address = socket.local_addr()?;
             Ok(socket)
         })
         .collect()
 }
-
-fn bind_shared(address: SocketAddr) -> std::io::Result<UdpSocket> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::DGRAM,
-        Some(Protocol::UDP),
-    )?;
-    socket.set_reuse_port(true)?;
-    // The system may allow less; `myriad doctor` says so.
-    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
-    let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
-    socket.bind(&address.into())?;
-    socket.set_nonblocking(true)?;
-    Ok(socket.into())
-}
-
-/// Room for the datagrams of some thousand clients in one tick.
-pub const SOCKET_BUFFER_BYTES: usize = 8 << 20;

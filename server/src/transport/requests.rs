@@ -1,21 +1,18 @@
 //! The requests on a client's stream, read no faster than the client may send them.
 
-use std::future::pending;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use quinn::RecvStream;
+use quic::{Link, StreamEnd};
 use shared::wire::DecodeError;
 use shared::wire::request::{Request, RequestReader};
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep_until};
 
 /// The client's half of its stream, behind the hello.
 pub struct Requests {
-    receive: RecvStream,
     reader: RequestReader,
     pace: Pace,
-    unanswered: Unanswered,
+    /// Room for requests that wait for their answers: as many as a client may send in a
+    /// second.
+    room: u32,
     /// Nothing more can come.
     is_ended: bool,
 }
@@ -29,65 +26,51 @@ struct Pace {
     paid: Instant,
 }
 
-/// Room for requests that wait for their answers: as many as a client may send in a second.
-#[derive(Clone)]
-pub struct Unanswered(Arc<Semaphore>);
-
-impl Unanswered {
-    pub fn new(per_second: u32) -> Unanswered {
-        Unanswered(Arc::new(Semaphore::new(per_second as usize)))
-    }
-
-    /// A request is answered.
-    pub fn answer(&self) {
-        self.0.add_permits(1);
-    }
-}
-
 impl Requests {
-    pub fn new(receive: RecvStream, per_second: u32, unanswered: Unanswered) -> Requests {
+    pub fn new(per_second: u32, now: Instant) -> Requests {
         Requests {
-            receive,
             reader: RequestReader::default(),
-            pace: Pace::new(per_second, Instant::now()),
-            unanswered,
+            pace: Pace::new(per_second, now),
+            room: per_second,
             is_ended: false,
         }
     }
 
-    /// Waits for the next request; for ever after the end of the stream. Dropping the
-    /// future loses nothing.
-    pub async fn next(&mut self) -> Result<Request, DecodeError> {
-        while !self.is_ended {
-            // Both waits come before the reading, so that the window fills.
-            let Ok(room) = self.unanswered.0.clone().acquire_owned().await else {
-                break;
-            };
-            let next = self.pace.next();
-            if next > Instant::now() {
-                sleep_until(next).await;
-            }
+    /// The next request that has arrived, if the client may send one now.
+    pub fn next(&mut self, link: &mut Link<'_>) -> Result<Option<Request>, DecodeError> {
+        let now = link.now();
+        while self.room > 0 && self.pace.next() <= now {
             match self.reader.next_request() {
-                Ok(Some(message)) => {
-                    self.pace.take(Instant::now());
-                    // The answer gives the room back.
-                    room.forget();
-                    return Ok(message);
+                Ok(Some(request)) => {
+                    self.pace.take(now);
+                    self.room -= 1;
+                    return Ok(Some(request));
                 }
+                Ok(None) if self.is_ended => break,
                 Ok(None) => {}
                 Err(error) => {
                     self.is_ended = true;
                     return Err(error);
                 }
             }
-            // A stream may end, even inside a request, before the connection does; the
-            // reader of the datagrams sees the end of the connection.
-            match self.receive.read_chunk(CHUNK_BYTES_MAX, true).await {
-                Ok(Some(chunk)) => self.reader.push(&chunk.bytes),
-                Ok(None) | Err(_) => self.is_ended = true,
+            // What is not read fills the window. A stream may end, even inside a request,
+            // before the connection does.
+            let mut is_new = false;
+            let end = link.read(CHUNK_BYTES_MAX, |bytes| {
+                self.reader.push(bytes);
+                is_new = true;
+            });
+            self.is_ended = end == StreamEnd::Finished;
+            if end == StreamEnd::Waiting && !is_new {
+                break;
             }
         }
-        pending().await
+        Ok(None)
+    }
+
+    /// A request is answered.
+    pub fn answer(&mut self) {
+        self.room += 1;
     }
 }
 

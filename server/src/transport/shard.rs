@@ -1,31 +1,29 @@
-//! The clients of one thread: their datagrams and requests go to the tick, and what the
-//! tick says goes to them.
+//! The clients of one thread.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use gpu_kernels::listen::SubscribeError;
-use quinn::{Connection, ConnectionError, SendStream, VarInt};
+use quic::proto::{ConnectionError, Incoming};
+use quic::{Application, Event, Handle, Link, Load, Open};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::{Close, Hello};
-use shared::wire::request::{Request, RequestBody};
-use thiserror::Error;
+use shared::wire::request::RequestBody;
 use tracing::debug;
 
-use super::handshake::Admission;
-use super::requests::Unanswered;
+use super::client::{Client, Player, Stranger, close};
+use super::door::{Answer, Door, HELLO_WAIT};
+use super::handshake::{Admission, HelloReader, refused};
+use super::requests::Requests;
 use crate::metrics::counts::{FanOutCounts, Refusals};
-use crate::session::commands::DatagramError;
 use crate::session::fan_out::Scratch;
 use crate::session::frame::TickView;
-use crate::session::{Player, Session, SessionWorld};
+use crate::session::{Session, SessionWorld};
 use crate::tick::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
 use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
+use gpu_kernels::listen::SubscribeError;
 
 /// What all shards know of the world.
 pub struct ShardWorld {
@@ -33,81 +31,21 @@ pub struct ShardWorld {
     pub admission: Admission,
 }
 
-/// A request before the welcome: the client has no row yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a request before the welcome")]
-pub struct EarlyRequest;
-
-/// A session with its connection.
-pub struct Client {
-    session: Session,
-    connection: Connection,
-    stream: SendStream,
-    unanswered: Unanswered,
-}
-
-/// Clients, and what serving them needs.
+/// Clients, and what serving them needs. Their connections are the transport's.
 pub struct Shard {
-    number: usize,
+    pub number: usize,
     world: Arc<ShardWorld>,
     inbox: SharedInbox,
-    clients: HashMap<SessionId, Client>,
+    players: HashMap<SessionId, Handle>,
     next_session: SessionId,
-    /// Handshakes and clients.
-    connections: usize,
+    door: Door,
     connections_max: usize,
-    /// Kept between ticks for its memory.
-    order: Vec<SessionId>,
+    /// Reused: a decoded datagram, and the buffers of a fan-out.
+    datagram: ClientDatagram,
     scratch: Scratch,
     /// All clients have taken in their streams up to this tick.
     taken_in: Tick,
-    counts: FanOutCounts,
-}
-
-impl Client {
-    pub fn new(
-        session: Session,
-        connection: Connection,
-        stream: SendStream,
-        unanswered: Unanswered,
-    ) -> Client {
-        Client {
-            session,
-            connection,
-            stream,
-            unanswered,
-        }
-    }
-
-    /// Tells the client of a tick. Closes the connection of one that does not read.
-    fn tell(&mut self, view: TickView<'_>, scratch: &mut Scratch, counts: &mut FanOutCounts) {
-        let connection = &self.connection;
-        self.session.tell(view, scratch, counts, |datagram| {
-            // An error is a connection that is ending: its task hears of it.
-            let _ = connection.send_datagram(datagram.into());
-        });
-        self.flush(counts);
-        if self.session.is_too_slow(view.publication.tick, view.world) {
-            let reason = "the client does not read what it is sent";
-            close(&self.connection, Close::TooSlow, reason);
-        }
-    }
-
-    /// Gives the transport what it takes now; the rest waits for the next tick.
-    fn flush(&mut self, counts: &mut FanOutCounts) {
-        let mut context = Context::from_waker(Waker::noop());
-        let unsent = self.session.unsent();
-        let mut written = 0;
-        while written < unsent.len() {
-            let stream = Pin::new(&mut self.stream);
-            match stream.poll_write(&mut context, &unsent[written..]) {
-                Poll::Ready(Ok(n)) => written += n,
-                Poll::Ready(Err(_)) | Poll::Pending => break,
-            }
-        }
-        counts.stream_bytes += written as u64;
-        self.session.sent(written);
-    }
+    pub counts: FanOutCounts,
 }
 
 impl Shard {
@@ -117,177 +55,238 @@ impl Shard {
         let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
-            connections: 0,
             connections_max: 2 * clients_max + CONNECTIONS_SPARE,
             world,
             inbox,
-            clients: HashMap::new(),
+            players: HashMap::new(),
             next_session: 0,
-            order: vec![],
+            door: Door::default(),
+            datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
             taken_in: Tick(0),
             counts: FanOutCounts::default(),
         }
     }
 
-    pub fn world(&self) -> Arc<ShardWorld> {
-        self.world.clone()
+    pub fn world(&self) -> &Arc<SessionWorld> {
+        &self.world.session
     }
 
-    /// Counts a new connection; false if there are too many already.
-    pub fn has_room(&mut self) -> bool {
-        let has_room = self.connections < self.connections_max;
-        self.connections += usize::from(has_room);
-        has_room
+    /// Whether connections wait that have not said hello.
+    pub fn has_strangers(&self) -> bool {
+        self.door.waiting() > 0
     }
 
-    pub fn connection_ended(&mut self) {
-        self.connections -= 1;
+    /// The connection of a session.
+    pub fn handle(&self, session: SessionId) -> Option<Handle> {
+        self.players.get(&session).copied()
     }
 
-    pub fn count_refusals(&self, count: impl FnOnce(&mut Refusals)) {
+    fn count_refusals(&self, count: impl FnOnce(&mut Refusals)) {
         count(&mut self.inbox.lock().refusals);
     }
+}
 
-    /// Adds a client that said a valid hello, and asks the tick for its entity.
-    pub fn admit(&mut self, client: Client, hello: &Hello) -> SessionId {
-        let session = self.next_session;
-        self.next_session += 1;
-        self.clients.insert(session, client);
-        self.inbox.lock().joins.push(Join {
-            session,
-            resume: hello.resume,
-        });
-        session
-    }
+/// What clients do.
+impl Application for Shard {
+    type Session = Client;
 
-    /// Decodes a client's datagram.
-    pub fn decode(&self, bytes: &[u8], out: &mut ClientDatagram) -> Result<(), DecodeError> {
-        self.world.session.commands.decode(bytes, out)
-    }
-
-    /// Takes in a client's datagram.
-    pub fn take_in(
-        &mut self,
-        id: SessionId,
-        datagram: &ClientDatagram,
-    ) -> Result<(), DatagramError> {
-        let Some(client) = self.clients.get_mut(&id) else {
-            return Ok(());
-        };
-        let codec = &self.world.session.commands;
-        client
-            .session
-            .take_in(datagram, codec, &mut self.inbox.lock())
-    }
-
-    /// Hands a client's request to the tick.
-    pub fn request(&mut self, id: SessionId, message: Request) -> Result<(), EarlyRequest> {
-        let Some(client) = self.clients.get(&id) else {
-            return Ok(());
-        };
-        let row = client.session.client().ok_or(EarlyRequest)?;
-        let limit = self.world.session.config.limits.predicate_bytes as usize;
-        let body = match message.body {
-            // Many requests may wait for the tick, so long texts end here.
-            RequestBody::Subscribe { predicate, .. } if predicate.len() > limit => {
-                let found = predicate.len();
-                Err(SubscribeError::LongText { found, limit })
+    fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Client> {
+        let address = incoming.remote_address();
+        if load.connections >= self.connections_max {
+            return Open::Refuse;
+        }
+        match self.door.ask(address, incoming.remote_address_validated()) {
+            Answer::Prove => return Open::Retry,
+            Answer::Away => {
+                self.count_refusals(|refusals| refusals.connections += 1);
+                return Open::Refuse;
             }
-            body => Ok(body),
-        };
-        self.inbox.lock().requests.push(PendingRequest {
-            session: id,
-            client: row,
-            number: message.number,
-            body,
-        });
-        Ok(())
-    }
-
-    /// Removes a client whose connection has ended, and tells the tick.
-    pub fn remove(&mut self, id: SessionId, end: &ConnectionError) {
-        let Some(client) = self.clients.remove(&id) else {
-            return;
-        };
-        let bye = u64::from(Close::Bye.code());
-        let is_final = matches!(end, ConnectionError::ApplicationClosed(close)
-            if close.error_code.into_inner() == bye);
-        if !is_final && !client.session.is_ending() {
-            self.counts.sessions_lost += 1;
+            Answer::Enter => {}
         }
-        self.inbox.lock().leaves.push(Leave {
-            session: id,
-            client: client.session.client(),
-            is_final,
-        });
+        self.door.enter(address);
+        Open::Accept(Client::Stranger(Stranger {
+            hello: HelloReader::default(),
+            address,
+            since: now,
+        }))
     }
 
-    /// Acts on a tick's events, and gives the sessions to tell of it.
-    pub fn begin_tick(&mut self, publication: &Publication) -> Vec<SessionId> {
-        if let Some(session) = &publication.world {
-            let admission = &self.world.admission;
-            self.world = Arc::new(ShardWorld {
-                session: session.clone(),
-                admission: Admission {
-                    schema_hash: session.config.schema.hash(),
-                    token: admission.token.clone(),
-                },
-            });
-            for client in self.clients.values_mut() {
-                client.session.change_interface();
+    fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {
+        match event {
+            Event::Connected => {}
+            Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
+            Event::Readable => {
+                if let Client::Stranger(stranger) = client {
+                    let read = stranger.hello.read(link, &self.world.admission);
+                    match read {
+                        Ok(Some(hello)) => {
+                            self.door.leave(stranger.address);
+                            *client = Client::Player(self.admit(link, &hello));
+                        }
+                        Ok(None) => {}
+                        Err(refusal) => {
+                            debug!(reason = %refusal.reason, "a client was refused");
+                            if refusal.close == Close::Malformed {
+                                self.count_refusals(|refusals| refusals.malformed += 1);
+                            }
+                            close(link, refusal.close, &refusal.reason);
+                        }
+                    }
+                }
+                if let Client::Player(player) = client {
+                    self.take_requests(link, player);
+                }
             }
-        }
-        for event in &publication.events[self.number] {
-            self.act_on(event, publication.tick);
-        }
-        self.taken_in = publication.tick;
-        let mut order = std::mem::take(&mut self.order);
-        order.clear();
-        order.extend(self.clients.keys());
-        order
-    }
-
-    /// Tells some clients of a tick.
-    pub fn tell(&mut self, sessions: &[SessionId], publication: &Publication) {
-        let mirror = publication.mirror.read();
-        let view = TickView {
-            publication,
-            mirror: &mirror,
-            world: &self.world.session,
-        };
-        for id in sessions {
-            if let Some(client) = self.clients.get_mut(id) {
-                client.tell(view, &mut self.scratch, &mut self.counts);
-                if let Some(tick) = client.session.taken_in() {
-                    self.taken_in = self.taken_in.min(tick);
+            Event::Writable => {
+                if let Client::Player(player) = client {
+                    self.counts.stream_bytes += player.flush(link) as u64;
                 }
             }
         }
     }
 
-    /// The report on a tick that all `sessions` were told of.
-    pub fn end_tick(&mut self, sessions: Vec<SessionId>, tick: Tick) -> FanOutReport {
-        self.order = sessions;
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.sessions = self.clients.len() as u64;
-        debug!(%tick, sessions = counts.sessions, "fanned out");
-        FanOutReport {
-            finished: Instant::now(),
-            taken_in: self.taken_in,
-            counts,
+    fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
+        let player = match client {
+            Client::Stranger(stranger) => return self.door.leave(stranger.address),
+            Client::Player(player) => player,
+        };
+        debug!(%end, "a session ended");
+        self.players.remove(&player.id);
+        let bye = u64::from(Close::Bye.code());
+        let is_final = matches!(&end, ConnectionError::ApplicationClosed(close)
+            if close.error_code.into_inner() == bye);
+        if !is_final && !player.session.is_ending() {
+            self.counts.sessions_lost += 1;
+        }
+        self.inbox.lock().leaves.push(Leave {
+            session: player.id,
+            client: player.session.client(),
+            is_final,
+        });
+    }
+}
+
+impl Shard {
+    /// Adds a client that said a valid hello, and asks the tick for its entity.
+    fn admit(&mut self, link: &Link<'_>, hello: &Hello) -> Box<Player> {
+        let id = self.next_session;
+        self.next_session += 1;
+        self.players.insert(id, link.handle());
+        self.inbox.lock().joins.push(Join {
+            session: id,
+            resume: hello.resume,
+        });
+        let limits = &self.world.session.config.limits;
+        Box::new(Player {
+            id,
+            session: Session::new(limits),
+            requests: Requests::new(limits.client_requests_per_second, link.now()),
+        })
+    }
+
+    fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
+        let codec = &self.world.session.commands;
+        match codec.decode(bytes, &mut self.datagram) {
+            Ok(()) => {}
+            // The client repeats its commands once it knows the new ones.
+            Err(DecodeError::Outdated(_)) => return,
+            Err(error) => return self.malformed(link, &error),
+        }
+        let taken = match client {
+            Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
+            Client::Player(player) => {
+                let mut inbox = self.inbox.lock();
+                let taken = player.session.take_in(&self.datagram, codec, &mut inbox);
+                taken.map_err(|error| error.to_string())
+            }
+        };
+        if let Err(reason) = taken {
+            self.malformed(link, &reason);
         }
     }
 
-    fn act_on(&mut self, event: &SessionEvent, tick: Tick) {
-        let (SessionEvent::Assigned { session, .. }
-        | SessionEvent::Reborn { session, .. }
-        | SessionEvent::Answered { session, .. }
-        | SessionEvent::Closed { session, .. }) = event;
-        let Some(client) = self.clients.get_mut(session) else {
+    /// Hands the requests that a client may send now to the tick.
+    fn take_requests(&mut self, link: &mut Link<'_>, player: &mut Player) {
+        loop {
+            let request = match player.requests.next(link) {
+                Ok(Some(request)) => request,
+                Ok(None) => return,
+                Err(error) => return self.malformed(link, &error),
+            };
+            // Without a row the client is not welcomed yet.
+            let Some(row) = player.session.client() else {
+                return self.malformed(link, &"a request before the welcome");
+            };
+            let body = self.check_length(request.body);
+            self.inbox.lock().requests.push(PendingRequest {
+                session: player.id,
+                client: row,
+                number: request.number,
+                body,
+            });
+        }
+    }
+
+    /// Many requests may wait for the tick, so long texts end here.
+    fn check_length(&self, body: RequestBody) -> Result<RequestBody, SubscribeError> {
+        let limit = self.world.session.config.limits.predicate_bytes as usize;
+        match body {
+            RequestBody::Subscribe { predicate, .. } if predicate.len() > limit => {
+                let found = predicate.len();
+                Err(SubscribeError::LongText { found, limit })
+            }
+            body => Ok(body),
+        }
+    }
+
+    fn malformed(&self, link: &mut Link<'_>, reason: &dyn std::fmt::Display) {
+        debug!(%reason, "a client sent a malformed message");
+        self.count_refusals(|refusals| refusals.malformed += 1);
+        close(link, Close::Malformed, &reason.to_string());
+    }
+
+    /// Closes a connection that has not said hello for too long.
+    pub fn look_at(&mut self, link: &mut Link<'_>, client: &Client) {
+        if let Client::Stranger(stranger) = client
+            && link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT
+        {
+            let refusal = refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs()));
+            close(link, refusal.close, &refusal.reason);
+        }
+    }
+}
+
+/// What the tick says.
+impl Shard {
+    /// Takes over what is new of the world. True if the clients must be told of it.
+    pub fn begin_tick(&mut self, publication: &Publication) -> bool {
+        self.taken_in = publication.tick;
+        let Some(session) = &publication.world else {
+            return false;
+        };
+        self.world = Arc::new(ShardWorld {
+            session: session.clone(),
+            admission: Admission {
+                schema_hash: session.config.schema.hash(),
+                token: self.world.admission.token.clone(),
+            },
+        });
+        true
+    }
+
+    /// Takes in what the tick decided about a client.
+    pub fn act_on(
+        &mut self,
+        event: &SessionEvent,
+        tick: Tick,
+        link: &mut Link<'_>,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
             return;
         };
-        let session = &mut client.session;
+        let session = &mut player.session;
         match event {
             &SessionEvent::Assigned {
                 client,
@@ -296,13 +295,13 @@ impl Shard {
                 resumed,
                 ..
             } => {
-                let player = Player { client, entity };
+                let player = crate::session::Player { client, entity };
                 session.assign(player, ticket, resumed, tick, &self.world.session);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
             SessionEvent::Answered { answer, .. } => {
                 session.answer(answer.clone());
-                client.unanswered.answer();
+                player.requests.answer();
             }
             SessionEvent::Closed {
                 close: code,
@@ -310,15 +309,58 @@ impl Shard {
                 ..
             } => {
                 session.end();
-                close(&client.connection, *code, reason);
+                close(link, *code, reason);
             }
         }
     }
-}
 
-/// Closes a connection with a code and a sentence for people.
-pub fn close(connection: &Connection, close: Close, reason: &str) {
-    connection.close(VarInt::from_u32(close.code()), reason.as_bytes());
+    /// Tells a client of a tick, or, without time for that, only takes it in. Closes the
+    /// connection of one that does not read. False if the client is not in the world.
+    pub fn tell(
+        &mut self,
+        view: TickView<'_>,
+        has_time: bool,
+        link: &mut Link<'_>,
+        client: &mut Client,
+    ) -> bool {
+        let Client::Player(player) = client else {
+            return false;
+        };
+        self.take_requests(link, player);
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        if has_time {
+            player.session.tell(view, scratch, counts, |datagram| {
+                // An error is a connection that is ending.
+                link.send_datagram(datagram.into());
+            });
+        } else {
+            player.session.put_off(view, scratch, counts);
+        }
+        counts.stream_bytes += player.flush(link) as u64;
+        if player
+            .session
+            .is_too_slow(view.publication.tick, view.world)
+        {
+            let reason = "the client does not read what it is sent";
+            close(link, Close::TooSlow, reason);
+        }
+        if let Some(tick) = player.session.taken_in() {
+            self.taken_in = self.taken_in.min(tick);
+        }
+        true
+    }
+
+    /// The report on a tick that all clients were told of.
+    pub fn end_tick(&mut self, tick: Tick, busy: Duration) -> FanOutReport {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.sessions = self.players.len() as u64;
+        debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
+        FanOutReport {
+            finished: Instant::now(),
+            taken_in: self.taken_in,
+            counts,
+        }
+    }
 }
 
 const CONNECTIONS_SPARE: usize = 64;

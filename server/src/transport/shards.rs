@@ -1,120 +1,240 @@
-//! Threads for I/O. Each owns a single-threaded runtime, a socket on the shared port and
-//! its connections. Shards share nothing but the read-only [`Publication`].
+//! Threads for I/O. Each owns a socket on the shared port and its connections. Shards share
+//! nothing but the read-only [`Publication`].
 
-use std::cell::RefCell;
 use std::net::UdpSocket;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use quinn::{Endpoint, EndpointConfig, ServerConfig, VarInt};
+use quic::proto::ServerConfig;
+use quic::{Endpoint, Handle, Socket, Turns};
 use shared::wire::control::Close;
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::{LocalSet, spawn_local, yield_now};
+use tracing::error;
 
-use super::connection;
+use super::client::{Client, close};
+use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
+use crate::session::frame::TickView;
 use crate::tick::inbox::SharedInbox;
-use crate::tick::publication::{FanOutReport, Publication, ToShard};
+use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use crate::tick::shards::ShardSender;
 
-/// A shard's ends of the channels to the tick thread.
-pub struct Channels {
+/// What a shard is made of.
+pub struct Parts {
+    pub number: usize,
+    pub world: Arc<ShardWorld>,
+    pub config: Arc<ServerConfig>,
+    /// The turns of `config`'s congestion controllers: one a tick.
+    pub turns: Turns,
+    pub socket: UdpSocket,
     pub inbox: SharedInbox,
-    pub from_tick: UnboundedReceiver<ToShard>,
     pub reports: Sender<FanOutReport>,
 }
 
-/// Starts a shard's thread.
-pub fn spawn(
-    number: usize,
-    world: Arc<ShardWorld>,
-    config: ServerConfig,
-    socket: UdpSocket,
-    channels: Channels,
-) -> Result<JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start a runtime")?;
-    let endpoint = {
-        let _guard = runtime.enter();
-        Endpoint::new(
-            EndpointConfig::default(),
-            Some(config),
-            socket,
-            Arc::new(quinn::TokioRuntime),
-        )
-        .context("cannot start a QUIC endpoint")?
-    };
-    let run = move || {
-        let shard = Rc::new(RefCell::new(Shard::new(number, world, channels.inbox)));
-        let local = LocalSet::new();
-        let work = run(shard, endpoint, channels.from_tick, channels.reports);
-        local.block_on(&runtime, work);
-    };
-    std::thread::Builder::new()
-        .name(format!("shard-{number}"))
-        .spawn(run)
-        .context("cannot start a shard's thread")
-}
-
-async fn run(
-    shard: Rc<RefCell<Shard>>,
-    endpoint: Endpoint,
-    mut from_tick: UnboundedReceiver<ToShard>,
+/// A shard's thread.
+struct Thread {
+    endpoint: Endpoint<Client>,
+    shard: Shard,
+    turns: Turns,
+    from_tick: Receiver<ToShard>,
     reports: Sender<FanOutReport>,
-) {
-    spawn_local(accept(shard.clone(), endpoint.clone()));
-    while let Some(message) = from_tick.recv().await {
-        match message {
-            ToShard::Tick(publication) => {
-                let report = fan_out(&shard, &publication).await;
-                // The tick thread takes the publication back as soon as it hears.
-                drop(publication);
-                // A tick thread that has failed takes no reports, but says stop.
-                let _ = reports.send(report);
+    pace: Pace,
+    /// Where the next fan-out begins: at the first client that this one had no time for.
+    first: usize,
+    looked_at_strangers: Instant,
+}
+
+/// Starts a shard's thread.
+pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
+    let name = format!("shard-{}", parts.number);
+    let (to_shard, from_tick) = channel();
+    let (started, start) = channel();
+    // A socket's buffers belong to the thread that made them.
+    let run = move || match Thread::new(parts, from_tick) {
+        Ok(thread) => {
+            if started.send(Ok(thread.endpoint.waker())).is_ok() {
+                thread.run();
             }
-            ToShard::Stop(reason) => {
-                endpoint.close(VarInt::from_u32(Close::Shutdown.code()), reason.as_bytes());
-                break;
+        }
+        Err(error) => {
+            let _ = started.send(Err(error));
+        }
+    };
+    let handle = std::thread::Builder::new()
+        .name(name)
+        .spawn(run)
+        .context("cannot start a shard's thread")?;
+    let waker = start.recv().context("a shard's thread has failed")??;
+    let sender = ShardSender::new(to_shard, move || {
+        // A shard that cannot be woken finds the message at its next look.
+        let _ = waker.wake();
+    });
+    Ok((sender, handle))
+}
+
+impl Thread {
+    fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
+        let socket = Socket::new(parts.socket).context("cannot use a socket")?;
+        let endpoint = Endpoint::new(vec![socket], Some(parts.config))
+            .context("cannot wait for packets of a socket")?;
+        Ok(Thread {
+            endpoint,
+            pace: Pace::new(parts.world.session.config.schema.world.tick_hz),
+            shard: Shard::new(parts.number, parts.world, parts.inbox),
+            turns: parts.turns,
+            from_tick,
+            reports: parts.reports,
+            first: 0,
+            looked_at_strangers: Instant::now(),
+        })
+    }
+
+    fn run(mut self) {
+        let reason = loop {
+            if let Err(error) = self.endpoint.wait(Instant::now() + WAIT_MAX) {
+                // The tick thread hears that the shard is gone.
+                return error!(%error, "a shard cannot wait for packets");
+            }
+            match self.from_tick.try_recv() {
+                Ok(ToShard::Tick(publication)) => {
+                    let report = self.fan_out(&publication);
+                    // The tick thread takes the publication back as soon as it hears.
+                    drop(publication);
+                    // A tick thread that has failed takes no reports, but says stop.
+                    let _ = self.reports.send(report);
+                }
+                Ok(ToShard::Stop(reason)) => break reason,
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return,
+            }
+            self.receive(PACKETS_MAX);
+            self.endpoint.upkeep(&mut self.shard);
+            self.look_at_strangers();
+        };
+        self.close(reason);
+    }
+
+    fn receive(&mut self, packets_max: usize) {
+        let begun = Instant::now();
+        if self.endpoint.receive(&mut self.shard, packets_max) > 0 {
+            self.pace.note_receiving(begun.elapsed());
+        }
+    }
+
+    /// Tells every client of one tick, as far as there is time.
+    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+        let begun = Instant::now();
+        let sent_before = self.endpoint.counts();
+        self.turns.begin();
+        let budget = self.pace.begin(begun);
+        let is_world_new = self.shard.begin_tick(publication);
+        for event in &publication.events[self.shard.number] {
+            self.act_on(event, publication);
+        }
+        let world = self.shard.world().clone();
+        let mirror = publication.mirror.read();
+        let view = TickView {
+            publication,
+            mirror: &mirror,
+            world: &world,
+        };
+        let handles: Vec<Handle> = self.endpoint.handles().collect();
+        let count = handles.len();
+        let first = self.first.min(count);
+        let (early, late) = handles.split_at(first);
+        let mut put_off = 0;
+        let mut received = begun;
+        let mut ran_out = begun;
+        for (i, &handle) in late.iter().chain(early).enumerate() {
+            let now = Instant::now();
+            let has_time = put_off == 0 && budget.allows(now, count - i);
+            if !has_time && put_off == 0 {
+                ran_out = now;
+                self.first = handle.index();
+            }
+            self.endpoint
+                .visit(handle, &mut self.shard, now, |shard, link, client| {
+                    if let Client::Player(player) = client
+                        && is_world_new
+                    {
+                        player.session.change_interface();
+                    }
+                    shard.tell(view, has_time, link, client)
+                });
+            put_off += usize::from(!has_time);
+            if now - received > RECEIVE_PERIOD {
+                self.receive(PACKETS_BETWEEN);
+                received = Instant::now();
+            }
+        }
+        self.endpoint.flush();
+        self.pace.note_putting_off(put_off, ran_out.elapsed());
+        let sent = self.endpoint.counts();
+        let counts = &mut self.shard.counts;
+        counts.put_off += put_off as u64;
+        counts.packets_sent += sent.sent - sent_before.sent;
+        self.shard.end_tick(publication.tick, begun.elapsed())
+    }
+
+    fn act_on(&mut self, event: &SessionEvent, publication: &Publication) {
+        let (SessionEvent::Assigned { session, .. }
+        | SessionEvent::Reborn { session, .. }
+        | SessionEvent::Answered { session, .. }
+        | SessionEvent::Closed { session, .. }) = event;
+        let Some(handle) = self.shard.handle(*session) else {
+            return;
+        };
+        let now = Instant::now();
+        self.endpoint
+            .visit(handle, &mut self.shard, now, |shard, link, client| {
+                shard.act_on(event, publication.tick, link, client);
+            });
+    }
+
+    /// Closes the connections that have waited too long for their hello.
+    fn look_at_strangers(&mut self) {
+        let now = Instant::now();
+        if !self.shard.has_strangers() || now < self.looked_at_strangers + STRANGERS_PERIOD {
+            return;
+        }
+        self.looked_at_strangers = now;
+        for handle in self.endpoint.handles() {
+            if let Some(Client::Stranger(_)) = self.endpoint.session(handle) {
+                self.endpoint
+                    .visit(handle, &mut self.shard, now, |shard, link, client| {
+                        shard.look_at(link, client);
+                    });
             }
         }
     }
-    // Gives the closing packets time to leave.
-    let _ = tokio::time::timeout(CLOSE_WAIT, endpoint.wait_idle()).await;
-}
 
-async fn accept(shard: Rc<RefCell<Shard>>, endpoint: Endpoint) {
-    while let Some(incoming) = endpoint.accept().await {
-        if !shard.borrow_mut().has_room() {
-            incoming.refuse();
-            continue;
+    /// Closes all connections, and gives the closing packets time to leave.
+    fn close(mut self, reason: &str) {
+        let now = Instant::now();
+        for handle in self.endpoint.handles() {
+            self.endpoint
+                .visit(handle, &mut self.shard, now, |_, link, _| {
+                    close(link, Close::Shutdown, reason);
+                });
         }
-        let shard = shard.clone();
-        spawn_local(async move {
-            connection::serve(&shard, incoming).await;
-            shard.borrow_mut().connection_ended();
-        });
+        while !self.endpoint.is_idle() && now.elapsed() < CLOSE_WAIT {
+            if self.endpoint.wait(now + CLOSE_WAIT).is_err() {
+                return;
+            }
+            self.receive(PACKETS_MAX);
+            self.endpoint.upkeep(&mut self.shard);
+        }
+        self.endpoint.flush();
     }
 }
 
-/// Tells every client of one tick. Lets go of the thread now and then, so that
-/// thousands of clients don't keep the transport from sending.
-async fn fan_out(shard: &Rc<RefCell<Shard>>, publication: &Publication) -> FanOutReport {
-    let sessions = shard.borrow_mut().begin_tick(publication);
-    for (i, some) in sessions.chunks(SESSIONS_BETWEEN_YIELDS).enumerate() {
-        if i > 0 {
-            yield_now().await;
-        }
-        shard.borrow_mut().tell(some, publication);
-    }
-    shard.borrow_mut().end_tick(sessions, publication.tick)
-}
-
-/// Each takes a few microseconds: long enough apart to matter little, short enough that
-/// acknowledgements and handshakes go on.
-const SESSIONS_BETWEEN_YIELDS: usize = 1024;
+const WAIT_MAX: Duration = Duration::from_millis(50);
+/// Packets that are taken in before the tick is asked for.
+const PACKETS_MAX: usize = 1024;
+/// A fan-out that takes long lets packets in now and then, so that none are lost.
+const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
+const PACKETS_BETWEEN: usize = 512;
+const STRANGERS_PERIOD: Duration = Duration::from_millis(500);
 const CLOSE_WAIT: Duration = Duration::from_millis(500);

@@ -1,13 +1,13 @@
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, TickError, Ticket};
 use shared::wire::movement::MovementCodec;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::tick::publication::ToShard;
 
 #[test]
 fn a_late_tick_leaves_out_the_starts_that_it_missed() {
@@ -121,7 +121,7 @@ impl World {
             backend: CpuBackend::new(&config, 1, None).unwrap(),
             engine: engine.clone(),
         };
-        let (to_shard, from_tick) = unbounded_channel();
+        let (to_shard, from_tick) = channel();
         let (to_tick, reports) = channel();
         let shard = std::thread::spawn({
             let engine = engine.clone();
@@ -137,7 +137,7 @@ impl World {
             fan_out,
             listeners: None,
             inboxes: vec![SharedInbox::default()],
-            shards: vec![to_shard],
+            shards: vec![ShardSender::new(to_shard, || ())],
             reports,
             journal: None,
             stats: Arc::new(Stats::new()),
@@ -170,13 +170,13 @@ impl World {
 }
 
 fn run_shard(
-    mut from_tick: UnboundedReceiver<ToShard>,
+    from_tick: Receiver<ToShard>,
     reports: &Sender<FanOutReport>,
     engine: &Engine,
     slow: Slow,
 ) -> (Vec<Seen>, Option<&'static str>) {
     let mut all = vec![];
-    while let Some(message) = from_tick.blocking_recv() {
+    while let Ok(message) = from_tick.recv() {
         let publication = match message {
             ToShard::Tick(publication) => publication,
             ToShard::Stop(reason) => return (all, Some(reason)),

@@ -1,0 +1,47 @@
+//! One connection, from its first packet to its last.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use quic::Link;
+use shared::wire::control::Close;
+
+use super::handshake::HelloReader;
+use super::requests::Requests;
+use crate::session::Session;
+use crate::tick::inbox::SessionId;
+
+/// What a shard keeps of a connection.
+pub enum Client {
+    /// It has not said hello.
+    Stranger(Stranger),
+    Player(Box<Player>),
+}
+
+pub struct Stranger {
+    pub hello: HelloReader,
+    pub address: SocketAddr,
+    pub since: Instant,
+}
+
+/// A client that is in the world, or waits for its entity.
+pub struct Player {
+    pub id: SessionId,
+    pub session: Session,
+    pub requests: Requests,
+}
+
+impl Player {
+    /// Gives the transport as much of the stream as it takes now; the rest waits for the
+    /// next tick. Gives the number of bytes.
+    pub fn flush(&mut self, link: &mut Link<'_>) -> usize {
+        let written = link.write(self.session.unsent());
+        self.session.sent(written);
+        written
+    }
+}
+
+/// Closes a connection with a code and a sentence for people.
+pub fn close(link: &mut Link<'_>, close: Close, reason: &str) {
+    link.close(close.code(), reason);
+}

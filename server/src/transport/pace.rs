@@ -1,0 +1,122 @@
+//! How many clients a shard has time to tell of a tick.
+//!
+//! A shard that tells every client of every tick, however long it takes, falls behind
+//! without end: packets wait in the system's buffers, and all that anybody hears is old. So
+//! a fan-out has a share of the tick's period. Clients for whom no time is left are told
+//! nothing of this tick but what the stream must carry; the next tick begins with them, so
+//! all are told evenly, every second tick or every third.
+
+use std::time::{Duration, Instant};
+
+/// The time of one shard.
+#[derive(Debug)]
+pub struct Pace {
+    period: Duration,
+    /// Time for packets that arrive, a tick; a moving average.
+    receiving: Duration,
+    /// The same in this tick.
+    received: Duration,
+    /// Time for a client that is told nothing; a moving average.
+    putting_off: Duration,
+}
+
+/// The time of one fan-out.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    end: Instant,
+    putting_off: Duration,
+}
+
+impl Pace {
+    pub fn new(tick_hz: u32) -> Pace {
+        Pace {
+            period: Duration::from_secs(1) / tick_hz,
+            receiving: Duration::ZERO,
+            received: Duration::ZERO,
+            putting_off: Duration::from_micros(1),
+        }
+    }
+
+    /// Packets have taken this long.
+    pub fn note_receiving(&mut self, time: Duration) {
+        self.received += time;
+    }
+
+    /// So many clients that were told nothing took this long.
+    pub fn note_putting_off(&mut self, clients: usize, time: Duration) {
+        if let Some(each) = time.checked_div(clients as u32) {
+            self.putting_off = average(self.putting_off, each);
+        }
+    }
+
+    /// Begins the fan-out of a tick.
+    pub fn begin(&mut self, now: Instant) -> Budget {
+        self.receiving = average(self.receiving, std::mem::take(&mut self.received));
+        let share = self.period.mul_f64(PERIOD_SHARE);
+        let least = self.period.mul_f64(FAN_OUT_SHARE_MIN);
+        Budget {
+            end: now + share.saturating_sub(self.receiving).max(least),
+            putting_off: self.putting_off,
+        }
+    }
+}
+
+impl Budget {
+    /// Whether there is time to tell another client, when so many are left.
+    pub fn allows(&self, now: Instant, left: usize) -> bool {
+        now + self.putting_off.saturating_mul(left as u32) < self.end
+    }
+}
+
+fn average(old: Duration, new: Duration) -> Duration {
+    (old * 3 + new) / 4
+}
+
+/// The share of a period in which a shard works; the rest is for what comes unforeseen.
+const PERIOD_SHARE: f64 = 0.85;
+/// However many packets arrive, so much is for telling.
+const FAN_OUT_SHARE_MIN: f64 = 0.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn what_packets_take_is_not_there_for_telling() {
+        let mut pace = Pace::new(10);
+        let now = Instant::now();
+        assert!(pace.begin(now).allows(now + 80 * MS, 0));
+        for _ in 0..20 {
+            pace.note_receiving(40 * MS);
+            pace.begin(now);
+        }
+        let budget = pace.begin(now);
+        assert!(budget.allows(now + 40 * MS, 0));
+        assert!(!budget.allows(now + 60 * MS, 0));
+    }
+
+    #[test]
+    fn a_flood_leaves_time_for_some_clients() {
+        let mut pace = Pace::new(10);
+        let now = Instant::now();
+        for _ in 0..20 {
+            pace.note_receiving(500 * MS);
+            pace.begin(now);
+        }
+        assert!(pace.begin(now).allows(now + 20 * MS, 0));
+    }
+
+    #[test]
+    fn time_is_kept_for_those_who_are_put_off() {
+        let mut pace = Pace::new(10);
+        let now = Instant::now();
+        for _ in 0..50 {
+            pace.note_putting_off(1000, 10 * MS);
+        }
+        let budget = pace.begin(now);
+        assert!(budget.allows(now + 50 * MS, 1000));
+        assert!(!budget.allows(now + 50 * MS, 6000));
+    }
+}

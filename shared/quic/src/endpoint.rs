@@ -1,0 +1,545 @@
+//! The connections of one thread.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use quinn_proto::{
+    ClientConfig, ConnectError, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir,
+    EndpointConfig, Incoming, ServerConfig, StreamEvent,
+};
+
+use crate::link::Link;
+use crate::socket::{Packet, Socket, SocketCounts};
+
+/// A connection's number in its endpoint. It is used again after the connection has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(usize);
+
+/// What runs over an endpoint's connections.
+pub trait Application {
+    /// The state of one connection.
+    type Session;
+
+    /// Somebody wants to connect.
+    fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Self::Session>;
+
+    /// Something has happened to a connection.
+    fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
+
+    /// A connection has ended, at either side's wish or by an error.
+    fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
+}
+
+/// Whether to let somebody in.
+#[derive(Debug)]
+pub enum Open<S> {
+    Accept(S),
+    /// First the other side must show that it receives at its address.
+    Retry,
+    Refuse,
+    /// As refuse, but without an answer.
+    Ignore,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is complete.
+    Connected,
+    Datagram(Bytes),
+    /// The stream may have bytes to read.
+    Readable,
+    /// The stream may take bytes again.
+    Writable,
+}
+
+/// How many connections an endpoint has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    pub connections: usize,
+    /// Those whose handshake is not complete.
+    pub handshakes: usize,
+}
+
+/// Lets another thread end an [`Endpoint::wait`].
+pub type Wait = Arc<Waker>;
+
+/// Connections over some sockets. `S` is what the application keeps of each.
+pub struct Endpoint<S> {
+    protocol: quinn_proto::Endpoint,
+    sockets: Vec<Socket>,
+    poll: Poll,
+    events: Events,
+    waker: Arc<Waker>,
+    /// By handle.
+    peers: Vec<Option<Peer<S>>>,
+    /// By handle: when the peer's next timer is due. Apart from the peers, since it is
+    /// looked through often.
+    deadlines: Vec<Option<Instant>>,
+    load: Load,
+    /// Reused: packets that have arrived.
+    packets: Vec<Packet>,
+    /// Sockets may hold more packets than were taken from them.
+    has_more: bool,
+    /// When all deadlines were looked through last.
+    looked_through: Instant,
+}
+
+struct Peer<S> {
+    connection: Connection,
+    /// `None` once the connection has ended.
+    session: Option<S>,
+    socket: usize,
+    is_established: bool,
+    /// Since when something has been received to which nothing was sent.
+    unanswered: Option<Instant>,
+}
+
+impl<S> Peer<S> {
+    /// Whether an acknowledgement has waited long enough for something to ride on.
+    fn is_overdue(&self, now: Instant) -> bool {
+        let waited = |since| now.saturating_duration_since(since) >= ACK_WAIT_MAX;
+        !self.is_established || self.unanswered.is_some_and(waited)
+    }
+}
+
+impl Handle {
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl<S> Endpoint<S> {
+    /// An endpoint over sockets. With `server` it lets others connect.
+    pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
+        let poll = Poll::new()?;
+        for (number, socket) in sockets.iter().enumerate() {
+            let descriptor = std::os::fd::AsRawFd::as_raw_fd(socket.as_udp());
+            poll.registry().register(
+                &mut SourceFd(&descriptor),
+                Token(number),
+                Interest::READABLE,
+            )?;
+        }
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let config = Arc::new(EndpointConfig::default());
+        Ok(Endpoint {
+            // Packets are never larger than what every path carries.
+            protocol: quinn_proto::Endpoint::new(config, server, false, None),
+            sockets,
+            poll,
+            events: Events::with_capacity(64),
+            waker,
+            peers: vec![],
+            deadlines: vec![],
+            load: Load::default(),
+            packets: vec![],
+            has_more: true,
+            looked_through: Instant::now(),
+        })
+    }
+
+    /// Ends this endpoint's waits from another thread.
+    pub fn waker(&self) -> Wait {
+        self.waker.clone()
+    }
+
+    pub fn load(&self) -> Load {
+        self.load
+    }
+
+    pub fn sockets(&self) -> &[Socket] {
+        &self.sockets
+    }
+
+    /// What all sockets have carried.
+    pub fn counts(&self) -> SocketCounts {
+        let mut sum = SocketCounts::default();
+        for counts in self.sockets.iter().map(Socket::counts) {
+            sum.sent += counts.sent;
+            sum.sent_bytes += counts.sent_bytes;
+            sum.received += counts.received;
+            sum.received_bytes += counts.received_bytes;
+            sum.send_errors += counts.send_errors;
+        }
+        sum
+    }
+
+    /// Opens a connection from one of the sockets.
+    pub fn connect(
+        &mut self,
+        config: ClientConfig,
+        server: std::net::SocketAddr,
+        name: &str,
+        socket: usize,
+        session: S,
+        now: Instant,
+    ) -> Result<Handle, ConnectError> {
+        let (handle, connection) = self.protocol.connect(now, config, server, name)?;
+        self.insert(handle, connection, socket, session);
+        self.transmit(handle.0, now);
+        Ok(Handle(handle.0))
+    }
+
+    /// Waits until packets arrive, another thread wakes it, or until a time.
+    pub fn wait(&mut self, until: Instant) -> io::Result<()> {
+        let now = Instant::now();
+        let mut until = until.min(self.looked_through + self.look_period());
+        for socket in &mut self.sockets {
+            until = socket.next_delayed(now).map_or(until, |t| t.min(until));
+            socket.flush();
+        }
+        let patience = match self.has_more {
+            true => Duration::ZERO,
+            false => until.saturating_duration_since(now),
+        };
+        match self.poll.poll(&mut self.events, Some(patience)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            polled => polled?,
+        }
+        Ok(())
+    }
+
+    /// Takes in packets that have arrived, about `packets_max` from each socket at most.
+    /// What they bring goes to the application. Gives their number.
+    pub fn receive<A: Application<Session = S>>(
+        &mut self,
+        application: &mut A,
+        packets_max: usize,
+    ) -> usize {
+        let now = Instant::now();
+        let mut packets = std::mem::take(&mut self.packets);
+        self.has_more = false;
+        let mut all = 0;
+        for number in 0..self.sockets.len() {
+            let mut taken = 0;
+            while self.sockets[number].receive(&mut packets, now) {
+                taken += packets.len();
+                for packet in packets.drain(..) {
+                    self.take_packet(number, packet, application, now);
+                }
+                if taken >= packets_max {
+                    self.has_more = true;
+                    break;
+                }
+            }
+            all += taken;
+        }
+        self.packets = packets;
+        all
+    }
+
+    /// Runs timers that are due, and sends what has waited long enough for something to
+    /// ride on.
+    pub fn upkeep<A: Application<Session = S>>(&mut self, application: &mut A) {
+        let now = Instant::now();
+        if now < self.looked_through + self.look_period() {
+            return;
+        }
+        self.looked_through = now;
+        for index in 0..self.peers.len() {
+            let is_due = self.deadlines[index].is_some_and(|deadline| deadline <= now);
+            if is_due {
+                self.run_timers(index, application, now);
+            }
+        }
+    }
+
+    /// Lets the application speak to a connection, and sends what it says. `None` if that
+    /// has ended.
+    pub fn visit<A: Application<Session = S>, R>(
+        &mut self,
+        handle: Handle,
+        application: &mut A,
+        now: Instant,
+        speak: impl FnOnce(&mut A, &mut Link<'_>, &mut S) -> R,
+    ) -> Option<R> {
+        let peer = self.peers.get_mut(handle.0)?.as_mut()?;
+        let is_overdue = peer.is_overdue(now);
+        let session = peer.session.as_mut()?;
+        if peer.connection.poll_timeout().is_some_and(|at| at <= now) {
+            peer.connection.handle_timeout(now);
+        }
+        let mut is_urgent = is_overdue;
+        let mut link = Link {
+            connection: &mut peer.connection,
+            socket: &mut self.sockets[peer.socket],
+            handle,
+            now,
+            is_urgent: &mut is_urgent,
+        };
+        let said = speak(application, &mut link, session);
+        self.drive(handle.0, application, now, is_urgent);
+        Some(said)
+    }
+
+    /// The handles that may be in use.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> + use<S> {
+        (0..self.peers.len()).map(Handle)
+    }
+
+    /// What the application keeps of a connection; `None` if that has ended.
+    pub fn session(&mut self, handle: Handle) -> Option<&mut S> {
+        self.peers.get_mut(handle.0)?.as_mut()?.session.as_mut()
+    }
+
+    /// Sends all packets that are ready.
+    pub fn flush(&mut self) {
+        self.sockets.iter_mut().for_each(Socket::flush);
+    }
+
+    /// Whether every connection has ended and its last packets are sent.
+    pub fn is_idle(&self) -> bool {
+        let is_ending = |peer: &Peer<S>| !peer.connection.is_closed();
+        !self.peers.iter().flatten().any(is_ending)
+    }
+
+    fn insert(&mut self, handle: ConnectionHandle, connection: Connection, socket: usize, s: S) {
+        if self.peers.len() <= handle.0 {
+            self.peers.resize_with(handle.0 + 1, || None);
+            self.deadlines.resize(handle.0 + 1, None);
+        }
+        self.load.connections += 1;
+        self.load.handshakes += 1;
+        self.peers[handle.0] = Some(Peer {
+            connection,
+            session: Some(s),
+            socket,
+            is_established: false,
+            unanswered: None,
+        });
+    }
+
+    fn take_packet<A: Application<Session = S>>(
+        &mut self,
+        number: usize,
+        packet: Packet,
+        application: &mut A,
+        now: Instant,
+    ) {
+        let Packet { data, from, to } = packet;
+        let socket = &mut self.sockets[number];
+        let buffer = socket.buffer();
+        match self.protocol.handle(now, from, to, None, data, buffer) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
+                    return;
+                };
+                peer.connection.handle_event(event);
+                peer.unanswered.get_or_insert(now);
+                // A client may have moved to another socket's share of senders.
+                peer.socket = number;
+                let is_urgent = !peer.is_established;
+                self.drive(handle.0, application, now, is_urgent);
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.take_incoming(number, incoming, application, now);
+            }
+            Some(DatagramEvent::Response(answer)) => {
+                socket.commit(answer.destination, answer.src_ip, now);
+            }
+            None => {}
+        }
+    }
+
+    fn take_incoming<A: Application<Session = S>>(
+        &mut self,
+        number: usize,
+        incoming: Incoming,
+        application: &mut A,
+        now: Instant,
+    ) {
+        let open = application.open(&incoming, self.load, now);
+        let socket = &mut self.sockets[number];
+        let buffer = socket.buffer();
+        let answer = match open {
+            Open::Accept(session) => match self.protocol.accept(incoming, now, buffer, None) {
+                Ok((handle, connection)) => {
+                    self.insert(handle, connection, number, session);
+                    return self.drive(handle.0, application, now, true);
+                }
+                Err(error) => error.response,
+            },
+            Open::Retry => match self.protocol.retry(incoming, buffer) {
+                Ok(answer) => Some(answer),
+                // It has shown its address already.
+                Err(error) => {
+                    self.protocol.ignore(error.into_incoming());
+                    None
+                }
+            },
+            Open::Refuse => Some(self.protocol.refuse(incoming, buffer)),
+            Open::Ignore => {
+                self.protocol.ignore(incoming);
+                None
+            }
+        };
+        if let Some(answer) = answer {
+            socket.commit(answer.destination, answer.src_ip, now);
+        }
+    }
+
+    fn run_timers<A: Application<Session = S>>(
+        &mut self,
+        index: usize,
+        application: &mut A,
+        now: Instant,
+    ) {
+        let Some(peer) = &mut self.peers[index] else {
+            self.deadlines[index] = None;
+            return;
+        };
+        peer.connection.handle_timeout(now);
+        // Without anything to acknowledge it is time for something else, say a probe.
+        let is_urgent = peer.unanswered.is_none() || peer.is_overdue(now);
+        self.drive(index, application, now, is_urgent);
+    }
+
+    /// What follows any call on a connection: its events, its packets, its next timer.
+    fn drive<A: Application<Session = S>>(
+        &mut self,
+        index: usize,
+        application: &mut A,
+        now: Instant,
+        mut is_urgent: bool,
+    ) {
+        let Some(peer) = &mut self.peers[index] else {
+            return;
+        };
+        exchange(&mut self.protocol, &mut peer.connection, index);
+        while let Some(event) = peer.connection.poll() {
+            let link = Link {
+                connection: &mut peer.connection,
+                socket: &mut self.sockets[peer.socket],
+                handle: Handle(index),
+                now,
+                is_urgent: &mut is_urgent,
+            };
+            let was_established = peer.is_established;
+            match event {
+                quinn_proto::Event::Connected => {
+                    peer.is_established = true;
+                    self.load.handshakes -= usize::from(!was_established);
+                    pass(Event::Connected, link, &mut peer.session, application);
+                }
+                quinn_proto::Event::ConnectionLost { reason } => {
+                    if let Some(session) = peer.session.take() {
+                        application.closed(Handle(index), session, reason);
+                    }
+                }
+                quinn_proto::Event::DatagramReceived => {
+                    pass_datagrams(link, &mut peer.session, application);
+                }
+                quinn_proto::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                    while link.connection.streams().accept(Dir::Bi).is_some() {}
+                    pass(Event::Readable, link, &mut peer.session, application);
+                }
+                quinn_proto::Event::Stream(StreamEvent::Readable { .. }) => {
+                    pass(Event::Readable, link, &mut peer.session, application);
+                }
+                quinn_proto::Event::Stream(StreamEvent::Writable { .. }) => {
+                    pass(Event::Writable, link, &mut peer.session, application);
+                }
+                _ => {}
+            }
+        }
+        if peer.connection.is_closed() {
+            is_urgent = true;
+            if let Some(session) = peer.session.take() {
+                let reason = ConnectionError::LocallyClosed;
+                application.closed(Handle(index), session, reason);
+            }
+        }
+        if is_urgent {
+            self.transmit(index, now);
+        } else {
+            self.schedule(index, now);
+        }
+    }
+
+    /// Sends what a connection has to send, and removes it once it has ended for good.
+    fn transmit(&mut self, index: usize, now: Instant) {
+        let Some(peer) = &mut self.peers[index] else {
+            return;
+        };
+        let socket = &mut self.sockets[peer.socket];
+        while let Some(packet) = peer.connection.poll_transmit(now, 1, socket.buffer()) {
+            socket.commit(packet.destination, packet.src_ip, now);
+            peer.unanswered = None;
+        }
+        exchange(&mut self.protocol, &mut peer.connection, index);
+        if peer.connection.is_drained() {
+            self.load.connections -= 1;
+            self.load.handshakes -= usize::from(!peer.is_established);
+            self.peers[index] = None;
+        }
+        self.schedule(index, now);
+    }
+
+    fn schedule(&mut self, index: usize, now: Instant) {
+        self.deadlines[index] = self.peers[index].as_mut().and_then(|peer| {
+            let next = peer.connection.poll_timeout()?;
+            // The next visit runs the timers, too, mostly before they are due.
+            let is_visited = peer.is_established && peer.session.is_some();
+            Some(if is_visited {
+                next.max(now + VISIT_WAIT)
+            } else {
+                next
+            })
+        });
+    }
+
+    /// Handshakes are timed more finely than what the application's words carry.
+    fn look_period(&self) -> Duration {
+        match self.load.handshakes {
+            0 => LOOK_PERIOD,
+            _ => LOOK_PERIOD_HANDSHAKES,
+        }
+    }
+}
+
+/// Lets a connection and the endpoint tell each other what is new.
+fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, index: usize) {
+    while let Some(event) = connection.poll_endpoint_events() {
+        if let Some(event) = protocol.handle_event(ConnectionHandle(index), event) {
+            connection.handle_event(event);
+        }
+    }
+}
+
+fn pass<A: Application>(
+    event: Event,
+    mut link: Link<'_>,
+    session: &mut Option<A::Session>,
+    application: &mut A,
+) {
+    if let Some(session) = session.as_mut().filter(|_| !link.connection.is_closed()) {
+        application.event(event, &mut link, session);
+    }
+}
+
+fn pass_datagrams<A: Application>(
+    mut link: Link<'_>,
+    session: &mut Option<A::Session>,
+    application: &mut A,
+) {
+    while let Some(data) = link.connection.datagrams().recv() {
+        match session.as_mut().filter(|_| !link.connection.is_closed()) {
+            Some(session) => application.event(Event::Datagram(data), &mut link, session),
+            None => break,
+        }
+    }
+}
+
+/// How long what a peer has sent may go unacknowledged, if nothing is said to it. Longer
+/// than any tick of a game in motion, and shorter than a peer waits before it asks.
+pub const ACK_WAIT_MAX: Duration = Duration::from_millis(200);
+
+/// Timers of a peer in play may be late by this, since visits mostly come before.
+const VISIT_WAIT: Duration = Duration::from_millis(100);
+const LOOK_PERIOD: Duration = Duration::from_millis(50);
+const LOOK_PERIOD_HANDSHAKES: Duration = Duration::from_millis(5);
+const WAKER: Token = Token(usize::MAX);

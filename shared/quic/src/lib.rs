@@ -1,0 +1,34 @@
+//! QUIC for thousands of connections on one thread: batches of packets, timers, and a
+//! congestion controller for thin flows, around the protocol machine of `quinn-proto`. No
+//! task, waker or channel per connection.
+//!
+//! A thread owns an [`Endpoint`] and repeats:
+//!
+//! 1. [`Endpoint::wait`] until packets arrive, somebody wakes it, or a time has come,
+//! 2. [`Endpoint::receive`]: what arrived goes to the [`Application`],
+//! 3. [`Endpoint::visit`] to each connection that the application has something to say to,
+//! 4. [`Endpoint::upkeep`]: the timers of all connections.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`endpoint`] | the connections of a thread |
+//! | [`link`] | one connection, as the application uses it |
+//! | [`socket`] | UDP in batches |
+//! | [`faults`] | loss, delay, reordering and duplication on purpose, by a seed |
+//! | [`congestion`] | what a thin flow may send |
+//!
+//! Acknowledgements ride on data: a connection sends when the application speaks, or after
+//! [`ACK_WAIT_MAX`]. So a peer that answers each word at once costs one packet each way.
+
+pub mod congestion;
+pub mod endpoint;
+pub mod faults;
+pub mod link;
+pub mod socket;
+
+pub use congestion::{ThinFlowConfig, Turns};
+pub use endpoint::{ACK_WAIT_MAX, Application, Endpoint, Event, Handle, Load, Open, Wait};
+pub use faults::Faults;
+pub use link::{DATAGRAM_BUFFER_BYTES, Link, StreamEnd};
+pub use quinn_proto as proto;
+pub use socket::Socket;

@@ -1,0 +1,326 @@
+//! UDP in batches.
+//!
+//! Congestion marks (ECN) are neither sent nor read: a packet a tick tells a queue's state
+//! too seldom to steer by.
+
+#[cfg_attr(
+    any(target_os = "linux", target_os = "android"),
+    path = "socket/batched.rs"
+)]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android")),
+    path = "socket/single.rs"
+)]
+mod system;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use socket2::{Domain, Protocol, SockRef, Type};
+
+use crate::faults::{Faults, FaultyPath};
+
+/// A UDP socket that sends and receives many packets in a system call.
+pub struct Socket {
+    socket: UdpSocket,
+    address: SocketAddr,
+    system: system::Batches,
+    /// Packets that wait to be sent; the first `filled` of them.
+    outgoing: Vec<Outgoing>,
+    filled: usize,
+    faults: Option<Box<FaultyLink>>,
+    counts: SocketCounts,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    pub data: BytesMut,
+    pub from: SocketAddr,
+    /// The address of this machine that it was sent to, where the socket listens on all.
+    pub to: Option<IpAddr>,
+}
+
+/// A packet to send.
+#[derive(Clone, Debug)]
+struct Outgoing {
+    data: Vec<u8>,
+    to: SocketAddr,
+    /// The address of this machine to send it from, where the socket has several.
+    from: Option<IpAddr>,
+}
+
+/// What a socket has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketCounts {
+    pub sent: u64,
+    pub sent_bytes: u64,
+    pub received: u64,
+    pub received_bytes: u64,
+    /// Packets that the system did not take: its buffer was full, or the way is closed.
+    pub send_errors: u64,
+}
+
+/// Both ways of a network with faults.
+struct FaultyLink {
+    outgoing: FaultyPath<Outgoing>,
+    incoming: FaultyPath<Packet>,
+    /// Reused: what the system gave.
+    received: Vec<Packet>,
+}
+
+impl Socket {
+    /// Takes over a bound socket.
+    pub fn new(socket: UdpSocket) -> io::Result<Socket> {
+        socket.set_nonblocking(true)?;
+        let address = socket.local_addr()?;
+        let system = system::Batches::new(&socket, address.ip().is_unspecified())?;
+        let empty = Outgoing {
+            data: Vec::with_capacity(PACKET_BYTES_MAX),
+            to: address,
+            from: None,
+        };
+        Ok(Socket {
+            socket,
+            address,
+            system,
+            outgoing: vec![empty; BATCH],
+            filled: 0,
+            faults: None,
+            counts: SocketCounts::default(),
+        })
+    }
+
+    /// A socket on a free port, for connections to `server`.
+    pub fn towards(server: SocketAddr) -> io::Result<Socket> {
+        let any: IpAddr = match server {
+            SocketAddr::V4(_) => [0u8; 4].into(),
+            SocketAddr::V6(_) => [0u16; 8].into(),
+        };
+        Socket::new(bind(SocketAddr::new(any, 0), false)?)
+    }
+
+    /// Loses, delays and doubles packets on purpose from now on.
+    pub fn set_faults(&mut self, faults: Faults, seed: u64) {
+        self.faults = (!faults.is_none()).then(|| {
+            Box::new(FaultyLink {
+                outgoing: FaultyPath::new(faults, seed),
+                incoming: FaultyPath::new(faults, !seed),
+                received: vec![],
+            })
+        });
+    }
+
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn counts(&self) -> SocketCounts {
+        self.counts
+    }
+
+    /// The socket itself, to wait for packets.
+    pub fn as_udp(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// An empty buffer for the next packet. It is sent only if [`Socket::commit`] follows.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.filled == BATCH {
+            self.flush();
+        }
+        let data = &mut self.outgoing[self.filled].data;
+        data.clear();
+        data
+    }
+
+    /// Queues what is in [`Socket::buffer`].
+    pub fn commit(&mut self, to: SocketAddr, from: Option<IpAddr>, now: Instant) {
+        let packet = &mut self.outgoing[self.filled];
+        packet.to = to;
+        packet.from = from;
+        match &mut self.faults {
+            Some(faults) => faults.outgoing.push(packet.clone(), now),
+            None => self.filled += 1,
+        }
+    }
+
+    /// Sends what is queued.
+    pub fn flush(&mut self) {
+        let packets = &self.outgoing[..self.filled];
+        self.filled = 0;
+        let (sent, sent_bytes) = self.system.send(&self.socket, packets);
+        self.counts.sent += sent;
+        self.counts.sent_bytes += sent_bytes;
+        self.counts.send_errors += packets.len() as u64 - sent;
+    }
+
+    /// Appends a batch of packets that have arrived to `packets`. False if there was none.
+    pub fn receive(&mut self, packets: &mut Vec<Packet>, now: Instant) -> bool {
+        let before = packets.len();
+        match &mut self.faults {
+            None => self.system.receive(&self.socket, packets),
+            Some(faults) => {
+                self.system.receive(&self.socket, &mut faults.received);
+                for packet in faults.received.drain(..) {
+                    faults.incoming.push(packet, now);
+                }
+                packets.extend(std::iter::from_fn(|| faults.incoming.pop(now)));
+            }
+        }
+        let new = &packets[before..];
+        self.counts.received += new.len() as u64;
+        self.counts.received_bytes += new.iter().map(|p| p.data.len() as u64).sum::<u64>();
+        !new.is_empty()
+    }
+
+    /// Moves delayed packets on, and gives the time when the next one has to move.
+    pub fn next_delayed(&mut self, now: Instant) -> Option<Instant> {
+        while let Some(packet) = self.faults.as_mut().and_then(|f| f.outgoing.pop(now)) {
+            if self.filled == BATCH {
+                self.flush();
+            }
+            self.outgoing[self.filled] = packet;
+            self.filled += 1;
+        }
+        let faults = self.faults.as_ref()?;
+        let both = [faults.outgoing.next(), faults.incoming.next()];
+        both.into_iter().flatten().min()
+    }
+}
+
+/// Binds a socket with buffers as large as the system gives. `shares_port` lets several
+/// sockets have the same address: the system spreads packets over them by their sender.
+pub fn bind(address: SocketAddr, shares_port: bool) -> io::Result<UdpSocket> {
+    let domain = Domain::for_address(address);
+    let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    #[cfg(unix)]
+    socket.set_reuse_port(shares_port)?;
+    enlarge_buffers(&socket);
+    socket.bind(&address.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// The system may allow less than is asked for, and says nothing.
+fn enlarge_buffers(socket: &socket2::Socket) {
+    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(BUFFER_BYTES);
+    system::force_buffers(socket, BUFFER_BYTES);
+}
+
+/// The bytes that a socket's receive buffer takes, as the system counts them.
+pub fn receive_buffer_bytes(socket: &UdpSocket) -> io::Result<usize> {
+    SockRef::from(socket).recv_buffer_size()
+}
+
+/// Room for the packets of some ten thousand clients in one tick.
+pub const BUFFER_BYTES: usize = 16 << 20;
+/// Packets in a system call.
+const BATCH: usize = 64;
+/// More than QUIC sends here: it does not look for larger packets.
+const PACKET_BYTES_MAX: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn pair(address: &str) -> (Socket, Socket) {
+        let address = address.parse().unwrap();
+        let [a, b] = [(); 2].map(|()| Socket::new(bind(address, false).unwrap()).unwrap());
+        (a, b)
+    }
+
+    fn receive(socket: &mut Socket, count: usize) -> Vec<Packet> {
+        let mut packets = vec![];
+        let start = Instant::now();
+        while packets.len() < count && start.elapsed() < Duration::from_secs(10) {
+            socket.receive(&mut packets, Instant::now());
+        }
+        packets
+    }
+
+    #[test]
+    fn packets_of_more_than_a_batch_arrive_whole_and_in_order() {
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        let now = Instant::now();
+        for i in 0..200u8 {
+            a.buffer()
+                .extend_from_slice(&vec![i; 1 + usize::from(i) * 5]);
+            a.commit(b.local_address(), None, now);
+        }
+        a.flush();
+        let packets = receive(&mut b, 200);
+        assert_eq!(packets.len(), 200);
+        for (i, packet) in packets.iter().enumerate() {
+            assert_eq!(packet.from, a.local_address());
+            assert_eq!(packet.data, vec![i as u8; 1 + i * 5]);
+        }
+        assert_eq!(a.counts().sent, 200);
+        assert_eq!(a.counts().sent_bytes, b.counts().received_bytes);
+    }
+
+    #[test]
+    fn a_socket_on_all_addresses_answers_from_the_one_that_was_asked() {
+        let (mut a, mut everywhere) = pair("0.0.0.0:0");
+        let port = everywhere.local_address().port();
+        let asked: [SocketAddr; 2] = [
+            format!("127.0.0.1:{port}").parse().unwrap(),
+            format!("127.0.0.2:{port}").parse().unwrap(),
+        ];
+        let now = Instant::now();
+        for to in asked {
+            a.buffer().push(1);
+            a.commit(to, None, now);
+        }
+        a.flush();
+        for packet in receive(&mut everywhere, 2) {
+            everywhere.buffer().push(2);
+            everywhere.commit(packet.from, packet.to, now);
+        }
+        everywhere.flush();
+        let mut answers: Vec<_> = receive(&mut a, 2).iter().map(|p| p.from).collect();
+        answers.sort();
+        if cfg!(target_os = "linux") {
+            assert_eq!(answers, asked);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_cannot_be_sent_is_counted_and_the_others_go_out() {
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        let now = Instant::now();
+        let nowhere = "[::1]:9".parse().unwrap();
+        for to in [nowhere, b.local_address(), nowhere, b.local_address()] {
+            a.buffer().push(1);
+            a.commit(to, None, now);
+        }
+        a.flush();
+        assert_eq!(receive(&mut b, 2).len(), 2);
+        assert_eq!((a.counts().sent, a.counts().send_errors), (2, 2));
+    }
+
+    #[test]
+    fn a_delayed_packet_leaves_later() {
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        let delay = Duration::from_millis(20);
+        let faults = Faults {
+            delay,
+            ..Faults::default()
+        };
+        a.set_faults(faults, 1);
+        let now = Instant::now();
+        a.buffer().push(1);
+        a.commit(b.local_address(), None, now);
+        assert_eq!(a.next_delayed(now), Some(now + delay));
+        a.flush();
+        assert_eq!(a.counts().sent, 0);
+        assert_eq!(a.next_delayed(now + delay), None);
+        a.flush();
+        assert_eq!(receive(&mut b, 1).len(), 1);
+    }
+}

@@ -1,0 +1,46 @@
+//! A system call a packet, for systems without batches.
+
+use std::io;
+use std::net::UdpSocket;
+
+use bytes::BytesMut;
+
+use super::{BATCH, Outgoing, PACKET_BYTES_MAX, Packet};
+
+pub struct Batches {
+    buffer: Vec<u8>,
+}
+
+impl Batches {
+    pub fn new(_: &UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
+        Ok(Batches {
+            buffer: vec![0; PACKET_BYTES_MAX],
+        })
+    }
+
+    /// Sends packets. Gives how many the system took, and their bytes.
+    pub fn send(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> (u64, u64) {
+        let sent = packets
+            .iter()
+            .filter_map(|packet| socket.send_to(&packet.data, packet.to).ok());
+        sent.fold((0, 0), |(packets, bytes), sent| {
+            (packets + 1, bytes + sent as u64)
+        })
+    }
+
+    /// Appends a batch of packets that have arrived.
+    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
+        for _ in 0..BATCH {
+            let Ok((length, from)) = socket.recv_from(&mut self.buffer) else {
+                return;
+            };
+            packets.push(Packet {
+                data: BytesMut::from(&self.buffer[..length]),
+                from,
+                to: None,
+            });
+        }
+    }
+}
+
+pub fn force_buffers(_: &socket2::Socket, _bytes: usize) {}
