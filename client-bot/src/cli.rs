@@ -11,6 +11,7 @@ use shared::world::logic::Text;
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
 use crate::console::ProgressLine;
+use crate::network::NetworkArguments;
 use crate::report::{SwarmReport, print_lines};
 use crate::say;
 use crate::swarm::{Swarm, SwarmOptions};
@@ -64,9 +65,8 @@ pub struct Arguments {
     /// Sockets to connect from; all bots of one socket land on one shard of the server
     #[arg(long, default_value_t = 16, value_parser = at_least_one)]
     sockets: usize,
-    /// Percentage of datagrams to lose on purpose each way
-    #[arg(long, default_value_t = 0.0, value_parser = percentage)]
-    loss: f64,
+    #[command(flatten)]
+    network: NetworkArguments,
     /// Seed of the bots' random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         threads: arguments.threads.unwrap_or_else(cores),
         sockets: arguments.sockets,
         seed: arguments.seed,
-        loss: arguments.loss / 100.0,
+        faults: arguments.network.faults(),
         verify: arguments.verify,
     };
     let report = play(options, Duration::from_secs_f64(arguments.seconds))?;

@@ -2,9 +2,11 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use client_core::event::PendingRequest;
 use client_core::{Region, Session, View};
+use quic::Turns;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::CommandKind;
 use shared::wire::control::{Close, Hello, Ticket};
@@ -21,6 +23,9 @@ pub struct Client {
     session: Session,
     /// Bytes of the stream that came with the welcome.
     rest: Vec<u8>,
+    turns: Turns,
+    /// When the last turn began.
+    turned: Instant,
 }
 
 impl Client {
@@ -32,6 +37,7 @@ impl Client {
             receive,
             session,
             rest,
+            turns,
             ..
         } = connector.connect(hello).await?;
         Ok(Client {
@@ -40,6 +46,8 @@ impl Client {
             receive,
             session,
             rest,
+            turns,
+            turned: Instant::now(),
         })
     }
 
@@ -94,6 +102,11 @@ impl Client {
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of
     /// received ticks. Does nothing if the server knows all of that.
     pub fn flush(&mut self) {
+        let now = Instant::now();
+        if now >= self.turned + TURN_PERIOD {
+            self.turned = now;
+            self.turns.begin();
+        }
         self.send_requests();
         if let Some(datagram) = self.session.datagram() {
             // Fails only on a connection that is ending, which `receive` reports.
@@ -172,4 +185,6 @@ impl Client {
     }
 }
 
+/// Through a network that loses everything, a client sends no more than this often.
+const TURN_PERIOD: Duration = Duration::from_millis(50);
 const CHUNK_BYTES_MAX: usize = 64 * 1024;

@@ -1,14 +1,15 @@
 //! Trust, sockets and the handshake.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use client_core::{Handshake, Session, Welcomed};
+use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
 use quinn::{
-    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, Runtime,
-    SendStream, TokioRuntime, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, SendStream,
+    TokioRuntime, TransportConfig, VarInt,
 };
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -18,10 +19,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use shared::wire::control::{Close, Hello, Welcome};
 use shared::wire::{self, DecodeError};
-use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
-
-use crate::lossy::LossySocket;
 
 pub use client_core::hello;
 
@@ -60,6 +58,7 @@ pub enum ClientError {
 /// A socket from which to connect.
 pub struct Connector {
     endpoint: Endpoint,
+    turns: Turns,
     server: SocketAddr,
     name: String,
 }
@@ -74,36 +73,31 @@ pub struct Connected {
     pub session: Session,
     /// Bytes of the stream behind the welcome, see [`Welcomed::rest`].
     pub rest: Vec<u8>,
+    /// Each lets a packet out, however bad the way is.
+    pub turns: Turns,
 }
 
 impl Connector {
     /// Opens a socket for connections to one server, whose certificate must carry `name`
-    /// if an authority signed it. `loss` makes the socket lose datagrams on purpose: the
-    /// share (0 to 1), and a seed for which ones. Must be called inside a tokio runtime.
-    pub fn new(
-        server: SocketAddr,
-        name: &str,
-        trust: &Trust,
-        loss: Option<(f64, u64)>,
-    ) -> Result<Connector, ClientError> {
-        let socket = bind(server).map_err(ClientError::Socket)?;
-        let wrapped = TokioRuntime
-            .wrap_udp_socket(socket)
-            .map_err(ClientError::Socket)?;
-        let wrapped = match loss {
-            None => wrapped,
-            Some((share, seed)) => LossySocket::wrap(wrapped, share, seed),
+    /// if an authority signed it. Must be called inside a tokio runtime.
+    pub fn new(server: SocketAddr, name: &str, trust: &Trust) -> Result<Connector, ClientError> {
+        let any: IpAddr = match server {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let mut endpoint = Endpoint::new_with_abstract_socket(
+        let socket = quic::socket::bind(SocketAddr::new(any, 0), false);
+        let mut endpoint = Endpoint::new(
             EndpointConfig::default(),
             None,
-            wrapped,
+            socket.map_err(ClientError::Socket)?,
             Arc::new(TokioRuntime),
         )
         .map_err(ClientError::Socket)?;
-        endpoint.set_default_client_config(client_config(trust)?);
+        let turns = Turns::default();
+        endpoint.set_default_client_config(client_config(trust, turns.clone())?);
         Ok(Connector {
             endpoint,
+            turns,
             server,
             name: name.to_owned(),
         })
@@ -139,6 +133,7 @@ impl Connector {
             welcome,
             session,
             rest,
+            turns: self.turns.clone(),
         })
     }
 }
@@ -184,27 +179,9 @@ pub fn ended(error: ConnectionError) -> ClientError {
     }
 }
 
-fn bind(server: SocketAddr) -> std::io::Result<UdpSocket> {
-    let any = if server.is_ipv4() {
-        "0.0.0.0:0"
-    } else {
-        "[::]:0"
-    };
-    let any: SocketAddr = any.parse().expect("a constant address");
-    let socket = Socket::new(
-        Domain::for_address(server),
-        Type::DGRAM,
-        Some(Protocol::UDP),
-    )?;
-    // As much as the system allows: many bots share a socket.
-    let _ = socket.set_recv_buffer_size(8 << 20);
-    let _ = socket.set_send_buffer_size(8 << 20);
-    socket.bind(&any.into())?;
-    socket.set_nonblocking(true)?;
-    Ok(socket.into())
-}
-
-fn client_config(trust: &Trust) -> Result<ClientConfig, ClientError> {
+/// The QUIC settings of connections to a server. Each of `turns` lets each of them send a
+/// packet.
+pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, ClientError> {
     let provider = Arc::new(ring::default_provider());
     let tls_error = |error: &dyn std::fmt::Display| ClientError::Tls(error.to_string());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider.clone())
@@ -224,7 +201,9 @@ fn client_config(trust: &Trust) -> Result<ClientConfig, ClientError> {
         .stream_receive_window(VarInt::from_u32(256 * 1024))
         .receive_window(VarInt::from_u32(256 * 1024))
         .datagram_receive_buffer_size(Some(64 * 1024))
-        .datagram_send_buffer_size(16 * 1024)
+        // A datagram holds all that is unprocessed, so only the newest is of use.
+        .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
+        .congestion_controller_factory(Arc::new(ThinFlowConfig::new(turns)))
         .initial_rtt(Duration::from_millis(50))
         .mtu_discovery_config(None);
     config.transport_config(Arc::new(transport));

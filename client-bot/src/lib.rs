@@ -8,9 +8,9 @@
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
 //! | [`verify`] | checks of what bots are told |
+//! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
 //! | [`console`] | output of programs |
-//! | [`lossy`] | a socket that loses datagrams on purpose |
 //! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub mod client;
 pub mod connect;
 pub mod console;
 pub mod filter;
-pub mod lossy;
+pub mod network;
 pub mod report;
 pub mod swarm;
 pub mod verify;

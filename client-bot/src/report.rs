@@ -24,6 +24,11 @@ pub struct SwarmReport {
     /// From sending a command to being told that the world has processed it.
     pub latency_ms_p50: f64,
     pub latency_ms_p99: f64,
+    /// How late the bots' threads looked for packets, 99th percentile. Much of the latency
+    /// is the bots' own if this is long.
+    pub bots_late_ms_p99: f64,
+    /// Packets of bots that the system did not take.
+    pub bots_send_errors: u64,
     /// Payload of datagrams and stream to each client.
     pub bytes_per_client_per_second: f64,
     pub bytes_per_update: f64,
@@ -73,6 +78,14 @@ impl SwarmReport {
             ("commands sent", self.commands_sent.to_string()),
             ("updates delivered", updates),
         ];
+        if self.bots_late_ms_p99 > BOTS_LATE_MS || self.bots_send_errors > 0 {
+            let text = format!(
+                "{:.1} ms late at the 99th percentile, {} packets not taken by the system: \
+                 give them more cores",
+                self.bots_late_ms_p99, self.bots_send_errors
+            );
+            lines.push(("the bots themselves", text));
+        }
         if self.notices > 0 {
             lines.push(("notices", self.notices_text()));
         }
@@ -111,6 +124,9 @@ impl SwarmReport {
         }
     }
 }
+
+/// Bots that are later than this measure themselves.
+const BOTS_LATE_MS: f64 = 20.0;
 
 /// Prints aligned lines of name and value.
 pub fn print_lines(lines: &[(String, String)]) {

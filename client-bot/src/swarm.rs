@@ -1,7 +1,8 @@
-//! Many bots on a few threads, each thread with its own runtime and sockets.
+//! Many bots on a few threads, each thread with its own sockets.
 
 mod bot;
 mod latency;
+mod lateness;
 mod options;
 mod state;
 mod thread;
@@ -143,6 +144,8 @@ impl Swarm {
             visible_mean,
             latency_ms_p50,
             latency_ms_p99,
+            bots_late_ms_p99: state.lateness_ms(),
+            bots_send_errors: state.send_errors.load(Relaxed),
             bytes_per_client_per_second: per_client,
             bytes_per_update: bytes / updates.max(1) as f64,
             // A client's own entity is in view too, and updated like the others.

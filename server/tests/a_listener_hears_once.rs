@@ -352,7 +352,7 @@ async fn listening_bots_are_told_exactly_what_they_subscribed_to() {
 #[tokio::test]
 async fn lost_datagrams_lose_no_notice() {
     let server = start(BUSY);
-    let change = |options: &mut client_bot::SwarmOptions| options.loss = 0.1;
+    let change = |options: &mut client_bot::SwarmOptions| options.faults.loss = 0.1;
     let bots = Bots::start_with(&server, 20, BehaviourKind::Listen, change).await;
     ticks(&server, 100).await;
     bots.verify(&server).await;

@@ -37,7 +37,7 @@ async fn fighters_that_lose_a_tenth_are_told_nothing_wrong() {
 async fn play_with_losses(world: &str, behaviour: BehaviourKind, seed: u64) {
     let server = start(world);
     let bots = Bots::start_with(&server, 24, behaviour, |options| {
-        options.loss = 0.10;
+        options.faults.loss = 0.10;
         options.seed = seed;
     })
     .await;

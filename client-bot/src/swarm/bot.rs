@@ -1,112 +1,203 @@
 //! One bot: connects, plays, rests, hands in its view and leaves.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use client_core::{DatagramSummary, EventHandler, Message, Movement, View, ViewCounts, hello};
+use client_core::{
+    DatagramSummary, EventHandler, Handshake, Message, Movement, Session, View, ViewCounts, hello,
+};
+use quic::Link;
 use shared::Tick;
-use tokio::sync::Semaphore;
-use tokio::time::{MissedTickBehavior, interval_at};
+use shared::wire::control::Close;
 
-use super::latency::Latencies;
+use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
+use super::thread::Bots;
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, compile};
-use crate::client::Client;
-use crate::connect::{ClientError, Connector};
+use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
 
-/// Where a bot runs: its number in the swarm, and what it shares with others.
+/// Where a bot runs.
 pub struct BotPlace {
+    /// Its number in the swarm.
     pub number: usize,
-    pub connector: Rc<Connector>,
-    /// Limits how many bots of a thread connect at the same time.
-    pub handshakes: Rc<Semaphore>,
-    pub options: SwarmOptions,
-    pub state: Arc<SwarmState>,
-    pub latencies: Rc<RefCell<Latencies>>,
 }
 
-/// Runs a bot from first to last.
-pub async fn run_bot(place: BotPlace) {
-    let state = place.state.clone();
-    let connected = {
-        let Ok(_turn) = place.handshakes.acquire().await else {
-            return;
-        };
-        Client::connect(&place.connector, &hello(&place.options.token, None)).await
-    };
-    let bot = match connected {
-        Ok(client) => Bot::new(place, client),
-        Err(error) => Err(format!("bot {}: {error}", place.number)),
-    };
-    let bot = match bot {
-        Ok(bot) => bot,
-        Err(reason) => {
-            state.failed.fetch_add(1, Relaxed);
-            return state.complain(reason);
-        }
-    };
-    match bot.live().await {
-        Ok(client) => {
-            while state.phase() != Phase::Leave {
-                tokio::time::sleep(POLL).await;
-            }
-            client.leave();
-        }
-        Err(loss) => {
-            let counter = if loss.was_in_world {
-                &state.lost
-            } else {
-                &state.failed
-            };
-            counter.fetch_add(1, Relaxed);
-            state.complain(format!("a bot lost its connection: {}", loss.error));
-        }
-    }
-}
-
-struct Bot {
+/// A bot, from its first packet to its last.
+pub struct Bot {
     number: usize,
-    client: Client,
+    stage: Stage,
+}
+
+enum Stage {
+    Joining(Handshake),
+    Playing(Box<Playing>),
+    /// It has handed in its view, or said what is wrong.
+    Done,
+}
+
+/// A bot that is welcomed.
+struct Playing {
+    number: usize,
+    session: Session,
     behaviour: Box<dyn Behaviour>,
-    /// The newest tick in which a behaviour acted that acts each tick.
+    /// Whether it acts when it hears of a new tick.
+    acts_each_tick: bool,
+    /// The newest tick in which it acted.
     acted: Tick,
+    was_in_world: bool,
     dice: Dice,
     /// The time from turn to turn.
     period: Duration,
     log: Log,
     /// The counts at the beginning of play.
     counted: Option<ViewCounts>,
-    state: Arc<SwarmState>,
-}
-
-/// How a bot lost its connection.
-struct Loss {
-    error: ClientError,
-    was_in_world: bool,
 }
 
 impl Bot {
-    /// A bot that is welcomed. The error says what is wrong with its script.
-    fn new(place: BotPlace, client: Client) -> Result<Bot, String> {
-        let BotPlace {
-            number,
-            options,
-            state,
-            latencies,
-            ..
-        } = place;
-        let schema = client.view().schema();
+    pub fn new(place: BotPlace, options: &SwarmOptions) -> Bot {
+        Bot {
+            number: place.number,
+            stage: Stage::Joining(Handshake::new(&hello(&options.token, None))),
+        }
+    }
+
+    /// The connection stands: says hello.
+    pub fn greet(&mut self, link: &mut Link<'_>) {
+        if let Stage::Joining(handshake) = &self.stage {
+            // A new connection takes a hello at once.
+            if link.open_stream() {
+                link.write(handshake.stream_bytes());
+            }
+        }
+    }
+
+    pub fn take_datagram(&mut self, bytes: &[u8], bots: &mut Bots) -> Result<(), ClientError> {
+        if let Stage::Playing(bot) = &mut self.stage {
+            let mut log = bot.log.of(bots);
+            bot.session.handle_datagram(bytes, &mut log)?;
+        }
+        // The server says again what it said before the welcome.
+        Ok(())
+    }
+
+    pub fn take_stream(&mut self, link: &mut Link<'_>, bots: &mut Bots) -> Result<(), ClientError> {
+        let mut taken = Ok(());
+        link.read(usize::MAX, |bytes| {
+            if taken.is_ok() {
+                taken = self.take_stream_bytes(bytes, bots);
+            }
+        });
+        taken
+    }
+
+    fn take_stream_bytes(&mut self, bytes: &[u8], bots: &mut Bots) -> Result<(), ClientError> {
+        match &mut self.stage {
+            Stage::Joining(handshake) => {
+                let Some(welcomed) = handshake.handle_stream(bytes)? else {
+                    return Ok(());
+                };
+                let playing = Playing::new(self.number, welcomed.session, bots);
+                let playing = playing.map_err(ClientError::Ended)?;
+                self.stage = Stage::Playing(Box::new(playing));
+                self.take_stream_bytes(&welcomed.rest, bots)
+            }
+            Stage::Playing(bot) => {
+                let mut log = bot.log.of(bots);
+                Ok(bot.session.handle_stream(bytes, &mut log)?)
+            }
+            Stage::Done => Ok(()),
+        }
+    }
+
+    /// A packet of the server is taken in: answers it.
+    pub fn settle(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
+        let Stage::Playing(bot) = &mut self.stage else {
+            return;
+        };
+        // A bot counts as connected once it sees its own entity.
+        if !bot.was_in_world && bot.session.view().own().is_some() {
+            bot.was_in_world = true;
+            bots.state.connected.fetch_add(1, Relaxed);
+            // Bots take their turns at different moments, as people do.
+            let first = bot.period.mul_f64(bot.dice.unit());
+            bots.wake_at(link.handle(), link.now() + first);
+        }
+        let newest = bot.session.view().newest();
+        if newest > bot.acted && bot.was_in_world {
+            bot.acted = newest;
+            match bots.state.phase() {
+                Phase::Play if bot.acts_each_tick => bot.play(link, bots),
+                Phase::Play if !bot.is_due_soon() => bot.flush(link),
+                Phase::Connect | Phase::Rest => bot.flush(link),
+                _ => {}
+            }
+        }
+    }
+
+    /// The time has come to act without a word of the server.
+    pub fn wake(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
+        let Stage::Playing(bot) = &mut self.stage else {
+            return;
+        };
+        match bots.state.phase() {
+            Phase::Connect => bot.flush(link),
+            Phase::Play => return bot.play(link, bots),
+            Phase::Rest => bot.rest(link, bots),
+            Phase::Compare | Phase::Leave => return self.hand_in(bots),
+        }
+        bots.wake_at(link.handle(), link.now() + bot.period);
+    }
+
+    fn hand_in(&mut self, bots: &mut Bots) {
+        if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done) {
+            bots.state.hand_in(bot.final_view());
+        }
+    }
+
+    /// What the server sent makes no sense, or the bot's script does not.
+    pub fn give_up(&mut self, link: &mut Link<'_>, error: &ClientError, bots: &mut Bots) {
+        self.count_loss(error, &bots.state);
+        self.stage = Stage::Done;
+        self.leave(link);
+    }
+
+    /// The connection has ended before its time.
+    pub fn lost(self, error: &ClientError, state: &SwarmState) {
+        self.count_loss(error, state);
+    }
+
+    fn count_loss(&self, error: &ClientError, state: &SwarmState) {
+        match &self.stage {
+            Stage::Playing(bot) if bot.was_in_world => {
+                state.lost.fetch_add(1, Relaxed);
+                state.complain(format!("a bot lost its connection: {error}"));
+            }
+            Stage::Playing(_) | Stage::Joining(_) => {
+                state.fail(format!("bot {}: {error}", self.number));
+            }
+            Stage::Done => {}
+        }
+    }
+
+    /// Leaves for good: the entity is removed.
+    pub fn leave(&mut self, link: &mut Link<'_>) {
+        link.close(Close::Bye.code(), "bye");
+    }
+}
+
+impl Playing {
+    /// The error says what is wrong with the bot's script.
+    fn new(number: usize, session: Session, bots: &mut Bots) -> Result<Playing, String> {
+        let Bots { options, state, .. } = bots;
+        let schema = session.view().schema();
         state.schema.get_or_init(|| schema.clone());
         let history = state
             .history
             .get_or_init(|| History::new(schema, options.clients));
-        let entity = client.view().entity();
+        let entity = session.view().entity();
         history.register(number, entity);
         let checker = options
             .verify
@@ -121,114 +212,98 @@ impl Bot {
                 Box::new(Scripted::new(play, &mut dice))
             }
         };
-        Ok(Bot {
+        Ok(Playing {
             number,
+            acts_each_tick: options.rate_hz.is_none() || behaviour.acts_each_tick(),
             behaviour,
             acted: Tick(0),
+            was_in_world: false,
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
-            client,
+            session,
             log: Log {
                 checker,
-                sent: VecDeque::new(),
-                latencies,
-                state: state.clone(),
+                unprocessed: Unprocessed::default(),
             },
             counted: None,
-            state,
         })
     }
 
-    /// Takes turns and receives until the end, then hands in the final view.
-    async fn live(mut self) -> Result<Client, Loss> {
-        // Bots take their turns at different moments, as people do.
-        let start = tokio::time::Instant::now() + self.period.mul_f64(self.dice.unit());
-        let mut turns = interval_at(start, self.period);
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut was_in_world = false;
-        loop {
-            tokio::select! {
-                received = self.client.receive(&mut self.log) => {
-                    received.map_err(|error| Loss { error, was_in_world })?;
-                    // A bot counts as connected once it sees its own entity.
-                    if !was_in_world && self.client.view().own().is_some() {
-                        was_in_world = true;
-                        self.state.connected.fetch_add(1, Relaxed);
-                    }
-                    self.play_tick();
-                }
-                _ = turns.tick() => match self.state.phase() {
-                    Phase::Connect => self.client.flush(),
-                    Phase::Play if self.behaviour.acts_each_tick() => self.client.flush(),
-                    Phase::Play => self.play(),
-                    Phase::Rest => self.rest(),
-                    Phase::Compare | Phase::Leave => break,
-                },
-            }
-        }
-        self.hand_in();
-        Ok(self.client)
+    /// Whether its own turn will carry what there is to acknowledge.
+    fn is_due_soon(&self) -> bool {
+        self.period <= ACKNOWLEDGEMENT_WAIT
     }
 
-    /// Plays if the behaviour acts each tick and this one is new.
-    fn play_tick(&mut self) {
-        let newest = self.client.view().newest();
-        let is_due = newest > self.acted && self.behaviour.acts_each_tick();
-        if is_due && self.state.phase() == Phase::Play {
-            self.acted = newest;
-            self.play();
-        }
-    }
-
-    fn play(&mut self) {
-        self.counted.get_or_insert(*self.client.view().counts());
+    fn play(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
+        let view = self.session.view();
+        self.counted.get_or_insert(*view.counts());
         let mut input = Input::default();
-        self.behaviour
-            .act(self.client.view(), &mut self.dice, &mut input);
+        self.behaviour.act(view, &mut self.dice, &mut input);
         if let Some(complaint) = input.complaint {
-            self.state.complain(complaint);
+            bots.state.complain(complaint);
         }
         for request in input.requests {
             self.send_request(request);
         }
         let now = Instant::now();
+        let mut sent = 0;
         for (kind, words, count) in input.commands {
-            if let Some(sequence) = self.client.command(kind, &words[..count]) {
-                self.state.commands_sent.fetch_add(1, Relaxed);
-                self.log.sent.push_back((sequence, now));
+            if let Ok(sequence) = self.session.command(kind, &words[..count]) {
+                sent += 1;
+                self.log.unprocessed.send(sequence, now, self.period);
             }
         }
-        self.client.flush();
-        let others = self.client.view().entities().len().saturating_sub(1);
-        self.state.visible_sum.fetch_add(others as u64, Relaxed);
-        self.state.visible_samples.fetch_add(1, Relaxed);
+        if sent == 0 {
+            self.log.unprocessed.pause();
+        }
+        bots.state.commands_sent.fetch_add(sent, Relaxed);
+        self.flush(link);
+        let others = self.session.view().entities().len().saturating_sub(1);
+        bots.state.visible_sum.fetch_add(others as u64, Relaxed);
+        bots.state.visible_samples.fetch_add(1, Relaxed);
+        // The server's next word may be lost, or the server has nothing to say.
+        let wait = match self.acts_each_tick {
+            true => self.period.mul_f64(WORD_WAIT_PERIODS),
+            false => self.period,
+        };
+        bots.wake_at(link.handle(), now + wait);
+    }
+
+    /// Sends requests, commands and acknowledgements, if there are any.
+    fn flush(&mut self, link: &mut Link<'_>) {
+        let written = link.write(self.session.stream_bytes());
+        self.session.stream_sent(written);
+        if let Some(datagram) = self.session.datagram() {
+            // Fails only on a connection that is ending.
+            link.send_datagram(datagram.into());
+        }
     }
 
     fn send_request(&mut self, request: Request) {
         let number = match &request {
-            Request::SetRegion { index, region } => Some(self.client.set_region(*index, *region)),
+            Request::SetRegion { index, region } => Some(self.session.set_region(*index, *region)),
             Request::Subscribe { id, filter } => {
-                let text = filter.text(self.client.view().schema());
-                self.client.subscribe(*id, &text)
+                let text = filter.text(self.session.view().schema());
+                self.session.subscribe(*id, &text).ok()
             }
-            Request::Unsubscribe { id } => Some(self.client.unsubscribe(*id)),
+            Request::Unsubscribe { id } => Some(self.session.unsubscribe(*id)),
         };
         if let (Some(number), Some(checker)) = (number, &mut self.log.checker) {
             checker.request(number, request);
         }
     }
 
-    fn rest(&mut self) {
+    fn rest(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
         if let Some(before) = self.counted.take() {
-            let play = self.client.view().counts().since(&before);
-            self.state.add_counts(&play);
+            let play = self.session.view().counts().since(&before);
+            bots.state.add_counts(&play);
         }
-        self.client.flush();
+        self.flush(link);
     }
 
-    /// Hands in what the bot knows at the end.
-    fn hand_in(&mut self) {
-        let view = self.client.view();
+    /// What the bot knows at the end.
+    fn final_view(mut self) -> FinalView {
+        let view = self.session.view();
         let mut last = FinalView {
             bot: self.number,
             entity: view.entity(),
@@ -245,38 +320,51 @@ impl Bot {
             last.touched = checker.touched_after(Tick(second_ago));
             (last.regions, last.record) = checker.finish();
         }
-        self.state.hand_in(last);
+        last
     }
 }
 
 /// What a bot notes of the events that it receives.
 struct Log {
     checker: Option<Checker>,
-    /// Commands that the world has not processed yet: sequence number, when sent.
-    sent: VecDeque<(u32, Instant)>,
-    latencies: Rc<RefCell<Latencies>>,
-    state: Arc<SwarmState>,
+    unprocessed: Unprocessed,
 }
 
-impl EventHandler for Log {
+/// The log of a bot, and what it shares with others.
+struct SharedLog<'a> {
+    log: &'a mut Log,
+    bots: &'a mut Bots,
+}
+
+impl Log {
+    fn of<'a>(&'a mut self, bots: &'a mut Bots) -> SharedLog<'a> {
+        SharedLog { log: self, bots }
+    }
+}
+
+impl EventHandler for SharedLog<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         let now = Instant::now();
-        let mut latencies = self.latencies.borrow_mut();
-        while let Some(&(_, sent)) = self.sent.front().filter(|s| s.0 <= view.processed()) {
-            self.sent.pop_front();
-            latencies.add(now - sent, now);
-        }
-        if let (Some(checker), Some(history)) = (&mut self.checker, self.state.history.get()) {
+        let latencies = &mut self.bots.latencies;
+        let take = |latency| latencies.add(latency, now);
+        self.log.unprocessed.process(view.processed(), now, take);
+        if let (Some(checker), Some(history)) =
+            (&mut self.log.checker, self.bots.state.history.get())
+        {
             checker.datagram(history, view, summary, movement);
         }
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
-        if let (Some(checker), Some(history)) = (&mut self.checker, self.state.history.get()) {
+        if let (Some(checker), Some(history)) =
+            (&mut self.log.checker, self.bots.state.history.get())
+        {
             checker.message(history, tick, message);
         }
     }
 }
 
-/// How often a bot looks whether it is to leave.
-const POLL: Duration = Duration::from_millis(20);
+/// Of the server's words one may be late by half a tick.
+const WORD_WAIT_PERIODS: f64 = 1.5;
+/// Acknowledgements wait this long for a turn to carry them.
+const ACKNOWLEDGEMENT_WAIT: Duration = Duration::from_millis(100);

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use quic::Faults;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
@@ -25,8 +26,8 @@ pub struct SwarmOptions {
     /// All bots of one socket land on one shard of the server.
     pub sockets: usize,
     pub seed: u64,
-    /// The share of datagrams to lose on purpose each way, from 0 to 1.
-    pub loss: f64,
+    /// What happens to packets on purpose, each way.
+    pub faults: Faults,
     pub verify: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use client_core::ViewCounts;
 use hdrhistogram::Histogram;
@@ -31,6 +32,8 @@ pub struct SwarmState {
     pub failed: AtomicU64,
     /// Bots that were in the world and lost their connection.
     pub lost: AtomicU64,
+    /// Packets that the system did not take.
+    pub send_errors: AtomicU64,
     pub commands_sent: AtomicU64,
     pub updates_delivered: AtomicU64,
     pub payload_bytes: AtomicU64,
@@ -41,6 +44,8 @@ pub struct SwarmState {
     pub visible_sum: AtomicU64,
     pub visible_samples: AtomicU64,
     latency_us: Mutex<Histogram<u64>>,
+    /// How late the swarm's threads look for packets.
+    lateness_us: Mutex<Histogram<u64>>,
     /// Set by the first bot that is welcomed, as is `schema`.
     pub history: OnceLock<History>,
     pub schema: OnceLock<Schema>,
@@ -52,13 +57,14 @@ pub struct SwarmState {
 
 impl SwarmState {
     pub fn new() -> SwarmState {
-        let latency_us =
-            Histogram::new_with_bounds(1, 60_000_000, 3).expect("constant bounds are valid");
+        let histogram =
+            || Histogram::new_with_bounds(1, 60_000_000, 3).expect("constant bounds are valid");
         SwarmState {
             phase: AtomicU8::new(Phase::Connect as u8),
             connected: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            send_errors: AtomicU64::new(0),
             commands_sent: AtomicU64::new(0),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
@@ -66,7 +72,8 @@ impl SwarmState {
             full: AtomicU64::new(0),
             visible_sum: AtomicU64::new(0),
             visible_samples: AtomicU64::new(0),
-            latency_us: Mutex::new(latency_us),
+            latency_us: Mutex::new(histogram()),
+            lateness_us: Mutex::new(histogram()),
             history: OnceLock::new(),
             schema: OnceLock::new(),
             play: OnceLock::new(),
@@ -108,6 +115,25 @@ impl SwarmState {
     pub fn latency_ms(&self) -> [f64; 2] {
         let histogram = lock(&self.latency_us);
         [0.5, 0.99].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
+    }
+
+    /// A thread looked for packets this late.
+    pub fn add_lateness(&self, late: Duration) {
+        if self.phase() == Phase::Play {
+            let us = late.as_micros() as u64;
+            lock(&self.lateness_us).saturating_record(us.max(1));
+        }
+    }
+
+    /// How late threads looked for packets, 99th percentile, in milliseconds.
+    pub fn lateness_ms(&self) -> f64 {
+        lock(&self.lateness_us).value_at_quantile(0.99) as f64 / 1000.0
+    }
+
+    /// A bot could not connect.
+    pub fn fail(&self, reason: String) {
+        self.failed.fetch_add(1, Relaxed);
+        self.complain(reason);
     }
 
     /// Keeps the first few complaints, each once.

@@ -1,17 +1,17 @@
 //! One thread's bots, with sockets of their own.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
-use tokio::task::{LocalSet, spawn_local};
+use quic::proto::{ClientConfig, ConnectionError, Incoming};
+use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Socket, Turns};
 
-use super::bot::{BotPlace, run_bot};
+use super::bot::{Bot, BotPlace};
 use super::latency::Latencies;
+use super::lateness::Lateness;
 use super::options::SwarmOptions;
-use super::state::SwarmState;
-use crate::connect::{ClientError, Connector};
+use super::state::{Phase, SwarmState};
+use crate::connect::{ClientError, client_config, ended};
 
 /// Starts a thread that runs its share of the bots from first to last.
 pub fn spawn(
@@ -19,58 +19,199 @@ pub fn spawn(
     options: SwarmOptions,
     state: Arc<SwarmState>,
 ) -> std::io::Result<std::thread::JoinHandle<Result<(), ClientError>>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     std::thread::Builder::new()
         .name(format!("bots-{thread}"))
-        .spawn(move || LocalSet::new().block_on(&runtime, run(thread, options, state)))
+        .spawn(move || Thread::new(thread, options, state)?.run())
 }
 
-async fn run(
-    thread: usize,
-    options: SwarmOptions,
-    state: Arc<SwarmState>,
-) -> Result<(), ClientError> {
-    let threads = options.threads.max(1);
-    let connectors = connectors(thread, &options)?;
-    let handshakes = Rc::new(Semaphore::new(HANDSHAKES_MAX));
-    let latencies = Rc::new(RefCell::new(Latencies::new(state.clone())));
-    let bots: Vec<_> = (thread..options.clients)
-        .step_by(threads)
-        .enumerate()
-        .map(|(i, number)| {
-            spawn_local(run_bot(BotPlace {
-                number,
-                connector: connectors[i % connectors.len()].clone(),
-                handshakes: handshakes.clone(),
-                options: options.clone(),
-                state: state.clone(),
-                latencies: latencies.clone(),
-            }))
+struct Thread {
+    endpoint: Endpoint<Bot>,
+    bots: Bots,
+    config: ClientConfig,
+    turns: Turns,
+    /// The numbers of the bots that are still to connect.
+    numbers: std::iter::StepBy<std::ops::Range<usize>>,
+    connected: usize,
+}
+
+/// What the bots of a thread share.
+pub struct Bots {
+    pub options: SwarmOptions,
+    pub state: Arc<SwarmState>,
+    pub latencies: Latencies,
+    /// By handle: when the bot acts, if no word of the server makes it act before.
+    wakes: Vec<Option<Instant>>,
+}
+
+impl Thread {
+    fn new(
+        thread: usize,
+        options: SwarmOptions,
+        state: Arc<SwarmState>,
+    ) -> Result<Thread, ClientError> {
+        let threads = options.threads.max(1);
+        let turns = Turns::default();
+        let sockets = sockets(thread, &options).map_err(ClientError::Socket)?;
+        Ok(Thread {
+            endpoint: Endpoint::new(sockets, None).map_err(ClientError::Socket)?,
+            config: client_config(&options.trust, turns.clone())?,
+            turns,
+            numbers: (thread..options.clients).step_by(threads),
+            connected: 0,
+            bots: Bots {
+                options,
+                latencies: Latencies::new(state.clone()),
+                state,
+                wakes: vec![],
+            },
         })
-        .collect();
-    for bot in bots {
-        // A bot that fails has counted itself.
-        let _ = bot.await;
     }
-    latencies.borrow_mut().hand_in();
-    for connector in &connectors {
-        connector.wait_idle().await;
+
+    fn run(mut self) -> Result<(), ClientError> {
+        let mut lateness = Lateness::new(self.bots.state.clone());
+        let mut turned = Instant::now();
+        while self.bots.state.phase() != Phase::Leave {
+            let now = Instant::now();
+            let until = now + LOOK_PERIOD;
+            self.endpoint.wait(until).map_err(ClientError::Socket)?;
+            lateness.note(until, &self.endpoint);
+            // Each bot may send a packet, however bad its way is.
+            if now >= turned + TURN_PERIOD {
+                turned = now;
+                self.turns.begin();
+            }
+            self.endpoint.receive(&mut self.bots, PACKETS_MAX);
+            self.connect_some();
+            self.act();
+            self.endpoint.upkeep(&mut self.bots);
+            self.endpoint.flush();
+        }
+        self.leave()?;
+        self.bots.latencies.hand_in();
+        lateness.hand_in(&self.endpoint);
+        Ok(())
     }
-    Ok(())
+
+    /// Lets bots begin to connect, not more at a time than a server handles well.
+    fn connect_some(&mut self) {
+        while self.endpoint.load().handshakes < HANDSHAKES_MAX {
+            let Some(number) = self.numbers.next() else {
+                return;
+            };
+            let Bots { options, state, .. } = &self.bots;
+            let socket = self.connected % self.endpoint.sockets().len();
+            self.connected += 1;
+            let connecting = self.endpoint.connect(
+                self.config.clone(),
+                options.server,
+                &options.name,
+                socket,
+                Bot::new(BotPlace { number }, options),
+                Instant::now(),
+            );
+            if let Err(error) = connecting {
+                state.fail(format!("bot {number}: cannot connect: {error}"));
+            }
+        }
+    }
+
+    /// Lets those bots act whose time has come.
+    fn act(&mut self) {
+        let now = Instant::now();
+        for handle in self.endpoint.handles() {
+            let wake = self.bots.wakes.get_mut(handle.index());
+            if let Some(wake) = wake
+                && wake.is_some_and(|at| at <= now)
+            {
+                *wake = None;
+                self.endpoint
+                    .visit(handle, &mut self.bots, now, |bots, link, bot| {
+                        bot.wake(link, bots);
+                    });
+            }
+        }
+    }
+
+    /// Lets all bots leave, and their last packets out.
+    fn leave(&mut self) -> Result<(), ClientError> {
+        let now = Instant::now();
+        for handle in self.endpoint.handles() {
+            self.endpoint
+                .visit(handle, &mut self.bots, now, |_, link, bot| bot.leave(link));
+        }
+        while !self.endpoint.is_idle() && now.elapsed() < LEAVE_WAIT {
+            let until = Instant::now() + LOOK_PERIOD;
+            self.endpoint.wait(until).map_err(ClientError::Socket)?;
+            self.endpoint.receive(&mut self.bots, PACKETS_MAX);
+            self.endpoint.upkeep(&mut self.bots);
+        }
+        self.endpoint.flush();
+        Ok(())
+    }
+}
+
+impl Bots {
+    /// Wakes a bot at a time, unless a word of the server comes before.
+    pub fn wake_at(&mut self, handle: Handle, at: Instant) {
+        if self.wakes.len() <= handle.index() {
+            self.wakes.resize(handle.index() + 1, None);
+        }
+        self.wakes[handle.index()] = Some(at);
+    }
+}
+
+impl Application for Bots {
+    type Session = Bot;
+
+    fn open(&mut self, _: &Incoming, _: Load, _: Instant) -> Open<Bot> {
+        Open::Ignore
+    }
+
+    fn event(&mut self, event: Event, link: &mut Link<'_>, bot: &mut Bot) {
+        let taken = match event {
+            Event::Connected => {
+                bot.greet(link);
+                Ok(())
+            }
+            Event::Datagram(bytes) => bot.take_datagram(&bytes, self),
+            Event::Readable => bot.take_stream(link, self),
+            Event::Writable => Ok(()),
+        };
+        if let Err(error) = taken {
+            bot.give_up(link, &error, self);
+        }
+    }
+
+    fn settled(&mut self, link: &mut Link<'_>, bot: &mut Bot) {
+        bot.settle(link, self);
+    }
+
+    fn closed(&mut self, handle: Handle, bot: Bot, reason: ConnectionError) {
+        if let Some(wake) = self.wakes.get_mut(handle.index()) {
+            *wake = None;
+        }
+        if self.state.phase() < Phase::Leave {
+            bot.lost(&ended(reason), &self.state);
+        }
+    }
 }
 
 /// This thread's share of the sockets, at least one.
-fn connectors(thread: usize, options: &SwarmOptions) -> Result<Vec<Rc<Connector>>, ClientError> {
+fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>> {
     let sockets = options.sockets.max(1).div_ceil(options.threads.max(1));
-    let connector = |socket| {
-        let seed = options.seed ^ ((thread * sockets + socket) as u64) << 32;
-        let loss = (options.loss > 0.0).then_some((options.loss, seed));
-        Connector::new(options.server, &options.name, &options.trust, loss).map(Rc::new)
+    let socket = |number| {
+        let mut socket = Socket::towards(options.server)?;
+        let seed = options.seed ^ ((thread * sockets + number) as u64) << 32;
+        socket.set_faults(options.faults, seed);
+        Ok(socket)
     };
-    (0..sockets).map(connector).collect()
+    (0..sockets).map(socket).collect()
 }
 
 /// Handshakes take one core of the server each; more at once would only time out.
 const HANDSHAKES_MAX: usize = 64;
+const PACKETS_MAX: usize = 1024;
+/// How exactly bots keep their times.
+const LOOK_PERIOD: Duration = Duration::from_millis(2);
+const TURN_PERIOD: Duration = Duration::from_millis(20);
+const LEAVE_WAIT: Duration = Duration::from_secs(1);

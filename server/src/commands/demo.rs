@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::cli::{percentage, read_play};
+use client_bot::cli::read_play;
 use client_bot::console::ProgressLine;
+use client_bot::network::NetworkArguments;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
 use shared::world::logic::Text;
@@ -45,9 +46,8 @@ pub struct DemoArguments {
     world: Option<PathBuf>,
     #[command(flatten)]
     backend: BackendOptions,
-    /// Percentage of datagrams that the bots lose on purpose, each way
-    #[arg(long, default_value_t = 0.0, value_parser = percentage)]
-    loss: f64,
+    #[command(flatten)]
+    network: NetworkArguments,
     /// End with one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -148,7 +148,7 @@ fn start_swarm(
         threads: machine::cores(),
         sockets: machine::cores() * SOCKETS_PER_SHARD,
         seed,
-        loss: arguments.loss / 100.0,
+        faults: arguments.network.faults(),
         verify: true,
     })?)
 }

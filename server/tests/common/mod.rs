@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use client_bot::EventHandler;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
+use quic::Faults;
 use script::builtin;
 use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
@@ -116,7 +117,7 @@ impl Bots {
             threads: 2,
             sockets: 8,
             seed: 1,
-            loss: 0.0,
+            faults: Faults::default(),
             verify: true,
         };
         change(&mut options);
@@ -189,7 +190,7 @@ impl Player {
     }
 
     pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
-        let connector = Connector::new(server.address(), "localhost", &trust(server), None)?;
+        let connector = Connector::new(server.address(), "localhost", &trust(server))?;
         let joining = Client::connect(&connector, hello);
         let client = timeout(DEADLINE, joining).await.expect("an answer")?;
         Ok(Player {

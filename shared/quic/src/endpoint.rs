@@ -30,6 +30,9 @@ pub trait Application {
     /// Something has happened to a connection.
     fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
 
+    /// All that a packet has brought is passed on.
+    fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
+
     /// A connection has ended, at either side's wish or by an error.
     fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
 }
@@ -410,7 +413,9 @@ impl<S> Endpoint<S> {
             return;
         };
         exchange(&mut self.protocol, &mut peer.connection, index);
+        let mut has_passed = false;
         while let Some(event) = peer.connection.poll() {
+            has_passed = true;
             let link = Link {
                 connection: &mut peer.connection,
                 socket: &mut self.sockets[peer.socket],
@@ -445,6 +450,16 @@ impl<S> Endpoint<S> {
                 }
                 _ => {}
             }
+        }
+        if let Some(session) = peer.session.as_mut().filter(|_| has_passed) {
+            let mut link = Link {
+                connection: &mut peer.connection,
+                socket: &mut self.sockets[peer.socket],
+                handle: Handle(index),
+                now,
+                is_urgent: &mut is_urgent,
+            };
+            application.settled(&mut link, session);
         }
         if peer.connection.is_closed() {
             is_urgent = true;

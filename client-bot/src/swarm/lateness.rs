@@ -1,0 +1,46 @@
+//! Whether the swarm itself is too slow: what it measures is then its own time.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use quic::Endpoint;
+
+use super::state::SwarmState;
+
+/// Watches one thread.
+pub struct Lateness {
+    state: Arc<SwarmState>,
+    send_errors: u64,
+    /// When the thread should have looked for packets.
+    expected: Option<Instant>,
+}
+
+impl Lateness {
+    pub fn new(state: Arc<SwarmState>) -> Lateness {
+        Lateness {
+            state,
+            send_errors: 0,
+            expected: None,
+        }
+    }
+
+    /// The thread looks for packets. It will do so again at `next` at the latest.
+    pub fn note<S>(&mut self, next: Instant, endpoint: &Endpoint<S>) {
+        let now = Instant::now();
+        if let Some(expected) = self.expected.replace(next) {
+            self.state
+                .add_lateness(now.saturating_duration_since(expected));
+        }
+        self.hand_in(endpoint);
+    }
+
+    /// Adds what the sockets have not taken.
+    pub fn hand_in<S>(&mut self, endpoint: &Endpoint<S>) {
+        let errors = endpoint.counts().send_errors;
+        if errors > self.send_errors {
+            let new = errors - std::mem::replace(&mut self.send_errors, errors);
+            self.state.send_errors.fetch_add(new, Relaxed);
+        }
+    }
+}
