@@ -77,11 +77,14 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
 impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
-        let endpoint = Endpoint::new(vec![socket], Some(parts.config))
+        let mut endpoint = Endpoint::new(vec![socket], Some(parts.config))
             .context("cannot wait for packets of a socket")?;
+        let tick_hz = parts.world.session.config.schema.world.tick_hz;
+        // A tick may be a little late.
+        endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));
         Ok(Thread {
             endpoint,
-            pace: Pace::new(parts.world.session.config.schema.world.tick_hz),
+            pace: Pace::new(tick_hz),
             shard: Shard::new(parts.number, parts.world, parts.inbox),
             turns: parts.turns,
             from_tick,

@@ -89,6 +89,7 @@ pub struct Endpoint<S> {
     has_more: bool,
     /// When all deadlines were looked through last.
     looked_through: Instant,
+    ack_wait: Duration,
 }
 
 struct Peer<S> {
@@ -102,10 +103,18 @@ struct Peer<S> {
 }
 
 impl<S> Peer<S> {
-    /// Whether an acknowledgement has waited long enough for something to ride on.
-    fn is_overdue(&self, now: Instant) -> bool {
-        let waited = |since| now.saturating_duration_since(since) >= ACK_WAIT_MAX;
-        !self.is_established || self.unanswered.is_some_and(waited)
+    /// Runs timers that are due. True if something is to be sent.
+    fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
+        let is_due = self.connection.poll_timeout().is_some_and(|at| at <= now);
+        if is_due {
+            self.connection.handle_timeout(now);
+        }
+        match self.unanswered {
+            _ if !self.is_established => true,
+            // The timer may be that of the acknowledgement, which waits for data.
+            Some(since) => now.saturating_duration_since(since) >= ack_wait,
+            None => is_due,
+        }
     }
 }
 
@@ -142,7 +151,14 @@ impl<S> Endpoint<S> {
             packets: vec![],
             has_more: true,
             looked_through: Instant::now(),
+            ack_wait: ACK_WAIT,
         })
+    }
+
+    /// Lets acknowledgements wait this long for data to ride on. It should be a little more
+    /// than the time between two words of the application.
+    pub fn set_ack_wait(&mut self, wait: Duration) {
+        self.ack_wait = wait.max(ACK_WAIT);
     }
 
     /// Ends this endpoint's waits from another thread.
@@ -261,12 +277,8 @@ impl<S> Endpoint<S> {
         speak: impl FnOnce(&mut A, &mut Link<'_>, &mut S) -> R,
     ) -> Option<R> {
         let peer = self.peers.get_mut(handle.0)?.as_mut()?;
-        let is_overdue = peer.is_overdue(now);
+        let mut is_urgent = peer.run_timers(now, self.ack_wait);
         let session = peer.session.as_mut()?;
-        if peer.connection.poll_timeout().is_some_and(|at| at <= now) {
-            peer.connection.handle_timeout(now);
-        }
-        let mut is_urgent = is_overdue;
         let mut link = Link {
             connection: &mut peer.connection,
             socket: &mut self.sockets[peer.socket],
@@ -395,9 +407,7 @@ impl<S> Endpoint<S> {
             self.deadlines[index] = None;
             return;
         };
-        peer.connection.handle_timeout(now);
-        // Without anything to acknowledge it is time for something else, say a probe.
-        let is_urgent = peer.unanswered.is_none() || peer.is_overdue(now);
+        let is_urgent = peer.run_timers(now, self.ack_wait);
         self.drive(index, application, now, is_urgent);
     }
 
@@ -497,13 +507,13 @@ impl<S> Endpoint<S> {
     fn schedule(&mut self, index: usize, now: Instant) {
         self.deadlines[index] = self.peers[index].as_mut().and_then(|peer| {
             let next = peer.connection.poll_timeout()?;
+            if !peer.is_established || peer.session.is_none() {
+                return Some(next);
+            }
             // The next visit runs the timers, too, mostly before they are due.
-            let is_visited = peer.is_established && peer.session.is_some();
-            Some(if is_visited {
-                next.max(now + VISIT_WAIT)
-            } else {
-                next
-            })
+            let next = next.max(now + VISIT_WAIT);
+            let answer = peer.unanswered.map(|since| since + self.ack_wait);
+            Some(answer.map_or(next, |answer| next.min(answer)))
         });
     }
 
@@ -549,10 +559,8 @@ fn pass_datagrams<A: Application>(
     }
 }
 
-/// How long what a peer has sent may go unacknowledged, if nothing is said to it. Longer
-/// than any tick of a game in motion, and shorter than a peer waits before it asks.
-pub const ACK_WAIT_MAX: Duration = Duration::from_millis(200);
-
+/// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
+const ACK_WAIT: Duration = Duration::from_millis(200);
 /// Timers of a peer in play may be late by this, since visits mostly come before.
 const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);

@@ -18,7 +18,7 @@
 //! | [`congestion`] | what a thin flow may send |
 //!
 //! Acknowledgements ride on data: a connection sends when the application speaks, or after
-//! [`ACK_WAIT_MAX`]. So a peer that answers each word at once costs one packet each way.
+//! some time ([`Endpoint::set_ack_wait`]). So a peer that answers each word at once costs one packet each way.
 
 pub mod congestion;
 pub mod endpoint;
@@ -27,7 +27,7 @@ pub mod link;
 pub mod socket;
 
 pub use congestion::{ThinFlowConfig, Turns};
-pub use endpoint::{ACK_WAIT_MAX, Application, Endpoint, Event, Handle, Load, Open, Wait};
+pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
 pub use faults::Faults;
 pub use link::{DATAGRAM_BUFFER_BYTES, Link, StreamEnd};
 pub use quinn_proto as proto;
