@@ -27,6 +27,8 @@ pub struct SwarmReport {
     /// How late the bots' threads looked for packets, 99th percentile. Much of the latency
     /// is the bots' own if this is long.
     pub bots_late_ms_p99: f64,
+    /// Packets for bots that arrived when the buffer of their socket was full.
+    pub bots_socket_drops: u64,
     /// Packets of bots that the system did not take.
     pub bots_send_errors: u64,
     /// Payload of datagrams and stream to each client.
@@ -78,11 +80,12 @@ impl SwarmReport {
             ("commands sent", self.commands_sent.to_string()),
             ("updates delivered", updates),
         ];
-        if self.bots_late_ms_p99 > BOTS_LATE_MS || self.bots_send_errors > 0 {
+        let lost = self.bots_socket_drops + self.bots_send_errors;
+        if self.bots_late_ms_p99 > BOTS_LATE_MS || lost > 0 {
             let text = format!(
-                "{:.1} ms late at the 99th percentile, {} packets not taken by the system: \
+                "{:.1} ms late at the 99th percentile, {lost} packets lost in their sockets: \
                  give them more cores",
-                self.bots_late_ms_p99, self.bots_send_errors
+                self.bots_late_ms_p99
             );
             lines.push(("the bots themselves", text));
         }

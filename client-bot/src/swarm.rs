@@ -145,6 +145,7 @@ impl Swarm {
             latency_ms_p50,
             latency_ms_p99,
             bots_late_ms_p99: state.lateness_ms(),
+            bots_socket_drops: state.socket_drops.load(Relaxed),
             bots_send_errors: state.send_errors.load(Relaxed),
             bytes_per_client_per_second: per_client,
             bytes_per_update: bytes / updates.max(1) as f64,

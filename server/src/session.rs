@@ -92,6 +92,8 @@ pub struct Session {
     last_datagram: Tick,
     /// The first tick of whose datagrams nothing is known.
     unacknowledged: Option<Tick>,
+    /// The first tick of which the client was told no movement.
+    untold: Option<Tick>,
     processed: Processed,
     /// Answers for the next frame.
     answers: Vec<Answer>,
@@ -119,6 +121,7 @@ impl Session {
             movement: PendingMovement::default(),
             last_datagram: Tick(0),
             unacknowledged: None,
+            untold: None,
             processed: Processed::default(),
             answers: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),

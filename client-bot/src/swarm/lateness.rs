@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use quic::Endpoint;
+use quic::{Drops, Endpoint};
 
 use super::state::SwarmState;
 
@@ -12,6 +12,7 @@ use super::state::SwarmState;
 pub struct Lateness {
     state: Arc<SwarmState>,
     send_errors: u64,
+    drops: Drops,
     /// When the thread should have looked for packets.
     expected: Option<Instant>,
 }
@@ -21,6 +22,7 @@ impl Lateness {
         Lateness {
             state,
             send_errors: 0,
+            drops: Drops::default(),
             expected: None,
         }
     }
@@ -37,6 +39,10 @@ impl Lateness {
 
     /// Adds what the sockets have not taken.
     pub fn hand_in<S>(&mut self, endpoint: &Endpoint<S>) {
+        let drops = self.drops.take(endpoint);
+        if drops > 0 {
+            self.state.socket_drops.fetch_add(drops, Relaxed);
+        }
         let errors = endpoint.counts().send_errors;
         if errors > self.send_errors {
             let new = errors - std::mem::replace(&mut self.send_errors, errors);

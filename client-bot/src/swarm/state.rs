@@ -34,6 +34,8 @@ pub struct SwarmState {
     pub lost: AtomicU64,
     /// Packets that the system did not take.
     pub send_errors: AtomicU64,
+    /// Packets that arrived when a socket's buffer was full.
+    pub socket_drops: AtomicU64,
     pub commands_sent: AtomicU64,
     pub updates_delivered: AtomicU64,
     pub payload_bytes: AtomicU64,
@@ -65,6 +67,7 @@ impl SwarmState {
             failed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
+            socket_drops: AtomicU64::new(0),
             commands_sent: AtomicU64::new(0),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),

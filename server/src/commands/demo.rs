@@ -92,8 +92,11 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
+    let seconds_before = machine::thread_seconds(is_of_server);
     swarm.play();
     let figures = watch(&server, &swarm, arguments, &mut progress);
+    let server_seconds = machine::thread_seconds(is_of_server) - seconds_before;
+    let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
     let rss_bytes = machine::rss_bytes();
     progress.show("at rest: comparing what the bots know");
@@ -113,6 +116,14 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         tick_ms_p50: figures.tick_ms(0.5),
         tick_ms_p99: figures.tick_ms(0.99),
         commands_applied: figures.commands_applied,
+        age_at_client_ms_p50: figures.age_ms(0.5),
+        age_at_client_ms_p99: figures.age_ms(0.99),
+        put_off_percent: per_client_tick(100 * figures.put_off),
+        out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
+        packets_out_per_client_tick: per_client_tick(figures.packets_sent),
+        packets_in_per_client_tick: per_client_tick(figures.packets_received),
+        socket_drops: figures.socket_drops,
+        server_us_per_client_tick: server_seconds * 1e6 / figures.client_ticks.max(1) as f64,
         rss_bytes,
         swarm: SwarmReport {
             sessions_lost: bots.sessions_lost.max(sessions_lost),
@@ -151,6 +162,11 @@ fn start_swarm(
         faults: arguments.network.faults(),
         verify: true,
     })?)
+}
+
+/// Whether a thread belongs to the server: not to the bots, and not to the demo itself.
+fn is_of_server(name: &str) -> bool {
+    !name.starts_with("bots-") && !name.starts_with("myriad")
 }
 
 /// Waits until all bots are connected, or some seem unable to.

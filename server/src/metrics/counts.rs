@@ -25,7 +25,11 @@ pub struct FanOutCounts {
     pub put_off: u64,
     /// Clients of which nothing has been heard for so long that they were told nothing.
     pub out_of_touch: u64,
+    pub ages: Ages,
     pub packets_sent: u64,
+    pub packets_received: u64,
+    /// Packets that arrived when the buffer of a socket was full.
+    pub socket_drops: u64,
     pub datagrams: u64,
     pub datagram_bytes: u64,
     pub stream_bytes: u64,
@@ -35,6 +39,39 @@ pub struct FanOutCounts {
     /// Sessions that ended since the last tick and were not closed by either side.
     pub sessions_lost: u64,
 }
+
+/// Clients by the age of what they are known to have, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ages([u32; AGES]);
+
+impl Ages {
+    /// A client has everything up to so many ticks ago.
+    pub fn note(&mut self, ticks: u32) {
+        self.0[(ticks as usize).min(AGES - 1)] += 1;
+    }
+
+    /// Each age in ticks, with the number of clients. The last one stands for all above.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let ages = (0..).zip(self.0);
+        ages.filter(|&(_, clients)| clients > 0)
+    }
+}
+
+impl Default for Ages {
+    fn default() -> Ages {
+        Ages([0; AGES])
+    }
+}
+
+impl AddAssign for Ages {
+    fn add_assign(&mut self, other: Ages) {
+        for (sum, number) in self.0.iter_mut().zip(other.0) {
+            *sum += number;
+        }
+    }
+}
+
+const AGES: usize = 128;
 
 impl AddAssign for Refusals {
     fn add_assign(&mut self, other: Refusals) {
@@ -51,7 +88,10 @@ impl AddAssign for FanOutCounts {
         self.sessions += other.sessions;
         self.put_off += other.put_off;
         self.out_of_touch += other.out_of_touch;
+        self.ages += other.ages;
         self.packets_sent += other.packets_sent;
+        self.packets_received += other.packets_received;
+        self.socket_drops += other.socket_drops;
         self.datagrams += other.datagrams;
         self.datagram_bytes += other.datagram_bytes;
         self.stream_bytes += other.stream_bytes;

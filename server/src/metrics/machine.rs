@@ -7,6 +7,25 @@ pub fn rss_bytes() -> u64 {
     status_kilobytes("/proc/self/status", "VmRSS:").unwrap_or(0) * 1024
 }
 
+/// Processor time of this process's threads by their names, in seconds since they began.
+pub fn thread_seconds(mut is_counted: impl FnMut(&str) -> bool) -> f64 {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return 0.0;
+    };
+    let times = threads.flatten().filter_map(|thread| {
+        let path = thread.path();
+        let name = fs::read_to_string(path.join("comm")).ok()?;
+        if !is_counted(name.trim_end()) {
+            return None;
+        }
+        // In nanoseconds: time on a processor, time waiting for one, time slices.
+        let text = fs::read_to_string(path.join("schedstat")).ok()?;
+        let nanoseconds: u64 = text.split_whitespace().next()?.parse().ok()?;
+        Some(nanoseconds as f64 / 1e9)
+    });
+    times.sum()
+}
+
 /// Memory that programs could still take.
 pub fn memory_available() -> Option<u64> {
     Some(status_kilobytes("/proc/meminfo", "MemAvailable:")? * 1024)

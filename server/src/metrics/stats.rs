@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::counts::Ages;
+
 /// What a server has done since [`Stats::restart`].
 #[derive(Clone, Debug)]
 pub struct Figures {
@@ -20,6 +22,17 @@ pub struct Figures {
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
+    /// Clients that were not told of a tick for want of time, summed over ticks.
+    pub put_off: u64,
+    /// Clients that were not told of a tick as nothing was heard of them, summed over ticks.
+    pub out_of_touch: u64,
+    pub socket_drops: u64,
+    pub packets_sent: u64,
+    pub packets_received: u64,
+    /// Clients in the world, summed over ticks.
+    pub client_ticks: u64,
+    /// The age of what clients are known to have, in microseconds.
+    age_us: Histogram<u64>,
     /// Work of the tick thread, in microseconds.
     engine_us: Histogram<u64>,
     /// From taking in commands to the last datagram, in microseconds.
@@ -40,6 +53,15 @@ pub struct TickFigures {
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
+    /// Clients by the age of what they are known to have.
+    pub told: Ages,
+    pub put_off: u64,
+    pub out_of_touch: u64,
+    pub socket_drops: u64,
+    pub packets_sent: u64,
+    pub packets_received: u64,
+    /// From one scheduled tick to the next.
+    pub period: Duration,
 }
 
 /// Figures that the tick thread writes and other threads read.
@@ -61,9 +83,21 @@ impl Figures {
             sessions_lost: 0,
             malformed: 0,
             commands_over_quota: 0,
+            put_off: 0,
+            out_of_touch: 0,
+            socket_drops: 0,
+            packets_sent: 0,
+            packets_received: 0,
+            client_ticks: 0,
+            age_us: histogram(),
             engine_us: histogram(),
             tick_us: histogram(),
         }
+    }
+
+    /// A quantile of the age of what clients are known to have, in milliseconds.
+    pub fn age_ms(&self, quantile: f64) -> f64 {
+        self.age_us.value_at_quantile(quantile) as f64 / 1000.0
     }
 
     /// A quantile of the tick thread's work, in milliseconds.
@@ -108,7 +142,17 @@ impl Stats {
         figures.sessions_lost += tick.sessions_lost;
         figures.malformed += tick.malformed;
         figures.commands_over_quota += tick.commands_over_quota;
+        figures.put_off += tick.put_off;
+        figures.out_of_touch += tick.out_of_touch;
+        figures.socket_drops += tick.socket_drops;
+        figures.packets_sent += tick.packets_sent;
+        figures.packets_received += tick.packets_received;
         let us = |time: Duration| time.as_micros() as u64;
+        for (ticks, clients) in tick.told.iter() {
+            figures.client_ticks += u64::from(clients);
+            let age = us(tick.period * ticks).max(1);
+            figures.age_us.saturating_record_n(age, u64::from(clients));
+        }
         figures.engine_us.saturating_record(us(tick.engine).max(1));
         figures.tick_us.saturating_record(us(tick.tick).max(1));
     }

@@ -65,6 +65,11 @@ impl Histogram {
         histogram!(self.0.name).record(time);
     }
 
+    /// The same time so many times.
+    pub fn record_many(&self, time: Duration, count: usize) {
+        histogram!(self.0.name).record_many(time, count);
+    }
+
     /// `value` is one of the label's values.
     pub fn record_to(&self, value: &'static str, time: Duration) {
         histogram!(self.0.name, self.0.label_name() => value).record(time);
@@ -159,6 +164,18 @@ table! {
         "scheduled ticks that were left out because one was late";
     CLIENTS: Gauge = "clients",
         "clients in the world";
+    AGE_AT_CLIENT: Histogram = "age_at_client_seconds",
+        "how old what a client is known to have is when it is told of a tick; a tick's time if it has acknowledged the tick before";
+    CLIENTS_PUT_OFF: Counter = "clients_put_off_total",
+        "how often a client was told nothing of a tick because its shard had no time";
+    CLIENTS_OUT_OF_TOUCH: Counter = "clients_out_of_touch_total",
+        "how often a client was told nothing of a tick because nothing was heard of it for long";
+    CONNECTIONS_REFUSED: Counter = "connections_refused_total",
+        "connections that were turned away because too many had not said hello";
+    PACKETS: Counter = "packets_total" ["direction": &DIRECTIONS],
+        "packets of all shards: `sent`, `received`";
+    SOCKET_DROPS: Counter = "socket_drops_total",
+        "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
     RELOADS: Counter = "reloads_total" ["result": &RESULTS],
@@ -201,6 +218,7 @@ const FATES: [&str; 7] = [
     "over_quota",
     "repeated",
 ];
+const DIRECTIONS: [&str; 2] = ["sent", "received"];
 const RESULTS: [&str; 2] = ["compiled", "rejected"];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 

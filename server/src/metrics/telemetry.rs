@@ -25,6 +25,8 @@ pub struct TickReport<'a> {
     pub refusals: &'a Refusals,
     /// How long after its scheduled time the tick began.
     pub lateness: Duration,
+    /// From one scheduled tick to the next.
+    pub period: Duration,
 }
 
 /// Serves `http://ADDRESS/metrics` until the process ends.
@@ -54,6 +56,15 @@ pub fn record(report: &TickReport<'_>) {
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);
     let sent = report.fan_out;
+    table::CLIENTS_PUT_OFF.add(sent.put_off);
+    table::CLIENTS_OUT_OF_TOUCH.add(sent.out_of_touch);
+    table::CONNECTIONS_REFUSED.add(refusals.connections);
+    table::PACKETS.add_to("sent", sent.packets_sent);
+    table::PACKETS.add_to("received", sent.packets_received);
+    table::SOCKET_DROPS.add(sent.socket_drops);
+    for (ticks, clients) in sent.ages.iter() {
+        table::AGE_AT_CLIENT.record_many(report.period * ticks, clients as usize);
+    }
     table::DATAGRAMS.add(sent.datagrams);
     table::SENT_BYTES.add_to("datagram", sent.datagram_bytes);
     table::SENT_BYTES.add_to("stream", sent.stream_bytes);

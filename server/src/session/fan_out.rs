@@ -53,15 +53,30 @@ impl Session {
         if let Some(player) = self.player.filter(|_| !self.is_ending) {
             self.processed.advance(view.publication.tick);
             self.write_frame(player, view, scratch, counts);
+            counts.ages.note(self.age(view.publication.tick));
             self.put_off_movement(view, scratch);
         }
     }
 
     fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
         let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
+        self.untold.get_or_insert(tick);
         let slots = &mut scratch.slots;
         self.movement.merge(tick, newest, slots, &mut scratch.merge);
         self.movement.put_off(slots);
+    }
+
+    /// How many ticks ago the client was up to date, for all that is known: one if it has
+    /// acknowledged the tick before.
+    fn age(&self, tick: Tick) -> u32 {
+        let first_missing = [self.unacknowledged, self.untold]
+            .into_iter()
+            .flatten()
+            .min();
+        let known = first_missing
+            .map_or(tick.0, |missing| missing.0)
+            .saturating_sub(1);
+        tick.0 - known.min(tick.0)
     }
 
     /// Whether nothing is known for long of what the client was sent. Then words wait in
@@ -157,6 +172,7 @@ impl Session {
         counts: &mut FanOutCounts,
         mut send: impl FnMut(Vec<u8>),
     ) {
+        counts.ages.note(self.age(view.publication.tick));
         if self.is_out_of_touch(view) {
             counts.out_of_touch += 1;
             return self.put_off_movement(view, scratch);
@@ -190,6 +206,7 @@ impl Session {
         self.movement.put_off(&slots[slots.len() - left_over..]);
         self.last_datagram = tick;
         self.unacknowledged.get_or_insert(tick);
+        self.untold = None;
         self.processed.tell();
     }
 }

@@ -354,6 +354,13 @@ impl TickLoop {
             deliveries: counts.deliveries,
             notices: report.counts.notices,
             sessions_lost: report.counts.sessions_lost,
+            told: report.counts.ages,
+            put_off: report.counts.put_off,
+            out_of_touch: report.counts.out_of_touch,
+            socket_drops: report.counts.socket_drops,
+            packets_sent: report.counts.packets_sent,
+            packets_received: report.counts.packets_received,
+            period,
             malformed: record.refusals.malformed,
             commands_over_quota: record.refusals.commands_over_quota,
         };
@@ -369,6 +376,7 @@ impl TickLoop {
             fan_out_wait: record.fan_out_wait,
             fan_out: &report.counts,
             refusals: &record.refusals,
+            period,
             lateness: (record.begun).saturating_duration_since(record.start.scheduled),
         });
         self.spare = publication.subscribed;

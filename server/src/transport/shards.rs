@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use quic::proto::ServerConfig;
-use quic::{Endpoint, Handle, Socket, Turns};
+use quic::socket::SocketCounts;
+use quic::{Drops, Endpoint, Handle, Socket, Turns};
 use shared::wire::control::Close;
 use tracing::error;
 
@@ -44,6 +45,9 @@ struct Thread {
     /// Where the next fan-out begins: at the first client that this one had no time for.
     first: usize,
     looked_at_strangers: Instant,
+    /// What was counted up to the last tick.
+    counted: SocketCounts,
+    drops: Drops,
 }
 
 /// Starts a shard's thread.
@@ -90,6 +94,8 @@ impl Thread {
             from_tick,
             reports: parts.reports,
             first: 0,
+            counted: SocketCounts::default(),
+            drops: Drops::default(),
             looked_at_strangers: Instant::now(),
         })
     }
@@ -129,7 +135,6 @@ impl Thread {
     /// Tells every client of one tick, as far as there is time.
     fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
         let begun = Instant::now();
-        let sent_before = self.endpoint.counts();
         self.turns.begin();
         let budget = self.pace.begin(begun);
         let is_world_new = self.shard.begin_tick(publication);
@@ -177,7 +182,10 @@ impl Thread {
         let sent = self.endpoint.counts();
         let counts = &mut self.shard.counts;
         counts.put_off += put_off as u64;
-        counts.packets_sent += sent.sent - sent_before.sent;
+        counts.packets_sent += sent.sent - self.counted.sent;
+        counts.packets_received += sent.received - self.counted.received;
+        counts.socket_drops += self.drops.take(&self.endpoint);
+        self.counted = sent;
         self.shard.end_tick(publication.tick, begun.elapsed())
     }
 

@@ -20,6 +20,17 @@ pub struct Raw {
 
 impl Raw {
     pub async fn connect(server: &Server, transport: TransportConfig) -> Raw {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let raw = Raw::try_connect_from(any, server, transport).await;
+        raw.expect("a connection")
+    }
+
+    /// `None` if the server lets nobody in.
+    pub async fn try_connect_from(
+        address: SocketAddr,
+        server: &Server,
+        transport: TransportConfig,
+    ) -> Option<Raw> {
         let mut roots = RootCertStore::empty();
         let certificate = server.certificate().clone();
         roots.add(certificate).expect("a certificate");
@@ -33,16 +44,15 @@ impl Raw {
         let crypto = QuicClientConfig::try_from(tls).expect("TLS for QUIC");
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(transport));
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let endpoint = Endpoint::client(any).expect("a socket");
+        let endpoint = Endpoint::client(address).expect("a socket");
         let connecting = endpoint
             .connect_with(config, server.address(), "localhost")
             .expect("a valid address");
         let connected = timeout(DEADLINE, connecting).await.expect("an answer");
-        Raw {
-            connection: connected.expect("a connection"),
+        Some(Raw {
+            connection: connected.ok()?,
             _endpoint: endpoint,
-        }
+        })
     }
 
     /// Why the server closed it: the code, and the reason for people.

@@ -15,18 +15,21 @@
 //! | [`link`] | one connection, as the application uses it |
 //! | [`socket`] | UDP in batches |
 //! | [`faults`] | loss, delay, reordering and duplication on purpose, by a seed |
+//! | [`drops`] | packets that the system dropped |
 //! | [`congestion`] | what a thin flow may send |
 //!
 //! Acknowledgements ride on data: a connection sends when the application speaks, or after
 //! some time ([`Endpoint::set_ack_wait`]). So a peer that answers each word at once costs one packet each way.
 
 pub mod congestion;
+pub mod drops;
 pub mod endpoint;
 pub mod faults;
 pub mod link;
 pub mod socket;
 
 pub use congestion::{ThinFlowConfig, Turns};
+pub use drops::Drops;
 pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
 pub use faults::Faults;
 pub use link::{DATAGRAM_BUFFER_BYTES, Link, StreamEnd};

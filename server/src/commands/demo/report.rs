@@ -21,6 +21,20 @@ pub struct DemoReport {
     pub tick_ms_p50: f64,
     pub tick_ms_p99: f64,
     pub commands_applied: u64,
+    /// How old what clients are known to have is when they are told of a tick.
+    pub age_at_client_ms_p50: f64,
+    pub age_at_client_ms_p99: f64,
+    /// Of a hundred clients in a tick: those that were told nothing, as there was no time.
+    pub put_off_percent: f64,
+    /// The same, as nothing was heard of them for long.
+    pub out_of_touch_percent: f64,
+    /// Packets from and to the server.
+    pub packets_out_per_client_tick: f64,
+    pub packets_in_per_client_tick: f64,
+    /// Packets that arrived at the server when a socket's buffer was full.
+    pub socket_drops: u64,
+    /// Processor time of the server's threads.
+    pub server_us_per_client_tick: f64,
     pub rss_bytes: u64,
 }
 
@@ -91,6 +105,36 @@ impl DemoReport {
                 ),
             ),
             ("commands applied", self.commands_applied.to_string()),
+            (
+                "age at clients",
+                format!(
+                    "{:.0} ms median, {:.0} ms at the 99th percentile",
+                    self.age_at_client_ms_p50, self.age_at_client_ms_p99
+                ),
+            ),
+            (
+                "told later",
+                format!(
+                    "{:.1} % for want of time, {:.1} % not heard of",
+                    self.put_off_percent, self.out_of_touch_percent
+                ),
+            ),
+            (
+                "packets",
+                format!(
+                    "{:.2} out and {:.2} in per client and tick, {} dropped",
+                    self.packets_out_per_client_tick,
+                    self.packets_in_per_client_tick,
+                    self.socket_drops
+                ),
+            ),
+            (
+                "server time",
+                format!(
+                    "{:.1} µs per client and tick",
+                    self.server_us_per_client_tick
+                ),
+            ),
             (
                 "memory",
                 format!("{:.0} MB, server and bots", self.rss_bytes as f64 / 1e6),

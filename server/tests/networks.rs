@@ -1,0 +1,138 @@
+//! Bad networks: what players see is right again soon after, and what they do gets through.
+
+mod common;
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use client_bot::connect::hello;
+use client_bot::{BehaviourKind, Client, Connector};
+use common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
+use quic::Faults;
+use script::builtin;
+
+#[tokio::test]
+async fn packets_that_are_late_overtaken_and_doubled_leave_views_right() {
+    let server = start(PLAIN);
+    let bots = Bots::start_with(&server, 24, BehaviourKind::Wander, |options| {
+        options.faults = Faults {
+            loss: 0.02,
+            duplication: 0.05,
+            delay: Duration::from_millis(30),
+            jitter: Duration::from_millis(100),
+        };
+    })
+    .await;
+    ticks(&server, 60).await;
+    bots.verify(&server).await;
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn what_a_player_does_gets_through_within_a_second_of_an_outage() {
+    let server = start(ROOM);
+    let relay = Relay::start(server.address());
+    let connector = Connector::new(relay.address, "localhost", &trust(&server)).unwrap();
+    let mut client = Client::connect(&connector, &hello("", None)).await.unwrap();
+    let mut log = Log::default();
+    let mut last = play(&mut client, &mut log, Duration::from_secs(1)).await;
+    assert!(client.view().processed() > 0, "nothing gets through at all");
+    relay.is_cut.store(true, Ordering::Relaxed);
+    last = play(&mut client, &mut log, Duration::from_secs(5))
+        .await
+        .max(last);
+    let before = client.view().processed();
+    assert!(before < last, "the outage lets everything through");
+    relay.is_cut.store(false, Ordering::Relaxed);
+    let returned = server.stats().figures().ticks;
+    while client.view().processed() < last {
+        play(&mut client, &mut log, Duration::from_millis(16)).await;
+        let waited = server.stats().figures().ticks - returned;
+        assert!(
+            waited <= 20,
+            "{waited} ticks after the outage, {} of {last} commands are processed",
+            client.view().processed()
+        );
+    }
+    server.stop().unwrap();
+}
+
+/// Sends a command and flushes sixty times a second. Gives the number of the last command.
+async fn play(client: &mut Client, log: &mut Log, time: Duration) -> u32 {
+    let end = tokio::time::Instant::now() + time;
+    let mut last = 0;
+    while tokio::time::Instant::now() < end {
+        // Few enough commands that none of them is forgotten.
+        if client.view().own().is_some() && last < client.view().processed() + 10 {
+            last = client.command(builtin::MOVE, &[1, 1]).unwrap_or(last);
+        }
+        client.flush();
+        let frame = tokio::time::sleep(Duration::from_millis(16));
+        tokio::pin!(frame);
+        loop {
+            tokio::select! {
+                received = client.receive(log) => received.unwrap(),
+                () = &mut frame => break,
+            }
+        }
+    }
+    last
+}
+
+/// Passes packets on between one client and a server, unless it is cut.
+struct Relay {
+    address: SocketAddr,
+    is_cut: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    fn start(server: SocketAddr) -> Relay {
+        let [inner, outer] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (is_cut, stop) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let address = inner.local_addr().unwrap();
+        let thread = std::thread::spawn({
+            let (is_cut, stop) = (is_cut.clone(), stop.clone());
+            move || {
+                for socket in [&inner, &outer] {
+                    let wait = Some(Duration::from_millis(1));
+                    socket.set_read_timeout(wait).unwrap();
+                }
+                let mut client = None;
+                let mut bytes = [0; 2048];
+                while !stop.load(Ordering::Relaxed) {
+                    if let Ok((length, from)) = inner.recv_from(&mut bytes) {
+                        client = Some(from);
+                        if !is_cut.load(Ordering::Relaxed) {
+                            outer.send_to(&bytes[..length], server).unwrap();
+                        }
+                    }
+                    if let (Ok((length, _)), Some(to)) = (outer.recv_from(&mut bytes), client)
+                        && !is_cut.load(Ordering::Relaxed)
+                    {
+                        inner.send_to(&bytes[..length], to).unwrap();
+                    }
+                }
+            }
+        });
+        Relay {
+            address,
+            is_cut,
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the relay ends");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! With more clients than there is time to tell, all are told less often, and nothing wrong.
+
+mod common;
+
+use client_bot::BehaviourKind;
+use common::{Bots, start_with, ticks};
+
+#[tokio::test]
+async fn clients_beyond_the_time_of_a_tick_are_told_every_few_ticks() {
+    // A thousandth of a second is too short for so many on one thread.
+    let world = "
+        [world]
+        size = [500, 500]
+        aoi = 50
+        capacity = 1024
+        tick_hz = 1000
+    ";
+    let server = start_with(world, |options| options.shards = 1);
+    let bots = Bots::start_with(&server, 300, BehaviourKind::Wander, |options| {
+        options.rate_hz = Some(10.0);
+    })
+    .await;
+    ticks(&server, 2000).await;
+    let figures = server.stats().figures();
+    assert!(figures.put_off > 0, "there was time for everybody");
+    assert!(
+        figures.client_ticks > figures.put_off,
+        "nobody was told anything"
+    );
+    bots.verify(&server).await;
+    server.stop().unwrap();
+}
