@@ -9,6 +9,7 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{Due, FanOut, Fight, Hot, Listen, Logic, Overlap, Thesis};
+use crate::transport::Swarm;
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -20,6 +21,8 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Listen>(),
     Entry::of::<Overlap>(),
     Entry::of::<FanOut>(),
+    #[cfg(target_os = "linux")]
+    Entry::of::<Swarm>(),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     Entry::of::<crate::tick::Primitives>(),
     Entry::of::<Content>(),

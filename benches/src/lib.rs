@@ -6,6 +6,7 @@
 //! | [`mod@bench`] | what a bench is, and the one way to run it |
 //! | [`tick`] | benches of the server's tick and its stages |
 //! | [`engines`] | benches of engines that run outside of a tick |
+//! | [`transport`] | live clients over QUIC |
 //! | [`report`] | the JSON form, statistics, Markdown tables, plots |
 //! | [`options`] | options that several benches have |
 #![deny(unsafe_code)]
@@ -18,3 +19,4 @@ pub mod engines;
 pub mod options;
 pub mod report;
 pub mod tick;
+pub mod transport;

@@ -2,7 +2,7 @@
 //! loopback.
 
 mod report;
-mod world;
+pub mod world;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -28,6 +28,9 @@ pub struct FanOutCounts {
     pub ages: Ages,
     pub packets_sent: u64,
     pub packets_received: u64,
+    /// Bytes of both, without the headers of UDP and IP.
+    pub packet_bytes_sent: u64,
+    pub packet_bytes_received: u64,
     /// Packets that arrived when the buffer of a socket was full.
     pub socket_drops: u64,
     pub datagrams: u64,
@@ -91,6 +94,8 @@ impl AddAssign for FanOutCounts {
         self.ages += other.ages;
         self.packets_sent += other.packets_sent;
         self.packets_received += other.packets_received;
+        self.packet_bytes_sent += other.packet_bytes_sent;
+        self.packet_bytes_received += other.packet_bytes_received;
         self.socket_drops += other.socket_drops;
         self.datagrams += other.datagrams;
         self.datagram_bytes += other.datagram_bytes;

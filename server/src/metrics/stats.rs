@@ -29,6 +29,8 @@ pub struct Figures {
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
+    pub packet_bytes_sent: u64,
+    pub packet_bytes_received: u64,
     /// Clients in the world, summed over ticks.
     pub client_ticks: u64,
     /// The age of what clients are known to have, in microseconds.
@@ -60,6 +62,8 @@ pub struct TickFigures {
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
+    pub packet_bytes_sent: u64,
+    pub packet_bytes_received: u64,
     /// From one scheduled tick to the next.
     pub period: Duration,
 }
@@ -88,6 +92,8 @@ impl Figures {
             socket_drops: 0,
             packets_sent: 0,
             packets_received: 0,
+            packet_bytes_sent: 0,
+            packet_bytes_received: 0,
             client_ticks: 0,
             age_us: histogram(),
             engine_us: histogram(),
@@ -147,6 +153,8 @@ impl Stats {
         figures.socket_drops += tick.socket_drops;
         figures.packets_sent += tick.packets_sent;
         figures.packets_received += tick.packets_received;
+        figures.packet_bytes_sent += tick.packet_bytes_sent;
+        figures.packet_bytes_received += tick.packet_bytes_received;
         let us = |time: Duration| time.as_micros() as u64;
         for (ticks, clients) in tick.told.iter() {
             figures.client_ticks += u64::from(clients);

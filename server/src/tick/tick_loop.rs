@@ -360,6 +360,8 @@ impl TickLoop {
             socket_drops: report.counts.socket_drops,
             packets_sent: report.counts.packets_sent,
             packets_received: report.counts.packets_received,
+            packet_bytes_sent: report.counts.packet_bytes_sent,
+            packet_bytes_received: report.counts.packet_bytes_received,
             period,
             malformed: record.refusals.malformed,
             commands_over_quota: record.refusals.commands_over_quota,

@@ -184,6 +184,8 @@ impl Thread {
         counts.put_off += put_off as u64;
         counts.packets_sent += sent.sent - self.counted.sent;
         counts.packets_received += sent.received - self.counted.received;
+        counts.packet_bytes_sent += sent.sent_bytes - self.counted.sent_bytes;
+        counts.packet_bytes_received += sent.received_bytes - self.counted.received_bytes;
         counts.socket_drops += self.drops.take(&self.endpoint);
         self.counted = sent;
         self.shard.end_tick(publication.tick, begun.elapsed())

@@ -1,0 +1,17 @@
+//! Benches of the server with live clients.
+//!
+//! | module | measures |
+//! | --- | --- |
+//! | `swarm` | live clients on one machine, the server's cores and the bots' apart |
+//! | `floor` | the same packets without QUIC, as UDP carries them at best |
+//! | `cores` | which cores a thread may run on |
+
+#[cfg(target_os = "linux")]
+mod cores;
+#[cfg(target_os = "linux")]
+mod floor;
+#[cfg(target_os = "linux")]
+mod swarm;
+
+#[cfg(target_os = "linux")]
+pub use swarm::Swarm;

@@ -1,0 +1,257 @@
+//! Live clients on one machine: a server on some of its cores, bots on the others.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::{Args, value_parser};
+use client_bot::{BehaviourKind, Swarm as Bots, SwarmOptions, Trust};
+use server::commands::demo::world::demo_world;
+use server::metrics::machine;
+use server::tick::backend::BackendOptions;
+use server::{Server, ServerOptions};
+use shared::WorldConfig;
+
+use super::cores::{Cores, own, stay_on};
+use super::floor::{self, Traffic};
+use crate::bench::Bench;
+use crate::options::at_least_one;
+use crate::report::markdown::{grouped, head, line, rounded, title};
+use crate::report::{Recorder, Report, Row};
+
+/// Live clients over QUIC, and the same packets over plain UDP.
+pub struct Swarm;
+
+/// Live clients on one machine, the server's cores and the bots' apart
+///
+/// Each bot sees about 20 others and gives a command in each tick. Beside each run, the
+/// same number of packets of the same size goes over plain UDP: the floor. Figures are
+/// those of the server's cores; the bots have the rest of the machine.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Numbers of clients, a run each
+    #[arg(long, default_value = "1000,4000", value_delimiter = ',', value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 20))]
+    clients: Vec<u32>,
+    /// Ticks a second
+    #[arg(long, default_value = "10", value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
+    tick_hz: u32,
+    /// What the bots do
+    #[arg(long, value_enum, default_value_t)]
+    behaviour: BehaviourKind,
+    /// Cores of the server [default: half of them]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    server_cores: Option<usize>,
+    /// Seconds of play that are measured
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    #[command(flatten)]
+    backend: BackendOptions,
+}
+
+impl Bench for Swarm {
+    const NAME: &'static str = NAME;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        let all = own()?;
+        let server_cores = options.server_cores.unwrap_or((all.len() / 2).max(1));
+        let cores = Cores::share(server_cores)?;
+        for &clients in &options.clients {
+            let measured = measure(options, clients, &cores);
+            stay_on(&all)?;
+            recorder.add([measured.with_context(|| format!("{clients} clients"))?])?;
+        }
+        Ok(())
+    }
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        show(report, out)
+    }
+}
+
+/// Writes the table of a report: a row for each run.
+fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    title(out, &format!("Live clients on {}", report.place()))?;
+    head(out, &COLUMNS.map(|column| column.0))?;
+    for row in report.rows.iter().filter(|row| row.scenario == NAME) {
+        let cell = |(_, name, is_whole): (&str, &str, bool)| match name {
+            "backend" => row.backend.clone(),
+            "behaviour" => row.approach.clone(),
+            _ if is_whole => row.whole(name).map_or(String::new(), grouped),
+            _ => rounded(row.params.get(name).and_then(serde_json::Value::as_f64)),
+        };
+        line(out, &COLUMNS.map(cell))?;
+    }
+    Ok(())
+}
+
+/// Title, parameter, whether it is a whole number.
+const COLUMNS: [(&str, &str, bool); 18] = [
+    ("backend", "backend", false),
+    ("bots", "behaviour", false),
+    ("clients", "clients", true),
+    ("Hz", "tick_hz", true),
+    ("cores", "server_cores", true),
+    ("joined in, s", "join_seconds", false),
+    ("lost", "lost", true),
+    ("checks", "verify_checked", true),
+    ("errors", "verify_errors", true),
+    ("latency p50, ms", "latency_ms_p50", false),
+    ("p99", "latency_ms_p99", false),
+    ("age p99, ms", "age_ms_p99", false),
+    ("put off, %", "put_off_percent", false),
+    ("packets out", "packets_out", false),
+    ("in", "packets_in", false),
+    ("µs per client-tick", "server_us", false),
+    ("UDP alone", "floor_us", false),
+    (
+        "client-ticks per core-second",
+        "client_ticks_per_core_second",
+        true,
+    ),
+];
+
+fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row> {
+    let mut world = demo_world(clients, options.behaviour)?;
+    world.schema.world.tick_hz = options.tick_hz;
+    stay_on(&cores.server)?;
+    let server = Server::start(ServerOptions {
+        backend: options.backend,
+        shards: cores.server.len(),
+        threads: cores.server.len(),
+        ..ServerOptions::local(world.clone())
+    })?;
+    stay_on(&cores.bots)?;
+    let rss_before = machine::rss_bytes();
+    let begun = Instant::now();
+    let mut bots = Bots::start(bots(options, clients, cores, &server, &world))?;
+    while !bots.is_settled() {
+        if begun.elapsed() > JOIN_WAIT || !server.is_running() {
+            bail!("only {} joined", bots.progress().connected);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let joined = begun.elapsed();
+    bots.play();
+    std::thread::sleep(WARM_UP);
+    let rss = machine::rss_bytes();
+    server.stats().restart();
+    let before = machine::thread_seconds(is_of_server);
+    std::thread::sleep(Duration::from_secs(u64::from(options.seconds)));
+    let seconds = machine::thread_seconds(is_of_server) - before;
+    let figures = server.stats().figures();
+    bots.rest();
+    std::thread::sleep(REST);
+    let report = bots.finish()?;
+    let backend = server.backend();
+    server.stop()?;
+
+    let client_ticks = figures.client_ticks.max(1) as f64;
+    let per_client_tick = |number: u64| number as f64 / client_ticks;
+    let mean = |bytes: u64, packets: u64| bytes.checked_div(packets).unwrap_or(0) as usize;
+    let floor_us = floor::measure(
+        Traffic {
+            clients: clients as usize,
+            tick_hz: options.tick_hz,
+            out_bytes: mean(figures.packet_bytes_sent, figures.packets_sent),
+            in_bytes: mean(figures.packet_bytes_received, figures.packets_received),
+        },
+        cores,
+        FLOOR_TIME,
+    )?;
+    let server_us = seconds * 1e6 / client_ticks;
+    let latency = Duration::from_secs_f64(report.latency_ms_p50 / 1e3);
+    let mut row = Row::new(NAME, backend, options.behaviour.name(), [latency]);
+    row.put("clients", clients);
+    row.put("tick_hz", options.tick_hz);
+    row.put("server_cores", cores.server.len());
+    row.put("bots_cores", cores.bots.len());
+    row.put("join_seconds", joined.as_secs_f64());
+    row.put("lost", report.sessions_lost.max(figures.sessions_lost));
+    row.put("verify_checked", report.verify_checked);
+    row.put("verify_errors", report.verify_errors);
+    row.put("visible_mean", report.visible_mean);
+    row.put("latency_ms_p50", report.latency_ms_p50);
+    row.put("latency_ms_p99", report.latency_ms_p99);
+    row.put("bots_late_ms_p99", report.bots_late_ms_p99);
+    row.put("bots_socket_drops", report.bots_socket_drops);
+    row.put("socket_drops", figures.socket_drops);
+    row.put("age_ms_p50", figures.age_ms(0.5));
+    row.put("age_ms_p99", figures.age_ms(0.99));
+    row.put("ticks", figures.ticks);
+    row.put("ticks_late", figures.ticks_late);
+    row.put("engine_ms_p50", figures.engine_ms(0.5));
+    row.put("engine_ms_p99", figures.engine_ms(0.99));
+    row.put("tick_ms_p50", figures.tick_ms(0.5));
+    row.put("tick_ms_p99", figures.tick_ms(0.99));
+    row.put("put_off_percent", per_client_tick(100 * figures.put_off));
+    row.put(
+        "out_of_touch_percent",
+        per_client_tick(100 * figures.out_of_touch),
+    );
+    row.put("packets_out", per_client_tick(figures.packets_sent));
+    row.put("packets_in", per_client_tick(figures.packets_received));
+    row.put(
+        "packet_bytes_out",
+        mean(figures.packet_bytes_sent, figures.packets_sent),
+    );
+    row.put(
+        "packet_bytes_in",
+        mean(figures.packet_bytes_received, figures.packets_received),
+    );
+    row.put(
+        "bytes_per_visible_per_tick",
+        report.bytes_per_visible_per_tick,
+    );
+    row.put("server_us", server_us);
+    row.put("floor_us", floor_us);
+    row.put(
+        "client_ticks_per_core_second",
+        (1e6 / server_us).round() as u64,
+    );
+    // The bots have their share of it.
+    row.put(
+        "rss_bytes_per_client",
+        rss.saturating_sub(rss_before) / u64::from(clients),
+    );
+    row.work = figures.client_ticks;
+    Ok(row)
+}
+
+fn bots(
+    options: &Options,
+    clients: u32,
+    cores: &Cores,
+    server: &Server,
+    world: &WorldConfig,
+) -> SwarmOptions {
+    SwarmOptions {
+        server: server.address(),
+        name: "localhost".to_owned(),
+        trust: Trust::Certificate(server.certificate().clone()),
+        token: String::new(),
+        clients: clients as usize,
+        behaviour: options.behaviour,
+        play: None,
+        rate_hz: None,
+        threads: cores.bots.len(),
+        sockets: cores.server.len() * SOCKETS_PER_SHARD,
+        seed: world.seed,
+        faults: Default::default(),
+        verify: true,
+    }
+}
+
+/// Whether a thread belongs to the server: not to the bots, and not to the bench itself.
+fn is_of_server(name: &str) -> bool {
+    !name.starts_with("bots-") && !name.starts_with("benches")
+}
+
+const NAME: &str = "swarm";
+/// All packets of a socket go to one shard, so that few sockets would be spread unevenly.
+const SOCKETS_PER_SHARD: usize = 32;
+const JOIN_WAIT: Duration = Duration::from_secs(120);
+const WARM_UP: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(3);
+const FLOOR_TIME: Duration = Duration::from_secs(3);
