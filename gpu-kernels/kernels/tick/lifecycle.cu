@@ -53,7 +53,7 @@ KERNEL lifecycle_respawn(World w, Tick t) {
     if (is_reborn) {
         Timed timed(t.number + w.falls[kind].respawn_ticks, 0xffffffffu, 0, SPAWN, 2);
         timed.column[TIMED_WORD] = kind;
-        timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
+        timed.column[TIMED_WORD + 1] = POPULATION_TOKEN;
         element = schedule(w, t, t.afters_asked + t.counters->afters + (u32)place, timed);
     }
     if (falls && tells(w, NOTIFY_FALL)) {
@@ -106,6 +106,12 @@ KERNEL lifecycle_free_store(World w, Tick t) {
 __device__ inline bool is_birth(const World& w, const Tick& t, u32 i) {
     return i < t.counters->commands && w.verdicts[i] == SPAWN;
 }
+// An attribute of a newborn.
+__device__ inline i32 initial(const World& w, const Initial& of, u32 turn, Random& random) {
+    u32 place = of.drawn ? random.below(of.drawn) : of.listed ? turn % of.listed : 0;
+    return of.listed ? w.choices[of.value + place] : (i32)((u32)of.value + place);
+}
+
 KERNEL lifecycle_births_count(World w, Tick t) {
     put_partial(w, t, SCAN_BIRTHS, is_birth(w, t, thread_index()));
 }
@@ -126,9 +132,12 @@ KERNEL lifecycle_births_store(World w, Tick t) {
         w.slot_kinds[b.slot] = b.kind;
         w.changed[b.slot] = t.stamp;
         Random random(w.seed, t.number, entity_bits(b.slot, b.generation));
+        u32 turn = b.token == POPULATION_TOKEN ? b.slot : b.token;
         for (u32 column = 0; column < w.columns; column++) {
-            i32 value = w.defaults[b.kind * w.columns + column];
-            if (column < w.dimensions) {
+            i32 value;
+            if (column >= w.dimensions) {
+                value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
+            } else {
                 bool placed = 2 + column < c.word_count;
                 value = placed ? min(max(words[2 + column], 0), w.size[column] - 1) : (i32)random.below((u32)w.size[column]);
             }

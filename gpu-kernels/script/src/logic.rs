@@ -151,7 +151,11 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }
     for rule in &config.every {
-        let fits = |c: &CommandSchema| c.senders.rules && c.words.len() == rule.words.len();
+        let own_place = rule.own_place.map(usize::from);
+        let fits = |c: &CommandSchema| {
+            let has_place = own_place.is_none() || c.point(config.schema.dimensions()) == own_place;
+            c.senders.rules && c.words.len() == rule.words.len() && has_place
+        };
         if !config.schema.command(rule.command).is_some_and(fits) {
             let key = "every".to_owned();
             let message = "a rule gives a command that is gone, or has other words now";

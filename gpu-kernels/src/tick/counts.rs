@@ -2,6 +2,7 @@
 //! counters on the device, the counts in the output, and the metrics that operators see.
 
 use serde::{Deserialize, Serialize};
+use shared::world::command::COMMANDS_MAX;
 use shared::world::schema::ATTRIBUTES_MAX;
 
 use crate::tick::state::part;
@@ -130,6 +131,8 @@ counts! {
         picked: u64;
         falls: u64;
         fallen: u64;
+        /// By number of a command: runs that used up their budget.
+        over_budget_of: [u32; COMMANDS_MAX];
         /// The parts of the state hash.
         hash: [u64; part::COLUMNS + ATTRIBUTES_MAX];
     }

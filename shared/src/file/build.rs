@@ -2,7 +2,7 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
-use super::{commands, engine, kinds, limits, logic, raw, regions, remarks, spawn};
+use super::{commands, engine, initial, kinds, limits, logic, raw, regions, remarks, spawn};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
@@ -49,6 +49,7 @@ pub(super) fn build(
     let region_limits = regions::limits(&raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let mut schema = kinds::schema(info, raw_kinds, problems);
+    let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
         Some(name) => problems.take_or(0, kinds::index(&schema, "world.player_kind", name)),
@@ -102,6 +103,7 @@ pub(super) fn build(
         player_kind,
         populations,
         spawns,
+        initials,
         falls,
         tells_owner,
         every,

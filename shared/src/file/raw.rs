@@ -150,6 +150,15 @@ pub struct Every {
     pub command: String,
     #[serde(default)]
     pub words: Vec<toml::Value>,
+    pub at: Option<Place>,
+}
+
+/// Where the point of a rule's command is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Where the entity is.
+    Own,
 }
 
 /// What the file sets for constants of scripts, by script and constant.

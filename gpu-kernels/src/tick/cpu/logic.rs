@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, Overrun, World};
 use script::native::{Call, Host, Thread, View};
@@ -101,14 +103,21 @@ impl Updates {
         };
         self.count(workers, rules, world, due);
         let total = exclusive_scan(&mut self.offsets[..n]);
-        for verdict in &self.verdicts[..n] {
+        let mut over_budget: BTreeMap<u16, u64> = BTreeMap::new();
+        for (verdict, command) in self.verdicts[..n].iter().zip(&due.commands) {
             match verdict {
                 Verdict::Malformed => out.counts.malformed += 1,
                 Verdict::Stale => out.counts.stale += 1,
                 Verdict::Run(_) => out.counts.applied += 1,
-                Verdict::OverBudget => out.counts.over_budget += 1,
+                Verdict::OverBudget => {
+                    out.counts.over_budget += 1;
+                    *over_budget.entry(command.kind).or_default() += 1;
+                }
             }
         }
+        let of_kinds = over_budget.into_iter();
+        out.over_budget
+            .extend(of_kinds.map(|(kind, runs)| (CommandKind(kind), runs)));
         // A command keeps all its updates or none: from the first that doesn't fit, all
         // lose theirs.
         let offsets = &self.offsets[..n];

@@ -152,6 +152,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.over_budget.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();
     }
