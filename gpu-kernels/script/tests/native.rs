@@ -4,7 +4,7 @@
 use std::thread::ScopedJoinHandle;
 
 use script::arith::{Random, is_within};
-use script::interpreter::{Effects, Interpreter, Invocation, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use script::ir::{
     After, Binary, Budget, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
 };
@@ -390,7 +390,9 @@ impl Effects for Recorder<'_> {
         let key = slot.index() * self.table.shape.columns + usize::from(column);
         self.updates.push((key as u32, value as u32));
     }
+}
 
+impl Outgoing for Recorder<'_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.told
             .push(Told::After(ticks, entity, kind, words.to_vec()));
@@ -411,20 +413,6 @@ impl Effects for Recorder<'_> {
 impl Host for Recorder<'_> {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.table.near(center, radius, slots);
-    }
-
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        Effects::after(self, ticks, entity, kind, words);
-    }
-
-    fn notify(
-        &mut self,
-        kind: u16,
-        source: EntityId,
-        area: Option<([i32; 3], i32)>,
-        words: &[i32],
-    ) {
-        Effects::notify(self, kind, source, area, words);
     }
 }
 

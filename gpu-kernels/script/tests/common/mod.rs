@@ -4,7 +4,7 @@
 pub mod random;
 
 use script::arith::{self, Random};
-use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
 use script::ir::Budget;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
@@ -207,7 +207,9 @@ impl Effects for Done {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column, value));
     }
+}
 
+impl Outgoing for Done {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.afters.push((ticks, entity, kind, words.to_vec()));
     }
