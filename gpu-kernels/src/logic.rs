@@ -103,6 +103,11 @@ impl Catalog {
         &self.config.initials[usize::from(kind)]
     }
 
+    /// The command that newborn entities of a kind give in the next tick.
+    pub fn born(&self, kind: u16) -> Option<CommandKind> {
+        self.config.born[usize::from(kind)]
+    }
+
     /// The column whose new owners are told of.
     pub fn tells_owner(&self) -> Option<usize> {
         self.config.tells_owner.map(usize::from)

@@ -151,3 +151,81 @@ fn the_reborn_draw_again() {
     let teams = |rows: &[Vec<i32>]| rows.iter().map(|row| row[TEAM]).collect::<Vec<_>>();
     assert_eq!(teams(&first), teams(&again));
 }
+
+/// A world with a command for newborn players.
+fn with_first_command(limits: &str) -> WorldConfig {
+    let text = WORLD.replace("[limits]", &format!("[limits]\n{limits}"));
+    let config = script::world::parse(&text, "births").unwrap();
+    let arm = "#[command] fn arm(me: Entity) { me.rank += 100; }";
+    let mut config = with_texts(&config, vec![Text::new("arm.rs", arm)]);
+    let arm = config.schema.command_named("arm").unwrap();
+    assert!(arm.is_for_newborns());
+    config.born[0] = Some(arm.kind);
+    config
+}
+
+#[test]
+fn newborns_give_the_command_of_their_kind_in_the_next_tick_and_once() {
+    let config = with_first_command("timed_commands = 500");
+    // Other scripts must keep it.
+    let mut logic = config.logic.clone();
+    logic.texts.retain(|text| text.is_builtin);
+    let problems = script::logic::with_logic(&config, &logic).unwrap_err();
+    assert!(
+        problems[0].to_string().starts_with("kind.born: "),
+        "{problems:?}"
+    );
+
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&config);
+    for client in 0..250 {
+        frame.spawn(0, client);
+    }
+    // There are slots for 400, and 200 wolves are born first or last.
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.births_refused, 50);
+    assert_eq!(output.counts.timed, 200);
+    let ranks = |parity: &Parity| -> Vec<i32> {
+        let players = parity.oracle.slots.iter().filter(|slot| slot.kind == 0);
+        players.map(|slot| slot.row[RANK]).collect()
+    };
+    assert!(ranks(&parity).iter().all(|rank| [7, 9].contains(rank)));
+    for tick in 1..4 {
+        let output = parity.tick(&Frame::new(Tick(tick)));
+        assert_eq!(output.counts.timed, 0);
+        let ranks = ranks(&parity);
+        assert_eq!(ranks.len(), 200);
+        assert!(
+            ranks.iter().all(|rank| [107, 109].contains(rank)),
+            "{ranks:?}"
+        );
+    }
+}
+
+#[test]
+fn commands_of_newborns_find_room_before_rebirths() {
+    let config = with_first_command("timed_commands = 3");
+    let wolf = config.schema.kind("wolf").unwrap() as u16;
+    let hurt = "#[command(rules)] fn hurt(me: Entity) { me.hp -= 60; }";
+    let config = with_texts(&config, vec![Text::new("hurt.rs", hurt)]);
+    let hurt = config.schema.command_named("hurt").unwrap().kind;
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    for _ in 0..2 {
+        frame.spawn(wolf, 0);
+    }
+    parity.tick(&frame);
+    frame.reset(Tick(1));
+    for slot in 0..2 {
+        frame.push(EntityId::new(slot, 1), 0, hurt, &[]);
+    }
+    frame.spawn(0, 1);
+    frame.spawn(0, 2);
+    let output = parity.tick(&frame);
+    // Two newborns, then two fallen, of which the second finds no room.
+    assert_eq!((output.counts.timed, output.counts.timed_dropped), (3, 1));
+    let waiting: Vec<u16> = parity.oracle.timed.iter().map(|timed| timed.kind).collect();
+    let arm = config.schema.command_named("arm").unwrap().kind.id();
+    assert_eq!(waiting, [arm, arm, CommandKind::SPAWN.id()]);
+}

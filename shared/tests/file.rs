@@ -665,3 +665,21 @@ fn a_rule_can_take_the_place_of_its_entity_as_point() {
         assert_eq!(error.to_string(), expected);
     }
 }
+
+#[test]
+fn a_kind_can_name_a_command_for_its_newborns() {
+    let world = |born: &str| format!("[[kind]]\nname = \"a\"\nborn = \"{born}\"");
+    let config = script::world::parse(&world("roam"), "w.toml").unwrap();
+    let roam = config.schema.command_named("roam").map(|c| c.kind);
+    assert_eq!(config.born, [roam]);
+    // They wait for a tick.
+    assert_eq!(config.limits.timed_commands, 4096);
+    for name in ["move", "despawn", "nobody"] {
+        let error = script::world::parse(&world(name), "w.toml").unwrap_err();
+        let expected = format!(
+            "w.toml:3: kind.a.born: expected a command that takes `me` and nothing else, one of \
+             [\"roam\"], found {name:?}"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+}

@@ -227,8 +227,9 @@ struct alignas(8) Counters {
     u64 ignored_entries;
     // Where each chunk of clients' deliveries begin.
     u64 chunk_starts[8];
-    // Commands that commands and the fallen schedule.
+    // Commands that commands, newborns and the fallen schedule.
     u64 afters;
+    u64 born;
     u64 respawns;
     u64 timed_unscheduled;
     // Entities that carry a publication.
@@ -273,20 +274,20 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1920, "as in Rust");
+static_assert(sizeof(Counters) == 1928, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
 static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, served) == 80 && offsetof(Counters, ignored_entries) == 88, "as in Rust");
-static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, respawns) == 168, "as in Rust");
-static_assert(offsetof(Counters, timed_unscheduled) == 176 && offsetof(Counters, published) == 184 && offsetof(Counters, areas) == 192, "as in Rust");
-static_assert(offsetof(Counters, notified) == 200 && offsetof(Counters, picked) == 208 && offsetof(Counters, falls) == 216, "as in Rust");
-static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, over_budget_of) == 232 && offsetof(Counters, hash) == 1256, "as in Rust");
-static_assert(offsetof(Counters, applied) == 1808 && offsetof(Counters, stale) == 1816 && offsetof(Counters, malformed) == 1824, "as in Rust");
-static_assert(offsetof(Counters, over_budget) == 1832 && offsetof(Counters, updates) == 1840 && offsetof(Counters, changes) == 1848, "as in Rust");
-static_assert(offsetof(Counters, births) == 1856 && offsetof(Counters, deaths) == 1864 && offsetof(Counters, deliveries) == 1872, "as in Rust");
-static_assert(offsetof(Counters, clients_behind) == 1880 && offsetof(Counters, entities) == 1888 && offsetof(Counters, timed) == 1896, "as in Rust");
-static_assert(offsetof(Counters, hearings) == 1904 && offsetof(Counters, hearings_dropped) == 1912, "as in Rust");
+static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, born) == 168, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 176 && offsetof(Counters, timed_unscheduled) == 184 && offsetof(Counters, published) == 192, "as in Rust");
+static_assert(offsetof(Counters, areas) == 200 && offsetof(Counters, notified) == 208 && offsetof(Counters, picked) == 216, "as in Rust");
+static_assert(offsetof(Counters, falls) == 224 && offsetof(Counters, fallen) == 232 && offsetof(Counters, over_budget_of) == 240, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1264 && offsetof(Counters, applied) == 1816 && offsetof(Counters, stale) == 1824, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 1832 && offsetof(Counters, over_budget) == 1840 && offsetof(Counters, updates) == 1848, "as in Rust");
+static_assert(offsetof(Counters, changes) == 1856 && offsetof(Counters, births) == 1864 && offsetof(Counters, deaths) == 1872, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 1880 && offsetof(Counters, clients_behind) == 1888 && offsetof(Counters, entities) == 1896, "as in Rust");
+static_assert(offsetof(Counters, timed) == 1904 && offsetof(Counters, hearings) == 1912 && offsetof(Counters, hearings_dropped) == 1920, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -425,6 +426,8 @@ struct alignas(8) World {
     const Rule *rule_table;
     // By kind.
     const Fall *falls;
+    // By kind: the command that its newborns give, or NOWHERE.
+    const u32 *born;
     // State: by slot and column.
     i32 *rows;
     u32 *states;
@@ -512,7 +515,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 928, "as in Rust");
+static_assert(sizeof(World) == 936, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
@@ -525,25 +528,26 @@ static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) =
 static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, forms) == 160 && offsetof(World, bounds) == 416, "as in Rust");
 static_assert(offsetof(World, initials) == 424 && offsetof(World, choices) == 432 && offsetof(World, kind_columns) == 440, "as in Rust");
 static_assert(offsetof(World, merge_rules) == 448 && offsetof(World, visible_columns) == 456 && offsetof(World, rule_table) == 464, "as in Rust");
-static_assert(offsetof(World, falls) == 472 && offsetof(World, rows) == 480 && offsetof(World, states) == 488, "as in Rust");
-static_assert(offsetof(World, generations) == 496 && offsetof(World, slot_kinds) == 504 && offsetof(World, observers) == 512, "as in Rust");
-static_assert(offsetof(World, known) == 520 && offsetof(World, known_counts) == 528 && offsetof(World, behind) == 536, "as in Rust");
-static_assert(offsetof(World, timed) == 544 && offsetof(World, timed_state) == 552 && offsetof(World, index_keys) == 560, "as in Rust");
-static_assert(offsetof(World, index_keys_spare) == 568 && offsetof(World, index_slots) == 576 && offsetof(World, index_slots_spare) == 584, "as in Rust");
-static_assert(offsetof(World, index_positions) == 592 && offsetof(World, index_len) == 600 && offsetof(World, directory) == 608, "as in Rust");
-static_assert(offsetof(World, visible) == 616 && offsetof(World, visible_counts) == 624 && offsetof(World, changed) == 632, "as in Rust");
-static_assert(offsetof(World, commands) == 640 && offsetof(World, verdicts) == 648 && offsetof(World, group_places) == 656, "as in Rust");
-static_assert(offsetof(World, group_starts) == 664 && offsetof(World, group_order) == 672 && offsetof(World, update_counts) == 680, "as in Rust");
-static_assert(offsetof(World, update_offsets) == 688 && offsetof(World, partials) == 696 && offsetof(World, keys) == 704, "as in Rust");
-static_assert(offsetof(World, values) == 712 && offsetof(World, update_keys) == 720 && offsetof(World, update_keys_spare) == 728, "as in Rust");
-static_assert(offsetof(World, update_values) == 736 && offsetof(World, update_values_spare) == 744 && offsetof(World, interval_keys) == 752, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 760 && offsetof(World, interval_values) == 768 && offsetof(World, interval_changed) == 776, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 784 && offsetof(World, bucket_slots) == 792 && offsetof(World, free_list) == 800, "as in Rust");
-static_assert(offsetof(World, died) == 808 && offsetof(World, client_counts) == 816 && offsetof(World, ranges) == 824, "as in Rust");
-static_assert(offsetof(World, changed_before) == 832 && offsetof(World, timed_next) == 840 && offsetof(World, after_counts) == 848, "as in Rust");
-static_assert(offsetof(World, after_offsets) == 856 && offsetof(World, after_records) == 864 && offsetof(World, after_partials) == 872, "as in Rust");
-static_assert(offsetof(World, fallen) == 880 && offsetof(World, due_words) == 888 && offsetof(World, notification_counts) == 896, "as in Rust");
-static_assert(offsetof(World, notification_offsets) == 904 && offsetof(World, notification_partials) == 912 && offsetof(World, first_updates) == 920, "as in Rust");
+static_assert(offsetof(World, falls) == 472 && offsetof(World, born) == 480 && offsetof(World, rows) == 488, "as in Rust");
+static_assert(offsetof(World, states) == 496 && offsetof(World, generations) == 504 && offsetof(World, slot_kinds) == 512, "as in Rust");
+static_assert(offsetof(World, observers) == 520 && offsetof(World, known) == 528 && offsetof(World, known_counts) == 536, "as in Rust");
+static_assert(offsetof(World, behind) == 544 && offsetof(World, timed) == 552 && offsetof(World, timed_state) == 560, "as in Rust");
+static_assert(offsetof(World, index_keys) == 568 && offsetof(World, index_keys_spare) == 576 && offsetof(World, index_slots) == 584, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 592 && offsetof(World, index_positions) == 600 && offsetof(World, index_len) == 608, "as in Rust");
+static_assert(offsetof(World, directory) == 616 && offsetof(World, visible) == 624 && offsetof(World, visible_counts) == 632, "as in Rust");
+static_assert(offsetof(World, changed) == 640 && offsetof(World, commands) == 648 && offsetof(World, verdicts) == 656, "as in Rust");
+static_assert(offsetof(World, group_places) == 664 && offsetof(World, group_starts) == 672 && offsetof(World, group_order) == 680, "as in Rust");
+static_assert(offsetof(World, update_counts) == 688 && offsetof(World, update_offsets) == 696 && offsetof(World, partials) == 704, "as in Rust");
+static_assert(offsetof(World, keys) == 712 && offsetof(World, values) == 720 && offsetof(World, update_keys) == 728, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 736 && offsetof(World, update_values) == 744 && offsetof(World, update_values_spare) == 752, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 760 && offsetof(World, interval_starts) == 768 && offsetof(World, interval_values) == 776, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 784 && offsetof(World, bucket_keys) == 792 && offsetof(World, bucket_slots) == 800, "as in Rust");
+static_assert(offsetof(World, free_list) == 808 && offsetof(World, died) == 816 && offsetof(World, client_counts) == 824, "as in Rust");
+static_assert(offsetof(World, ranges) == 832 && offsetof(World, changed_before) == 840 && offsetof(World, timed_next) == 848, "as in Rust");
+static_assert(offsetof(World, after_counts) == 856 && offsetof(World, after_offsets) == 864 && offsetof(World, after_records) == 872, "as in Rust");
+static_assert(offsetof(World, after_partials) == 880 && offsetof(World, fallen) == 888 && offsetof(World, due_words) == 896, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 904 && offsetof(World, notification_offsets) == 912 && offsetof(World, notification_partials) == 920, "as in Rust");
+static_assert(offsetof(World, first_updates) == 928, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -611,4 +615,4 @@ static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_val
 static_assert(offsetof(Tick, delivery_offsets) == 208 && offsetof(Tick, deliveries) == 216 && offsetof(Tick, bucket_order) == 224, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 232 && offsetof(Tick, hearing_offsets) == 240 && offsetof(Tick, hearings) == 248, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xa5f9414617c4e4d7ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xf2476978fc74e2faull;

@@ -178,6 +178,16 @@ pub fn compile_with(
             });
         }
     }
+    for &born in config.born.iter().flatten() {
+        let command = config.schema.command(born);
+        if !command.is_some_and(CommandSchema::is_for_newborns) {
+            let message = "a kind's newborns give a command that is gone, or has other words now";
+            problems.push(Problem::Setting {
+                key: "kind.born".to_owned(),
+                message: message.to_owned(),
+            });
+        }
+    }
     config.logic = LogicConfig {
         numbers: compiled.numbers.clone(),
         ..logic.clone()

@@ -118,8 +118,9 @@ counts! {
         ignored_entries: u64;
         /// Where each chunk of clients' deliveries begin.
         chunk_starts: [u64; CHUNKS_MAX];
-        /// Commands that commands and the fallen schedule.
+        /// Commands that commands, newborns and the fallen schedule.
         afters: u64;
+        born: u64;
         respawns: u64;
         timed_unscheduled: u64;
         /// Entities that carry a publication.

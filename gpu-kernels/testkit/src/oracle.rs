@@ -417,5 +417,14 @@ impl Oracle {
             kind,
             row,
         };
+        if let Some(born) = self.config.born[usize::from(kind)] {
+            let first = Command {
+                entity,
+                kind: born.id(),
+                sequence: 0,
+                words: vec![],
+            };
+            self.schedule((1, first), &mut out.counts);
+        }
     }
 }

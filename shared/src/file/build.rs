@@ -81,13 +81,19 @@ pub(super) fn build(
         Some(_) => commands::every(&schema, &raw.every, problems),
         None => vec![],
     };
+    let born = match declared {
+        Some(_) => commands::born(&schema, raw_kinds, problems),
+        None => vec![],
+    };
     regions::add(&mut schema, raw_kinds, region_limits.edge_max, problems);
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
     notifications.extend(declared.iter().flat_map(|d| d.notifications.clone()));
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
-        schedules: scripted(|d| d.puts_off) || falls.iter().any(Option::is_some),
+        schedules: scripted(|d| d.puts_off)
+            || falls.iter().any(Option::is_some)
+            || born.iter().any(Option::is_some),
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };
@@ -104,6 +110,7 @@ pub(super) fn build(
         populations,
         spawns,
         initials,
+        born,
         falls,
         tells_owner,
         every,

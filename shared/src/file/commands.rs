@@ -1,9 +1,9 @@
-//! The rules by which kinds give commands, and the engine's own notifications.
+//! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
 use super::check::{Problem, Problems, in_range, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
-use crate::world::command::CommandSchema;
+use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
@@ -70,6 +70,29 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
         words,
         own_place: own_place.map(|place| place as u16),
     })
+}
+
+/// By kind: the command of its newborns.
+pub(super) fn born(
+    schema: &Schema,
+    kinds: &[raw::Kind],
+    problems: &mut Problems,
+) -> Vec<Option<CommandKind>> {
+    let born = |kind: &raw::Kind| {
+        let name = kind.born.as_ref()?;
+        problems.take(born_one(schema, &format!("kind.{}.born", kind.name), name))
+    };
+    kinds.iter().map(born).collect()
+}
+
+fn born_one(schema: &Schema, key: &str, name: &str) -> Result<CommandKind, Problem> {
+    let givable = schema.commands.iter().filter(|c| c.is_for_newborns());
+    if let Some(command) = givable.clone().find(|c| c.name == name) {
+        return Ok(command.kind);
+    }
+    let names: Vec<_> = givable.map(|c| c.name.as_str()).collect();
+    let expected = format!("a command that takes `me` and nothing else, one of {names:?}");
+    unexpected(key, format!("{name:?}"), expected)
 }
 
 /// The first word of a command's only point.

@@ -110,6 +110,7 @@ pub struct Kind {
     #[serde(default)]
     pub population: u32,
     pub respawn_ticks: Option<u32>,
+    pub born: Option<String>,
     pub publishes: Option<Vec<f64>>,
     pub subscribes: Option<Vec<f64>>,
     pub spawn: Option<Spawn>,
@@ -191,6 +192,7 @@ pub fn default_kinds() -> Vec<Kind> {
         name: "player".to_owned(),
         population: 0,
         respawn_ticks: None,
+        born: None,
         publishes: None,
         subscribes: None,
         spawn: None,

@@ -56,6 +56,11 @@ impl CommandSchema {
         self.senders.clients || self.senders.rules
     }
 
+    /// Whether newborns can give it.
+    pub fn is_for_newborns(&self) -> bool {
+        self.kind > CommandKind::DESPAWN && self.has_actor && self.words.is_empty()
+    }
+
     /// The first word of its only point: one word per axis, named as the axes are.
     pub fn point(&self, dimensions: usize) -> Option<usize> {
         let axes = ["x", "y", "z"].into_iter().take(dimensions);

@@ -23,6 +23,9 @@ pub struct WorldConfig {
     /// By kind: the attributes that are not born with the kind's default, by ascending
     /// column.
     pub initials: Vec<Vec<Initial>>,
+    /// By kind: the command that each newborn gives in the tick after its birth; it takes no
+    /// words.
+    pub born: Vec<Option<CommandKind>>,
     /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
     /// entities with a client are reborn.
     pub falls: Vec<Option<Fall>>,

@@ -11,7 +11,7 @@ use crate::tick::state::{SlotState, attribute, part};
 use crate::tick::timed::{POPULATION_TOKEN, TimedCommand, due_after};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
-/// lowest free slot; a death leaves a resting slot. Then the fallen of kinds that respawn
+/// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then the fallen of kinds that respawn
 /// die too, and their respawns are scheduled. An entity that was despawned in the same tick
 /// does not respawn.
 pub fn run(
@@ -111,6 +111,11 @@ fn birth(
     hash_row(state, entity.slot, u64::wrapping_add);
     state.bear_regions(entity, kind);
     merge.mark_birth(entity.slot);
+    if let Some(command) = catalog.born(kind) {
+        let due = due_after(state.tick, 1);
+        let first = TimedCommand::new(due, entity, command.id(), &[]);
+        state.schedule(first, &mut output.counts);
+    }
 }
 
 fn choose(choice: &Choice, turn: u32, random: &mut Random) -> i32 {

@@ -73,6 +73,8 @@ device::device_struct! {
         rule_table: ConstPointer<Rule> = s.rules;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
+        /// By kind: the command that its newborns give, or NOWHERE.
+        born: ConstPointer<u32> = s.kinds;
 
         /// State: by slot and column.
         rows: Pointer<i32> = s.capacity * s.columns, zeroed;

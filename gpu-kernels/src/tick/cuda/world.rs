@@ -236,6 +236,11 @@ pub fn prepare(
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.falls.writable(), &falls(config))?;
+    let born = config.born.iter();
+    let born: Vec<u32> = born
+        .map(|born| born.map_or(NOWHERE, |command| u32::from(command.id())))
+        .collect();
+    device.write(world.born.writable(), &born)?;
     device.write(world.due_words, &words)?;
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),

@@ -45,9 +45,10 @@ fn random_world_file(dice: &mut Dice) -> String {
         .zip(respawns)
         .map(|(kind, respawn)| {
             format!(
-                "[[kind]]\nname = \"{}\"\npopulation = {}\n{respawn}{}attributes = [{}]\n",
+                "[[kind]]\nname = \"{}\"\npopulation = {}\n{}{respawn}{}attributes = [{}]\n",
                 kind.name,
                 kind.population,
+                dice.pick(&["", "", "", "born = \"roam\"\n"]),
                 regions.kind(dice),
                 kind.attributes,
             )
