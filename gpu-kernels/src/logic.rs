@@ -9,6 +9,7 @@ mod reload;
 mod scripts;
 
 use script::interpreter::World;
+use shared::world::initial::Initial;
 use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig};
 
 use crate::space::Area;
@@ -91,9 +92,20 @@ impl Catalog {
         usize::from(kind) < self.default_rows.len()
     }
 
-    /// The attributes of newborn entities of a kind, except the position.
+    /// The attributes of newborn entities of a kind, except the position and those of
+    /// [`Catalog::initials`].
     pub fn default_row(&self, kind: u16) -> &[i32] {
         &self.default_rows[usize::from(kind)]
+    }
+
+    /// The attributes of newborn entities of a kind that are chosen for each.
+    pub fn initials(&self, kind: u16) -> &[Initial] {
+        &self.config.initials[usize::from(kind)]
+    }
+
+    /// The command that newborn entities of a kind give in the next tick.
+    pub fn born(&self, kind: u16) -> Option<CommandKind> {
+        self.config.born[usize::from(kind)]
     }
 
     /// The column whose new owners are told of.

@@ -4,7 +4,7 @@
 use std::thread;
 
 use gpu_kernels::{Backend, Command, Frame, RestoreError, TickError};
-use script::logic::with_logic;
+use script::logic::{compile_with, with_logic};
 use shared::world::logic::{Constant, LogicConfig, Text};
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
@@ -127,9 +127,9 @@ fn stage(backend: &mut dyn Backend, config: &WorldConfig, logic: &LogicConfig, s
         Staged::Same => logic.clone(),
         Staged::Others => changed(config, "#[command(clients)]\nfn rest(me: Entity) {}\n"),
     };
-    let config = with_logic(config, &logic).unwrap();
+    let (config, logic) = compile_with(config, &logic).unwrap();
     let mut compiler = backend.logic_compiler();
-    let compiled = thread::spawn(move || compiler.compile(config).unwrap());
+    let compiled = thread::spawn(move || compiler.compile(config, logic).unwrap());
     backend.stage(compiled.join().unwrap());
 }
 

@@ -279,3 +279,19 @@ fn text(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
+
+#[test]
+fn a_check_names_the_commands_that_use_up_their_budget() {
+    let folder = empty("over_budget");
+    let long = "#[command(clients)]\nfn long(me: Entity) {\n    for i in 0..9999 { me.hp -= i; }\n}\n\
+                #[command(clients)]\nfn short(me: Entity) {\n    me.hp += 1;\n}\n";
+    fs::create_dir(folder.join("logic")).unwrap();
+    fs::write(folder.join("logic/long.rs"), long).unwrap();
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
+    let told = text(&checked);
+    let line = told
+        .lines()
+        .find(|line| line.contains("used up their budget"));
+    let line = line.expect(&told);
+    assert!(line.contains(" long;") && !line.contains("short"), "{line}");
+}

@@ -46,6 +46,11 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
         assert!(value(&page, name) > 0.0, "{name}");
     }
     assert_eq!(value(&page, "clients"), 10.0);
+    // Every command of the world is there, also those that never use up their budget.
+    for command in ["move", "blast", "shout"] {
+        let name = format!("commands_over_budget_total{{command=\"{command}\"}}");
+        assert_eq!(value(&page, &name), 0.0);
+    }
     // The figures for people and those for Prometheus count the same.
     bots.go_home();
     eventually("all have left", || server.stats().figures().clients == 0).await;

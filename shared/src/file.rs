@@ -11,6 +11,7 @@
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
 //! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
+//! | `initial` | `default` of an attribute that is a choice of several values |
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
@@ -23,6 +24,7 @@ mod build;
 mod check;
 mod commands;
 mod engine;
+mod initial;
 mod kinds;
 mod limits;
 mod lines;

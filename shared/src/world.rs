@@ -12,6 +12,7 @@
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
+//! | [`initial`] | the values that entities are born with |
 //! | [`config`] | everything that defines a world, checked |
 
 pub mod attribute;
@@ -19,6 +20,7 @@ pub mod command;
 pub mod config;
 pub mod fixed;
 pub mod id;
+pub mod initial;
 pub mod logic;
 pub mod mix;
 pub mod notification;

@@ -2,6 +2,7 @@ use script::builtin;
 use script::world::Reader;
 use shared::world::command::Senders;
 use shared::world::config::Fall;
+use shared::world::initial::Choice;
 use shared::world::schema::KindRegions;
 use shared::world::spawn::SpawnArea;
 
@@ -412,7 +413,7 @@ extra = 1
         "w.toml:14: kind.elf.attributes.mood.symbols: expected a list of the texts that the \
          attribute can have, found an empty list",
         "w.toml:21: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
-         `command`, `words`",
+         `command`, `words`, `at`",
         "w.toml:23: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
          `commands`, `kind`, `every`",
     ];
@@ -540,5 +541,145 @@ fn births_have_an_area_of_the_world() {
     ];
     for (spawn, expected) in cases {
         assert_eq!(rejected(&world(spawn)), format!("w.toml: {expected}"));
+    }
+}
+
+#[test]
+fn a_default_can_be_a_choice_of_values() {
+    let world = |attribute: &str| {
+        format!(
+            "[[kind]]\nname = \"a\"\nattributes = [\n\
+             {{ name = \"it\", audience = \"state\", {attribute} }}]"
+        )
+    };
+    let choice = |attribute: &str| {
+        let config = script::world::parse(&world(attribute), "w.toml").unwrap();
+        let [initial] = &config.initials[0][..] else {
+            panic!("{:?}", config.initials);
+        };
+        assert_eq!(initial.column, 2);
+        // Schema and falls go by the least value.
+        assert_eq!(config.schema.default_row(0)[2], initial.choice.least());
+        initial.choice.clone()
+    };
+    let between = |low, count| Choice::Between { low, count };
+    assert_eq!(script::world::parse("", "w.toml").unwrap().initials, [[]]);
+    let one = choice("type = \"i32\", min = 5, max = 100, default = { from = 50, to = 100 }");
+    assert_eq!(one, between(50, 51));
+    let one = choice("type = \"fixed\", default = { from = -0.5, to = 1 }");
+    assert_eq!(one, between(-2048, 6145));
+    let one = choice("type = \"i32\", default = { from = -2147483647, to = 2147483647 }");
+    assert_eq!(one, between(-i32::MAX, u32::MAX));
+    let one = choice("type = \"bool\", default = { one_of = [true, false, false] }");
+    assert_eq!(one, Choice::OneOf(vec![1, 0, 0]));
+    let symbol = "type = \"symbol\", symbols = [\"red\", \"blue\"], default =";
+    let one = choice(&format!("{symbol} {{ in_turn = [\"red\", \"blue\"] }}"));
+    assert_eq!(one, Choice::InTurn(vec![1, 0]));
+    let key = "w.toml:4: kind.a.attributes.it.default";
+    let cases = [
+        (
+            "type = \"i32\", default = { from = 1 }",
+            ": expected a value, `{ from = …, to = … }`, `{ one_of = […] }` or `{ in_turn = […] }`",
+        ),
+        (
+            "type = \"i32\", default = { from = 2, to = 1 }",
+            ".from: expected at most to = 1, found 2",
+        ),
+        (
+            "type = \"i32\", min = 0, default = { from = -1, to = 1 }",
+            ".from: -1 is not from `min` to `max`",
+        ),
+        (
+            "type = \"i32\", default = { from = -2147483648, to = 2147483647 }",
+            ": expected a smaller range than all of 32 bits",
+        ),
+        (
+            "type = \"i32\", default = { one_of = [] }",
+            ".one_of: expected 1 to 64 values, found 0",
+        ),
+        (
+            "type = \"i32\", default = { one_of = 3 }",
+            ".one_of: expected a list of values, found 3",
+        ),
+        (
+            "type = \"bool\", default = { from = false, to = true }",
+            ": only i32 and fixed attributes have `from` and `to`",
+        ),
+        (
+            "type = \"entity\", default = { in_turn = [1] }",
+            ".in_turn: an attribute of type entity has no default",
+        ),
+        (
+            &format!("{symbol} {{ one_of = [\"green\"] }}"),
+            ".one_of: expected one of [\"red\", \"blue\"], found \"green\"",
+        ),
+    ];
+    for (attribute, expected) in cases {
+        let error = script::world::parse(&world(attribute), "w.toml").unwrap_err();
+        assert_eq!(error.to_string(), format!("{key}{expected}"));
+    }
+}
+
+#[test]
+fn all_values_of_a_choice_are_above_that_of_a_fall() {
+    let world = |default: &str| {
+        format!(
+            "[[kind]]\nname = \"a\"\nrespawn_ticks = 5\nattributes = [\n\
+             {{ name = \"hp\", type = \"i32\", audience = \"state\", falls_at = 10, \
+             default = {default} }}]"
+        )
+    };
+    let parse = |default: &str| script::world::parse(&world(default), "w.toml");
+    assert!(parse("{ from = 11, to = 12 }").is_ok());
+    for default in ["{ from = 10, to = 12 }", "{ one_of = [50, 3] }"] {
+        let error = parse(default).unwrap_err().to_string();
+        assert!(
+            error.contains("the attribute's default must be above it"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_can_take_the_place_of_its_entity_as_point() {
+    let world = |rule: &str| format!("[[every]]\nkind = \"player\"\nticks = 5\n{rule}");
+    let config = script::world::parse(&world("command = \"blast\"\nat = \"own\""), "w.toml");
+    let every = &config.unwrap().every[0];
+    assert_eq!((every.own_place, &every.words[..]), (Some(0), &[0, 0][..]));
+    let cases = [
+        (
+            "command = \"roam\"\nat = \"own\"",
+            "w.toml:5: every[0].at: `roam` does not take one point",
+        ),
+        (
+            "command = \"blast\"\nat = \"own\"\nwords = [1, 2]",
+            "w.toml:6: every[0].words: `blast` takes 0 numbers besides its point, found 2",
+        ),
+        (
+            "command = \"blast\"\nat = \"here\"",
+            "w.toml:5: every[0].at: unknown variant `here`, expected `own`",
+        ),
+    ];
+    for (rule, expected) in cases {
+        let error = script::world::parse(&world(rule), "w.toml").unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn a_kind_can_name_a_command_for_its_newborns() {
+    let world = |born: &str| format!("[[kind]]\nname = \"a\"\nborn = \"{born}\"");
+    let config = script::world::parse(&world("roam"), "w.toml").unwrap();
+    let roam = config.schema.command_named("roam").map(|c| c.kind);
+    assert_eq!(config.born, [roam]);
+    // They wait for a tick.
+    assert_eq!(config.limits.timed_commands, 4096);
+    for name in ["move", "despawn", "nobody"] {
+        let error = script::world::parse(&world(name), "w.toml").unwrap_err();
+        let expected = format!(
+            "w.toml:3: kind.a.born: expected a command that takes `me` and nothing else, one of \
+             [\"roam\"], found {name:?}"
+        );
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -85,6 +85,19 @@ KERNEL due_count(World w, Tick t) {
     add_once(&t.counters->due, put_partial(w, t, SCAN_DUE, due));
 }
 
+// Where the words of a rule's command begin. The slots of a rule that are due in a tick are
+// `ticks` apart, so each finds room for words of its own.
+__device__ inline u32 words_at_own_place(const World& w, const Rule& rule, u32 slot) {
+    if (rule.own_place == NOWHERE) return rule.word_start;
+    u32 start = rule.own_words + slot / rule.ticks * rule.word_count;
+    for (u32 word = 0; word < rule.word_count; word++) {
+        u32 axis = word - rule.own_place;  // wraps to a large number before the place
+        bool is_own = axis < w.dimensions;
+        w.due_words[start + word] = is_own ? w.rows[(u64)slot * w.columns + axis] : w.due_words[rule.word_start + word];
+    }
+    return start;
+}
+
 KERNEL due_store(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     bool due = is_due(w, t, item);
@@ -96,7 +109,7 @@ KERNEL due_store(World w, Tick t) {
     command.slot = slot;
     command.generation = w.generations[slot];
     command.sequence = number;
-    command.word_start = rule.word_start | DUE_WORDS;
+    command.word_start = words_at_own_place(w, rule, slot) | DUE_WORDS;
     command.kind = (u16)rule.command;
     command.word_count = (u16)rule.word_count;
     w.commands[place] = command;

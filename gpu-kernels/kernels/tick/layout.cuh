@@ -11,6 +11,7 @@ constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
 constexpr u32 HAS_ACTOR = 64;
 constexpr u32 NOWHERE = 4294967295;
+constexpr u32 POPULATION_TOKEN = 4294967295;
 enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
@@ -147,17 +148,33 @@ struct alignas(4) Fall {
 static_assert(sizeof(Fall) == 12, "as in Rust");
 static_assert(offsetof(Fall, respawn_ticks) == 0 && offsetof(Fall, column) == 4 && offsetof(Fall, at) == 8, "as in Rust");
 
-// A command that the entities of a kind give themselves.
+// A column of a kind at birth: `value`, plus a random number below `drawn` unless that
+// is 0. Where `listed` is above 0, one of so many `choices` from `value` on: a random
+// one, or that whose turn it is where `drawn` is 0.
+struct alignas(4) Initial {
+    i32 value;
+    u32 drawn;
+    u32 listed;
+};
+static_assert(sizeof(Initial) == 12, "as in Rust");
+static_assert(offsetof(Initial, value) == 0 && offsetof(Initial, drawn) == 4 && offsetof(Initial, listed) == 8, "as in Rust");
+
+// A command that the entities of a kind give themselves. From `own_place` on, unless it
+// is NOWHERE, its words are the position of the entity; such words begin at
+// `own_words`, those of each slot whose turn it is one after the other.
 struct alignas(4) Rule {
     u32 kind;
     u32 ticks;
     u32 command;
     u32 word_start;
     u32 word_count;
+    u32 own_place;
+    u32 own_words;
 };
-static_assert(sizeof(Rule) == 20, "as in Rust");
+static_assert(sizeof(Rule) == 28, "as in Rust");
 static_assert(offsetof(Rule, kind) == 0 && offsetof(Rule, ticks) == 4 && offsetof(Rule, command) == 8, "as in Rust");
-static_assert(offsetof(Rule, word_start) == 12 && offsetof(Rule, word_count) == 16, "as in Rust");
+static_assert(offsetof(Rule, word_start) == 12 && offsetof(Rule, word_count) == 16 && offsetof(Rule, own_place) == 20, "as in Rust");
+static_assert(offsetof(Rule, own_words) == 24, "as in Rust");
 
 // A birth that was asked for; generation 0: there was no slot.
 struct alignas(4) Birth {
@@ -210,8 +227,9 @@ struct alignas(8) Counters {
     u64 ignored_entries;
     // Where each chunk of clients' deliveries begin.
     u64 chunk_starts[8];
-    // Commands that commands and the fallen schedule.
+    // Commands that commands, newborns and the fallen schedule.
     u64 afters;
+    u64 born;
     u64 respawns;
     u64 timed_unscheduled;
     // Entities that carry a publication.
@@ -223,6 +241,8 @@ struct alignas(8) Counters {
     u64 picked;
     u64 falls;
     u64 fallen;
+    // By number of a command: runs that used up their budget.
+    u32 over_budget_of[256];
     // The parts of the state hash.
     u64 hash[69];
     // Commands that were run: births, deaths and commands of rules too.
@@ -254,20 +274,20 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 896, "as in Rust");
+static_assert(sizeof(Counters) == 1928, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
 static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, served) == 80 && offsetof(Counters, ignored_entries) == 88, "as in Rust");
-static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, respawns) == 168, "as in Rust");
-static_assert(offsetof(Counters, timed_unscheduled) == 176 && offsetof(Counters, published) == 184 && offsetof(Counters, areas) == 192, "as in Rust");
-static_assert(offsetof(Counters, notified) == 200 && offsetof(Counters, picked) == 208 && offsetof(Counters, falls) == 216, "as in Rust");
-static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, hash) == 232 && offsetof(Counters, applied) == 784, "as in Rust");
-static_assert(offsetof(Counters, stale) == 792 && offsetof(Counters, malformed) == 800 && offsetof(Counters, over_budget) == 808, "as in Rust");
-static_assert(offsetof(Counters, updates) == 816 && offsetof(Counters, changes) == 824 && offsetof(Counters, births) == 832, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 840 && offsetof(Counters, deliveries) == 848 && offsetof(Counters, clients_behind) == 856, "as in Rust");
-static_assert(offsetof(Counters, entities) == 864 && offsetof(Counters, timed) == 872 && offsetof(Counters, hearings) == 880, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 888, "as in Rust");
+static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, born) == 168, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 176 && offsetof(Counters, timed_unscheduled) == 184 && offsetof(Counters, published) == 192, "as in Rust");
+static_assert(offsetof(Counters, areas) == 200 && offsetof(Counters, notified) == 208 && offsetof(Counters, picked) == 216, "as in Rust");
+static_assert(offsetof(Counters, falls) == 224 && offsetof(Counters, fallen) == 232 && offsetof(Counters, over_budget_of) == 240, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1264 && offsetof(Counters, applied) == 1816 && offsetof(Counters, stale) == 1824, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 1832 && offsetof(Counters, over_budget) == 1840 && offsetof(Counters, updates) == 1848, "as in Rust");
+static_assert(offsetof(Counters, changes) == 1856 && offsetof(Counters, births) == 1864 && offsetof(Counters, deaths) == 1872, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 1880 && offsetof(Counters, clients_behind) == 1888 && offsetof(Counters, entities) == 1896, "as in Rust");
+static_assert(offsetof(Counters, timed) == 1904 && offsetof(Counters, hearings) == 1912 && offsetof(Counters, hearings_dropped) == 1920, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -379,7 +399,7 @@ struct alignas(8) World {
     u32 timed_max;
     // 1 where any kind respawns, else 0.
     u32 respawns;
-    // Words of all rules.
+    // Words of all rules, for all entities.
     u32 rule_words;
     u32 notifications_max;
     // The column whose new owners are told of, or -1.
@@ -394,7 +414,9 @@ struct alignas(8) World {
     u8 forms[256];
     // Tables: by kind and column.
     const int2 *bounds;
-    const i32 *defaults;
+    const Initial *initials;
+    // The values of which births choose.
+    const i32 *choices;
     // By kind: the columns that it has, as bits.
     const u64 *kind_columns;
     // By column.
@@ -404,6 +426,8 @@ struct alignas(8) World {
     const Rule *rule_table;
     // By kind.
     const Fall *falls;
+    // By kind: the command that its newborns give, or NOWHERE.
+    const u32 *born;
     // State: by slot and column.
     i32 *rows;
     u32 *states;
@@ -480,7 +504,8 @@ struct alignas(8) World {
     u64 *after_partials;
     // By slot: the kind of who falls, or NOBODY.
     u32 *fallen;
-    // Words of rules, then those of timed commands.
+    // Words of rules, those of rules at entities' own places, then those of timed
+    // commands.
     i32 *due_words;
     // By command: its notifications, likewise.
     u32 *notification_counts;
@@ -490,7 +515,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 920, "as in Rust");
+static_assert(sizeof(World) == 936, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
@@ -501,27 +526,28 @@ static_assert(offsetof(World, size) == 108 && offsetof(World, timed_max) == 124 
 static_assert(offsetof(World, rule_words) == 132 && offsetof(World, notifications_max) == 136 && offsetof(World, tells_owner) == 140, "as in Rust");
 static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) == 148 && offsetof(World, directory_len) == 152, "as in Rust");
 static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, forms) == 160 && offsetof(World, bounds) == 416, "as in Rust");
-static_assert(offsetof(World, defaults) == 424 && offsetof(World, kind_columns) == 432 && offsetof(World, merge_rules) == 440, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 448 && offsetof(World, rule_table) == 456 && offsetof(World, falls) == 464, "as in Rust");
-static_assert(offsetof(World, rows) == 472 && offsetof(World, states) == 480 && offsetof(World, generations) == 488, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 496 && offsetof(World, observers) == 504 && offsetof(World, known) == 512, "as in Rust");
-static_assert(offsetof(World, known_counts) == 520 && offsetof(World, behind) == 528 && offsetof(World, timed) == 536, "as in Rust");
-static_assert(offsetof(World, timed_state) == 544 && offsetof(World, index_keys) == 552 && offsetof(World, index_keys_spare) == 560, "as in Rust");
-static_assert(offsetof(World, index_slots) == 568 && offsetof(World, index_slots_spare) == 576 && offsetof(World, index_positions) == 584, "as in Rust");
-static_assert(offsetof(World, index_len) == 592 && offsetof(World, directory) == 600 && offsetof(World, visible) == 608, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 616 && offsetof(World, changed) == 624 && offsetof(World, commands) == 632, "as in Rust");
-static_assert(offsetof(World, verdicts) == 640 && offsetof(World, group_places) == 648 && offsetof(World, group_starts) == 656, "as in Rust");
-static_assert(offsetof(World, group_order) == 664 && offsetof(World, update_counts) == 672 && offsetof(World, update_offsets) == 680, "as in Rust");
-static_assert(offsetof(World, partials) == 688 && offsetof(World, keys) == 696 && offsetof(World, values) == 704, "as in Rust");
-static_assert(offsetof(World, update_keys) == 712 && offsetof(World, update_keys_spare) == 720 && offsetof(World, update_values) == 728, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 736 && offsetof(World, interval_keys) == 744 && offsetof(World, interval_starts) == 752, "as in Rust");
-static_assert(offsetof(World, interval_values) == 760 && offsetof(World, interval_changed) == 768 && offsetof(World, bucket_keys) == 776, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 784 && offsetof(World, free_list) == 792 && offsetof(World, died) == 800, "as in Rust");
-static_assert(offsetof(World, client_counts) == 808 && offsetof(World, ranges) == 816 && offsetof(World, changed_before) == 824, "as in Rust");
-static_assert(offsetof(World, timed_next) == 832 && offsetof(World, after_counts) == 840 && offsetof(World, after_offsets) == 848, "as in Rust");
-static_assert(offsetof(World, after_records) == 856 && offsetof(World, after_partials) == 864 && offsetof(World, fallen) == 872, "as in Rust");
-static_assert(offsetof(World, due_words) == 880 && offsetof(World, notification_counts) == 888 && offsetof(World, notification_offsets) == 896, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 904 && offsetof(World, first_updates) == 912, "as in Rust");
+static_assert(offsetof(World, initials) == 424 && offsetof(World, choices) == 432 && offsetof(World, kind_columns) == 440, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 448 && offsetof(World, visible_columns) == 456 && offsetof(World, rule_table) == 464, "as in Rust");
+static_assert(offsetof(World, falls) == 472 && offsetof(World, born) == 480 && offsetof(World, rows) == 488, "as in Rust");
+static_assert(offsetof(World, states) == 496 && offsetof(World, generations) == 504 && offsetof(World, slot_kinds) == 512, "as in Rust");
+static_assert(offsetof(World, observers) == 520 && offsetof(World, known) == 528 && offsetof(World, known_counts) == 536, "as in Rust");
+static_assert(offsetof(World, behind) == 544 && offsetof(World, timed) == 552 && offsetof(World, timed_state) == 560, "as in Rust");
+static_assert(offsetof(World, index_keys) == 568 && offsetof(World, index_keys_spare) == 576 && offsetof(World, index_slots) == 584, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 592 && offsetof(World, index_positions) == 600 && offsetof(World, index_len) == 608, "as in Rust");
+static_assert(offsetof(World, directory) == 616 && offsetof(World, visible) == 624 && offsetof(World, visible_counts) == 632, "as in Rust");
+static_assert(offsetof(World, changed) == 640 && offsetof(World, commands) == 648 && offsetof(World, verdicts) == 656, "as in Rust");
+static_assert(offsetof(World, group_places) == 664 && offsetof(World, group_starts) == 672 && offsetof(World, group_order) == 680, "as in Rust");
+static_assert(offsetof(World, update_counts) == 688 && offsetof(World, update_offsets) == 696 && offsetof(World, partials) == 704, "as in Rust");
+static_assert(offsetof(World, keys) == 712 && offsetof(World, values) == 720 && offsetof(World, update_keys) == 728, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 736 && offsetof(World, update_values) == 744 && offsetof(World, update_values_spare) == 752, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 760 && offsetof(World, interval_starts) == 768 && offsetof(World, interval_values) == 776, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 784 && offsetof(World, bucket_keys) == 792 && offsetof(World, bucket_slots) == 800, "as in Rust");
+static_assert(offsetof(World, free_list) == 808 && offsetof(World, died) == 816 && offsetof(World, client_counts) == 824, "as in Rust");
+static_assert(offsetof(World, ranges) == 832 && offsetof(World, changed_before) == 840 && offsetof(World, timed_next) == 848, "as in Rust");
+static_assert(offsetof(World, after_counts) == 856 && offsetof(World, after_offsets) == 864 && offsetof(World, after_records) == 872, "as in Rust");
+static_assert(offsetof(World, after_partials) == 880 && offsetof(World, fallen) == 888 && offsetof(World, due_words) == 896, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 904 && offsetof(World, notification_offsets) == 912 && offsetof(World, notification_partials) == 920, "as in Rust");
+static_assert(offsetof(World, first_updates) == 928, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -589,4 +615,4 @@ static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_val
 static_assert(offsetof(Tick, delivery_offsets) == 208 && offsetof(Tick, deliveries) == 216 && offsetof(Tick, bucket_order) == 224, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 232 && offsetof(Tick, hearing_offsets) == 240 && offsetof(Tick, hearings) == 248, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x582e9fcda3d27789ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xf2476978fc74e2faull;

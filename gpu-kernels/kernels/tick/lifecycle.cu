@@ -53,8 +53,8 @@ KERNEL lifecycle_respawn(World w, Tick t) {
     if (is_reborn) {
         Timed timed(t.number + w.falls[kind].respawn_ticks, 0xffffffffu, 0, SPAWN, 2);
         timed.column[TIMED_WORD] = kind;
-        timed.column[TIMED_WORD + 1] = 0xffffffffu;  // POPULATION_TOKEN
-        element = schedule(w, t, t.afters_asked + t.counters->afters + (u32)place, timed);
+        timed.column[TIMED_WORD + 1] = POPULATION_TOKEN;
+        element = schedule(w, t, t.afters_asked + t.counters->afters + t.counters->born + (u32)place, timed);
     }
     if (falls && tells(w, NOTIFY_FALL)) {
         Notification n = notification(w, NOTIFY_FALL, slot, w.generations[slot], position(w, slot), 0);
@@ -70,7 +70,7 @@ KERNEL lifecycle_respawn(World w, Tick t) {
 KERNEL lifecycle_timed(World w, Tick t) {
     TimedState& state = *w.timed_state;
     u64 stayed = state.len - t.counters->timed_due;
-    u64 asked = t.afters_asked + t.counters->afters + t.counters->respawns;
+    u64 asked = t.afters_asked + t.counters->afters + t.counters->born + t.counters->respawns;
     u64 kept = min(asked, w.timed_max - stayed);
     state.len = stayed + kept;
     state.next_sequence += kept;
@@ -106,35 +106,65 @@ KERNEL lifecycle_free_store(World w, Tick t) {
 __device__ inline bool is_birth(const World& w, const Tick& t, u32 i) {
     return i < t.counters->commands && w.verdicts[i] == SPAWN;
 }
-KERNEL lifecycle_births_count(World w, Tick t) {
-    put_partial(w, t, SCAN_BIRTHS, is_birth(w, t, thread_index()));
+// An attribute of a newborn.
+__device__ inline i32 initial(const World& w, const Initial& of, u32 turn, Random& random) {
+    u32 place = of.drawn ? random.below(of.drawn) : of.listed ? turn % of.listed : 0;
+    return of.listed ? w.choices[of.value + place] : (i32)((u32)of.value + place);
 }
-KERNEL lifecycle_births_store(World w, Tick t) {
-    u32 i = thread_index();
-    bool birth = is_birth(w, t, i);
-    u64 place = offset_of(w, t, SCAN_BIRTHS, birth);
-    if (!birth) return;
-    Command c = w.commands[i];
+
+// Two counts in one scan: births, and those of them whose newborn gives a command.
+__device__ inline u64 birth_weight(const World& w, const Tick& t, u32 i) {
+    if (!is_birth(w, t, i)) return 0;
+    bool acts = w.born[words_of(w, t, w.commands[i])[0]] != NOWHERE;
+    return 1ull << 32 | (u64)acts;
+}
+
+KERNEL lifecycle_births_count(World w, Tick t) {
+    put_partial(w, t, SCAN_BIRTHS, birth_weight(w, t, thread_index()));
+}
+// The n-th birth of the tick, if there is a slot for it.
+__device__ inline Birth bear(const World& w, const Tick& t, const Command& c, u64 place) {
     const i32* words = words_of(w, t, c);
     Birth b = {(u32)words[1], (u32)words[0], 0xffffffffu, 0};
-    if (place < t.counters->free_slots) {
-        atomicAdd(&t.counters->births, 1ull);
-        b.slot = w.free_list[place];
-        b.generation = w.generations[b.slot] + 1;
-        w.states[b.slot] = LIVE;
-        w.generations[b.slot] = b.generation;
-        w.slot_kinds[b.slot] = b.kind;
-        w.changed[b.slot] = t.stamp;
-        Random random(w.seed, t.number, entity_bits(b.slot, b.generation));
-        for (u32 column = 0; column < w.columns; column++) {
-            i32 value = w.defaults[b.kind * w.columns + column];
-            if (column < w.dimensions) {
-                bool placed = 2 + column < c.word_count;
-                value = placed ? min(max(words[2 + column], 0), w.size[column] - 1) : (i32)random.below((u32)w.size[column]);
-            }
-            w.rows[(u64)b.slot * w.columns + column] = value;
-            t.birth_rows[place * w.columns + column] = value;
+    if (place >= t.counters->free_slots) return b;
+    atomicAdd(&t.counters->births, 1ull);
+    b.slot = w.free_list[place];
+    b.generation = w.generations[b.slot] + 1;
+    w.states[b.slot] = LIVE;
+    w.generations[b.slot] = b.generation;
+    w.slot_kinds[b.slot] = b.kind;
+    w.changed[b.slot] = t.stamp;
+    Random random(w.seed, t.number, entity_bits(b.slot, b.generation));
+    u32 turn = b.token == POPULATION_TOKEN ? b.slot : b.token;
+    for (u32 column = 0; column < w.columns; column++) {
+        i32 value;
+        if (column >= w.dimensions) {
+            value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
+        } else {
+            bool placed = 2 + column < c.word_count;
+            value = placed ? min(max(words[2 + column], 0), w.size[column] - 1) : (i32)random.below((u32)w.size[column]);
         }
+        w.rows[(u64)b.slot * w.columns + column] = value;
+        t.birth_rows[place * w.columns + column] = value;
     }
-    t.births[place] = b;
+    return b;
+}
+
+KERNEL lifecycle_births_store(World w, Tick t) {
+    u32 i = thread_index();
+    u64 weight = birth_weight(w, t, i);
+    u64 before = offset_of(w, t, SCAN_BIRTHS, weight);
+    u64 place = before >> 32;
+    bool acts = (u32)weight && place < t.counters->free_slots;
+    u64 element = 0;
+    if (weight) {
+        Birth b = bear(w, t, w.commands[i], place);
+        if (acts) {
+            Timed timed(t.number + 1, b.slot, b.generation, w.born[b.kind], 0);
+            element = schedule(w, t, t.afters_asked + t.counters->afters + (u32)before, timed);
+        }
+        t.births[place] = b;
+    }
+    add_elements(w, element);
+    add_once(&t.counters->born, block_sum((u64)acts));
 }

@@ -85,6 +85,7 @@ KERNEL logic_sum(World w, Tick t) {
     count(&t.counters->malformed, is_command && fate == MALFORMED);
     count(&t.counters->stale, is_command && fate == STALE);
     count(&t.counters->over_budget, is_command && fate == OVER_BUDGET);
+    if (is_command && fate == OVER_BUDGET) atomicAdd(&t.counters->over_budget_of[w.commands[i].kind], 1u);
     count(&t.counters->applied, is_command && fate < COMMANDS_MAX);
     count(&t.counters->births_asked, is_command && fate == SPAWN);
 }

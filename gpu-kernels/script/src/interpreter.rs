@@ -26,9 +26,13 @@ pub trait World {
 }
 
 /// Where a command's effects go.
-pub trait Effects {
+pub trait Effects: Outgoing {
     /// An update of an attribute that the entity has.
     fn update(&mut self, slot: Slot, column: u16, value: i32);
+}
+
+/// Where the commands that a command puts off go, and its notifications.
+pub trait Outgoing {
     /// A command for a later tick; `ticks` is from 1 to [`DELAY_TICKS_MAX`].
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]);
     /// A notification; the area is a centre in the world and a distance along each axis.

@@ -73,7 +73,13 @@ impl Logic {
     /// The logic of a checked world.
     pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
         let mut logic = Logic::compile(&config.schema, &config.logic)?;
-        let schema = &config.schema;
+        logic.fit(&config.schema);
+        Ok(logic)
+    }
+
+    /// Removes what a world of this schema has no room for.
+    fn fit(&mut self, schema: &Schema) {
+        let logic = self;
         logic
             .commands
             .retain(|c| schema.command(c.schema.kind).is_some());
@@ -85,7 +91,6 @@ impl Logic {
                 .code
                 .drop_notifications(|kind| logic.notifications.iter().any(|n| n.kind.0 == kind));
         }
-        Ok(logic)
     }
 
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
@@ -134,24 +139,36 @@ impl Logic {
 /// A world with other scripts, whose new names get numbers. Everything else stays, so rules
 /// must find the commands that they give.
 pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig, Vec<Problem>> {
-    let compiled = Logic::compile(&config.schema, logic)?;
+    compile_with(config, logic).map(|(config, _)| config)
+}
+
+/// The same, and the logic of that world.
+pub fn compile_with(
+    config: &WorldConfig,
+    logic: &LogicConfig,
+) -> Result<(WorldConfig, Logic), Vec<Problem>> {
+    let mut compiled = Logic::compile(&config.schema, logic)?;
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
     let before = config.schema.notifications.clone();
     let mut config = config.clone();
     let schema = &mut config.schema;
     schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
-    let commands = compiled.commands.into_iter().map(|c| c.schema);
+    let commands = compiled.commands.iter().map(|c| c.schema.clone());
     schema.commands.extend(commands);
     let engines = before.iter().filter(|n| n.kind <= NotificationKind::PICKED);
-    let notifications = engines.cloned().chain(compiled.notifications);
+    let notifications = engines.cloned().chain(compiled.notifications.clone());
     limits.apply(schema, notifications.collect());
     if limits.subscriptions_per_client > 0 {
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }
     for rule in &config.every {
-        let fits = |c: &CommandSchema| c.senders.rules && c.words.len() == rule.words.len();
+        let own_place = rule.own_place.map(usize::from);
+        let fits = |c: &CommandSchema| {
+            let has_place = own_place.is_none() || c.point(config.schema.dimensions()) == own_place;
+            c.senders.rules && c.words.len() == rule.words.len() && has_place
+        };
         if !config.schema.command(rule.command).is_some_and(fits) {
             let key = "every".to_owned();
             let message = "a rule gives a command that is gone, or has other words now";
@@ -161,12 +178,23 @@ pub fn with_logic(config: &WorldConfig, logic: &LogicConfig) -> Result<WorldConf
             });
         }
     }
+    for &born in config.born.iter().flatten() {
+        let command = config.schema.command(born);
+        if !command.is_some_and(CommandSchema::is_for_newborns) {
+            let message = "a kind's newborns give a command that is gone, or has other words now";
+            problems.push(Problem::Setting {
+                key: "kind.born".to_owned(),
+                message: message.to_owned(),
+            });
+        }
+    }
     config.logic = LogicConfig {
-        numbers: compiled.numbers,
+        numbers: compiled.numbers.clone(),
         ..logic.clone()
     };
     if problems.is_empty() {
-        Ok(config)
+        compiled.fit(&config.schema);
+        Ok((config, compiled))
     } else {
         Err(problems)
     }

@@ -8,7 +8,7 @@ use shared::world::logic::{Budget, Constants, Numbers, Text};
 use shared::{CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::arith::Random;
-use crate::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
+use crate::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
 use crate::ir::Code;
 use crate::logic::{Problem, with_stack};
 use crate::lower::{Lower, SEND};
@@ -60,7 +60,7 @@ impl Play {
 
 struct Outbox(Vec<Sent>);
 
-impl Effects for Outbox {
+impl Outgoing for Outbox {
     fn after(&mut self, _ticks: u32, _entity: EntityId, kind: u16, words: &[i32]) {
         self.0.push(Sent {
             command: CommandKind(kind),
@@ -68,9 +68,12 @@ impl Effects for Outbox {
         });
     }
 
-    // The compiler rejects the others.
-    fn update(&mut self, _: Slot, _: u16, _: i32) {}
+    // The compiler rejects these, and updates.
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
+}
+
+impl Effects for Outbox {
+    fn update(&mut self, _: Slot, _: u16, _: i32) {}
 }
 
 fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {

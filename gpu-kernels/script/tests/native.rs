@@ -1,16 +1,16 @@
 //! Machine code does what the interpreter does.
 #![cfg(feature = "native")]
 
+mod programs;
+
 use std::thread::ScopedJoinHandle;
 
+use programs::{BINARY, LIMITS, UNARY};
 use script::arith::{Random, is_within};
-use script::interpreter::{Effects, Interpreter, Invocation, Space, World};
-use script::ir::{
-    After, Binary, Budget, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
-};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
+use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg};
 use script::native::{Call, Host, Native, NativeError, Shape, Thread, View};
 use shared::world::mix::mix;
-use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{EntityId, Slot, Tick};
 
 #[test]
@@ -39,7 +39,17 @@ fn random_commands_run_alike() {
 fn compared(seed: u64) -> Vec<Done> {
     let mut random = Generator { seed, drawn: 0 };
     let shape = random.shape();
-    let code = Program::random(&mut random, &shape).code;
+    let code = programs::program(
+        seed,
+        programs::Shape {
+            columns: shape.columns as u16,
+            dimensions: shape.space.dimensions,
+            words: WORDS as u16,
+            commands: u16::MAX,
+            notifications: u16::MAX,
+            is_wild: true,
+        },
+    );
     let native = Native::compile([(7, &code)], shape.clone()).unwrap();
     let compare = |_| {
         let table = random.table(&shape);
@@ -236,49 +246,6 @@ fn a_run_without_its_words_is_refused() {
 const PROGRAMS: u64 = if cfg!(debug_assertions) { 6000 } else { 20_000 };
 const WORLDS_PER_PROGRAM: usize = 10;
 const WORDS: usize = 3;
-const LIMITS: [i32; 11] = [
-    i32::MIN,
-    i32::MIN + 1,
-    -4096,
-    -1,
-    0,
-    1,
-    2,
-    31,
-    4097,
-    i32::MAX - 1,
-    i32::MAX,
-];
-const UNARY: [Unary; 8] = [
-    Unary::Neg,
-    Unary::Not,
-    Unary::BitNot,
-    Unary::Abs,
-    Unary::Whole,
-    Unary::ToFixed,
-    Unary::Sqrt,
-    Unary::SqrtFixed,
-];
-const BINARY: [Binary; 18] = [
-    Binary::Add,
-    Binary::Sub,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Rem,
-    Binary::MulFixed,
-    Binary::DivFixed,
-    Binary::And,
-    Binary::Or,
-    Binary::Xor,
-    Binary::Shl,
-    Binary::Shr,
-    Binary::Min,
-    Binary::Max,
-    Binary::Eq,
-    Binary::Ne,
-    Binary::Lt,
-    Binary::Le,
-];
 const LIVE: u8 = 1;
 
 fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
@@ -390,7 +357,9 @@ impl Effects for Recorder<'_> {
         let key = slot.index() * self.table.shape.columns + usize::from(column);
         self.updates.push((key as u32, value as u32));
     }
+}
 
+impl Outgoing for Recorder<'_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.told
             .push(Told::After(ticks, entity, kind, words.to_vec()));
@@ -411,20 +380,6 @@ impl Effects for Recorder<'_> {
 impl Host for Recorder<'_> {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.table.near(center, radius, slots);
-    }
-
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        Effects::after(self, ticks, entity, kind, words);
-    }
-
-    fn notify(
-        &mut self,
-        kind: u16,
-        source: EntityId,
-        area: Option<([i32; 3], i32)>,
-        words: &[i32],
-    ) {
-        Effects::notify(self, kind, source, area, words);
     }
 }
 
@@ -572,222 +527,5 @@ impl Generator {
         let live = (0..table.states.len()).filter(|&slot| table.is_live(slot));
         let live: Vec<usize> = live.collect();
         Slot(self.one_of(&live) as u32)
-    }
-}
-
-/// A command in the making. Registers have fixed parts: slots, then words, then counters of
-/// loops.
-struct Program<'r, 's> {
-    random: &'r mut Generator,
-    shape: &'s Shape,
-    code: Code,
-    counters: u32,
-}
-
-const SLOTS: u32 = 4;
-const NUMBERS: u32 = 6;
-const COUNTERS_MAX: u32 = 3;
-/// Jumps to somewhere further on, which is chosen last.
-const ONWARD: u32 = u32::MAX;
-
-impl<'r, 's> Program<'r, 's> {
-    fn random(random: &'r mut Generator, shape: &'s Shape) -> Program<'r, 's> {
-        let mut program = Program {
-            random,
-            shape,
-            code: Code {
-                registers: SLOTS + NUMBERS + COUNTERS_MAX,
-                ..Code::default()
-            },
-            counters: 0,
-        };
-        program.block(0);
-        let len = program.code.insts.len();
-        for at in 0..len {
-            if let Some(target) = program.code.insts[at].target_mut()
-                && *target == ONWARD
-            {
-                *target = (at + 1 + program.random.below(len - at)) as u32;
-            }
-        }
-        program
-    }
-
-    fn block(&mut self, depth: usize) {
-        for _ in 0..2 + self.random.below(8) {
-            match self.random.below(14) {
-                0 if depth < 3 => self.near(depth),
-                1 if depth < 2 && self.counters < COUNTERS_MAX => self.count_down(depth),
-                2 => self.guard(depth),
-                _ => {
-                    let inst = self.inst();
-                    self.code.insts.push(inst);
-                }
-            }
-        }
-    }
-
-    /// A loop over what is near. Some run without having begun.
-    fn near(&mut self, depth: usize) {
-        let number = match self.code.loops {
-            0..3 => {
-                self.code.loops += 1;
-                self.code.loops - 1
-            }
-            loops => self.random.below(loops.into()) as u8,
-        };
-        let (center, radius) = (self.point(), self.number());
-        let radius = match self.random.below(3) {
-            0 => radius,
-            _ => self.random.one_of(&[200, i32::MAX]).into(),
-        };
-        if !self.random.one_in(10) {
-            let open = Inst::NearOpen(number, center, radius);
-            self.code.insts.push(open);
-        }
-        let slot = self.slot_register();
-        let next = self.code.insts.len();
-        self.code.insts.push(Inst::NearNext(slot, number, 0));
-        self.block(depth + 1);
-        self.code.insts.push(Inst::Jump(next as u32));
-        let done = self.code.insts.len() as u32;
-        self.code.insts[next] = Inst::NearNext(slot, number, done);
-    }
-
-    /// A loop with a number of rounds.
-    fn count_down(&mut self, depth: usize) {
-        let counter = Reg(SLOTS + NUMBERS + self.counters);
-        self.counters += 1;
-        let test = self.number_register();
-        let rounds = self.random.below(4) as i32;
-        self.code.insts.push(Inst::Copy(counter, rounds.into()));
-        // Every round counts, wherever jumps lead into it.
-        let start = self.code.insts.len();
-        let less = Inst::Binary(counter, Binary::Sub, counter.into(), 1.into());
-        self.code.insts.push(less);
-        let is_over = Inst::Binary(test, Binary::Lt, counter.into(), 0.into());
-        self.code.insts.push(is_over);
-        self.code.insts.push(Inst::End);
-        self.block(depth + 1);
-        self.code.insts.push(Inst::Jump(start as u32));
-        let after = self.code.insts.len() as u32;
-        self.code.insts[start + 2] = Inst::JumpIf(test.into(), after);
-    }
-
-    /// What an entity does if it is there, or if it isn't.
-    fn guard(&mut self, depth: usize) {
-        let (slot, test) = (self.slot_register(), self.number_register());
-        let reference = self.number();
-        self.code.insts.push(Inst::Resolve(slot, reference));
-        let op = self.random.one_of(&[Binary::Eq, Binary::Ne]);
-        let nobody = Operand::Const(NOBODY);
-        let (a, b) = match self.random.one_in(2) {
-            true => (slot.into(), nobody),
-            false => (nobody, slot.into()),
-        };
-        self.code.insts.push(Inst::Binary(test, op, a, b));
-        if self.random.one_in(4) {
-            let not = Inst::Unary(test, Unary::Not, test.into());
-            self.code.insts.push(not);
-        }
-        let jump = self.code.insts.len();
-        self.code.insts.push(Inst::End);
-        if depth < 3 {
-            self.block(depth + 1);
-        }
-        let target = self.code.insts.len() as u32;
-        self.code.insts[jump] = match self.random.one_in(2) {
-            true => Inst::JumpIf(test.into(), target),
-            false => Inst::JumpUnless(test.into(), target),
-        };
-    }
-
-    fn inst(&mut self) -> Inst {
-        let (reg, a, b) = (self.number_register(), self.number(), self.number());
-        let (slot, column) = (self.slot(), self.column());
-        match self.random.below(26) {
-            0 => Inst::Copy(reg, a),
-            1 => Inst::Unary(reg, self.random.one_of(&UNARY), a),
-            2..6 => Inst::Binary(reg, self.random.one_of(&BINARY), a, b),
-            6 => Inst::Word(reg, self.random.below(WORDS) as u16),
-            7 => Inst::Actor(self.slot_register()),
-            8 => Inst::Tick(reg),
-            9 => Inst::Random(reg, a, b),
-            10 => Inst::Resolve(self.slot_register(), a),
-            11 => Inst::Reference(reg, slot),
-            12 => Inst::Kind(reg, self.good_slot()),
-            13 => Inst::Has(reg, slot, column),
-            14 | 15 => Inst::Read(reg, slot, column),
-            16 => Inst::Distance(reg, self.point(), self.point()),
-            17 => Inst::IsWithin(reg, self.point(), self.point(), a),
-            18..21 => Inst::Update(slot, column, a),
-            21 => Inst::After(After {
-                ticks: a,
-                actor: self.random.one_in(2).then_some(slot),
-                command: self.random.next() as u16,
-                words: self.words(TIMED_WORDS_MAX),
-            }),
-            22 => Inst::Notify(Notify {
-                kind: self.random.next() as u16,
-                source: self.random.one_in(2).then_some(slot),
-                area: self.random.one_in(2).then(|| (self.point(), b)),
-                words: self.words(NOTIFICATION_WORDS_MAX),
-            }),
-            23 => match self.random.below(12) {
-                0 => Inst::Jump(ONWARD),
-                1 => Inst::End,
-                2 => Inst::Overrun,
-                _ => Inst::JumpIf(a, ONWARD),
-            },
-            24 => Inst::JumpUnless(a, ONWARD),
-            _ => Inst::Copy(self.slot_register(), self.good_slot()),
-        }
-    }
-
-    fn slot_register(&mut self) -> Reg {
-        Reg(self.random.below(SLOTS as usize) as u32)
-    }
-
-    fn number_register(&mut self) -> Reg {
-        Reg(SLOTS + self.random.below(NUMBERS as usize) as u32)
-    }
-
-    fn good_slot(&mut self) -> Operand {
-        match self.random.one_in(8) {
-            true => NOBODY.into(),
-            false => self.slot_register().into(),
-        }
-    }
-
-    /// The slot of an entity, of none, or any number.
-    fn slot(&mut self) -> Operand {
-        match self.random.one_in(8) {
-            true => self.number(),
-            false => self.good_slot(),
-        }
-    }
-
-    fn column(&mut self) -> u16 {
-        self.random.below(self.shape.columns) as u16
-    }
-
-    fn number(&mut self) -> Operand {
-        match self.random.one_in(3) {
-            true => self.random.word().into(),
-            false => self.number_register().into(),
-        }
-    }
-
-    fn point(&mut self) -> Point {
-        let z = match self.random.one_in(2) {
-            true => Operand::ZERO,
-            false => self.number(),
-        };
-        [self.number(), self.number(), z]
-    }
-
-    fn words(&mut self, max: usize) -> Vec<Operand> {
-        let len = self.random.below(max + 1);
-        (0..len).map(|_| self.number()).collect()
     }
 }

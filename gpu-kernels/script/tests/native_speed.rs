@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use script::arith::{Random, is_within};
-use script::interpreter::{Effects, Interpreter, Invocation, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use script::ir::{After, Binary, Budget, Code, Inst, NOBODY, Notify, Operand, Point, Reg};
 use script::native::{Call, Host, Native, Shape, Thread, View};
 use shared::world::mix::mix;
@@ -339,6 +339,9 @@ impl Host for &Table {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         World::near(*self, center, radius, slots);
     }
+}
+
+impl Outgoing for &Table {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
 }
@@ -349,6 +352,9 @@ impl Effects for Count {
     fn update(&mut self, _: Slot, _: u16, _: i32) {
         self.0 += 1;
     }
+}
+
+impl Outgoing for Count {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
 }
@@ -364,6 +370,9 @@ impl Effects for Store<'_> {
         self.out[self.n] = (key as u32, value as u32);
         self.n += 1;
     }
+}
+
+impl Outgoing for Store<'_> {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
 }

@@ -1,6 +1,11 @@
-//! Random scripts compile, and their runs are repeatable.
+//! Random scripts compile, and do the same on the interpreter and as machine code.
+//!
+//! `SCRIPT_SEED=7` runs one script, `SCRIPT_SEEDS=1000000` the first million.
 
 mod common;
+
+use std::env;
+use std::ops::Range;
 
 use common::random::{Dice, random_script};
 use common::{Done, TestWorld, compile_for};
@@ -9,10 +14,9 @@ use script::{Command, Logic};
 use shared::world::logic::{Constants, Text};
 use shared::{AttributeType, EntityId, EntityRef, Schema};
 
-const SCRIPTS: u64 = 10_000;
-
 #[test]
-fn random_scripts_compile_and_do_the_same_again() {
+fn random_scripts_do_the_same_whatever_runs_them() {
+    let scripts = seeds();
     let worlds = [
         common::WORLD,
         "",
@@ -24,7 +28,7 @@ fn random_scripts_compile_and_do_the_same_again() {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let sums = std::thread::scope(|scope| {
         let run = |thread| {
-            let seeds = (thread..SCRIPTS).step_by(threads as usize);
+            let seeds = (scripts.start + thread..scripts.end).step_by(threads as usize);
             let schema = |seed| &schemas[seed as usize % schemas.len()];
             seeds
                 .map(|seed| check(seed, schema(seed)))
@@ -37,15 +41,26 @@ fn random_scripts_compile_and_do_the_same_again() {
         sums.fold(Sums::default(), Sums::plus)
     });
     println!("{sums:?}");
+    if sums.runs < 10_000 {
+        return;
+    }
     // The scripts do something, and some of everything.
     assert!(sums.overruns * 10 < sums.runs && sums.overruns * 1000 > sums.runs);
     assert!(sums.updates > sums.runs && sums.afters * 10 > sums.runs);
     assert!(sums.notifications * 20 > sums.runs && sums.idle * 2 < sums.runs);
 }
 
+fn seeds() -> Range<u64> {
+    let number = |name: &str| env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    match number("SCRIPT_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SCRIPT_SEEDS").unwrap_or(10_000),
+    }
+}
+
 /// Compiles and runs one random script.
 fn check(seed: u64, schema: &Schema) -> Sums {
-    let texts = random_script(&mut Dice::new(seed), schema);
+    let texts = random_script(&mut Dice::new(seed), schema, "");
     let _shown = Shown {
         seed,
         texts: &texts,
@@ -59,6 +74,8 @@ fn check(seed: u64, schema: &Schema) -> Sums {
         ..Sums::default()
     };
     let mut dice = Dice::new(!seed);
+    #[cfg(feature = "native")]
+    let native = common::native::compile(&logic, &TestWorld::of(schema.clone()));
     for _ in 0..2 {
         let world = random_world(&mut dice, schema);
         for command in &logic.commands {
@@ -69,6 +86,11 @@ fn check(seed: u64, schema: &Schema) -> Sums {
             };
             let first = world.run(command, entity, &words);
             assert_eq!(first, world.run(command, entity, &words));
+            #[cfg(feature = "native")]
+            {
+                let found = common::native::run(&native, &world, command, entity, &words);
+                assert_eq!(found, first, "{} as machine code", command.schema.name);
+            }
             sums.add(&logic, &first);
         }
     }

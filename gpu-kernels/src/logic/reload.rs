@@ -7,6 +7,7 @@
 
 use std::any::Any;
 
+use script::Logic;
 use shared::WorldConfig;
 use shared::world::logic::LogicConfig;
 
@@ -14,9 +15,9 @@ use super::ScriptError;
 
 /// Compiles scripts for a backend, on any thread.
 pub trait LogicCompiler: Send {
-    /// Compiles the scripts of a world that [`with_logic`](script::logic::with_logic)
+    /// Compiles the scripts of a world: what [`compile_with`](script::logic::compile_with)
     /// returned.
-    fn compile(&mut self, config: WorldConfig) -> Result<CompiledLogic, ScriptError>;
+    fn compile(&mut self, config: WorldConfig, logic: Logic) -> Result<CompiledLogic, ScriptError>;
 }
 
 /// Scripts, ready to come into force on the backend whose compiler made them.

@@ -48,21 +48,22 @@ pub enum Engine {
 impl Scripts {
     /// Compiles the scripts of a world.
     pub fn new(config: &WorldConfig, engine: Engine) -> Result<Scripts, ScriptError> {
-        Scripts::after(config, engine, None)
+        let logic = Logic::of(config).map_err(ScriptError::Problems)?;
+        Scripts::after(config, logic, engine, None)
     }
 
-    /// Compiles other scripts of the same world. Commands that are as before keep their
-    /// machine code.
-    pub fn changed(&self, config: &WorldConfig) -> Result<Scripts, ScriptError> {
-        Scripts::after(config, self.engine, Some(self))
+    /// Compiles other scripts of the same world, which it has `config` with. Commands that
+    /// are as before keep their machine code.
+    pub fn changed(&self, config: &WorldConfig, logic: Logic) -> Result<Scripts, ScriptError> {
+        Scripts::after(config, logic, self.engine, Some(self))
     }
 
     fn after(
         config: &WorldConfig,
+        logic: Logic,
         engine: Engine,
         before: Option<&Scripts>,
     ) -> Result<Scripts, ScriptError> {
-        let logic = Logic::of(config).map_err(ScriptError::Problems)?;
         let space = Space {
             dimensions: config.dimensions(),
             size: config.size_raw(),

@@ -2,6 +2,7 @@
 //! counters on the device, the counts in the output, and the metrics that operators see.
 
 use serde::{Deserialize, Serialize};
+use shared::world::command::COMMANDS_MAX;
 use shared::world::schema::ATTRIBUTES_MAX;
 
 use crate::tick::state::part;
@@ -117,8 +118,9 @@ counts! {
         ignored_entries: u64;
         /// Where each chunk of clients' deliveries begin.
         chunk_starts: [u64; CHUNKS_MAX];
-        /// Commands that commands and the fallen schedule.
+        /// Commands that commands, newborns and the fallen schedule.
         afters: u64;
+        born: u64;
         respawns: u64;
         timed_unscheduled: u64;
         /// Entities that carry a publication.
@@ -130,6 +132,8 @@ counts! {
         picked: u64;
         falls: u64;
         fallen: u64;
+        /// By number of a command: runs that used up their budget.
+        over_budget_of: [u32; COMMANDS_MAX];
         /// The parts of the state hash.
         hash: [u64; part::COLUMNS + ATTRIBUTES_MAX];
     }

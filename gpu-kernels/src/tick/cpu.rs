@@ -22,7 +22,8 @@ mod timed;
 use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
-use script::logic::with_logic;
+use script::Logic;
+use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
@@ -144,8 +145,8 @@ struct CpuCompiler {
 }
 
 impl LogicCompiler for CpuCompiler {
-    fn compile(&mut self, config: WorldConfig) -> Result<CompiledLogic, ScriptError> {
-        self.scripts = Arc::new(self.scripts.changed(&config)?);
+    fn compile(&mut self, config: WorldConfig, logic: Logic) -> Result<CompiledLogic, ScriptError> {
+        self.scripts = Arc::new(self.scripts.changed(&config, logic)?);
         Ok(CompiledLogic::new(config, self.scripts.clone()))
     }
 }
@@ -157,8 +158,9 @@ impl CpuBackend {
         let (config, scripts) = match staged.and_then(|staged| staged.into_code(logic)) {
             Some(staged) => staged,
             None => {
-                let config = with_logic(&self.config, logic).map_err(ScriptError::Problems)?;
-                let scripts = Arc::new(self.scripts.changed(&config)?);
+                let compiled = compile_with(&self.config, logic);
+                let (config, logic) = compiled.map_err(ScriptError::Problems)?;
+                let scripts = Arc::new(self.scripts.changed(&config, logic)?);
                 (config, scripts)
             }
         };

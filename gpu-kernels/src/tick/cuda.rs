@@ -39,7 +39,8 @@ use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, NoDevice, Pointer};
-use script::logic::with_logic;
+use script::Logic;
+use script::logic::compile_with;
 use shared::world::attribute::bits_for;
 use shared::world::logic::LogicConfig;
 use shared::{InterestMode, WorldConfig};
@@ -228,7 +229,8 @@ impl Start<'_> {
         let cache = self.options.cache.clone();
         let compiler = Compiler::new(device.clone(), self.sizes, cache);
         let mut compiler = compiler.map_err(NoDevice::from)?;
-        let code = compiler.code(self.config)?;
+        let logic = Logic::of(self.config).map_err(ScriptError::Problems)?;
+        let code = compiler.code(self.config, &logic)?;
         let scripts = Scripts::default().load(&code, &device)?;
         let started = self.with_scripts(device, compiler, scripts);
         Ok(started.map_err(NoDevice::from)?)
@@ -357,8 +359,9 @@ impl CudaBackend {
         let (config, code) = match staged.and_then(|staged| staged.into_code(logic)) {
             Some(staged) => staged,
             None => {
-                let config = with_logic(&self.config, logic).map_err(ScriptError::Problems)?;
-                let code: Arc<Code> = self.compiler.code(&config)?;
+                let compiled = compile_with(&self.config, logic);
+                let (config, logic) = compiled.map_err(ScriptError::Problems)?;
+                let code: Arc<Code> = self.compiler.code(&config, &logic)?;
                 (config, code)
             }
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use device::HostVec;
 use serde::{Deserialize, Serialize};
-use shared::{ClientRow, EntityId, Slot, Tick};
+use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
 
 use crate::tick::counts::Counts;
 use crate::tick::notification::Notification;
@@ -31,6 +31,9 @@ pub struct TickOutput {
     /// Replaces `deliveries` if the backend was started with the ranges form.
     pub bucket_ranges: Option<BucketRanges>,
     pub counts: Counts,
+    /// How many runs of a command used up their budget, ascending by command; the others
+    /// are missing. Their sum is [`Counts::over_budget`].
+    pub over_budget: Vec<(CommandKind, u64)>,
     pub stages: StageTimes,
     /// The hash of the state after this tick.
     pub hash: StateHash,
@@ -56,7 +59,7 @@ pub struct Changes {
     pub offsets: HostVec<u32>,
     pub columns: HostVec<u16>,
     pub values: HostVec<i32>,
-    /// By change: the number of the [`CommandKind`](shared::CommandKind) of the first
+    /// By change: the number of the [`CommandKind`] of the first
     /// command that updated it, in command order. Empty in worlds without content
     /// subscriptions.
     pub causes: HostVec<u16>,

@@ -2,9 +2,9 @@
 //! in which they were scheduled.
 //!
 //! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
-//! (`after` in a script) and by the fallen of kinds that respawn, in
-//! this order within a tick. Commands above `limits.timed_commands` are dropped, the last
-//! first, and counted.
+//! (`after` in a script), by newborns of kinds that say so (`born`), and by the fallen of
+//! kinds that respawn, in this order within a tick. Commands above `limits.timed_commands`
+//! are dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
 use shared::world::command::COMMAND_WORDS_MAX;

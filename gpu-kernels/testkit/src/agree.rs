@@ -54,6 +54,7 @@ pub fn compare_with_oracle(
         hearings: (0..config.limits.clients)
             .map(|client| expected.hearings.get(&client).map_or(&[][..], |all| all))
             .collect(),
+        over_budget: expected.over_budget.clone().into_iter().collect(),
         hash: &expected.hash,
     }
     .compare(&Parts::of(output, config.limits.clients))?;
@@ -154,6 +155,8 @@ struct Parts<'a> {
     deliveries: Vec<&'a [Delivery]>,
     /// By client.
     hearings: Vec<&'a [u32]>,
+    /// Numbers of commands, and their runs over the budget.
+    over_budget: Vec<(u16, u64)>,
     hash: &'a StateHash,
 }
 
@@ -172,6 +175,11 @@ impl<'a> Parts<'a> {
             notifications: &output.notifications,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
             hearings: rows.map(|row| output.hearings.of(row)).collect(),
+            over_budget: output
+                .over_budget
+                .iter()
+                .map(|&(kind, n)| (kind.id(), n))
+                .collect(),
             hash: &output.hash,
         }
     }
@@ -201,6 +209,8 @@ impl<'a> Parts<'a> {
         for (client, (a, b)) in self.hearings.iter().zip(&found.hearings).enumerate() {
             same_list(&format!("hearings of client {client}"), a, b, debug)?;
         }
+        let part = "runs over the budget";
+        same_list(part, &self.over_budget, &found.over_budget, debug)?;
         same_list(
             "parts of the state hash",
             &self.hash.parts,

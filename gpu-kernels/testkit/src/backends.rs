@@ -91,8 +91,9 @@ fn cpu(threads: usize) -> Starter {
     })
 }
 
+/// The GPU backend, if there is a GPU; else prints a line.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn cuda() -> Option<Starter> {
+pub fn cuda() -> Option<Starter> {
     use gpu_kernels::CudaBackend;
     use gpu_kernels::tick::cuda::CudaOptions;
 
@@ -103,8 +104,9 @@ fn cuda() -> Option<Starter> {
     }))
 }
 
+/// None on this platform; prints a line.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn cuda() -> Option<Starter> {
+pub fn cuda() -> Option<Starter> {
     gpu();
     None
 }

@@ -26,6 +26,7 @@ use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, SlotState, Snapshot,
     StateHash, Target, TimedCommand,
 };
+use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
@@ -93,6 +94,8 @@ pub struct OracleOutput {
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// By client: places in `notifications`; clients that hear nothing are missing.
     pub hearings: BTreeMap<u32, Vec<u32>>,
+    /// Runs that used up their budget, by command.
+    pub over_budget: BTreeMap<u16, u64>,
     /// Counts of what happened.
     pub counts: Counts,
     /// The state after the tick.
@@ -135,7 +138,7 @@ impl Oracle {
         self.apply_frame(frame, &mut out.counts);
         let commands = self.commands(frame, &mut out.counts);
         self.schedule_from_frame(frame, &mut out.counts);
-        let commands = self.runnable(commands, &mut out.counts);
+        let commands = self.runnable(commands, &mut out);
         self.notify_of_commands(&commands, &mut out);
         let (updates, later) = self.updates(&commands, &mut out);
         for command in later {
@@ -388,6 +391,23 @@ impl Oracle {
                 None => random.below(self.size(axis) as u32) as i32,
             };
         }
+        for initial in &self.config.initials[usize::from(kind)] {
+            row[usize::from(initial.column)] = match &initial.choice {
+                Choice::Between { low, count } => {
+                    (i64::from(*low) + i64::from(random.below(*count))) as i32
+                }
+                Choice::OneOf(values) => {
+                    let place = random.below(values.len() as u32);
+                    values[place as usize]
+                }
+                Choice::InTurn(values) => {
+                    // Entities without a client have no number of their own.
+                    let is_clients = token != u32::MAX;
+                    let turn = if is_clients { token } else { entity.slot.0 };
+                    values[turn as usize % values.len()]
+                }
+            };
+        }
         out.birth_rows.extend(&row);
         changed.insert(entity.slot.0);
         self.add_kind_regions(entity, kind);
@@ -397,5 +417,14 @@ impl Oracle {
             kind,
             row,
         };
+        if let Some(born) = self.config.born[usize::from(kind)] {
+            let first = Command {
+                entity,
+                kind: born.id(),
+                sequence: 0,
+                words: vec![],
+            };
+            self.schedule((1, first), &mut out.counts);
+        }
     }
 }

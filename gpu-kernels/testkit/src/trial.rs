@@ -51,7 +51,9 @@ pub fn run(
         tried.ticks += 1;
         tried.commands += output.counts.commands;
         tried.changes += output.counts.changes;
-        tried.over_budget += output.counts.over_budget;
+        for &(kind, runs) in &output.over_budget {
+            *tried.over_budget.entry(kind).or_default() += runs;
+        }
         if is_over(&tried) {
             return Ok(tried);
         }
@@ -59,15 +61,15 @@ pub fn run(
 }
 
 /// The amount that was tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     pub ticks: u32,
     /// Commands that were given, by random choice or by rules.
     pub commands: u64,
     /// Merged changes of attributes.
     pub changes: u64,
-    /// Commands that used up their budget.
-    pub over_budget: u64,
+    /// How often each command used up its budget; the others are missing.
+    pub over_budget: BTreeMap<CommandKind, u64>,
 }
 
 /// A backend that failed, or that differs from the first.

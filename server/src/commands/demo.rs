@@ -124,6 +124,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         packets_in_per_client_tick: per_client_tick(figures.packets_received),
         socket_drops: figures.socket_drops,
         server_us_per_client_tick: server_seconds * 1e6 / figures.client_ticks.max(1) as f64,
+        over_budget: figures.over_budget,
         rss_bytes,
         swarm: SwarmReport {
             sessions_lost: bots.sessions_lost.max(sessions_lost),

@@ -13,7 +13,7 @@ use client_bot::say;
 
 use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::metrics::machine;
-use crate::metrics::stats::Figures;
+use crate::metrics::stats::{Figures, counts_text};
 use crate::server::{Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
 
@@ -129,6 +129,12 @@ fn print_figures(figures: &Figures) {
     );
     if figures.notices > 0 {
         say!("sent clients {} notices", figures.notices);
+    }
+    if !figures.over_budget.is_empty() {
+        say!(
+            "runs over their budget: {}",
+            counts_text(&figures.over_budget)
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Figures of a running server, for people.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Figures {
     pub client_ticks: u64,
     /// The age of what clients are known to have, in microseconds.
     age_us: Histogram<u64>,
+    /// Runs that used up their budget, by the command's name.
+    pub over_budget: BTreeMap<String, u64>,
     /// Work of the tick thread, in microseconds.
     engine_us: Histogram<u64>,
     /// From taking in commands to the last datagram, in microseconds.
@@ -96,6 +99,7 @@ impl Figures {
             packet_bytes_received: 0,
             client_ticks: 0,
             age_us: histogram(),
+            over_budget: BTreeMap::new(),
             engine_us: histogram(),
             tick_us: histogram(),
         }
@@ -165,9 +169,21 @@ impl Stats {
         figures.tick_us.saturating_record(us(tick.tick).max(1));
     }
 
+    /// Counts runs of a command that used up their budget.
+    pub fn add_over_budget(&self, command: &str, runs: u64) {
+        let mut figures = self.lock();
+        *figures.over_budget.entry(command.to_owned()).or_default() += runs;
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Figures> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Counts by name, for people.
+pub fn counts_text(counts: &BTreeMap<String, u64>) -> String {
+    let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 impl Default for Stats {

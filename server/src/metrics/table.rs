@@ -27,7 +27,7 @@ pub enum Kind {
     Histogram,
 }
 
-/// A label and all its values.
+/// A label and all its values; none are listed where the world names them.
 #[derive(Clone, Copy, Debug)]
 pub struct Label {
     pub name: &'static str,
@@ -46,6 +46,11 @@ pub struct Histogram(Metric);
 impl Counter {
     pub fn add(&self, number: u64) {
         counter!(self.0.name).increment(number);
+    }
+
+    /// For labels whose values come from the world.
+    pub fn add_to_named(&self, value: &str, number: u64) {
+        counter!(self.0.name, self.0.label_name() => value.to_owned()).increment(number);
     }
 
     /// `value` is one of the label's values.
@@ -178,6 +183,8 @@ table! {
         "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+    COMMANDS_OVER_BUDGET: Counter = "commands_over_budget_total" ["command": &[]],
+        "commands of `commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
     DATAGRAMS: Counter = "datagrams_total",

@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use script::Problem;
-use script::logic::with_logic;
+use script::logic::compile_with;
 use script::world::read_folder;
+use script::{Logic, Problem};
 use shared::WorldConfig;
 use shared::world::logic::Text;
 use tracing::{error, warn};
@@ -43,7 +43,10 @@ pub fn watch(
     };
     std::thread::Builder::new()
         .name("scripts".to_owned())
-        .spawn(move || reloader.run(&events, &stop))
+        .spawn(move || {
+            give_way();
+            reloader.run(&events, &stop);
+        })
         .context("cannot start the thread that compiles scripts")?;
     Ok(receiver)
 }
@@ -95,8 +98,8 @@ impl Reloader {
         if logic.texts == self.config.logic.texts {
             return true;
         }
-        match with_logic(&self.config, &logic) {
-            Ok(config) => self.compile(config),
+        match compile_with(&self.config, &logic) {
+            Ok((config, logic)) => self.compile(config, logic),
             Err(problems) => {
                 let drawn = draw(&problems, &logic.texts);
                 error!("the scripts have problems; the world keeps those that it has\n\n{drawn}");
@@ -110,8 +113,8 @@ impl Reloader {
         true
     }
 
-    fn compile(&mut self, config: WorldConfig) -> bool {
-        match self.compiler.compile(config.clone()) {
+    fn compile(&mut self, config: WorldConfig, logic: Logic) -> bool {
+        match self.compiler.compile(config.clone(), logic) {
             Ok(compiled) => {
                 self.config = config;
                 table::RELOADS.add_to("compiled", 1);
@@ -122,6 +125,16 @@ impl Reloader {
                 self.reject()
             }
         }
+    }
+}
+
+/// Lowers the priority of this thread, and of those that it starts: a reload can wait for
+/// the world, and a tick can't wait for the compiler where cores are few.
+fn give_way() {
+    // Elsewhere this would be the priority of the whole process.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        warn!(%error, "the thread that compiles scripts has the priority of the others");
     }
 }
 
@@ -140,6 +153,9 @@ fn draw(problems: &[Problem], texts: &[Text]) -> String {
     drawn + &script::diagnostic::draw(&diagnostics, texts, false)
 }
 
+/// A tenth of the processor's time, if others want all of it: 10 of 19.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
 /// The longest that the thread outlives its world.
 const STOP_LATENCY: Duration = Duration::from_millis(200);
 /// After the last event of a save.

@@ -19,7 +19,7 @@ use anyhow::Result;
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Frame, TickOutput};
-use shared::{EntityId, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use tracing::{debug, info};
 
 use super::directory::Directory;
@@ -33,6 +33,7 @@ use super::shards::{FannedOut, ShardSender, Shards};
 use crate::durable::journal::JournalWriter;
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
+use crate::metrics::table;
 use crate::metrics::telemetry::{self, TickReport};
 use crate::session::SessionWorld;
 
@@ -124,6 +125,7 @@ impl TickLoop {
     pub fn new(parts: Parts) -> TickLoop {
         let mut frame = Frame::new(Tick(0));
         frame.populate(&parts.config);
+        show_commands(&parts.config);
         let registry = parts.listeners.as_ref().map(Listeners::registry);
         TickLoop {
             directory: Directory::new(&parts.config),
@@ -265,6 +267,7 @@ impl TickLoop {
         self.frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
         self.backend.stage(logic);
+        show_commands(&self.config);
         if let Some(session) = self.session.changed(&self.config) {
             self.session = Arc::new(session);
             self.is_session_new = true;
@@ -370,6 +373,7 @@ impl TickLoop {
             debug!(tick = %publication.tick, ?late_by, "a late tick");
         }
         self.stats.add(&figures);
+        self.count_over_budget(&publication.output);
         telemetry::record(&TickReport {
             figures: &figures,
             output: &publication.output,
@@ -382,6 +386,24 @@ impl TickLoop {
             lateness: (record.begun).saturating_duration_since(record.start.scheduled),
         });
         self.spare = publication.subscribed;
+    }
+
+    fn count_over_budget(&self, output: &TickOutput) {
+        for &(kind, runs) in &output.over_budget {
+            // A name keeps its number, even if a reload has removed its command since.
+            if let Some(name) = self.config.logic.numbers.command_name(kind) {
+                self.stats.add_over_budget(name, runs);
+                table::COMMANDS_OVER_BUDGET.add_to_named(name, runs);
+            }
+        }
+    }
+}
+
+/// Shows every command from the start, though most never use up their budget.
+fn show_commands(config: &WorldConfig) {
+    let scripts = config.schema.commands.iter();
+    for command in scripts.filter(|c| c.kind > CommandKind::DESPAWN) {
+        table::COMMANDS_OVER_BUDGET.add_to_named(&command.name, 0);
     }
 }
 

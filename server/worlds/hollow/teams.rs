@@ -14,12 +14,11 @@ struct Felled {
     victim: Entity,
 }
 
-/// Lets a player without a team join one. The reborn start without.
-#[command(rules)]
+/// Gives a newborn player the banner of its side.
+#[command]
 fn enlist(me: Entity) {
-    require(!exists(me.banner));
     let middle = point(120.0, 120.0);
-    me.banner = if random(1, 2) == 1 {
+    me.banner = if me.side == "oak" {
         nearest(middle, EVERYWHERE, "oak")
     } else {
         nearest(middle, EVERYWHERE, "elm")

@@ -2,7 +2,7 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
-use super::{commands, engine, kinds, limits, logic, raw, regions, remarks, spawn};
+use super::{commands, engine, initial, kinds, limits, logic, raw, regions, remarks, spawn};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
@@ -49,6 +49,7 @@ pub(super) fn build(
     let region_limits = regions::limits(&raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let mut schema = kinds::schema(info, raw_kinds, problems);
+    let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
         Some(name) => problems.take_or(0, kinds::index(&schema, "world.player_kind", name)),
@@ -80,13 +81,19 @@ pub(super) fn build(
         Some(_) => commands::every(&schema, &raw.every, problems),
         None => vec![],
     };
+    let born = match declared {
+        Some(_) => commands::born(&schema, raw_kinds, problems),
+        None => vec![],
+    };
     regions::add(&mut schema, raw_kinds, region_limits.edge_max, problems);
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
     notifications.extend(declared.iter().flat_map(|d| d.notifications.clone()));
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
-        schedules: scripted(|d| d.puts_off) || falls.iter().any(Option::is_some),
+        schedules: scripted(|d| d.puts_off)
+            || falls.iter().any(Option::is_some)
+            || born.iter().any(Option::is_some),
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };
@@ -102,6 +109,8 @@ pub(super) fn build(
         player_kind,
         populations,
         spawns,
+        initials,
+        born,
         falls,
         tells_owner,
         every,

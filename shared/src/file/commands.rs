@@ -1,19 +1,29 @@
-//! The rules by which kinds give commands, and the engine's own notifications.
+//! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
 use super::check::{Problem, Problems, in_range, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
-use crate::world::command::CommandSchema;
+use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
 pub(super) fn every(schema: &Schema, raw: &[raw::Every], problems: &mut Problems) -> Vec<Every> {
     let keyed = raw.iter().enumerate();
-    keyed
+    let every: Vec<Every> = keyed
         .filter_map(|(i, raw)| problems.take(every_one(schema, &format!("every[{i}]"), raw)))
-        .collect()
+        .collect();
+    let capacity = schema.world.capacity;
+    let own: u64 = every.iter().map(|rule| rule.own_words(capacity)).sum();
+    if own > OWN_WORDS_MAX {
+        let expected = format!("at most {OWN_WORDS_MAX} words of rules `at` their entities' place");
+        problems.take::<()>(unexpected("every", own, expected));
+    }
+    every
 }
+
+/// They are indexed in 31 bits, beside those of timed commands.
+const OWN_WORDS_MAX: u64 = 1 << 30;
 
 fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Problem> {
     let kind = kinds::index(schema, &format!("{key}.kind"), &raw.kind)?;
@@ -30,20 +40,66 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
         let found = format!("{:?}", raw.command);
         return unexpected(format!("{key}.command"), found, format!("one of {names:?}"));
     };
+    let own_place = match raw.at {
+        None => None,
+        Some(raw::Place::Own) => Some(point(schema, &format!("{key}.at"), command)?),
+    };
+    let axes = schema.dimensions();
+    let own = own_place.map_or(0..0, |place| place..place + axes);
     let key = format!("{key}.words");
-    let (expected, found) = (command.words.len(), raw.words.len());
+    let given = (0..).zip(&command.words).filter(|(i, _)| !own.contains(i));
+    let (expected, found) = (command.words.len() - own.len(), raw.words.len());
     if found != expected {
-        let message = format!("`{}` takes {expected} numbers, found {found}", command.name);
+        let besides = if own.is_empty() {
+            ""
+        } else {
+            " besides its point"
+        };
+        let name = &command.name;
+        let message = format!("`{name}` takes {expected} numbers{besides}, found {found}");
         return problem(key, message);
     }
-    let words = raw.words.iter().zip(&command.words);
-    let words = words.map(|(value, word)| kinds::value(&key, word.ty, value, &[], &[]));
+    let mut words = vec![0; command.words.len()];
+    for ((i, word), value) in given.zip(&raw.words) {
+        words[i] = kinds::value(&key, word.ty, value, &[], &[])?;
+    }
     Ok(Every {
         kind,
         ticks,
         command: command.kind,
-        words: words.collect::<Result<_, _>>()?,
+        words,
+        own_place: own_place.map(|place| place as u16),
     })
+}
+
+/// By kind: the command of its newborns.
+pub(super) fn born(
+    schema: &Schema,
+    kinds: &[raw::Kind],
+    problems: &mut Problems,
+) -> Vec<Option<CommandKind>> {
+    let born = |kind: &raw::Kind| {
+        let name = kind.born.as_ref()?;
+        problems.take(born_one(schema, &format!("kind.{}.born", kind.name), name))
+    };
+    kinds.iter().map(born).collect()
+}
+
+fn born_one(schema: &Schema, key: &str, name: &str) -> Result<CommandKind, Problem> {
+    let givable = schema.commands.iter().filter(|c| c.is_for_newborns());
+    if let Some(command) = givable.clone().find(|c| c.name == name) {
+        return Ok(command.kind);
+    }
+    let names: Vec<_> = givable.map(|c| c.name.as_str()).collect();
+    let expected = format!("a command that takes `me` and nothing else, one of {names:?}");
+    unexpected(key, format!("{name:?}"), expected)
+}
+
+/// The first word of a command's only point.
+fn point(schema: &Schema, key: &str, command: &CommandSchema) -> Result<usize, Problem> {
+    let place = command.point(schema.dimensions());
+    let message = || format!("`{}` does not take one point", command.name);
+    place.map_or_else(|| problem(key, message()), Ok)
 }
 
 /// The engine's own notifications that can happen, by ascending number. A pick tells the

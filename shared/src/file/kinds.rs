@@ -212,10 +212,14 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
     }
     let min = read("min", &raw.min, natural.min)?;
     let max = read("max", &raw.max, natural.max)?;
-    let default = read("default", &raw.default, natural.default)?;
     if min > max {
         return unexpected(format!("{key}.min"), min, format!("at most max = {max}"));
     }
+    let default = match &raw.default {
+        // `initial` reads a choice of several values, and puts one of them here.
+        Some(toml::Value::Table(_)) => min,
+        one => read("default", one, natural.default)?,
+    };
     let default = in_range(&format!("{key}.default"), default, min, max)?;
     Ok(Bounds { default, min, max })
 }

@@ -110,6 +110,7 @@ pub struct Kind {
     #[serde(default)]
     pub population: u32,
     pub respawn_ticks: Option<u32>,
+    pub born: Option<String>,
     pub publishes: Option<Vec<f64>>,
     pub subscribes: Option<Vec<f64>>,
     pub spawn: Option<Spawn>,
@@ -150,6 +151,15 @@ pub struct Every {
     pub command: String,
     #[serde(default)]
     pub words: Vec<toml::Value>,
+    pub at: Option<Place>,
+}
+
+/// Where the point of a rule's command is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Where the entity is.
+    Own,
 }
 
 /// What the file sets for constants of scripts, by script and constant.
@@ -182,6 +192,7 @@ pub fn default_kinds() -> Vec<Kind> {
         name: "player".to_owned(),
         population: 0,
         respawn_ticks: None,
+        born: None,
         publishes: None,
         subscribes: None,
         spawn: None,

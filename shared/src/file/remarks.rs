@@ -75,7 +75,7 @@ fn values_of_nobody(
         let all = kinds.iter().flat_map(|kind| &kind.attributes);
         let mut same = all.filter(|a| a.name == attribute.name);
         same.any(|a| match &a.default {
-            Some(default) => default.as_str() == Some(symbol),
+            Some(default) => values(default).any(|value| value.as_str() == Some(symbol)),
             None => a.symbols.first() == Some(symbol),
         })
     };
@@ -87,4 +87,14 @@ fn values_of_nobody(
             attribute.name
         ),
     })
+}
+
+/// The values of a `default`: one, or those of a list in a table.
+fn values(default: &toml::Value) -> impl Iterator<Item = &toml::Value> {
+    let tables = default
+        .as_table()
+        .into_iter()
+        .flat_map(|table| table.values());
+    let lists = tables.filter_map(|list| list.as_array()).flatten();
+    lists.chain([default])
 }

@@ -56,6 +56,21 @@ impl CommandSchema {
         self.senders.clients || self.senders.rules
     }
 
+    /// Whether newborns can give it.
+    pub fn is_for_newborns(&self) -> bool {
+        self.kind > CommandKind::DESPAWN && self.has_actor && self.words.is_empty()
+    }
+
+    /// The first word of its only point: one word per axis, named as the axes are.
+    pub fn point(&self, dimensions: usize) -> Option<usize> {
+        let axes = ["x", "y", "z"].into_iter().take(dimensions);
+        let is_point = |words: &[CommandWord]| {
+            let mut named = words.iter().zip(axes.clone());
+            named.all(|(word, axis)| word.name == axis && word.ty == AttributeType::Fixed)
+        };
+        self.words.windows(dimensions).position(is_point)
+    }
+
     /// [`CommandKind::SPAWN`], without the optional position.
     pub fn spawn() -> CommandSchema {
         CommandSchema {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
+use super::initial::Initial;
 use super::logic::LogicConfig;
 use super::notification::NotificationSchema;
 use super::schema::Schema;
@@ -19,6 +20,12 @@ pub struct WorldConfig {
     pub populations: Vec<u32>,
     /// By kind: where its populations and players are born; `None`: anywhere.
     pub spawns: Vec<Option<SpawnArea>>,
+    /// By kind: the attributes that are not born with the kind's default, by ascending
+    /// column.
+    pub initials: Vec<Vec<Initial>>,
+    /// By kind: the command that each newborn gives in the tick after its birth; it takes no
+    /// words.
+    pub born: Vec<Option<CommandKind>>,
     /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
     /// entities with a client are reborn.
     pub falls: Vec<Option<Fall>>,
@@ -48,7 +55,11 @@ pub struct Every {
     pub kind: u16,
     pub ticks: u32,
     pub command: CommandKind,
+    /// As many as the command takes.
     pub words: Vec<i32>,
+    /// From which of its words on the entity's own position stands, at the start of the tick
+    /// and one word per axis, instead of `words`.
+    pub own_place: Option<u16>,
 }
 
 /// Sizes and quotas. Whatever exceeds one is dropped by a fixed rule and counted.
@@ -98,6 +109,18 @@ pub struct Limits {
     pub client_hearings_per_tick: u32,
 }
 
+impl Every {
+    /// The words of the entities whose turn it is in one tick, where each gives its own
+    /// place; else 0.
+    pub fn own_words(&self, capacity: u32) -> u64 {
+        let turns = capacity.saturating_sub(1) / self.ticks + 1;
+        match self.own_place {
+            None => 0,
+            Some(_) => u64::from(turns) * self.words.len() as u64,
+        }
+    }
+}
+
 impl Limits {
     /// Removes the commands of a schema for which there is no room, and sets the
     /// notifications for which there is.
@@ -121,6 +144,12 @@ impl WorldConfig {
     /// Whether the entities of any kind fall.
     pub fn has_falls(&self) -> bool {
         self.falls.iter().any(Option::is_some)
+    }
+
+    /// The values of all lists of which births choose.
+    pub fn choices(&self) -> impl Iterator<Item = i32> {
+        let all = self.initials.iter().flatten();
+        all.flat_map(|initial| initial.choice.listed().iter().copied())
     }
 
     /// The size per axis in raw units; a world of two axes is one unit thin.

@@ -123,7 +123,13 @@ impl Numbers {
         Some(CommandKind((COMMANDS_FIRST + number) as u16))
     }
 
-    /// Likewise.
+    /// The name of a command's number, also of one that is gone.
+    pub fn command_name(&self, kind: CommandKind) -> Option<&str> {
+        let place = usize::from(kind.id()).checked_sub(COMMANDS_FIRST)?;
+        self.commands.get(place).map(String::as_str)
+    }
+
+    /// A notification's number, a new one for a new name; `None` if there are too many.
     pub fn notification(&mut self, name: &str) -> Option<NotificationKind> {
         let most = NOTIFICATIONS_MAX - NOTIFICATIONS_FIRST;
         let number = number_of(&mut self.notifications, name, most)?;

@@ -63,7 +63,9 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
             Ok(())
         })?,
         time("all texts again, one of them changed", &mut || {
-            black_box(scripts.changed(&changed)?);
+            let logic = Logic::of(&changed);
+            let logic = logic.map_err(|problems| anyhow::anyhow!("{problems:?}"))?;
+            black_box(scripts.changed(&changed, logic)?);
             Ok(())
         })?,
         time("a backend's start, machine code", &mut || {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
-use script::logic::with_logic;
+use script::logic::{compile_with, with_logic};
 use shared::WorldConfig;
 use shared::world::logic::{LogicConfig, Text};
 
@@ -100,11 +100,11 @@ fn compile(
     compiled: Sender<anyhow::Result<CompiledLogic>>,
 ) {
     for logic in changed {
-        let result = with_logic(&config, &logic)
+        let result = compile_with(&config, &logic)
             .map_err(|problems| anyhow::anyhow!("{problems:?}"))
-            .and_then(|changed| {
+            .and_then(|(changed, logic)| {
                 config = changed.clone();
-                Ok(compiler.compile(changed)?)
+                Ok(compiler.compile(changed, logic)?)
             });
         if compiled.send(result).is_err() {
             return;

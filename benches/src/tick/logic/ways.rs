@@ -4,7 +4,7 @@ use anyhow::ensure;
 use gpu_kernels::logic::{Engine, Scripts};
 use script::arith::Random;
 use script::builtin;
-use script::interpreter::{Effects, Interpreter, Invocation};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing};
 use script::native::{Call, Host, Thread, View};
 use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Slot};
@@ -223,6 +223,9 @@ impl Host for Silent<'_> {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.0.within(center, radius, |slot| slots.push(slot.0));
     }
+}
+
+impl Outgoing for Silent<'_> {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
 }
@@ -233,6 +236,9 @@ impl Effects for Updates<'_> {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         (self.0)(slot, column, value);
     }
+}
+
+impl Outgoing for Updates<'_> {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
 }

@@ -9,19 +9,15 @@ use shared::{EntityId, Slot};
 use super::Native;
 use super::frame::{After, Frame, Near, Notify, OVERRUN, Pair, View};
 use super::function::Function;
-use crate::interpreter::Overrun;
+use crate::interpreter::{Outgoing, Overrun};
 use crate::ir::{NEAR_CENTER_MIN, NEAR_RADIUS_MAX};
 
 /// What runs ask of their caller. A panic in here ends the process, as machine code can't be
 /// unwound.
-pub trait Host {
+pub trait Host: Outgoing {
     /// Adds the slots of all live entities within `radius` of `center`, in index order:
     /// [`World::near`](crate::interpreter::World::near).
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
-    /// A command for a later tick; `ticks` is from 1 to [`DELAY_TICKS_MAX`].
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]);
-    /// A notification; the area is a centre in the world and a distance along each axis.
-    fn notify(&mut self, kind: u16, source: EntityId, area: Option<([i32; 3], i32)>, words: &[i32]);
 }
 
 /// A command that is run.

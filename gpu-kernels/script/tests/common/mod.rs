@@ -1,10 +1,12 @@
 //! A small world in memory, and what scripts do to it.
 #![allow(dead_code)]
 
+#[cfg(feature = "native")]
+pub mod native;
 pub mod random;
 
 use script::arith::{self, Random};
-use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
 use script::ir::Budget;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
@@ -87,6 +89,9 @@ pub fn drawn(text: &str) -> String {
     script::diagnostic::draw(&diagnostics, &[Text::new("test.rs", text)], false)
 }
 
+/// Of random numbers.
+pub const SEED: u64 = 1;
+
 /// An entity: kind, generation, row; `None` in a free slot.
 pub type Row = Option<(u16, u32, Vec<i32>)>;
 
@@ -147,7 +152,7 @@ impl TestWorld {
             tick: self.tick,
             entity,
             words,
-            random: Random::new(1, self.tick, entity, command.schema.kind.0, 0),
+            random: Random::new(SEED, self.tick, entity, command.schema.kind.0, 0),
         };
         let space = self.space();
         Interpreter::default().run(&command.code, &space, self, &invocation, &mut done)?;
@@ -207,7 +212,9 @@ impl Effects for Done {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column, value));
     }
+}
 
+impl Outgoing for Done {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.afters.push((ticks, entity, kind, words.to_vec()));
     }

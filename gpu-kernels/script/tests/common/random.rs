@@ -47,9 +47,11 @@ impl Dice {
     }
 }
 
-/// Random texts that compile in a world of this schema.
-pub fn random_script(dice: &mut Dice, schema: &Schema) -> Vec<Text> {
+/// Random texts that compile in a world of this schema. All names have a mark, so that the
+/// texts of several scripts can be in one world.
+pub fn random_script(dice: &mut Dice, schema: &Schema, mark: &str) -> Vec<Text> {
     let mut writer = Writer {
+        mark,
         texts: vec![String::new(); 1 + dice.below(3)],
         dice,
         schema,
@@ -73,7 +75,7 @@ pub fn random_script(dice: &mut Dice, schema: &Schema) -> Vec<Text> {
     }
     let texts = writer.texts.into_iter().enumerate();
     texts
-        .map(|(i, text)| Text::new(format!("text{i}.rs"), text))
+        .map(|(i, text)| Text::new(format!("text{mark}{i}.rs"), text))
         .collect()
 }
 
@@ -98,6 +100,7 @@ use Type::{Bool, Entity, Fixed, Int, Point, Symbol};
 struct Writer<'a> {
     dice: &'a mut Dice,
     schema: &'a Schema,
+    mark: &'a str,
     texts: Vec<String>,
     /// The text that is written.
     file: usize,
@@ -166,7 +169,7 @@ impl Writer<'_> {
             while self.width(&fields) > NOTIFICATION_WORDS_MAX {
                 fields.pop();
             }
-            let name = format!("Told{i}");
+            let name = format!("Told{}{i}", self.mark);
             let named = fields.iter().enumerate();
             let named: Vec<String> = named
                 .map(|(i, &ty)| format!("f{i}: {}", name_of(ty)))
@@ -199,7 +202,7 @@ impl Writer<'_> {
                 parameters.pop();
             }
             self.commands.push(Function {
-                name: format!("command{i}"),
+                name: format!("command{}{i}", self.mark),
                 file: Some(self.dice.below(self.texts.len())),
                 parameters,
                 has_actor,
@@ -221,13 +224,14 @@ impl Writer<'_> {
         let value = self.value(ty, 3);
         let is_public = self.dice.once_in(3);
         let constant = Constant {
-            name: format!("C{i}"),
+            name: format!("C{}{i}", self.mark),
             ty,
             file: (!is_public).then_some(self.file),
         };
         let item = format!(
-            "{}const C{i}: {} = {value};\n\n",
+            "{}const {}: {} = {value};\n\n",
             if is_public { "pub " } else { "" },
+            constant.name,
             name_of(ty)
         );
         self.texts[self.file] += &item;
@@ -243,7 +247,7 @@ impl Writer<'_> {
         };
         let is_public = self.dice.once_in(3);
         let mut function = Function {
-            name: format!("helper{i}"),
+            name: format!("helper{}{i}", self.mark),
             file: (!is_public).then_some(self.file),
             parameters,
             has_actor: false,

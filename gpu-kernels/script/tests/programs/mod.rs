@@ -1,8 +1,13 @@
-//! Random commands that keep to the rules of instructions: entities are in registers of
-//! their own, loops end, and what is near is opened before it is visited.
+//! Random commands, for all that runs instructions.
+//!
+//! They keep to the rules that scripts follow: entities are in registers of their own, loops
+//! end, and what is near is opened before it is visited. Wild ones do not.
 
-use script::ir::{After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, Unary};
+use script::ir::{
+    After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
+};
 use shared::world::mix::mix;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
 /// What random commands may name.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +18,10 @@ pub struct Shape {
     pub words: u16,
     pub commands: u16,
     pub notifications: u16,
+    /// Whether a command may do what no script does: it takes any number for a slot where
+    /// that has a meaning, jumps forward to anywhere, and visits what it has not opened. The
+    /// budget must be small, and slot 0 alive: it is in registers that are not set.
+    pub is_wild: bool,
 }
 
 /// The command of a seed.
@@ -21,18 +30,22 @@ pub fn program(seed: u64, shape: Shape) -> Code {
         seed,
         drawn: 0,
         shape,
-        insts: vec![
-            Inst::Actor(ENTITIES[0]),
-            Inst::Word(Reg(NUMBERS_FROM), 0),
-            Inst::Resolve(ENTITIES[1], Reg(NUMBERS_FROM).into()),
-            Inst::Copy(ENTITIES[2], Operand::Const(NOBODY)),
-            Inst::Actor(ENTITIES[3]),
-        ],
+        insts: match shape.is_wild {
+            true => vec![],
+            false => vec![
+                Inst::Actor(ENTITIES[0]),
+                Inst::Word(Reg(NUMBERS_FROM), 0),
+                Inst::Resolve(ENTITIES[1], Reg(NUMBERS_FROM).into()),
+                Inst::Copy(ENTITIES[2], Operand::Const(NOBODY)),
+                Inst::Actor(ENTITIES[3]),
+            ],
+        },
         counters: 0,
         loops: 0,
     };
     let statements = 3 + program.below(20);
     program.block(statements, 0);
+    program.choose_targets();
     Code {
         insts: program.insts,
         registers: COUNTERS_FROM + program.counters,
@@ -52,7 +65,9 @@ struct Program {
 const ENTITIES: [Reg; 4] = [Reg(0), Reg(1), Reg(2), Reg(3)];
 const NUMBERS_FROM: u32 = 4;
 const COUNTERS_FROM: u32 = 12;
-const BINARY: [Binary; 18] = [
+/// Of a jump to somewhere further on, which is chosen last.
+const ONWARD: u32 = u32::MAX;
+pub const BINARY: [Binary; 18] = [
     Binary::Add,
     Binary::Sub,
     Binary::Mul,
@@ -72,7 +87,7 @@ const BINARY: [Binary; 18] = [
     Binary::Lt,
     Binary::Le,
 ];
-const UNARY: [Unary; 8] = [
+pub const UNARY: [Unary; 8] = [
     Unary::Neg,
     Unary::Not,
     Unary::BitNot,
@@ -81,6 +96,22 @@ const UNARY: [Unary; 8] = [
     Unary::ToFixed,
     Unary::Sqrt,
     Unary::SqrtFixed,
+];
+
+/// Numbers at the ends of what operators take.
+pub const LIMITS: [i32; 12] = [
+    i32::MIN,
+    i32::MIN + 1,
+    -4096,
+    -1,
+    0,
+    1,
+    2,
+    31,
+    4097,
+    1 << 30,
+    i32::MAX - 1,
+    i32::MAX,
 ];
 
 impl Program {
@@ -98,7 +129,7 @@ impl Program {
 
     fn statement(&mut self, depth: u32) {
         let number = self.number();
-        let inst = match self.below(24) {
+        let inst = match self.below(if self.shape.is_wild { 26 } else { 25 }) {
             0..=4 => {
                 let op = BINARY[self.below(BINARY.len() as u32) as usize];
                 Inst::Binary(number, op, self.operand(), self.operand())
@@ -118,19 +149,28 @@ impl Program {
             }
             10 => match self.below(4) {
                 0 => Inst::Tick(number),
-                1 => Inst::Reference(number, self.slot()),
+                1 => Inst::Reference(number, self.any_slot()),
                 2 => Inst::Kind(number, self.slot()),
-                _ => Inst::Has(number, self.slot(), self.column()),
+                _ => Inst::Has(number, self.any_slot(), self.column()),
             },
-            11 | 12 => Inst::Read(number, self.slot(), self.column()),
+            11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),
-            15..=17 => Inst::Update(self.slot(), self.column(), self.operand()),
+            15..=17 => Inst::Update(self.any_slot(), self.column(), self.operand()),
             18 => self.after(),
             19 => self.notify(),
             20 if depth < 3 => return self.condition(depth),
             21 if depth < 2 => return self.near(depth),
             22 if depth < 2 => return self.repeat(depth),
+            24 if depth < 3 => return self.guard(depth),
+            25 => {
+                let condition = self.operand();
+                match self.below(4) {
+                    0 => Inst::Jump(ONWARD),
+                    1 => Inst::JumpIf(condition, ONWARD),
+                    _ => Inst::JumpUnless(condition, ONWARD),
+                }
+            }
             23 => match self.below(20) {
                 0 => Inst::End,
                 1 => Inst::Overrun,
@@ -164,11 +204,45 @@ impl Program {
         }
     }
 
+    /// What is done with an entity if it is there, or if it isn't.
+    fn guard(&mut self, depth: u32) {
+        let (entity, test) = (self.entity(), self.number());
+        let reference = self.operand();
+        self.insts.push(Inst::Resolve(entity, reference));
+        let op = [Binary::Eq, Binary::Ne][self.below(2) as usize];
+        let nobody = Operand::Const(NOBODY);
+        let (a, b) = match self.below(2) {
+            0 => (entity.into(), nobody),
+            _ => (nobody, entity.into()),
+        };
+        self.insts.push(Inst::Binary(test, op, a, b));
+        if self.below(4) == 0 {
+            let not = Inst::Unary(test, Unary::Not, test.into());
+            self.insts.push(not);
+        }
+        let at = self.insts.len();
+        let jump = match self.below(2) {
+            0 => Inst::JumpIf(test.into(), 0),
+            _ => Inst::JumpUnless(test.into(), 0),
+        };
+        self.insts.push(jump);
+        let statements = 1 + self.below(5);
+        self.block(statements, depth + 1);
+        self.lead_here(at);
+    }
+
     fn near(&mut self, depth: u32) {
-        let number = self.loops;
-        self.loops += 1;
+        let number = match (self.shape.is_wild, self.loops) {
+            (true, 3..) => self.below(self.loops.into()) as u8,
+            (_, next) => {
+                self.loops += 1;
+                next
+            }
+        };
         let (center, radius) = (self.point(), self.radius());
-        self.insts.push(Inst::NearOpen(number, center, radius));
+        if !self.shape.is_wild || self.below(10) > 0 {
+            self.insts.push(Inst::NearOpen(number, center, radius));
+        }
         let next = self.insts.len();
         let entity = self.entity();
         self.insts.push(Inst::NearNext(entity, number, 0));
@@ -199,23 +273,36 @@ impl Program {
     }
 
     fn after(&mut self) -> Inst {
-        let words = self.below(6);
+        let words = self.below(TIMED_WORDS_MAX as u32 + 1);
         Inst::After(After {
             ticks: self.operand(),
-            actor: (self.below(3) > 0).then(|| self.slot()),
+            actor: (self.below(3) > 0).then(|| self.any_slot()),
             command: self.below(self.shape.commands.into()) as u16,
             words: (0..words).map(|_| self.operand()).collect(),
         })
     }
 
     fn notify(&mut self) -> Inst {
-        let words = self.below(5);
+        let words = self.below(NOTIFICATION_WORDS_MAX as u32 + 1);
         Inst::Notify(Notify {
             kind: self.below(self.shape.notifications.into()) as u16,
-            source: (self.below(3) > 0).then(|| self.slot()),
+            source: (self.below(3) > 0).then(|| self.any_slot()),
             area: (self.below(3) > 0).then(|| (self.point(), self.operand())),
             words: (0..words).map(|_| self.operand()).collect(),
         })
+    }
+
+    /// Gives jumps to somewhere further on their targets.
+    fn choose_targets(&mut self) {
+        let len = self.insts.len();
+        for at in 0..len {
+            let further = 1 + self.below((len - at) as u32);
+            if let Some(target) = self.insts[at].target_mut()
+                && *target == ONWARD
+            {
+                *target = at as u32 + further;
+            }
+        }
     }
 
     fn lead_here(&mut self, at: usize) {
@@ -239,6 +326,14 @@ impl Program {
         }
     }
 
+    /// A slot, or where it has a meaning, perhaps any number.
+    fn any_slot(&mut self) -> Operand {
+        match self.shape.is_wild && self.below(8) == 0 {
+            true => self.operand(),
+            false => self.slot(),
+        }
+    }
+
     fn operand(&mut self) -> Operand {
         match self.below(3) {
             0 => Operand::Const(self.constant()),
@@ -248,7 +343,7 @@ impl Program {
 
     fn constant(&mut self) -> i32 {
         match self.below(8) {
-            0 => [i32::MIN, i32::MAX, -1, 0, 1, 1 << 30][self.below(6) as usize],
+            0 => LIMITS[self.below(LIMITS.len() as u32) as usize],
             1 => self.below(u32::MAX) as i32,
             2 => 1 << self.below(31),
             _ => self.below(40) as i32 - 10,
@@ -264,7 +359,7 @@ impl Program {
 
     fn point(&mut self) -> Point {
         let dimensions = self.shape.dimensions;
-        [0, 1, 2].map(|axis| match axis < dimensions {
+        [0, 1, 2].map(|axis| match axis < dimensions || self.shape.is_wild {
             true => self.operand(),
             false => Operand::ZERO,
         })

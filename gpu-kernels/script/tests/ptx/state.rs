@@ -1,7 +1,7 @@
 //! A random state of a world, commands for it, and what the interpreter makes of them.
 
 use script::arith::{self, Random};
-use script::interpreter::{Effects, Interpreter, Invocation, Overrun, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
 use script::ir::Code;
 use script::ptx::layout::Numbers;
 use shared::world::mix::mix;
@@ -190,7 +190,9 @@ impl Effects for Run {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column.into(), value));
     }
+}
 
+impl Outgoing for Run {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         let form = u32::from(kind) | (words.len() as u32) << 16;
         let mut record = [ticks, entity.slot.0, entity.generation, form, 0, 0, 0, 0, 0];

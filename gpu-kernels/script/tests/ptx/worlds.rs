@@ -15,6 +15,7 @@ pub fn shape(layout: &Layout) -> Shape {
         words: 3,
         commands: 9,
         notifications: 4,
+        is_wild: false,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::tick::timed::{TimedCommand, due_after};
 pub struct Due {
     rules: Vec<shared::Every>,
     commands_max: usize,
+    dimensions: usize,
     /// All commands of the tick, preallocated, and their words.
     pub commands: Vec<Command>,
     pub words: Vec<i32>,
@@ -19,6 +20,7 @@ impl Due {
         Due {
             rules: config.every.clone(),
             commands_max: config.limits.commands_per_tick as usize,
+            dimensions: config.dimensions(),
             commands: vec![],
             words: vec![],
         }
@@ -27,7 +29,7 @@ impl Due {
     /// Joins the frame's commands with the timed commands that are due and those of world
     /// rules. Rule after rule, each gives a command to its kind's entities by ascending
     /// slot, if (tick + slot) is a multiple of the rule's ticks. Rules come last, since a
-    /// command that they lose to the limit comes again.
+    /// command that they lose to the limit comes again. Positions are those before the tick.
     pub fn gather(&mut self, frame: &Frame, state: &mut State, counts: &mut Counts) {
         self.commands.clear();
         self.words.clear();
@@ -56,7 +58,7 @@ impl Due {
             state.schedule(timed, counts);
         }
         for (number, rule) in self.rules.iter().enumerate() {
-            let word_start = self.words.len() as u32;
+            let shared_words = self.words.len() as u32;
             self.words.extend_from_slice(&rule.words);
             let ticks = u64::from(rule.ticks);
             let first = (ticks - u64::from(state.tick.0) % ticks) % ticks;
@@ -66,6 +68,18 @@ impl Due {
                 }
                 total += 1;
                 if self.commands.len() < self.commands_max {
+                    let word_start = match rule.own_place {
+                        None => shared_words,
+                        Some(place) => {
+                            let start = self.words.len();
+                            self.words.extend_from_slice(&rule.words);
+                            let own = &mut self.words[start + usize::from(place)..];
+                            let axes = self.dimensions;
+                            let row = state.row(Slot(slot as u32));
+                            own[..axes].copy_from_slice(&row[..axes]);
+                            start as u32
+                        }
+                    };
                     self.commands.push(Command {
                         entity: EntityId {
                             slot: Slot(slot as u32),

@@ -1,3 +1,4 @@
+use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot};
 
@@ -7,10 +8,10 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::Command;
 use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{SlotState, attribute, part};
-use crate::tick::timed::{TimedCommand, due_after};
+use crate::tick::timed::{POPULATION_TOKEN, TimedCommand, due_after};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
-/// lowest free slot; a death leaves a resting slot. Then the fallen of kinds that respawn
+/// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then the fallen of kinds that respawn
 /// die too, and their respawns are scheduled. An entity that was despawned in the same tick
 /// does not respawn.
 pub fn run(
@@ -98,11 +99,31 @@ fn birth(
             None => random.below(size as u32) as i32,
         };
     }
+    let turn = match token {
+        POPULATION_TOKEN => entity.slot.0,
+        client => client,
+    };
+    for initial in catalog.initials(kind) {
+        row[usize::from(initial.column)] = choose(&initial.choice, turn, &mut random);
+    }
     output.birth_rows.extend_from_slice(row);
     state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
     hash_row(state, entity.slot, u64::wrapping_add);
     state.bear_regions(entity, kind);
     merge.mark_birth(entity.slot);
+    if let Some(command) = catalog.born(kind) {
+        let due = due_after(state.tick, 1);
+        let first = TimedCommand::new(due, entity, command.id(), &[]);
+        state.schedule(first, &mut output.counts);
+    }
+}
+
+fn choose(choice: &Choice, turn: u32, random: &mut Random) -> i32 {
+    match choice {
+        Choice::Between { low, count } => low.wrapping_add_unsigned(random.below(*count)),
+        Choice::OneOf(values) => values[random.below(values.len() as u32) as usize],
+        Choice::InTurn(values) => values[turn as usize % values.len()],
+    }
 }
 
 /// Counts a birth of an unknown kind as malformed.

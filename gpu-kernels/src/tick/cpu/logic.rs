@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
+
 use script::arith::Random;
-use script::interpreter::{Effects, Interpreter, Invocation, Overrun, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
 use script::native::{Call, Host, Thread, View};
 use shared::{CommandKind, EntityId, NotificationKind, Slot, WorldConfig};
 
@@ -101,14 +103,21 @@ impl Updates {
         };
         self.count(workers, rules, world, due);
         let total = exclusive_scan(&mut self.offsets[..n]);
-        for verdict in &self.verdicts[..n] {
+        let mut over_budget: BTreeMap<u16, u64> = BTreeMap::new();
+        for (verdict, command) in self.verdicts[..n].iter().zip(&due.commands) {
             match verdict {
                 Verdict::Malformed => out.counts.malformed += 1,
                 Verdict::Stale => out.counts.stale += 1,
                 Verdict::Run(_) => out.counts.applied += 1,
-                Verdict::OverBudget => out.counts.over_budget += 1,
+                Verdict::OverBudget => {
+                    out.counts.over_budget += 1;
+                    *over_budget.entry(command.kind).or_default() += 1;
+                }
             }
         }
+        let of_kinds = over_budget.into_iter();
+        out.over_budget
+            .extend(of_kinds.map(|(kind, runs)| (CommandKind(kind), runs)));
         // A command keeps all its updates or none: from the first that doesn't fit, all
         // lose theirs.
         let offsets = &self.offsets[..n];
@@ -222,7 +231,8 @@ impl Updates {
     }
 
     /// Adds notifications of items with a new owner, before any entity dies.
-    pub fn notify_of_picks(catalog: &Catalog, state: &State, index: &Index, out: &mut TickOutput) {
+    pub fn notify_of_picks(rules: Rules<'_>, state: &State, index: &Index, out: &mut TickOutput) {
+        let catalog = rules.catalog;
         let Some(owner) = catalog.tells_owner() else {
             return;
         };
@@ -232,7 +242,7 @@ impl Updates {
         let world = Frozen {
             state,
             index,
-            kind_columns: &[],
+            kind_columns: rules.scripts.kind_columns(),
         };
         let is_owned = |(_, columns, _): &(Slot, &[u16], &[i32])| {
             columns.iter().any(|&column| usize::from(column) == owner)
@@ -478,7 +488,9 @@ impl Host for Emitted<'_> {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.world.near(center, radius, slots);
     }
+}
 
+impl Outgoing for Emitted<'_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         let due = due_after(self.world.state.tick, ticks);
         self.after.push(TimedCommand::new(due, entity, kind, words));
@@ -507,7 +519,9 @@ impl<U: FnMut(Slot, u16, i32)> Effects for WithUpdates<'_, '_, U> {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         (self.update)(slot, column, value);
     }
+}
 
+impl<U: FnMut(Slot, u16, i32)> Outgoing for WithUpdates<'_, '_, U> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.emitted.after(ticks, entity, kind, words);
     }

@@ -22,12 +22,13 @@ impl CpuBackend {
         self.due.gather(frame, &mut self.state, &mut out.counts);
         out.stages.set(Stage::Due, clock.lap());
 
+        let rules = Rules {
+            catalog: &self.catalog,
+            scripts: &self.scripts,
+        };
         self.updates.emit(
             &self.workers,
-            Rules {
-                catalog: &self.catalog,
-                scripts: &self.scripts,
-            },
+            rules,
             &mut self.state,
             &self.index,
             &self.due,
@@ -42,7 +43,7 @@ impl CpuBackend {
             &mut out.changes,
             &mut out.counts,
         );
-        Updates::notify_of_picks(&self.catalog, &self.state, &self.index, out);
+        Updates::notify_of_picks(rules, &self.state, &self.index, out);
         out.stages.set(Stage::Merge, clock.lap());
 
         lifecycle::run(
@@ -152,6 +153,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.over_budget.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use device::{Copies, DriverError, Event, HostVec, Lane, UInt2};
-use shared::EntityId;
+use shared::{CommandKind, EntityId};
 
 use super::layout::{self, Tick};
 use super::sizes::Sizes;
@@ -64,6 +64,11 @@ impl CudaBackend {
             out.stages = flight.stage_times()?;
             out.stages.set(Stage::Download, begun.elapsed());
             out.counts = Counts::of(&counters, &flight.totals);
+            out.over_budget.clear();
+            let of_kinds = (0..).map(CommandKind).zip(counters.over_budget_of);
+            let some = of_kinds.filter(|&(_, runs)| runs > 0);
+            out.over_budget
+                .extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
             out.hash = super::state_hash(&counters, &sizes, tick.next(), flight.logic_hash);
         }
         flight.output = output;

@@ -45,7 +45,7 @@ device::device_struct! {
         timed_max: u32;
         /// 1 where any kind respawns, else 0.
         respawns: u32;
-        /// Words of all rules.
+        /// Words of all rules, for all entities.
         rule_words: u32;
         notifications_max: u32;
         /// The column whose new owners are told of, or -1.
@@ -61,7 +61,9 @@ device::device_struct! {
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
-        defaults: ConstPointer<i32> = s.kinds * s.columns;
+        initials: ConstPointer<Initial> = s.kinds * s.columns;
+        /// The values of which births choose.
+        choices: ConstPointer<i32> = s.choices;
         /// By kind: the columns that it has, as bits.
         kind_columns: ConstPointer<u64> = s.kinds;
         /// By column.
@@ -71,6 +73,8 @@ device::device_struct! {
         rule_table: ConstPointer<Rule> = s.rules;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
+        /// By kind: the command that its newborns give, or NOWHERE.
+        born: ConstPointer<u32> = s.kinds;
 
         /// State: by slot and column.
         rows: Pointer<i32> = s.capacity * s.columns, zeroed;
@@ -150,7 +154,8 @@ device::device_struct! {
         after_partials: Pointer<u64> = s.command_blocks() * u64::from(s.timed > 0);
         /// By slot: the kind of who falls, or NOBODY.
         fallen: Pointer<u32> = s.capacity * s.respawns;
-        /// Words of rules, then those of timed commands.
+        /// Words of rules, those of rules at entities' own places, then those of timed
+        /// commands.
         due_words: Pointer<i32> = s.rule_words + s.commands.min(s.timed) * TIMED_WORDS_MAX as u64;
         /// By command: its notifications, likewise.
         notification_counts: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
@@ -322,13 +327,28 @@ device::device_struct! {
 }
 
 device::device_struct! {
-    /// A command that the entities of a kind give themselves.
+    /// A column of a kind at birth: `value`, plus a random number below `drawn` unless that
+    /// is 0. Where `listed` is above 0, one of so many `choices` from `value` on: a random
+    /// one, or that whose turn it is where `drawn` is 0.
+    pub struct Initial {
+        value: i32;
+        drawn: u32;
+        listed: u32;
+    }
+}
+
+device::device_struct! {
+    /// A command that the entities of a kind give themselves. From `own_place` on, unless it
+    /// is NOWHERE, its words are the position of the entity; such words begin at
+    /// `own_words`, those of each slot whose turn it is one after the other.
     pub struct Rule {
         kind: u32;
         ticks: u32;
         command: u32;
         word_start: u32;
         word_count: u32;
+        own_place: u32;
+        own_words: u32;
     }
 }
 

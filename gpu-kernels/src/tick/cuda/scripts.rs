@@ -94,8 +94,7 @@ impl Compiler {
     }
 
     /// Compiles the commands of a world that are not as they were before, several at a time.
-    pub fn code(&mut self, config: &WorldConfig) -> Result<Arc<Code>, ScriptError> {
-        let logic = Logic::of(config).map_err(ScriptError::Problems)?;
+    pub fn code(&mut self, config: &WorldConfig, logic: &Logic) -> Result<Arc<Code>, ScriptError> {
         let layout = script_layout(config, &self.sizes);
         let codes = in_parallel(&logic.commands, |command| {
             let text = ptx::module(command.schema.kind.id(), &command.code, &layout);
@@ -138,8 +137,8 @@ impl Compiler {
 }
 
 impl LogicCompiler for Compiler {
-    fn compile(&mut self, config: WorldConfig) -> Result<CompiledLogic, ScriptError> {
-        let code = self.code(&config)?;
+    fn compile(&mut self, config: WorldConfig, logic: Logic) -> Result<CompiledLogic, ScriptError> {
+        let code = self.code(&config, &logic)?;
         Ok(CompiledLogic::new(config, code))
     }
 }

@@ -40,7 +40,10 @@ pub struct Sizes {
     /// Bits of the key by which boxes are sorted.
     pub box_key_bits: u32,
     pub rules: u64,
+    /// Words of rules: of each once, and for each entity where they are its own place.
     pub rule_words: u64,
+    /// Values of which births choose.
+    pub choices: u64,
     /// Updates after merging.
     pub changes: u64,
     pub births: u64,
@@ -104,7 +107,8 @@ impl Sizes {
             carriers: capacity * u64::from(limits.entity_regions),
             box_key_bits: bits_for(Levels::new(config).keys() - 1),
             rules: config.every.len() as u64,
-            rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
+            rule_words: rule_words(config),
+            choices: config.choices().count() as u64,
             changes: updates.min(capacity * columns),
             births: commands,
             rows: 3u64.pow(config.dimensions() as u32 - 1),
@@ -143,6 +147,13 @@ impl Sizes {
             .max(self.timed)
             .max(self.notifications)
     }
+}
+
+fn rule_words(config: &WorldConfig) -> u64 {
+    let words = config.every.iter().map(|rule| rule.words.len() as u64);
+    let capacity = config.schema.world.capacity;
+    let own = config.every.iter().map(|rule| rule.own_words(capacity));
+    words.chain(own).sum()
 }
 
 /// Buckets on each axis.

@@ -322,6 +322,10 @@ impl FrameCounts {
         for &kind in run.flat_map(|command| &command.form.puts_off) {
             waiting.add(kind);
         }
+        if self.births {
+            let born = config.born.iter().flatten();
+            born.for_each(|command| waiting.add(command.id()));
+        }
         if config.has_falls() {
             // Some of the fallen respawn.
             waiting.add(CommandKind::SPAWN.id());

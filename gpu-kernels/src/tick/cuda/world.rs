@@ -3,13 +3,15 @@
 use device::gpu::sort::Doubled;
 use device::plan::Group;
 use device::{Device, DriverError, Int2, Plan};
+use script::ptx::layout::NOWHERE;
 use shared::world::attribute::bits_for;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::initial::Choice;
 use shared::{Audience, InterestMode, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, LEVELS_MAX, Level, Regions, Rule, Tick,
-    World,
+    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, Initial, LEVELS_MAX, Level, Regions,
+    Rule, Tick, World,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -219,7 +221,7 @@ pub fn prepare(
         .flat_map(|kind| schema.bounds(kind))
         .map(|(x, y)| Int2 { x, y })
         .collect();
-    let defaults: Vec<i32> = kinds().flat_map(|kind| schema.default_row(kind)).collect();
+    let (initials, choices) = initials(config);
     let attributes = schema.attributes.iter();
     let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
     let visible: Vec<u32> = attributes
@@ -227,12 +229,18 @@ pub fn prepare(
         .collect();
     let (rules, words) = rules(config);
     device.write(world.bounds.writable(), &bounds)?;
-    device.write(world.defaults.writable(), &defaults)?;
+    device.write(world.initials.writable(), &initials)?;
+    device.write(world.choices.writable(), &choices)?;
     device.write(world.kind_columns.writable(), &config.schema.kind_columns())?;
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.falls.writable(), &falls(config))?;
+    let born = config.born.iter();
+    let born: Vec<u32> = born
+        .map(|born| born.map_or(NOWHERE, |command| u32::from(command.id())))
+        .collect();
+    device.write(world.born.writable(), &born)?;
     device.write(world.due_words, &words)?;
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),
@@ -255,18 +263,64 @@ fn falls(config: &WorldConfig) -> Vec<Fall> {
     config.falls.iter().enumerate().map(fall).collect()
 }
 
+/// By kind and column: how it is chosen at birth; and the values of which it is chosen.
+fn initials(config: &WorldConfig) -> (Vec<Initial>, Vec<i32>) {
+    let schema = &config.schema;
+    let mut choices = vec![];
+    let mut initials = vec![];
+    for (kind, own) in config.initials.iter().enumerate() {
+        let start = initials.len();
+        let of_default = |value| Initial {
+            value,
+            ..Initial::default()
+        };
+        initials.extend(schema.default_row(kind).into_iter().map(of_default));
+        for initial in own {
+            let place = choices.len() as i32;
+            let listed = |values: &Vec<i32>| values.len() as u32;
+            initials[start + usize::from(initial.column)] = match &initial.choice {
+                Choice::Between { low, count } => Initial {
+                    value: *low,
+                    drawn: *count,
+                    listed: 0,
+                },
+                Choice::OneOf(values) => Initial {
+                    value: place,
+                    drawn: listed(values),
+                    listed: listed(values),
+                },
+                Choice::InTurn(values) => Initial {
+                    value: place,
+                    drawn: 0,
+                    listed: listed(values),
+                },
+            };
+            choices.extend_from_slice(initial.choice.listed());
+        }
+    }
+    (initials, choices)
+}
+
 /// The rules, and the words of all rules.
 fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
     let mut words = vec![];
+    let mut own_start = config
+        .every
+        .iter()
+        .map(|rule| rule.words.len() as u64)
+        .sum::<u64>();
     let rule = |every: &shared::Every| {
-        let word_start = words.len() as u32;
+        let (word_start, own_from) = (words.len() as u32, own_start as u32);
         words.extend_from_slice(&every.words);
+        own_start += every.own_words(config.schema.world.capacity);
         Rule {
             kind: u32::from(every.kind),
             ticks: every.ticks,
             command: u32::from(every.command.id()),
             word_start,
             word_count: every.words.len() as u32,
+            own_place: every.own_place.map_or(NOWHERE, u32::from),
+            own_words: own_from,
         }
     };
     let rules = config.every.iter().map(rule).collect();

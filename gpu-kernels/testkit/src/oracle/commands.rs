@@ -57,11 +57,18 @@ impl Oracle {
                 let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
                 let kind = self.slots[entity.slot.index()].kind;
                 if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
+                    let mut words = rule.words.clone();
+                    if let Some(place) = rule.own_place {
+                        let position = self.position(entity.slot.0);
+                        for axis in 0..self.config.schema.world.size.len() {
+                            words[usize::from(place) + axis] = position[axis];
+                        }
+                    }
                     commands.push(Command {
                         entity,
                         kind: rule.command.id(),
                         sequence: number as u32,
-                        words: rule.words.clone(),
+                        words,
                     });
                 }
             }
@@ -73,7 +80,8 @@ impl Oracle {
     }
 
     /// The commands that are neither malformed nor stale; counts the others.
-    pub(super) fn runnable(&self, commands: Vec<Command>, counts: &mut Counts) -> Vec<Command> {
+    pub(super) fn runnable(&self, commands: Vec<Command>, out: &mut OracleOutput) -> Vec<Command> {
+        let counts = &mut out.counts;
         let mut run = vec![];
         for command in commands {
             if !self.is_well_formed(&command) {
@@ -82,6 +90,7 @@ impl Oracle {
                 counts.stale += 1;
             } else if self.overruns(&command) {
                 counts.over_budget += 1;
+                *out.over_budget.entry(command.kind).or_default() += 1;
             } else {
                 counts.applied += 1;
                 run.push(command);

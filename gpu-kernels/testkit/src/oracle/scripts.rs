@@ -3,7 +3,7 @@
 
 use gpu_kernels::Notification;
 use script::arith::Random;
-use script::interpreter::{Effects, Interpreter, Invocation, Overrun, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
 use script::{Command as Script, arith};
 use shared::{EntityId, NotificationKind, Slot};
 
@@ -107,7 +107,9 @@ impl Effects for Ran {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column.into(), value));
     }
+}
 
+impl Outgoing for Ran {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         let command = Command {
             entity,

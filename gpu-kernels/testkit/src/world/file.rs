@@ -45,9 +45,10 @@ fn random_world_file(dice: &mut Dice) -> String {
         .zip(respawns)
         .map(|(kind, respawn)| {
             format!(
-                "[[kind]]\nname = \"{}\"\npopulation = {}\n{respawn}{}attributes = [{}]\n",
+                "[[kind]]\nname = \"{}\"\npopulation = {}\n{}{respawn}{}attributes = [{}]\n",
                 kind.name,
                 kind.population,
+                dice.pick(&["", "", "", "born = \"roam\"\n"]),
                 regions.kind(dice),
                 kind.attributes,
             )
@@ -159,20 +160,35 @@ impl Attributes {
         let audiences = ["state", "private", "hidden"];
         let extras = format!(
             "{{ name = \"team\", type = \"symbol\", symbols = [\"red\", \"blue\"], \
-             default = \"red\", audience = \"{}\" }}, \
-             {{ name = \"luck\", type = \"fixed\", default = 0.25, audience = \"{}\" }}, \
-             {{ name = \"shy\", type = \"bool\", default = true, audience = \"{}\" }}",
+             default = {}, audience = \"{}\" }}, \
+             {{ name = \"luck\", type = \"fixed\", default = {}, audience = \"{}\" }}, \
+             {{ name = \"shy\", type = \"bool\", default = {}, audience = \"{}\" }}",
+            dice.pick(&[
+                "\"red\"",
+                "{ in_turn = [\"blue\", \"red\"] }",
+                "{ one_of = [\"red\", \"blue\", \"red\"] }",
+            ]),
             dice.pick(&audiences),
+            dice.pick(&["0.25", "{ from = -0.5, to = 2 }", "{ one_of = [1.5] }"]),
             dice.pick(&audiences),
+            dice.pick(&["true", "{ one_of = [false, true] }"]),
             dice.pick(&audiences),
         );
         Attributes {
-            hp: hp("min = 0, max = 100, default = 50"),
-            hp_below_zero: hp("min = -20, max = -1, default = -10"),
+            hp: hp(dice.pick(&[
+                "min = 0, max = 100, default = 50",
+                "min = 0, max = 100, default = 50",
+                "min = 0, max = 100, default = { from = 30, to = 70 }",
+                "min = 0, max = 100, default = { in_turn = [20, 50, 90] }",
+            ])),
+            hp_below_zero: hp(dice.pick(&[
+                "min = -20, max = -1, default = -10",
+                "min = -20, max = -1, default = { from = -10, to = -5 }",
+            ])),
             // Attributes sent with movement must fit a few bits.
             hp_unbounded: match hp_audience {
                 "movement" => hp("min = 0, max = 9, default = 5"),
-                _ => hp("default = 7"),
+                _ => hp(dice.pick(&["default = 7", "default = { from = 5, to = 2147483647 }"])),
             },
             owner,
             extras,
@@ -237,10 +253,14 @@ fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
     let words = vec!["1.5"; axes].join(", ");
     (0..dice.below(4))
         .map(|_| {
+            let at = match dice.once_in(2) {
+                true => "at = \"own\"".to_owned(),
+                false => format!("words = [{words}]"),
+            };
             let command = match dice.below(commands) {
                 0 => "command = \"roam\"".to_owned(),
-                1 => format!("command = \"move\"\nwords = [{words}]"),
-                _ => format!("command = \"blast\"\nwords = [{words}]"),
+                1 => format!("command = \"move\"\n{at}"),
+                _ => format!("command = \"blast\"\n{at}"),
             };
             format!(
                 "[[every]]\nkind = \"{}\"\nticks = {}\n{command}\n",

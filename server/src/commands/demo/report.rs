@@ -1,9 +1,13 @@
 //! The report of a demo.
 
+use std::collections::BTreeMap;
+
 use client_bot::SwarmReport;
 use client_bot::report::print_lines;
 use client_bot::say;
 use serde::Serialize;
+
+use crate::metrics::stats::counts_text;
 
 /// What a demo measured: the last line of `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -35,6 +39,8 @@ pub struct DemoReport {
     pub socket_drops: u64,
     /// Processor time of the server's threads.
     pub server_us_per_client_tick: f64,
+    /// Runs that used up their budget, by command.
+    pub over_budget: BTreeMap<String, u64>,
     pub rss_bytes: u64,
 }
 
@@ -141,6 +147,9 @@ impl DemoReport {
             ),
         ];
         lines.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        if !self.over_budget.is_empty() {
+            lines.push(("over budget".to_owned(), counts_text(&self.over_budget)));
+        }
         print_lines(&lines);
         say!("");
         for reason in reasons {

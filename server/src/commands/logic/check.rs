@@ -17,6 +17,7 @@ use testkit::trial;
 use super::{place, table, told};
 use crate::commands::arguments::seconds;
 use crate::metrics::machine;
+use crate::metrics::stats::counts_text;
 use crate::tick::backend::{BackendChoice, BackendOptions, start_backend};
 
 #[derive(Debug, Args)]
@@ -95,11 +96,14 @@ fn try_out(config: &WorldConfig, arguments: &CheckArguments) -> Result<bool> {
         tried.commands,
         tried.changes,
     );
-    if tried.over_budget > 0 {
+    if !tried.over_budget.is_empty() {
+        let name = |kind| config.logic.numbers.command_name(kind).unwrap_or_default();
+        let runs = tried.over_budget.iter();
+        let runs = runs.map(|(&kind, &runs)| (name(kind).to_owned(), runs));
         say!(
-            "{} of the commands used up their budget and had no effect; `logic.steps` and \
+            "runs that used up their budget and had no effect: {}; `logic.steps` and \
              `logic.visits` of the world file set it",
-            tried.over_budget
+            counts_text(&runs.collect())
         );
     }
     Ok(true)

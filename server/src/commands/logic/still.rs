@@ -28,7 +28,7 @@ impl Still {
         for player in 0..players {
             let mut place = middle;
             place[0] = place[0].saturating_add(player as i32 * shared::Fixed::ONE.raw());
-            frame.spawn_at(config.player_kind, 0, &place[..config.dimensions()]);
+            frame.spawn_at(config.player_kind, player, &place[..config.dimensions()]);
         }
         frame.populate(&config);
         backend.tick(&frame)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use script::interpreter::{Effects, World};
+use script::interpreter::{Effects, Outgoing, World};
 use shared::{
     AttributeType, CommandKind, CommandSchema, EntityId, EntityRef, Fixed, MergeRule,
     NotificationKind, Slot,
@@ -91,7 +91,9 @@ impl Effects for Effected {
             .or_default()
             .push(value);
     }
+}
 
+impl Outgoing for Effected {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.later.push((ticks, entity, kind, words.to_vec()));
     }

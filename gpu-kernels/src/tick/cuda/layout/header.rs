@@ -7,8 +7,8 @@ use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, NotificationKind};
 
 use super::{
-    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, LEVELS_MAX, Level,
-    Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick,
+    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, Initial, LEVELS_MAX,
+    Level, Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick,
     TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
@@ -16,7 +16,7 @@ use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
 use crate::tick::output::Delivery;
 use crate::tick::state::{SlotState, part};
-use crate::tick::timed::TIMED_WORDS_MAX;
+use crate::tick::timed::{POPULATION_TOKEN, TIMED_WORDS_MAX};
 
 /// The content of `kernels/tick/layout.cuh`.
 pub fn header() -> String {
@@ -29,7 +29,8 @@ pub fn header() -> String {
         .constant("COMMANDS_MAX", COMMANDS_MAX as u32)
         .constant("IS_COMMAND", u32::from(IS_COMMAND))
         .constant("HAS_ACTOR", u32::from(HAS_ACTOR))
-        .constant("NOWHERE", NOWHERE);
+        .constant("NOWHERE", NOWHERE)
+        .constant("POPULATION_TOKEN", POPULATION_TOKEN);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
@@ -137,6 +138,7 @@ fn structures(header: Header) -> Header {
         .structure::<Observer>()
         .structure::<ObserverSet>()
         .structure::<Fall>()
+        .structure::<Initial>()
         .structure::<Rule>()
         .structure::<Birth>()
         .structure::<Notification>()
