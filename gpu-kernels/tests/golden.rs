@@ -11,31 +11,31 @@ fn goldens() -> [(Scenario, Golden); 7] {
     [
         (
             scenario::wander(1000, 50),
-            golden(0xe5f2_76dd_89f0_5906, 94646),
+            golden(0x4d8b_cbd4_ca3d_30eb, 94646),
         ),
         (
             scenario::crowd(400, 30),
-            golden(0x520c_5695_150d_3535, 100932),
+            golden(0x824b_e6ef_4a9f_37a3, 100932),
         ),
         (
             scenario::fight(400, 50),
-            golden(0x1d5c_a508_0955_dcd0, 45275),
+            golden(0xd5f5_b93e_1ba7_2020, 45275),
         ),
         (
             scenario::space(600, 50),
-            golden(0xf140_d3c5_d4e2_5045, 36950),
+            golden(0xb264_33ee_f51b_aa37, 36950),
         ),
         (
             scenario::market(300, 50),
-            golden(0xdbd1_888d_0946_4d02, 22976),
+            golden(0xd410_0839_58a1_6247, 22976),
         ),
         (
             scenario::generations(200, 40),
-            golden(0x1ba4_3a3c_72cf_e31b, 47454),
+            golden(0x803f_0937_9b35_cbb6, 47454),
         ),
         (
             scenario::embers(300, 50),
-            golden(0xf343_41a6_ec75_abda, 53098),
+            golden(0x3a2b_43be_98ed_b72b, 53098),
         ),
     ]
 }

@@ -10,6 +10,7 @@ constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
 constexpr u32 HAS_ACTOR = 64;
+constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
 enum SlotState : u32 {
     FREE = 0,
@@ -26,6 +27,7 @@ enum MergeRule : u32 {
 enum DeliveryKind : u32 {
     UPDATE = 0,
     ENTER = 1,
+    RENEW = 3,
     LEAVE = 2,
 };
 enum Verdict : u32 {
@@ -46,7 +48,8 @@ enum Part : u32 {
     PART_OBSERVERS = 2,
     PART_KNOWN = 3,
     PART_TIMED = 4,
-    PART_COLUMNS = 5,
+    PART_TRACKS = 5,
+    PART_COLUMNS = 6,
 };
 enum RegionHolder : u32 {
     CLIENT_REGION = 0,
@@ -72,6 +75,7 @@ enum Scan : u32 {
     SCAN_HEARINGS = 15,
     SCAN_NOTIFICATIONS = 16,
     SCAN_PICKS = 17,
+    SCAN_COURSES = 18,
 };
 
 // A command of a frame.
@@ -224,7 +228,7 @@ struct alignas(8) Counters {
     u64 falls;
     u64 fallen;
     // The parts of the state hash.
-    u64 hash[69];
+    u64 hash[70];
     // Commands that were run: births, deaths and commands of rules too.
     u64 applied;
     // Commands of entities that are dead.
@@ -237,6 +241,8 @@ struct alignas(8) Counters {
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
     u64 changes;
+    // Courses: entities whose movement is told anew.
+    u64 courses;
     // Entities that were born.
     u64 births;
     // Entities that died.
@@ -254,7 +260,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 896, "as in Rust");
+static_assert(sizeof(Counters) == 912, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
@@ -262,12 +268,12 @@ static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, s
 static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, respawns) == 168, "as in Rust");
 static_assert(offsetof(Counters, timed_unscheduled) == 176 && offsetof(Counters, published) == 184 && offsetof(Counters, areas) == 192, "as in Rust");
 static_assert(offsetof(Counters, notified) == 200 && offsetof(Counters, picked) == 208 && offsetof(Counters, falls) == 216, "as in Rust");
-static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, hash) == 232 && offsetof(Counters, applied) == 784, "as in Rust");
-static_assert(offsetof(Counters, stale) == 792 && offsetof(Counters, malformed) == 800 && offsetof(Counters, over_budget) == 808, "as in Rust");
-static_assert(offsetof(Counters, updates) == 816 && offsetof(Counters, changes) == 824 && offsetof(Counters, births) == 832, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 840 && offsetof(Counters, deliveries) == 848 && offsetof(Counters, clients_behind) == 856, "as in Rust");
-static_assert(offsetof(Counters, entities) == 864 && offsetof(Counters, timed) == 872 && offsetof(Counters, hearings) == 880, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 888, "as in Rust");
+static_assert(offsetof(Counters, fallen) == 224 && offsetof(Counters, hash) == 232 && offsetof(Counters, applied) == 792, "as in Rust");
+static_assert(offsetof(Counters, stale) == 800 && offsetof(Counters, malformed) == 808 && offsetof(Counters, over_budget) == 816, "as in Rust");
+static_assert(offsetof(Counters, updates) == 824 && offsetof(Counters, changes) == 832 && offsetof(Counters, courses) == 840, "as in Rust");
+static_assert(offsetof(Counters, births) == 848 && offsetof(Counters, deaths) == 856 && offsetof(Counters, deliveries) == 864, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 872 && offsetof(Counters, entities) == 880 && offsetof(Counters, timed) == 888, "as in Rust");
+static_assert(offsetof(Counters, hearings) == 896 && offsetof(Counters, hearings_dropped) == 904, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -390,6 +396,12 @@ struct alignas(8) World {
     u32 directory_len;
     // Buckets of an entry of the directory, as a power of two.
     u32 directory_shift;
+    // 1 where movement is told as courses, else 0.
+    u32 motion;
+    // How far entities may be from their courses.
+    i32 tolerance;
+    // By axis: the column that says how far an entity goes in a tick, or -1.
+    i32 velocity[4];
     // By number of a command: how many words it has, and bits, as `IS_COMMAND`.
     u8 forms[256];
     // Tables: by kind and column.
@@ -399,7 +411,7 @@ struct alignas(8) World {
     const u64 *kind_columns;
     // By column.
     const u32 *merge_rules;
-    // By column: 1 where clients may know it.
+    // By column: 1 where clients are told of its changes.
     const u32 *visible_columns;
     const Rule *rule_table;
     // By kind.
@@ -409,6 +421,11 @@ struct alignas(8) World {
     u32 *states;
     u32 *generations;
     u32 *slot_kinds;
+    // By slot: whether clients take its entity to go on, by how much each tick, and how
+    // far from its place they take it to be; the latter two by axis, then slot.
+    u32 *track_glides;
+    i32 *track_steps;
+    i32 *track_offsets;
     Observer *observers;
     // By client: the slots that it knows, ascending.
     u32 *known;
@@ -433,6 +450,10 @@ struct alignas(8) World {
     u32 *visible_counts;
     // By slot: the stamp of the tick that changed it last.
     u32 *changed;
+    // By axis, then slot: where its entity was before the tick.
+    i32 *last_positions;
+    // By slot: whether its entity is told a new course.
+    u32 *told;
     // The frame's commands, and those due.
     Command *commands;
     // By command: its kind, or a `Verdict`.
@@ -490,7 +511,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 920, "as in Rust");
+static_assert(sizeof(World) == 984, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
@@ -500,28 +521,31 @@ static_assert(offsetof(World, view_places) == 96 && offsetof(World, key_bits) ==
 static_assert(offsetof(World, size) == 108 && offsetof(World, timed_max) == 124 && offsetof(World, respawns) == 128, "as in Rust");
 static_assert(offsetof(World, rule_words) == 132 && offsetof(World, notifications_max) == 136 && offsetof(World, tells_owner) == 140, "as in Rust");
 static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) == 148 && offsetof(World, directory_len) == 152, "as in Rust");
-static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, forms) == 160 && offsetof(World, bounds) == 416, "as in Rust");
-static_assert(offsetof(World, defaults) == 424 && offsetof(World, kind_columns) == 432 && offsetof(World, merge_rules) == 440, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 448 && offsetof(World, rule_table) == 456 && offsetof(World, falls) == 464, "as in Rust");
-static_assert(offsetof(World, rows) == 472 && offsetof(World, states) == 480 && offsetof(World, generations) == 488, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 496 && offsetof(World, observers) == 504 && offsetof(World, known) == 512, "as in Rust");
-static_assert(offsetof(World, known_counts) == 520 && offsetof(World, behind) == 528 && offsetof(World, timed) == 536, "as in Rust");
-static_assert(offsetof(World, timed_state) == 544 && offsetof(World, index_keys) == 552 && offsetof(World, index_keys_spare) == 560, "as in Rust");
-static_assert(offsetof(World, index_slots) == 568 && offsetof(World, index_slots_spare) == 576 && offsetof(World, index_positions) == 584, "as in Rust");
-static_assert(offsetof(World, index_len) == 592 && offsetof(World, directory) == 600 && offsetof(World, visible) == 608, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 616 && offsetof(World, changed) == 624 && offsetof(World, commands) == 632, "as in Rust");
-static_assert(offsetof(World, verdicts) == 640 && offsetof(World, group_places) == 648 && offsetof(World, group_starts) == 656, "as in Rust");
-static_assert(offsetof(World, group_order) == 664 && offsetof(World, update_counts) == 672 && offsetof(World, update_offsets) == 680, "as in Rust");
-static_assert(offsetof(World, partials) == 688 && offsetof(World, keys) == 696 && offsetof(World, values) == 704, "as in Rust");
-static_assert(offsetof(World, update_keys) == 712 && offsetof(World, update_keys_spare) == 720 && offsetof(World, update_values) == 728, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 736 && offsetof(World, interval_keys) == 744 && offsetof(World, interval_starts) == 752, "as in Rust");
-static_assert(offsetof(World, interval_values) == 760 && offsetof(World, interval_changed) == 768 && offsetof(World, bucket_keys) == 776, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 784 && offsetof(World, free_list) == 792 && offsetof(World, died) == 800, "as in Rust");
-static_assert(offsetof(World, client_counts) == 808 && offsetof(World, ranges) == 816 && offsetof(World, changed_before) == 824, "as in Rust");
-static_assert(offsetof(World, timed_next) == 832 && offsetof(World, after_counts) == 840 && offsetof(World, after_offsets) == 848, "as in Rust");
-static_assert(offsetof(World, after_records) == 856 && offsetof(World, after_partials) == 864 && offsetof(World, fallen) == 872, "as in Rust");
-static_assert(offsetof(World, due_words) == 880 && offsetof(World, notification_counts) == 888 && offsetof(World, notification_offsets) == 896, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 904 && offsetof(World, first_updates) == 912, "as in Rust");
+static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, motion) == 160 && offsetof(World, tolerance) == 164, "as in Rust");
+static_assert(offsetof(World, velocity) == 168 && offsetof(World, forms) == 184 && offsetof(World, bounds) == 440, "as in Rust");
+static_assert(offsetof(World, defaults) == 448 && offsetof(World, kind_columns) == 456 && offsetof(World, merge_rules) == 464, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 472 && offsetof(World, rule_table) == 480 && offsetof(World, falls) == 488, "as in Rust");
+static_assert(offsetof(World, rows) == 496 && offsetof(World, states) == 504 && offsetof(World, generations) == 512, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 520 && offsetof(World, track_glides) == 528 && offsetof(World, track_steps) == 536, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 544 && offsetof(World, observers) == 552 && offsetof(World, known) == 560, "as in Rust");
+static_assert(offsetof(World, known_counts) == 568 && offsetof(World, behind) == 576 && offsetof(World, timed) == 584, "as in Rust");
+static_assert(offsetof(World, timed_state) == 592 && offsetof(World, index_keys) == 600 && offsetof(World, index_keys_spare) == 608, "as in Rust");
+static_assert(offsetof(World, index_slots) == 616 && offsetof(World, index_slots_spare) == 624 && offsetof(World, index_positions) == 632, "as in Rust");
+static_assert(offsetof(World, index_len) == 640 && offsetof(World, directory) == 648 && offsetof(World, visible) == 656, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 664 && offsetof(World, changed) == 672 && offsetof(World, last_positions) == 680, "as in Rust");
+static_assert(offsetof(World, told) == 688 && offsetof(World, commands) == 696 && offsetof(World, verdicts) == 704, "as in Rust");
+static_assert(offsetof(World, group_places) == 712 && offsetof(World, group_starts) == 720 && offsetof(World, group_order) == 728, "as in Rust");
+static_assert(offsetof(World, update_counts) == 736 && offsetof(World, update_offsets) == 744 && offsetof(World, partials) == 752, "as in Rust");
+static_assert(offsetof(World, keys) == 760 && offsetof(World, values) == 768 && offsetof(World, update_keys) == 776, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 784 && offsetof(World, update_values) == 792 && offsetof(World, update_values_spare) == 800, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 808 && offsetof(World, interval_starts) == 816 && offsetof(World, interval_values) == 824, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 832 && offsetof(World, bucket_keys) == 840 && offsetof(World, bucket_slots) == 848, "as in Rust");
+static_assert(offsetof(World, free_list) == 856 && offsetof(World, died) == 864 && offsetof(World, client_counts) == 872, "as in Rust");
+static_assert(offsetof(World, ranges) == 880 && offsetof(World, changed_before) == 888 && offsetof(World, timed_next) == 896, "as in Rust");
+static_assert(offsetof(World, after_counts) == 904 && offsetof(World, after_offsets) == 912 && offsetof(World, after_records) == 920, "as in Rust");
+static_assert(offsetof(World, after_partials) == 928 && offsetof(World, fallen) == 936 && offsetof(World, due_words) == 944, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 952 && offsetof(World, notification_offsets) == 960 && offsetof(World, notification_partials) == 968, "as in Rust");
+static_assert(offsetof(World, first_updates) == 976, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -566,6 +590,9 @@ struct alignas(8) Tick {
     u16 *change_columns;
     i32 *change_values;
     u16 *change_causes;
+    u32 *course_slots;
+    // By course and axis.
+    i32 *course_velocities;
     u32 *delivery_offsets;
     u32 *deliveries;
     u32 *bucket_order;
@@ -574,7 +601,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 256, "as in Rust");
+static_assert(sizeof(Tick) == 272, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
 static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
@@ -586,7 +613,8 @@ static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 12
 static_assert(offsetof(Tick, births) == 136 && offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152, "as in Rust");
 static_assert(offsetof(Tick, notifications) == 160 && offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176, "as in Rust");
 static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200, "as in Rust");
-static_assert(offsetof(Tick, delivery_offsets) == 208 && offsetof(Tick, deliveries) == 216 && offsetof(Tick, bucket_order) == 224, "as in Rust");
-static_assert(offsetof(Tick, bucket_ranges) == 232 && offsetof(Tick, hearing_offsets) == 240 && offsetof(Tick, hearings) == 248, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 208 && offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 232 && offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 256 && offsetof(Tick, hearings) == 264, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x582e9fcda3d27789ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x5b700e767584e83bull;

@@ -12,6 +12,8 @@ use crate::tick::timed::TIMED_WORDS_MAX;
 pub struct Sizes {
     pub capacity: u64,
     pub columns: u64,
+    /// Axes of a position.
+    pub dimensions: u64,
     pub kinds: u64,
     pub clients: u64,
     pub observers: u64,
@@ -41,6 +43,8 @@ pub struct Sizes {
     pub box_key_bits: u32,
     pub rules: u64,
     pub rule_words: u64,
+    /// 1 where movement is told as courses, else 0.
+    pub motion: u64,
     /// Updates after merging.
     pub changes: u64,
     pub births: u64,
@@ -83,6 +87,7 @@ impl Sizes {
         Sizes {
             capacity,
             columns,
+            dimensions: config.dimensions() as u64,
             kinds: config.schema.kinds.len() as u64,
             clients: u64::from(limits.clients),
             observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
@@ -105,6 +110,7 @@ impl Sizes {
             box_key_bits: bits_for(Levels::new(config).keys() - 1),
             rules: config.every.len() as u64,
             rule_words: config.every.iter().map(|e| e.words.len() as u64).sum(),
+            motion: u64::from(config.motion.is_some()),
             changes: updates.min(capacity * columns),
             births: commands,
             rows: 3u64.pow(config.dimensions() as u32 - 1),
