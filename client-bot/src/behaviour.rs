@@ -5,6 +5,7 @@ mod crowd;
 mod fight;
 mod listen;
 mod play;
+mod stroll;
 mod survey;
 mod wander;
 
@@ -25,6 +26,8 @@ pub enum BehaviourKind {
     /// Walk straight, turn now and then, bounce off the edges of the world
     #[default]
     Wander,
+    /// Wander by steering: a command only where the way turns; needs a world with steer
+    Stroll,
     /// Gather in the middle of the world
     Crowd,
     /// Wander, and strike, blast, heal and pick on the way
@@ -44,6 +47,9 @@ pub trait Behaviour {
     /// Adds this turn's commands and requests to `input`. Called once per period of the
     /// bot's rate, with what the bot sees.
     fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input);
+
+    /// Adds what ends the play: the commands after which the bot's entity rests.
+    fn rest(&mut self, _view: &View, _input: &mut Input) {}
 
     /// Whether it acts once in each tick that the bot is told of, whatever its rate.
     fn acts_each_tick(&self) -> bool {
@@ -96,6 +102,7 @@ impl BehaviourKind {
     pub fn start(self, schema: &Schema, dice: &mut Dice) -> Box<dyn Behaviour> {
         match self {
             BehaviourKind::Wander => Box::new(wander::Wander::new(schema, dice)),
+            BehaviourKind::Stroll => Box::new(stroll::Stroll::new(schema, dice)),
             BehaviourKind::Crowd => Box::new(crowd::Crowd::new(schema, dice)),
             BehaviourKind::Fight => Box::new(fight::Fight::new(schema, dice)),
             BehaviourKind::Survey => Box::new(survey::Survey::new(schema, dice)),
@@ -112,6 +119,7 @@ impl BehaviourKind {
     pub fn name(self) -> &'static str {
         match self {
             BehaviourKind::Wander => "wander",
+            BehaviourKind::Stroll => "stroll",
             BehaviourKind::Crowd => "crowd",
             BehaviourKind::Fight => "fight",
             BehaviourKind::Survey => "survey",

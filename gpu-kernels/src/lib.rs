@@ -35,6 +35,8 @@ pub use tick::frame::{
     After, Command, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
 pub use tick::notification::Notification;
-pub use tick::output::{Birth, BucketRanges, Delivery, Hearings, Stage, StageTimes, TickOutput};
-pub use tick::state::{SlotState, Snapshot, StateHash};
+pub use tick::output::{
+    Birth, BucketRanges, Courses, Delivery, Hearings, Stage, StageTimes, TickOutput,
+};
+pub use tick::state::{SlotState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;

@@ -7,35 +7,39 @@ use testkit::oracle::Oracle;
 use testkit::scenario::{self, Scenario};
 
 /// A scenario, its state hash after the last tick, and the deliveries of all ticks.
-fn goldens() -> [(Scenario, Golden); 7] {
+fn goldens() -> [(Scenario, Golden); 8] {
     [
         (
             scenario::wander(1000, 50),
-            golden(0xe5f2_76dd_89f0_5906, 94646),
+            golden(0x2e4e_3d67_4cfb_50db, 94646),
         ),
         (
             scenario::crowd(400, 30),
-            golden(0x520c_5695_150d_3535, 100932),
+            golden(0x1e32_3489_b9b6_5751, 100932),
         ),
         (
             scenario::fight(400, 50),
-            golden(0x1d5c_a508_0955_dcd0, 45275),
+            golden(0xcf72_2e60_f172_6c9f, 45275),
         ),
         (
             scenario::space(600, 50),
-            golden(0xf140_d3c5_d4e2_5045, 36950),
+            golden(0x1476_580a_780b_cbb4, 36950),
         ),
         (
             scenario::market(300, 50),
-            golden(0xdbd1_888d_0946_4d02, 22976),
+            golden(0xaac7_0020_dafb_34f3, 22976),
         ),
         (
             scenario::generations(200, 40),
-            golden(0x1ba4_3a3c_72cf_e31b, 47454),
+            golden(0x018a_97e9_40cc_7b89, 47454),
+        ),
+        (
+            scenario::stroll(600, 40),
+            golden(0x2f25_15ea_e5d3_2db1, 5168),
         ),
         (
             scenario::embers(300, 50),
-            golden(0xf343_41a6_ec75_abda, 53098),
+            golden(0xcd11_59ac_17ee_ffbd, 53098),
         ),
     ]
 }

@@ -66,8 +66,8 @@ fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
 /// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 20],
-    deliveries: [u64; 3],
+    counts: [u64; 21],
+    deliveries: [u64; 4],
     /// By number of a notification.
     notifications: [u64; 4],
 }
@@ -86,6 +86,7 @@ impl Reached {
             updates,
             updates_dropped,
             changes,
+            courses,
             births,
             births_refused,
             deaths,
@@ -108,6 +109,7 @@ impl Reached {
             updates,
             updates_dropped,
             changes,
+            courses,
             births,
             births_refused,
             deaths,
@@ -355,9 +357,9 @@ fn clients_beyond_the_limit_get_their_deliveries_as_soon_as_there_is_room() {
     };
     assert_eq!(tick(2, 0..4).counts.clients_behind, 1);
     let output = tick(3, 0..1);
-    let update = |slot| Delivery::new(Delivery::UPDATE, slot);
-    assert_eq!(output.deliveries[&0], [update(0)]);
-    assert_eq!(output.deliveries[&2], [0, 1, 2, 3].map(update));
+    let renewal = |slot| Delivery::new(Delivery::RENEW, slot);
+    assert_eq!(output.deliveries[&0], [Delivery::new(Delivery::UPDATE, 0)]);
+    assert_eq!(output.deliveries[&2], [0, 1, 2, 3].map(renewal));
 }
 
 #[test]

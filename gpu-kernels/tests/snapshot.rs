@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gpu_kernels::{
     Backend, Frame, Observer, RestoreError, SlotState, Snapshot, Target, TickOutput, TimedCommand,
+    Track,
 };
 use shared::{EntityId, Tick, WorldConfig};
 
@@ -64,7 +65,7 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
 #[test]
 fn the_hash_sees_every_part_of_the_state() {
     let (config, base) = rich_state();
-    let changes: [(&str, Change); 35] = [
+    let changes: [(&str, Change); 39] = [
         ("tick and scripts", |s| s.tick = Tick(s.tick.0 + 1)),
         ("slots", |s| s.generations[LIVE] += 1),
         ("slots", |s| s.generations[RESTING] += 1),
@@ -78,6 +79,11 @@ fn the_hash_sees_every_part_of_the_state() {
         ("attribute y", |s| s.rows[LIVE * COLUMNS + 1] ^= 1),
         ("attribute hp", |s| s.rows[LIVE * COLUMNS + 2] ^= 1),
         ("attribute owner", |s| s.rows[LIVE * COLUMNS + 3] ^= 1),
+        ("tracks", |s| s.tracks[LIVE].glides = false),
+        ("tracks", |s| s.tracks[LIVE].step[0] += 1),
+        ("tracks", |s| s.tracks[LIVE].offset[1] -= 1),
+        // The same track, of another entity.
+        ("tracks", |s| s.tracks.swap(LIVE, LIVE + 1)),
         ("observers", |s| follower(s).radius -= 1),
         ("observers", |s| {
             follower(s).target = Target::Entity(EntityId::new(0, 2));
@@ -137,6 +143,7 @@ fn births_and_deaths_change_the_hash_of_every_column() {
         let before = backend.state_hash().unwrap();
         let mut changed = base.clone();
         changed.states[LIVE] = SlotState::Free;
+        changed.tracks[LIVE] = Track::default();
         changed.rows[LIVE * COLUMNS..][..COLUMNS].fill(0);
         backend.restore(&changed).unwrap();
         let after = backend.state_hash().unwrap();
@@ -165,6 +172,7 @@ fn a_snapshot_of_wrong_sizes_is_refused() {
             |s| s.kinds.push(0),
             wrong_size("kinds", CAPACITY, CAPACITY + 1),
         ),
+        (|s| s.tracks.truncate(2), wrong_size("tracks", CAPACITY, 2)),
         (
             |s| s.rows.truncate(1),
             wrong_size("values", CAPACITY * COLUMNS, 1),
@@ -201,6 +209,33 @@ fn a_snapshot_with_impossible_entities_is_refused() {
             },
             out_of_range("slots of the fallen", LIVE as i64),
         ),
+    ];
+    assert_refused(&config, &base, cases);
+}
+
+#[test]
+fn a_snapshot_with_impossible_tracks_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
+        (
+            |s| s.tracks[RESTING].step[0] = 1,
+            out_of_range("slots with tracks", RESTING as i64),
+        ),
+        (
+            |s| s.tracks[LIVE].step[0] = i32::MIN,
+            out_of_range("steps", i64::from(i32::MIN)),
+        ),
+        (|s| s.tracks[LIVE].step[2] = 1, out_of_range("steps", 1)),
+        // Within the tolerance of 4 steps, but outside of the world.
+        (
+            |s| s.tracks[LIVE].offset[0] = -1,
+            out_of_range("offsets", -1),
+        ),
+        (
+            |s| s.tracks[LIVE + 1].offset[0] = 5,
+            out_of_range("offsets", 5),
+        ),
+        (|s| s.tracks[LIVE].offset[2] = 1, out_of_range("offsets", 1)),
     ];
     assert_refused(&config, &base, cases);
 }
@@ -331,7 +366,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
     let config = script::world::parse(
         &format!(
             "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
-             visible_max = 8\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\
+             visible_max = 8\nwire_tolerance = 0.001\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\
              [[kind]]\nname = \"a\"\nattributes = {attributes}\n\
              [[kind]]\nname = \"b\"\nrespawn_ticks = 3\nattributes = {falling}\n"
         ),
@@ -345,6 +380,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         generations: empty(CAPACITY),
         kinds: vec![0; CAPACITY],
         rows: vec![0; CAPACITY * COLUMNS],
+        tracks: vec![Track::default(); CAPACITY],
         observers: vec![None; 6],
         regions: vec![],
         publications: vec![],
@@ -374,6 +410,11 @@ fn rich_state() -> (WorldConfig, Snapshot) {
             -1,
         ]);
     }
+    snapshot.tracks[LIVE] = Track {
+        glides: true,
+        step: [5, -3, 0],
+        offset: [2, 1, 0],
+    };
     snapshot.states[RESTING] = SlotState::Resting;
     snapshot.generations[RESTING] = 1;
     snapshot.generations[RELEASED] = 3;

@@ -77,7 +77,7 @@ pub fn run(options: Options) -> Result<Run> {
     }
     let stats = Arc::new(Stats::new());
     let mut tick_loop = TickLoop::new(Parts {
-        mirror: Mirror::new(&world.schema, movement),
+        mirror: Mirror::new(&world, movement),
         config: world.clone(),
         backend,
         fan_out,

@@ -107,7 +107,7 @@ impl Server {
             Some(path) => Some(JournalWriter::create(path, world)?),
             None => None,
         };
-        let mirror = Mirror::new(&world.schema, MovementCodec::new(&world.schema)?);
+        let mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
         let stop = Arc::new(AtomicBool::new(false));
         let shard_world = shard_world(&options);
         let session = shard_world.session.clone();

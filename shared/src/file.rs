@@ -15,6 +15,7 @@
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
+//! | `motion` | the keys of `[world]` that say how movement is told |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `limits` | `[limits]` |
 //! | `remarks` | what is allowed, but hardly meant |
@@ -29,6 +30,7 @@ mod kinds;
 mod limits;
 mod lines;
 mod logic;
+mod motion;
 mod raw;
 mod read;
 mod regions;

@@ -7,6 +7,7 @@
 //! | [`id`] | ticks, slots, entities, references to entities, client rows |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
+//! | [`course`] | what clients are told of an entity's movement |
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
@@ -18,6 +19,7 @@
 pub mod attribute;
 pub mod command;
 pub mod config;
+pub mod course;
 pub mod fixed;
 pub mod id;
 pub mod initial;

@@ -1,7 +1,7 @@
 use script::builtin;
 use script::world::Reader;
 use shared::world::command::Senders;
-use shared::world::config::Fall;
+use shared::world::config::{Fall, Motion};
 use shared::world::initial::Choice;
 use shared::world::schema::KindRegions;
 use shared::world::spawn::SpawnArea;
@@ -83,6 +83,62 @@ fn regions_that_contradict_each_other_are_rejected() {
     ];
     for (text, expected) in cases {
         assert_eq!(rejected(text), format!("w.toml: {expected}"));
+    }
+}
+
+#[test]
+fn movement_is_told_as_courses_where_clients_remember() {
+    let motion = |text: &str| script::world::parse(text, "w.toml").unwrap().motion;
+    let usual = Motion {
+        tolerance: 0,
+        velocity: vec![],
+    };
+    assert_eq!(motion(""), Some(usual));
+    assert_eq!(motion("[world]\nmotion = false"), None);
+    assert_eq!(motion("[world]\nvisible_max = 0"), None);
+    let kind = "[[kind]]\nname = \"a\"\nattributes = [\
+                { name = \"hp\", type = \"i32\", audience = \"state\" }, \
+                { name = \"vy\", type = \"fixed\", audience = \"hidden\" }, \
+                { name = \"vx\", type = \"fixed\", audience = \"hidden\" }]";
+    let keys = |keys: &str| format!("[world]\n{keys}\n{kind}");
+    let found = motion(&keys("velocity = [\"vx\", \"vy\"]\nwire_tolerance = 0.5"));
+    let declared = Motion {
+        tolerance: 2048,
+        velocity: vec![4, 3],
+    };
+    assert_eq!(found, Some(declared));
+
+    let cases = [
+        (
+            "motion = true\nvisible_max = 0",
+            "world.motion: clients that are told of changes only, as with visible_max = 0, \
+             can't know the course of who comes into view",
+        ),
+        (
+            "velocity = [\"vx\"]",
+            "world.velocity: expected 2 names, one for each axis, found 1",
+        ),
+        (
+            "velocity = [\"vx\", \"vz\"]",
+            "world.velocity: expected names of attributes of type fixed that a kind has, \
+             found \"vz\"",
+        ),
+        (
+            "velocity = [\"x\", \"y\"]",
+            "world.velocity: expected names of attributes of type fixed that a kind has, \
+             found \"x\"",
+        ),
+        (
+            "velocity = [\"vx\", \"hp\"]",
+            "kind.a.attributes.hp: an attribute of `world.velocity` has type fixed",
+        ),
+        (
+            "wire_tolerance = -1",
+            "world.wire_tolerance: expected 0 to 262143, found -1",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(rejected(&keys(text)), format!("w.toml: {expected}"));
     }
 }
 

@@ -16,8 +16,8 @@ use shared::wire::request::{RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::{Audience, EntityId, Slot, Tick};
 use worlds::{
-    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_welcome,
-    frame, gathered, movement, scattered,
+    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_velocity,
+    any_welcome, frame, gathered, movement, scattered,
 };
 
 proptest! {
@@ -59,7 +59,7 @@ proptest! {
         header in any_header(),
         damage in any_damage(),
     ) {
-        for datagram in movement(schema, header, &entities).0 {
+        for datagram in movement(schema, header, &entities, any_velocity).0 {
             read_movement(schema, &damage.apply(datagram));
         }
     }
@@ -166,7 +166,10 @@ fn read_movement(schema: &Schema, bytes: &[u8]) {
     assert!(read.extras.len() <= bytes.len() * 8);
     if complete {
         assert_eq!(read.positions.len(), read.slots.len() * dimensions);
+        assert_eq!(read.velocities.len(), read.positions.len());
     }
+    let fastest = read.velocities.iter().map(|v| v.unsigned_abs()).max();
+    assert!(fastest.unwrap_or(0) <= 1 << 19);
     assert!(read.slots.is_sorted_by(|a, b| a < b));
     assert!(read.slots.iter().all(|s| s.0 < schema.world.capacity));
     for (i, &value) in read.positions.iter().enumerate() {

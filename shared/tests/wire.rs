@@ -17,7 +17,7 @@ use shared::world::mix::{Random, mix};
 use shared::{Audience, CommandKind, EntityId, NotificationKind, Schema, Tick};
 use worlds::{
     Entities, Sent, any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent,
-    any_welcome, frame, gathered, movement, scattered, schema, schemas,
+    any_velocity, any_welcome, frame, gathered, movement, scattered, schema, schemas,
 };
 
 proptest! {
@@ -177,7 +177,7 @@ fn a_long_reason_is_cut_between_characters() {
 #[test]
 fn an_empty_view_is_one_datagram() {
     for schema in schemas() {
-        let (datagrams, left) = movement(schema, HEADER, &Entities::new());
+        let (datagrams, left) = movement(schema, HEADER, &Entities::new(), resting);
         assert_eq!((datagrams.len(), left), (1, 0));
         let mut read = Movement::default();
         let codec = MovementCodec::new(schema).unwrap();
@@ -190,7 +190,7 @@ fn an_empty_view_is_one_datagram() {
 fn entities_beyond_the_last_part_are_counted_and_are_the_last_by_slot() {
     let schema = &schemas()[0];
     let entities: Entities = (0..4096).map(|slot| (slot, (0, vec![9, 9, 0]))).collect();
-    let (datagrams, left) = movement(schema, HEADER, &entities);
+    let (datagrams, left) = movement(schema, HEADER, &entities, resting);
     assert_eq!(datagrams.len(), PARTS_MAX);
     assert!(left > 0);
     let arrived: Vec<u32> = received(schema, HEADER, &datagrams, 0)
@@ -207,7 +207,10 @@ fn an_entity_in_view_costs_at_most_seven_bytes() {
     let bytes: usize = (0..PLACEMENTS)
         .map(|seed| {
             let entities = around_an_observer(&schema, VISIBLE, seed);
-            movement(&schema, HEADER, &entities).0.concat().len()
+            movement(&schema, HEADER, &entities, resting)
+                .0
+                .concat()
+                .len()
         })
         .sum();
     let per_entity = bytes as f64 / (PLACEMENTS as usize * VISIBLE) as f64;
@@ -221,7 +224,12 @@ fn in_a_vast_world_a_view_costs_only_a_corner_more() {
     let vast = schema("[world]\nsize = [200000, 200000]\naoi = 50");
     for seed in 0..100 {
         let entities = around_an_observer(&near, 100, seed);
-        let bytes = |schema| movement(schema, HEADER, &entities).0.concat().len();
+        let bytes = |schema| {
+            movement(schema, HEADER, &entities, resting)
+                .0
+                .concat()
+                .len()
+        };
         // 1,000 units take 10 bits an axis, 200,000 take 18.
         assert!(bytes(&vast) <= bytes(&near) + 2 * 8 / 8, "seed {seed}");
     }
@@ -364,7 +372,7 @@ fn arrives_exactly(
     entities: &Entities,
     order: u64,
 ) -> Result<(), TestCaseError> {
-    let (datagrams, left) = movement(schema, header, entities);
+    let (datagrams, left) = movement(schema, header, entities, any_velocity);
     prop_assert_eq!(left, 0);
     for datagram in &datagrams {
         prop_assert!(datagram.len() <= DATAGRAM_BYTES_MAX);
@@ -377,8 +385,8 @@ fn arrives_exactly(
     Ok(())
 }
 
-/// A position, and the further movement attributes by column.
-type Seen = (Vec<i32>, BTreeMap<u16, i32>);
+/// A position, a velocity, and the further movement attributes by column.
+type Seen = (Vec<i32>, Vec<i32>, BTreeMap<u16, i32>);
 
 fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
     let position = row[..schema.dimensions()].to_vec();
@@ -390,7 +398,8 @@ fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
         .filter(|&c| schema.attributes[c].audience == Audience::Movement)
         .map(|c| (c as u16, row[c]))
         .collect();
-    (position, extras)
+    let velocity = any_velocity(schema, row)[..schema.dimensions()].to_vec();
+    (position, velocity, extras)
 }
 
 /// The entities in all datagrams, by slot. `order` decides the order of decoding.
@@ -416,11 +425,14 @@ fn received(
         assert_eq!(usize::from(read.part), part);
         assert_eq!(read.is_last_part, part == datagrams.len() - 1);
         let positions = read.positions.chunks_exact(schema.dimensions());
+        let velocities = read.velocities.chunks_exact(schema.dimensions());
         assert_eq!(positions.len(), read.slots.len());
-        for (i, (slot, position)) in read.slots.iter().zip(positions).enumerate() {
+        assert_eq!(velocities.len(), read.slots.len());
+        let courses = positions.zip(velocities);
+        for (i, (slot, (position, velocity))) in read.slots.iter().zip(courses).enumerate() {
             let extras = read.extras.iter().filter(|e| e.0 == i as u32);
             let extras = extras.map(|&(_, column, value)| (column, value)).collect();
-            let before = all.insert(slot.0, (position.to_vec(), extras));
+            let before = all.insert(slot.0, (position.to_vec(), velocity.to_vec(), extras));
             assert_eq!(before, None, "slot {} came twice", slot.0);
         }
     }
@@ -446,6 +458,7 @@ fn decoded(schema: &Schema, sent: &Sent) -> Message {
                     .filter(|&c| knows(c))
                     .map(|c| (c as u16, row[c]))
                     .collect(),
+                velocity: any_velocity(schema, row),
             }
         }
         Sent::Leave(slot) => Message::Leave(*slot),
@@ -488,3 +501,8 @@ const HEADER: Header = Header {
     tick: Tick(70_000),
     processed: 3,
 };
+
+/// Every entity rests.
+fn resting(_: &Schema, _: &[i32]) -> [i32; 3] {
+    [0; 3]
+}

@@ -5,13 +5,15 @@
 //! again until it is acknowledged.
 
 use rustc_hash::FxHashMap;
-use shared::{EntityId, Schema, Tick};
+use shared::{Course, EntityId, Schema, Tick};
 
 use crate::{Message, Movement};
 
 /// What one client knows.
 pub struct View {
     schema: Schema,
+    /// The largest coordinates.
+    edges: [i32; 3],
     entity: EntityId,
     is_dead: bool,
     entities: FxHashMap<u32, Entity>,
@@ -28,11 +30,12 @@ pub struct Entity {
     pub id: EntityId,
     /// An index into the schema's kinds.
     pub kind: u16,
-    /// One value per column of the schema; 0 where this client may not know it.
+    /// One value per column of the schema; 0 where this client may not know it. The position
+    /// is that of the view's newest tick: see [`View::position`] for others.
     pub row: Vec<i32>,
     pub entered: Tick,
-    /// The tick of its latest movement.
-    pub moved: Tick,
+    /// What it was told last of its movement.
+    pub course: Course,
 }
 
 /// What a client has been told, in numbers.
@@ -80,8 +83,7 @@ impl ViewCounts {
 
 /// Movement that arrived before its entity's enter.
 struct EarlyMovement {
-    tick: Tick,
-    position: [i32; 3],
+    course: Course,
     extras: Vec<(u16, i32)>,
 }
 
@@ -89,8 +91,13 @@ impl View {
     /// The empty view of a client that was welcomed in this tick. The schema is a checked
     /// one.
     pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
+        let mut edges = [0; 3];
+        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
+            *edge = size.raw() - 1;
+        }
         View {
             schema,
+            edges,
             entity,
             is_dead: false,
             entities: FxHashMap::default(),
@@ -133,6 +140,12 @@ impl View {
         &self.entities
     }
 
+    /// Where an entity is in a tick, as far as is known: it goes on as it was told last. In
+    /// raw units; 0 on axes that the world lacks. A tick before it was told is that tick.
+    pub fn position(&self, entity: &Entity, tick: Tick) -> [i32; 3] {
+        entity.course.at(tick, &self.edges)
+    }
+
     /// The newest tick of any datagram or frame.
     pub fn newest(&self) -> Tick {
         self.newest
@@ -158,54 +171,65 @@ impl View {
         self.counts.datagrams += 1;
         self.counts.datagram_bytes += bytes as u64;
         self.counts.movements += movement.slots.len() as u64;
-        self.newest = self.newest.max(tick);
+        self.advance(tick);
         self.processed = self.processed.max(processed);
         let dimensions = self.schema.dimensions();
         let mut extras = movement.extras.iter().peekable();
         for (i, slot) in movement.slots.iter().enumerate() {
-            let position = &movement.positions[i * dimensions..][..dimensions];
+            let mut course = Course {
+                tick,
+                ..Course::default()
+            };
+            let own = i * dimensions..(i + 1) * dimensions;
+            course.position[..dimensions].copy_from_slice(&movement.positions[own.clone()]);
+            course.velocity[..dimensions].copy_from_slice(&movement.velocities[own]);
             let mut own_extras = vec![];
             while let Some(&(_, column, value)) = extras.next_if(|e| e.0 as usize == i) {
                 own_extras.push((column, value));
             }
-            self.move_entity(slot.0, tick, position, own_extras);
+            self.move_entity(slot.0, course, own_extras);
         }
     }
 
-    fn move_entity(&mut self, slot: u32, tick: Tick, position: &[i32], extras: Vec<(u16, i32)>) {
-        let Some(entity) = self.entities.get_mut(&slot) else {
-            return self.keep_early(slot, tick, position, extras);
-        };
-        // Older than what is known: an enter or another datagram overtook it.
-        if tick <= entity.moved {
+    /// Entities go on as they were told, up to a tick.
+    fn advance(&mut self, tick: Tick) {
+        if tick <= self.newest {
             return;
         }
-        entity.moved = tick;
-        entity.row[..position.len()].copy_from_slice(position);
+        self.newest = tick;
+        let dimensions = self.schema.dimensions();
+        for entity in self.entities.values_mut().filter(|e| e.course.glides()) {
+            entity.go_to(tick, dimensions, &self.edges);
+        }
+    }
+
+    fn move_entity(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) {
+        let Some(entity) = self.entities.get_mut(&slot) else {
+            return self.keep_early(slot, course, extras);
+        };
+        // Older than what is known: an enter or another datagram overtook it.
+        if course.tick <= entity.course.tick {
+            return;
+        }
+        entity.course = course;
+        entity.go_to(self.newest, self.schema.dimensions(), &self.edges);
         for (column, value) in extras {
             entity.row[usize::from(column)] = value;
         }
     }
 
-    fn keep_early(&mut self, slot: u32, tick: Tick, position: &[i32], extras: Vec<(u16, i32)>) {
+    fn keep_early(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) {
         let known = self.early.get(&slot);
-        if self.early.len() >= EARLY_MAX || known.is_some_and(|known| known.tick >= tick) {
-            return;
+        let is_old = known.is_some_and(|known| known.course.tick >= course.tick);
+        if self.early.len() < EARLY_MAX && !is_old {
+            self.early.insert(slot, EarlyMovement { course, extras });
         }
-        let mut own_position = [0; 3];
-        own_position[..position.len()].copy_from_slice(position);
-        let movement = EarlyMovement {
-            tick,
-            position: own_position,
-            extras,
-        };
-        self.early.insert(slot, movement);
     }
 
     /// Takes in that a frame has arrived, of so many bytes without its length.
     pub(crate) fn begin_frame(&mut self, tick: Tick, bytes: usize) {
         self.counts.stream_bytes += bytes as u64 + 4;
-        self.newest = self.newest.max(tick);
+        self.advance(tick);
     }
 
     /// Takes in a message of a frame.
@@ -215,8 +239,9 @@ impl View {
                 entity,
                 kind,
                 values,
+                velocity,
                 ..
-            } => self.enter(tick, entity, kind, &values),
+            } => self.enter(tick, entity, kind, &values, velocity),
             Message::Leave(slot) => {
                 self.counts.leaves += 1;
                 // A client sees its own entity until that dies.
@@ -224,7 +249,11 @@ impl View {
                 self.entities.remove(&slot.0);
                 // Movement from before the leave is out of date; later movement waits for
                 // the enter that is on its way.
-                if self.early.get(&slot.0).is_some_and(|m| m.tick <= tick) {
+                if self
+                    .early
+                    .get(&slot.0)
+                    .is_some_and(|m| m.course.tick <= tick)
+                {
                     self.early.remove(&slot.0);
                 }
             }
@@ -246,24 +275,46 @@ impl View {
         }
     }
 
-    fn enter(&mut self, tick: Tick, id: EntityId, kind: u16, values: &[(u16, i32)]) {
+    fn enter(
+        &mut self,
+        tick: Tick,
+        id: EntityId,
+        kind: u16,
+        values: &[(u16, i32)],
+        velocity: [i32; 3],
+    ) {
         self.counts.enters += 1;
         let mut row = vec![0; self.schema.attributes.len()];
         for &(column, value) in values {
             row[usize::from(column)] = value;
         }
-        let entity = Entity {
+        let dimensions = self.schema.dimensions();
+        let mut course = Course {
+            tick,
+            velocity,
+            ..Course::default()
+        };
+        course.position[..dimensions].copy_from_slice(&row[..dimensions]);
+        let mut entity = Entity {
             id,
             kind,
             row,
             entered: tick,
-            moved: tick,
+            course,
         };
+        entity.go_to(self.newest, dimensions, &self.edges);
         self.entities.insert(id.slot.0, entity);
         if let Some(early) = self.early.remove(&id.slot.0) {
-            let position = &early.position[..self.schema.dimensions()];
-            self.move_entity(id.slot.0, early.tick, position, early.extras);
+            self.move_entity(id.slot.0, early.course, early.extras);
         }
+    }
+}
+
+impl Entity {
+    /// Puts the entity where its course leads to in a tick.
+    fn go_to(&mut self, tick: Tick, dimensions: usize, edges: &[i32; 3]) {
+        let position = self.course.at(tick, edges);
+        self.row[..dimensions].copy_from_slice(&position[..dimensions]);
     }
 }
 

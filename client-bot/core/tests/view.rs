@@ -28,6 +28,16 @@ impl Play {
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
+    fn glides(&mut self, tick: u32, x: i32, velocity: i32) {
+        let bytes = self.server.course(tick, OTHER, x, velocity);
+        self.session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+
+    fn moves_another(&mut self, tick: u32) {
+        let bytes = self.server.movement(tick, OTHER + 1, 5);
+        self.session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+
     fn enters(&mut self, tick: u32, x: i32) {
         let bytes = self.server.enter(tick, EntityId::new(OTHER, 1), x);
         self.session.handle_stream(&bytes, &mut ()).unwrap();
@@ -81,6 +91,50 @@ fn movement_from_before_a_leave_does_not_move_the_entity_when_it_enters_again() 
     play.moves(12, 120);
     play.enters(20, 900);
     assert_eq!(play.x(), Some(900));
+}
+
+#[test]
+fn an_entity_goes_on_as_it_was_told_last() {
+    let mut play = Play::new();
+    let entered = play
+        .server
+        .enter_gliding(11, EntityId::new(OTHER, 1), 100, 7);
+    play.session.handle_stream(&entered, &mut ()).unwrap();
+    assert_eq!(play.x(), Some(100));
+    // Datagrams that don't name it say that it goes on.
+    play.moves_another(14);
+    assert_eq!(play.x(), Some(121));
+    play.glides(16, 90, -30);
+    assert_eq!(play.x(), Some(90));
+    play.moves_another(18);
+    assert_eq!(play.x(), Some(30));
+    // At the edge of the world it stops.
+    play.moves_another(30);
+    assert_eq!(play.x(), Some(0));
+    let view = play.session.view();
+    let entity = &view.entities()[&OTHER];
+    assert_eq!(view.position(entity, Tick(17)), [60, 0, 0]);
+}
+
+#[test]
+fn a_late_course_leads_to_where_the_entity_is_by_now() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.moves_another(20);
+    play.glides(15, 1000, 10);
+    assert_eq!(play.x(), Some(1050));
+    // It rests from tick 18 on, which is late too.
+    play.moves(18, 1030);
+    assert_eq!(play.x(), Some(1030));
+}
+
+#[test]
+fn a_course_that_arrives_before_its_enter_takes_effect_with_the_enter() {
+    let mut play = Play::new();
+    play.glides(12, 500, 2);
+    play.moves_another(15);
+    play.enters(11, 100);
+    assert_eq!(play.x(), Some(506));
 }
 
 #[test]

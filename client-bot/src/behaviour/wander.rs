@@ -10,6 +10,8 @@ use super::{Behaviour, Dice, Input, command, word};
 pub struct Wander {
     /// Units per axis and step.
     step: [f64; 3],
+    /// How many steps before an edge it turns.
+    look_ahead_steps: f64,
     move_command: Option<CommandKind>,
 }
 
@@ -17,6 +19,7 @@ impl Wander {
     pub fn new(schema: &Schema, dice: &mut Dice) -> Wander {
         let mut wander = Wander {
             step: [0.0; 3],
+            look_ahead_steps: LOOK_AHEAD_STEPS,
             move_command: command(schema, "move"),
         };
         wander.turn(dice);
@@ -28,11 +31,18 @@ impl Wander {
         let climb = (dice.unit() - 0.5) * SPEED;
         self.step = [heading.cos() * SPEED, heading.sin() * SPEED, climb];
     }
-}
 
-impl Behaviour for Wander {
-    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
-        let Some(own) = view.own() else { return };
+    /// Turns so many steps before an edge.
+    pub fn with_look_ahead(self, steps: f64) -> Wander {
+        Wander {
+            look_ahead_steps: steps,
+            ..self
+        }
+    }
+
+    /// The next step in raw units; `None` while the client has no entity.
+    pub fn step(&mut self, view: &View, dice: &mut Dice) -> Option<[i32; 3]> {
+        let own = view.own()?;
         if dice.below(STEPS_PER_TURN) == 0 {
             self.turn(dice);
         }
@@ -40,7 +50,7 @@ impl Behaviour for Wander {
         let mut words = [0; 3];
         for (axis, size) in size.iter().enumerate() {
             let position = Fixed::from_raw(own.row[axis]).to_f64();
-            let ahead = position + self.step[axis] * LOOK_AHEAD_STEPS;
+            let ahead = position + self.step[axis] * self.look_ahead_steps;
             let leaves = ahead < 0.0 && self.step[axis] < 0.0
                 || ahead >= size.to_f64() && self.step[axis] > 0.0;
             if leaves {
@@ -48,8 +58,14 @@ impl Behaviour for Wander {
             }
             words[axis] = word(self.step[axis]);
         }
-        if let Some(command) = self.move_command {
-            input.command(command, &words[..size.len()]);
+        Some(words)
+    }
+}
+
+impl Behaviour for Wander {
+    fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
+        if let (Some(words), Some(command)) = (self.step(view, dice), self.move_command) {
+            input.command(command, &words[..view.schema().dimensions()]);
         }
     }
 }

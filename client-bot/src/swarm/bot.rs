@@ -297,6 +297,12 @@ impl Playing {
         if let Some(before) = self.counted.take() {
             let play = self.session.view().counts().since(&before);
             bots.state.add_counts(&play);
+            let mut last = Input::default();
+            self.behaviour.rest(self.session.view(), &mut last);
+            for (kind, words, count) in last.commands {
+                // One that is refused leaves the entity on its way, which is no harm.
+                self.session.command(kind, &words[..count]).ok();
+            }
         }
         self.flush(link);
     }

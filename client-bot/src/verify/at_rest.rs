@@ -41,7 +41,10 @@ struct RestingWorld<'a> {
     entities: FxHashMap<u32, &'a Entity>,
     /// Slots of entities that do not rest, ascending.
     restless: Vec<u32>,
-    /// An entity that moved after this tick still moves.
+    /// The largest coordinates.
+    edges: [i32; 3],
+    newest: Tick,
+    /// An entity that was told a course after this tick still moves.
     moved_last: Tick,
     /// Columns that every client is told of.
     public: Vec<usize>,
@@ -51,7 +54,8 @@ impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
         let moved_last = Tick(newest.0.saturating_sub(schema.world.tick_hz));
-        let is_moving = |e: &Entity| e.moved > moved_last;
+        let edges = edges(schema);
+        let is_moving = |e: &Entity| moves(e, moved_last, newest, &edges);
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
         for view in views {
             if let Some(own) = view.entities.get(&view.entity.slot.0) {
@@ -81,6 +85,8 @@ impl<'a> RestingWorld<'a> {
             history,
             entities,
             restless,
+            edges,
+            newest,
             moved_last,
             public: (0..schema.attributes.len()).filter(is_public).collect(),
         }
@@ -89,7 +95,7 @@ impl<'a> RestingWorld<'a> {
     /// The slots that a bot should see, ascending; `None` if that is not known, as its
     /// entity, what a region of it follows, or what it may just see still moves.
     fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
-        if own.moved > self.moved_last {
+        if moves(own, self.moved_last, self.newest, &self.edges) {
             return None;
         }
         let dimensions = self.history.dimensions;
@@ -172,4 +178,20 @@ impl<'a> RestingWorld<'a> {
             });
         }
     }
+}
+
+/// Whether an entity was told a course after the tick `last`, or goes on by itself. One that
+/// has reached the edge of the world rests.
+fn moves(entity: &Entity, last: Tick, newest: Tick, edges: &[i32; 3]) -> bool {
+    let course = &entity.course;
+    course.tick > last || course.at(newest, edges) != course.at(newest.next(), edges)
+}
+
+/// The largest coordinates; 0 on axes that the world lacks.
+fn edges(schema: &Schema) -> [i32; 3] {
+    let mut edges = [0; 3];
+    for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
+        *edge = size.raw() - 1;
+    }
+    edges
 }

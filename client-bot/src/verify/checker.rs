@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use client_core::{Answer, DatagramSummary, Message, Movement, Region, View};
+use client_core::{Answer, DatagramSummary, Entity, Message, Movement, Region, View};
 use rustc_hash::FxHashMap;
 use shared::{EntityId, Schema, Slot, Tick};
 
@@ -16,8 +16,11 @@ use crate::behaviour::Request;
 pub struct Checker {
     bot: usize,
     entity: EntityId,
-    /// Positions of others that the bot was told in sampled ticks, to be compared.
-    positions: VecDeque<(Tick, Positions)>,
+    /// Where the bot was told that others are in sampled ticks, to be compared.
+    positions: VecDeque<(Tick, Vec<Shown>)>,
+    /// Where its own entity was, until that is sure.
+    places: VecDeque<(Tick, Slot, [i32; 3])>,
+    received: Received,
     /// Completely received ticks in which to look for entities missing from view.
     complete: VecDeque<Tick>,
     /// Enters and leaves, oldest first.
@@ -32,7 +35,35 @@ pub struct Checker {
     reborn: Option<Tick>,
 }
 
-type Positions = Vec<(Slot, [i32; 3])>;
+/// Where an entity was in some tick.
+struct Shown {
+    slot: Slot,
+    position: [i32; 3],
+    /// The tick in which the bot was told its course.
+    told: Tick,
+}
+
+/// The completely received ticks without a gap up to the last one. In these, entities that
+/// were told nothing went on as they did.
+#[derive(Default)]
+struct Received {
+    first: Tick,
+    last: Tick,
+}
+
+impl Received {
+    fn add(&mut self, tick: Tick) {
+        if tick != self.last.next() {
+            self.first = tick;
+        }
+        self.last = tick;
+    }
+
+    /// Whether nothing was missed after a tick, up to the last one.
+    fn has_all_after(&self, tick: Tick) -> bool {
+        self.first <= tick.next()
+    }
+}
 
 /// An entity entered the view or left it.
 struct Membership {
@@ -48,6 +79,8 @@ impl Checker {
             bot,
             entity,
             positions: VecDeque::new(),
+            places: VecDeque::new(),
+            received: Received::default(),
             complete: VecDeque::new(),
             memberships: VecDeque::new(),
             requests: VecDeque::new(),
@@ -83,11 +116,34 @@ impl Checker {
     pub fn message(&mut self, history: &History, tick: Tick, message: &Message) {
         self.record.message(self.entity, tick, message);
         match message {
-            Message::Enter { entity, .. } => self.note_membership(tick, entity.slot.0, true),
+            Message::Enter {
+                entity,
+                own,
+                values,
+                ..
+            } => {
+                self.note_membership(tick, entity.slot.0, true);
+                // Others were told its course when it began; this is where it leads to.
+                if !own && self.is_turn(tick, POSITIONS_PERIOD) {
+                    let mut position = [0; 3];
+                    for (axis, &(_, value)) in
+                        position.iter_mut().zip(&values[..history.dimensions])
+                    {
+                        *axis = value;
+                    }
+                    let shown = Shown {
+                        slot: entity.slot,
+                        position,
+                        told: tick,
+                    };
+                    self.positions.push_back((tick, vec![shown]));
+                }
+            }
             Message::Leave(slot) => {
                 // It has no entity for now: others may get its slot.
                 if *slot == self.entity.slot {
                     self.entity = EntityId::NONE;
+                    self.places.retain(|place| place.0 < tick);
                 }
                 self.note_membership(tick, slot.0, false);
             }
@@ -153,24 +209,16 @@ impl Checker {
         summary: DatagramSummary,
         movement: &Movement,
     ) {
-        let (tick, dimensions) = (summary.tick, history.dimensions);
-        let position = |i: usize| &movement.positions[i * dimensions..][..dimensions];
-        if let Ok(i) = movement.slots.binary_search(&self.entity.slot) {
-            history.write(self.bot, tick, self.entity.slot, position(i));
-            self.record.moved(tick, self.entity.slot, position(i));
+        let tick = summary.tick;
+        if summary.is_complete {
+            self.received.add(tick);
         }
+        self.note_own(history, view, summary, movement);
         // Bots take turns, so that the work is spread over the ticks.
-        let turn = tick.0 as usize + self.bot;
-        if turn.is_multiple_of(POSITIONS_PERIOD) {
-            let others = movement.slots.iter().enumerate().map(|(i, &slot)| {
-                let mut padded = [0; 3];
-                padded[..dimensions].copy_from_slice(position(i));
-                (slot, padded)
-            });
-            let others = others.filter(|(slot, _)| *slot != self.entity.slot);
-            self.positions.push_back((tick, others.collect()));
+        if self.is_turn(tick, POSITIONS_PERIOD) {
+            self.note_others(history, view, summary, movement);
         }
-        if summary.is_complete && turn.is_multiple_of(MISSING_PERIOD) {
+        if summary.is_complete && self.is_turn(tick, MISSING_PERIOD) {
             self.complete.push_back(tick);
         }
         while let Some((due, positions)) = self
@@ -193,9 +241,86 @@ impl Checker {
         }
     }
 
+    fn is_turn(&self, tick: Tick, period: usize) -> bool {
+        (tick.0 as usize + self.bot).is_multiple_of(period)
+    }
+
+    /// Notes where the bot's own entity is: as the datagram says, or as its course leads.
+    fn note_own(
+        &mut self,
+        history: &History,
+        view: &View,
+        summary: DatagramSummary,
+        movement: &Movement,
+    ) {
+        let (tick, slot) = (summary.tick, self.entity.slot);
+        if let Some(told) = told_position(history, movement, slot) {
+            self.places.push_back((tick, slot, told));
+        } else if let Some(own) = view.own().filter(|own| own.id.slot == slot)
+            && self.is_known(own, summary)
+        {
+            let place = view.position(own, tick);
+            self.places.push_back((tick, slot, place));
+        }
+        // The entity may have died, which the stream says.
+        while let Some((due, slot, place)) = self
+            .places
+            .pop_front_if(|place| age(place.0, tick) >= SURE_TICKS)
+        {
+            let place = &place[..history.dimensions];
+            history.write(self.bot, due, slot, place);
+            self.record.moved(due, slot, place);
+        }
+    }
+
+    /// Notes where others are: as the datagram says, or as their courses lead.
+    fn note_others(
+        &mut self,
+        history: &History,
+        view: &View,
+        summary: DatagramSummary,
+        movement: &Movement,
+    ) {
+        let (tick, own) = (summary.tick, self.entity.slot);
+        let mut all = vec![];
+        for &slot in movement.slots.iter().filter(|slot| **slot != own) {
+            all.extend(
+                told_position(history, movement, slot).map(|position| Shown {
+                    slot,
+                    position,
+                    told: tick,
+                }),
+            );
+        }
+        let others = view.entities().values().filter(|e| e.id.slot != own);
+        let silent = others.filter(|other| self.is_known(other, summary));
+        all.extend(silent.map(|other| Shown {
+            slot: other.id.slot,
+            position: view.position(other, tick),
+            told: other.course.tick,
+        }));
+        self.positions.push_back((tick, all));
+    }
+
+    /// Whether it is sure that an entity went on in a tick as the bot was told before.
+    fn is_known(&self, entity: &Entity, summary: DatagramSummary) -> bool {
+        let told = entity.course.tick;
+        summary.is_complete && told < summary.tick && self.received.has_all_after(told)
+    }
+
     /// Checks the positions of others against what their own bots were told.
-    fn compare_positions(&self, history: &History, tick: Tick, positions: &Positions) {
-        for &(slot, position) in positions {
+    fn compare_positions(&self, history: &History, tick: Tick, positions: &[Shown]) {
+        for &Shown {
+            slot,
+            position,
+            told,
+        } in positions
+        {
+            // It came or went in between, of which the bot learned later.
+            let changed = |m: &Membership| m.slot == slot.0 && told < m.tick && m.tick <= tick;
+            if told < tick && self.memberships.iter().any(changed) {
+                continue;
+            }
             let Some(owner) = history.owner(slot) else {
                 continue;
             };
@@ -283,6 +408,15 @@ fn visible_slot(
     history.sight.sees(own, &regions, other).then_some(slot)
 }
 
+/// Where a datagram says that an entity is.
+fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[i32; 3]> {
+    let i = movement.slots.binary_search(&slot).ok()?;
+    let dimensions = history.dimensions;
+    let mut position = [0; 3];
+    position[..dimensions].copy_from_slice(&movement.positions[i * dimensions..][..dimensions]);
+    Some(position)
+}
+
 /// How many ticks ago a tick was.
 fn age(tick: Tick, now: Tick) -> u32 {
     now.0.saturating_sub(tick.0)
@@ -290,6 +424,8 @@ fn age(tick: Tick, now: Tick) -> u32 {
 
 /// After so many ticks every bot should have been told, in spite of lost datagrams.
 const SETTLE_TICKS: u32 = 32;
+/// After so many ticks a bot should know that its entity has died.
+const SURE_TICKS: u32 = 8;
 /// After so many ticks the history may be about to be overwritten.
 const OVERWRITTEN_TICKS: u32 = 96;
 /// Each bot compares positions in one of so many ticks.

@@ -126,6 +126,7 @@ impl BotRecord {
                 kind,
                 own,
                 values,
+                ..
             } => {
                 if *own {
                     self.lives.push((tick, *entity));

@@ -9,6 +9,7 @@
 #include "tick/lifecycle.cu"
 #include "tick/logic.cu"
 #include "tick/merge.cu"
+#include "tick/motion.cu"
 #include "tick/notifications.cu"
 #include "tick/regions.cu"
 

@@ -10,6 +10,20 @@ KERNEL hash_slots(World w, Tick t) {
         slots += mix(2ull << 56 | slot, (u64)generation | (u64)state << 32 | (u64)w.slot_kinds[slot] << 40);
     }
     add_part(t, PART_SLOTS, slots);
+    u64 tracks = 0;
+    for (u32 slot = thread_index(); w.motion && slot < w.capacity; slot += thread_count()) {
+        u32 glides = w.track_glides[slot];
+        u64 words[3] = {0, 0, 0};
+        for (u32 axis = 0; axis < w.dimensions; axis++) {
+            u64 at = (u64)axis * w.capacity + slot;
+            words[axis] = (u64)(u32)w.track_steps[at] << 32 | (u32)w.track_offsets[at];
+        }
+        if (!glides && !(words[0] | words[1] | words[2])) continue;
+        u64 element = 12ull << 56 | (u64)glides << 32 | slot;
+        for (u64 word : words) element = mix(element, word);
+        tracks += element;
+    }
+    add_part(t, PART_TRACKS, tracks);
     for (u32 column = 0; column < w.columns; column++) {
         u64 sum = 0;
         for (u32 slot = thread_index(); slot < w.capacity; slot += thread_count())

@@ -101,7 +101,8 @@ KERNEL interest_compare(World w, Tick t) {
         u32 at = lower_bound(old, knows, view[i]);
         bool is_known = at < knows && old[at] == view[i];
         u32 leaves = at < knows ? leaves_before[at] : left;
-        out[delivered_before[i] + leaves] = (is_known ? UPDATE : ENTER) << 30 | view[i];
+        u32 kind = !is_known ? ENTER : behind ? RENEW : UPDATE;
+        out[delivered_before[i] + leaves] = kind << 30 | view[i];
     }
     for (u32 i = lane(); i < knows; i += 32) {
         u32 after = i + 1 < knows ? leaves_before[i + 1] : left;

@@ -10,6 +10,7 @@ constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
 constexpr u32 HAS_ACTOR = 64;
+constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
 constexpr u32 POPULATION_TOKEN = 4294967295;
 enum SlotState : u32 {
@@ -27,6 +28,7 @@ enum MergeRule : u32 {
 enum DeliveryKind : u32 {
     UPDATE = 0,
     ENTER = 1,
+    RENEW = 3,
     LEAVE = 2,
 };
 enum Verdict : u32 {
@@ -47,7 +49,8 @@ enum Part : u32 {
     PART_OBSERVERS = 2,
     PART_KNOWN = 3,
     PART_TIMED = 4,
-    PART_COLUMNS = 5,
+    PART_TRACKS = 5,
+    PART_COLUMNS = 6,
 };
 enum RegionHolder : u32 {
     CLIENT_REGION = 0,
@@ -73,6 +76,7 @@ enum Scan : u32 {
     SCAN_HEARINGS = 15,
     SCAN_NOTIFICATIONS = 16,
     SCAN_PICKS = 17,
+    SCAN_COURSES = 18,
 };
 
 // A command of a frame.
@@ -244,7 +248,7 @@ struct alignas(8) Counters {
     // By number of a command: runs that used up their budget.
     u32 over_budget_of[256];
     // The parts of the state hash.
-    u64 hash[69];
+    u64 hash[70];
     // Commands that were run: births, deaths and commands of rules too.
     u64 applied;
     // Commands of entities that are dead.
@@ -257,6 +261,8 @@ struct alignas(8) Counters {
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
     u64 changes;
+    // Courses: entities whose movement is told anew.
+    u64 courses;
     // Entities that were born.
     u64 births;
     // Entities that died.
@@ -274,7 +280,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1928, "as in Rust");
+static_assert(sizeof(Counters) == 1944, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
@@ -283,11 +289,12 @@ static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, after
 static_assert(offsetof(Counters, respawns) == 176 && offsetof(Counters, timed_unscheduled) == 184 && offsetof(Counters, published) == 192, "as in Rust");
 static_assert(offsetof(Counters, areas) == 200 && offsetof(Counters, notified) == 208 && offsetof(Counters, picked) == 216, "as in Rust");
 static_assert(offsetof(Counters, falls) == 224 && offsetof(Counters, fallen) == 232 && offsetof(Counters, over_budget_of) == 240, "as in Rust");
-static_assert(offsetof(Counters, hash) == 1264 && offsetof(Counters, applied) == 1816 && offsetof(Counters, stale) == 1824, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 1832 && offsetof(Counters, over_budget) == 1840 && offsetof(Counters, updates) == 1848, "as in Rust");
-static_assert(offsetof(Counters, changes) == 1856 && offsetof(Counters, births) == 1864 && offsetof(Counters, deaths) == 1872, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 1880 && offsetof(Counters, clients_behind) == 1888 && offsetof(Counters, entities) == 1896, "as in Rust");
-static_assert(offsetof(Counters, timed) == 1904 && offsetof(Counters, hearings) == 1912 && offsetof(Counters, hearings_dropped) == 1920, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1264 && offsetof(Counters, applied) == 1824 && offsetof(Counters, stale) == 1832, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 1840 && offsetof(Counters, over_budget) == 1848 && offsetof(Counters, updates) == 1856, "as in Rust");
+static_assert(offsetof(Counters, changes) == 1864 && offsetof(Counters, courses) == 1872 && offsetof(Counters, births) == 1880, "as in Rust");
+static_assert(offsetof(Counters, deaths) == 1888 && offsetof(Counters, deliveries) == 1896 && offsetof(Counters, clients_behind) == 1904, "as in Rust");
+static_assert(offsetof(Counters, entities) == 1912 && offsetof(Counters, timed) == 1920 && offsetof(Counters, hearings) == 1928, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 1936, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -410,6 +417,12 @@ struct alignas(8) World {
     u32 directory_len;
     // Buckets of an entry of the directory, as a power of two.
     u32 directory_shift;
+    // 1 where movement is told as courses, else 0.
+    u32 motion;
+    // How far entities may be from their courses.
+    i32 tolerance;
+    // By axis: the column that says how far an entity goes in a tick, or -1.
+    i32 velocity[4];
     // By number of a command: how many words it has, and bits, as `IS_COMMAND`.
     u8 forms[256];
     // Tables: by kind and column.
@@ -421,7 +434,7 @@ struct alignas(8) World {
     const u64 *kind_columns;
     // By column.
     const u32 *merge_rules;
-    // By column: 1 where clients may know it.
+    // By column: 1 where clients are told of its changes.
     const u32 *visible_columns;
     const Rule *rule_table;
     // By kind.
@@ -433,6 +446,11 @@ struct alignas(8) World {
     u32 *states;
     u32 *generations;
     u32 *slot_kinds;
+    // By slot: whether clients take its entity to go on, by how much each tick, and how
+    // far from its place they take it to be; the latter two by axis, then slot.
+    u32 *track_glides;
+    i32 *track_steps;
+    i32 *track_offsets;
     Observer *observers;
     // By client: the slots that it knows, ascending.
     u32 *known;
@@ -457,6 +475,10 @@ struct alignas(8) World {
     u32 *visible_counts;
     // By slot: the stamp of the tick that changed it last.
     u32 *changed;
+    // By axis, then slot: where its entity was before the tick.
+    i32 *last_positions;
+    // By slot: whether its entity is told a new course.
+    u32 *told;
     // The frame's commands, and those due.
     Command *commands;
     // By command: its kind, or a `Verdict`.
@@ -515,7 +537,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 936, "as in Rust");
+static_assert(sizeof(World) == 1000, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
@@ -525,29 +547,31 @@ static_assert(offsetof(World, view_places) == 96 && offsetof(World, key_bits) ==
 static_assert(offsetof(World, size) == 108 && offsetof(World, timed_max) == 124 && offsetof(World, respawns) == 128, "as in Rust");
 static_assert(offsetof(World, rule_words) == 132 && offsetof(World, notifications_max) == 136 && offsetof(World, tells_owner) == 140, "as in Rust");
 static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) == 148 && offsetof(World, directory_len) == 152, "as in Rust");
-static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, forms) == 160 && offsetof(World, bounds) == 416, "as in Rust");
-static_assert(offsetof(World, initials) == 424 && offsetof(World, choices) == 432 && offsetof(World, kind_columns) == 440, "as in Rust");
-static_assert(offsetof(World, merge_rules) == 448 && offsetof(World, visible_columns) == 456 && offsetof(World, rule_table) == 464, "as in Rust");
-static_assert(offsetof(World, falls) == 472 && offsetof(World, born) == 480 && offsetof(World, rows) == 488, "as in Rust");
-static_assert(offsetof(World, states) == 496 && offsetof(World, generations) == 504 && offsetof(World, slot_kinds) == 512, "as in Rust");
-static_assert(offsetof(World, observers) == 520 && offsetof(World, known) == 528 && offsetof(World, known_counts) == 536, "as in Rust");
-static_assert(offsetof(World, behind) == 544 && offsetof(World, timed) == 552 && offsetof(World, timed_state) == 560, "as in Rust");
-static_assert(offsetof(World, index_keys) == 568 && offsetof(World, index_keys_spare) == 576 && offsetof(World, index_slots) == 584, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 592 && offsetof(World, index_positions) == 600 && offsetof(World, index_len) == 608, "as in Rust");
-static_assert(offsetof(World, directory) == 616 && offsetof(World, visible) == 624 && offsetof(World, visible_counts) == 632, "as in Rust");
-static_assert(offsetof(World, changed) == 640 && offsetof(World, commands) == 648 && offsetof(World, verdicts) == 656, "as in Rust");
-static_assert(offsetof(World, group_places) == 664 && offsetof(World, group_starts) == 672 && offsetof(World, group_order) == 680, "as in Rust");
-static_assert(offsetof(World, update_counts) == 688 && offsetof(World, update_offsets) == 696 && offsetof(World, partials) == 704, "as in Rust");
-static_assert(offsetof(World, keys) == 712 && offsetof(World, values) == 720 && offsetof(World, update_keys) == 728, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 736 && offsetof(World, update_values) == 744 && offsetof(World, update_values_spare) == 752, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 760 && offsetof(World, interval_starts) == 768 && offsetof(World, interval_values) == 776, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 784 && offsetof(World, bucket_keys) == 792 && offsetof(World, bucket_slots) == 800, "as in Rust");
-static_assert(offsetof(World, free_list) == 808 && offsetof(World, died) == 816 && offsetof(World, client_counts) == 824, "as in Rust");
-static_assert(offsetof(World, ranges) == 832 && offsetof(World, changed_before) == 840 && offsetof(World, timed_next) == 848, "as in Rust");
-static_assert(offsetof(World, after_counts) == 856 && offsetof(World, after_offsets) == 864 && offsetof(World, after_records) == 872, "as in Rust");
-static_assert(offsetof(World, after_partials) == 880 && offsetof(World, fallen) == 888 && offsetof(World, due_words) == 896, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 904 && offsetof(World, notification_offsets) == 912 && offsetof(World, notification_partials) == 920, "as in Rust");
-static_assert(offsetof(World, first_updates) == 928, "as in Rust");
+static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, motion) == 160 && offsetof(World, tolerance) == 164, "as in Rust");
+static_assert(offsetof(World, velocity) == 168 && offsetof(World, forms) == 184 && offsetof(World, bounds) == 440, "as in Rust");
+static_assert(offsetof(World, initials) == 448 && offsetof(World, choices) == 456 && offsetof(World, kind_columns) == 464, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 472 && offsetof(World, visible_columns) == 480 && offsetof(World, rule_table) == 488, "as in Rust");
+static_assert(offsetof(World, falls) == 496 && offsetof(World, born) == 504 && offsetof(World, rows) == 512, "as in Rust");
+static_assert(offsetof(World, states) == 520 && offsetof(World, generations) == 528 && offsetof(World, slot_kinds) == 536, "as in Rust");
+static_assert(offsetof(World, track_glides) == 544 && offsetof(World, track_steps) == 552 && offsetof(World, track_offsets) == 560, "as in Rust");
+static_assert(offsetof(World, observers) == 568 && offsetof(World, known) == 576 && offsetof(World, known_counts) == 584, "as in Rust");
+static_assert(offsetof(World, behind) == 592 && offsetof(World, timed) == 600 && offsetof(World, timed_state) == 608, "as in Rust");
+static_assert(offsetof(World, index_keys) == 616 && offsetof(World, index_keys_spare) == 624 && offsetof(World, index_slots) == 632, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 640 && offsetof(World, index_positions) == 648 && offsetof(World, index_len) == 656, "as in Rust");
+static_assert(offsetof(World, directory) == 664 && offsetof(World, visible) == 672 && offsetof(World, visible_counts) == 680, "as in Rust");
+static_assert(offsetof(World, changed) == 688 && offsetof(World, last_positions) == 696 && offsetof(World, told) == 704, "as in Rust");
+static_assert(offsetof(World, commands) == 712 && offsetof(World, verdicts) == 720 && offsetof(World, group_places) == 728, "as in Rust");
+static_assert(offsetof(World, group_starts) == 736 && offsetof(World, group_order) == 744 && offsetof(World, update_counts) == 752, "as in Rust");
+static_assert(offsetof(World, update_offsets) == 760 && offsetof(World, partials) == 768 && offsetof(World, keys) == 776, "as in Rust");
+static_assert(offsetof(World, values) == 784 && offsetof(World, update_keys) == 792 && offsetof(World, update_keys_spare) == 800, "as in Rust");
+static_assert(offsetof(World, update_values) == 808 && offsetof(World, update_values_spare) == 816 && offsetof(World, interval_keys) == 824, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 832 && offsetof(World, interval_values) == 840 && offsetof(World, interval_changed) == 848, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 856 && offsetof(World, bucket_slots) == 864 && offsetof(World, free_list) == 872, "as in Rust");
+static_assert(offsetof(World, died) == 880 && offsetof(World, client_counts) == 888 && offsetof(World, ranges) == 896, "as in Rust");
+static_assert(offsetof(World, changed_before) == 904 && offsetof(World, timed_next) == 912 && offsetof(World, after_counts) == 920, "as in Rust");
+static_assert(offsetof(World, after_offsets) == 928 && offsetof(World, after_records) == 936 && offsetof(World, after_partials) == 944, "as in Rust");
+static_assert(offsetof(World, fallen) == 952 && offsetof(World, due_words) == 960 && offsetof(World, notification_counts) == 968, "as in Rust");
+static_assert(offsetof(World, notification_offsets) == 976 && offsetof(World, notification_partials) == 984 && offsetof(World, first_updates) == 992, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -592,6 +616,9 @@ struct alignas(8) Tick {
     u16 *change_columns;
     i32 *change_values;
     u16 *change_causes;
+    u32 *course_slots;
+    // By course and axis.
+    i32 *course_velocities;
     u32 *delivery_offsets;
     u32 *deliveries;
     u32 *bucket_order;
@@ -600,7 +627,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 256, "as in Rust");
+static_assert(sizeof(Tick) == 272, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
 static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
@@ -612,7 +639,8 @@ static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 12
 static_assert(offsetof(Tick, births) == 136 && offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152, "as in Rust");
 static_assert(offsetof(Tick, notifications) == 160 && offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176, "as in Rust");
 static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200, "as in Rust");
-static_assert(offsetof(Tick, delivery_offsets) == 208 && offsetof(Tick, deliveries) == 216 && offsetof(Tick, bucket_order) == 224, "as in Rust");
-static_assert(offsetof(Tick, bucket_ranges) == 232 && offsetof(Tick, hearing_offsets) == 240 && offsetof(Tick, hearings) == 248, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 208 && offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 232 && offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 256 && offsetof(Tick, hearings) == 264, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xf2476978fc74e2faull;
+constexpr u64 TICK_LAYOUT_HASH = 0xb660b9269b267995ull;

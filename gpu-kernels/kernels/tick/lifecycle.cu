@@ -8,6 +8,13 @@ constexpr u32 NOBODY = 0xffffffffu;
 __device__ inline void die(const World& w, const Tick& t, u32 slot) {
     w.died[slot] = t.stamp;
     w.slot_kinds[slot] = 0;
+    if (w.motion) {
+        w.track_glides[slot] = 0;
+        for (u32 axis = 0; axis < w.dimensions; axis++) {
+            w.track_steps[(u64)axis * w.capacity + slot] = 0;
+            w.track_offsets[(u64)axis * w.capacity + slot] = 0;
+        }
+    }
     for (u32 column = 0; column < w.columns; column++) w.rows[(u64)slot * w.columns + column] = 0;
 }
 
@@ -143,6 +150,8 @@ __device__ inline Birth bear(const World& w, const Tick& t, const Command& c, u6
         } else {
             bool placed = 2 + column < c.word_count;
             value = placed ? min(max(words[2 + column], 0), w.size[column] - 1) : (i32)random.below((u32)w.size[column]);
+            // Clients are told of newborns as they enter the view.
+            if (w.motion) w.last_positions[(u64)column * w.capacity + b.slot] = value;
         }
         w.rows[(u64)b.slot * w.columns + column] = value;
         t.birth_rows[place * w.columns + column] = value;

@@ -6,7 +6,7 @@ use shared::{CommandKind, NotificationKind};
 /// The texts that a world without scripts of its own has.
 pub const USUAL: [&str; 7] = ["move", "strike", "heal", "blast", "pick", "roam", "shout"];
 
-const TEXTS: [(&str, &str); 15] = [
+const TEXTS: [(&str, &str); 16] = [
     ("move.rs", include_str!("../builtin/move.rs")),
     ("strike.rs", include_str!("../builtin/strike.rs")),
     ("heal.rs", include_str!("../builtin/heal.rs")),
@@ -22,6 +22,7 @@ const TEXTS: [(&str, &str); 15] = [
     ("trade.rs", include_str!("../builtin/trade.rs")),
     ("taunt.rs", include_str!("../builtin/taunt.rs")),
     ("score.rs", include_str!("../builtin/score.rs")),
+    ("steer.rs", include_str!("../builtin/steer.rs")),
 ];
 
 /// The names of all texts.
@@ -57,7 +58,7 @@ pub fn numbers() -> Numbers {
         &[
             "move", "strike", "heal", "blast", "pick", "roam", "burn", "shout", "poison", "sicken",
             "shield", "unshield", "follow", "teleport", "harvest", "regrow", "trade", "taunt",
-            "score",
+            "score", "steer", "drift",
         ],
         &["blast", "shout"],
     )

@@ -290,3 +290,33 @@ fn a_score_adds_up_and_its_best_is_kept() {
     let done = stage.run_as(stage.item, "score", &[5]);
     assert_eq!(done, Done::default(), "an item has no score");
 }
+
+#[test]
+fn who_is_steered_drifts_as_far_as_it_was_told() {
+    let mut stage = Stage::new();
+    let (vx, vy) = (stage.column("vx"), stage.column("vy"));
+    let most = 2 * UNIT;
+    for (word, clamped) in [
+        (i32::MIN, -most),
+        (-most - 1, -most),
+        (-7, -7),
+        (0, 0),
+        (most, most),
+        (i32::MAX, most),
+    ] {
+        let steered = stage.run("steer", &[word, 5]);
+        assert_eq!(
+            steered,
+            updates(&[(stage.me, vx, clamped), (stage.me, vy, 5)])
+        );
+        stage.world.set(stage.me, "vx", clamped);
+        stage.world.set(stage.me, "vy", 5);
+        let drifted = stage.run("drift", &[]);
+        assert_eq!(
+            drifted,
+            updates(&[(stage.me, 0, clamped), (stage.me, 1, 5)])
+        );
+    }
+    // An item has no velocity to set.
+    assert_eq!(stage.run_as(stage.item, "steer", &[1, 1]), Done::default());
+}

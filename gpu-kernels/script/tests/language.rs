@@ -287,11 +287,11 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
         [
             "move", "strike", "heal", "blast", "pick", "roam", "burn", "shout", "poison", "sicken",
             "shield", "unshield", "follow", "teleport", "harvest", "regrow", "trade", "taunt",
-            "score",
+            "score", "steer", "drift",
         ]
     );
     let numbers: Vec<u16> = logic.commands.iter().map(|c| c.schema.kind.0).collect();
-    assert_eq!(numbers, (2..21).collect::<Vec<u16>>());
+    assert_eq!(numbers, (2..23).collect::<Vec<u16>>());
     let told: Vec<_> = logic
         .notifications
         .iter()

@@ -150,6 +150,8 @@ counts! {
         updates => Counter "updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.
         changes => Counter "changes_total";
+        /// Courses: entities whose movement is told anew.
+        courses => Counter "courses_total";
         /// Entities that were born.
         births;
         /// Entities that died.

@@ -12,6 +12,7 @@ mod interest;
 mod lifecycle;
 mod logic;
 mod merge;
+mod motion;
 mod plan;
 mod reciprocal;
 mod regions;
@@ -32,13 +33,14 @@ use crate::tick::backend::{Backend, Ticket};
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
 use crate::tick::output::TickOutput;
-use crate::tick::state::{self, SlotState, Snapshot, StateHash, part};
+use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use boxes::Boxes;
 use due::Due;
 use index::Index;
 use interest::Interest;
 use logic::Updates;
 use merge::Merge;
+use motion::Motion;
 pub use plan::memory_plan;
 use regions::Regions;
 use slots::Slots;
@@ -61,6 +63,7 @@ pub struct CpuBackend {
     due: Due,
     updates: Updates,
     merge: Merge,
+    motion: Option<Motion>,
     interest: Interest,
     outputs: [Arc<TickOutput>; 2],
     in_flight: Vec<Tick>,
@@ -72,6 +75,8 @@ struct State {
     columns: usize,
     slots: Slots,
     rows: Vec<i32>,
+    /// By slot; empty in worlds that tell each change of a position.
+    tracks: Vec<Track>,
     observers: Vec<Option<Observer>>,
     regions: Regions,
     timed: Timed,
@@ -103,6 +108,7 @@ impl CpuBackend {
         }
         let columns = config.schema.attributes.len();
         let capacity = config.schema.world.capacity as usize;
+        let tracks = capacity * usize::from(config.motion.is_some());
         let observers =
             config.limits.clients as usize * config.limits.observers_per_client as usize;
         let mut hash = StateHash::zero(columns);
@@ -118,6 +124,7 @@ impl CpuBackend {
                 columns,
                 slots: Slots::new(capacity),
                 rows: vec![0; capacity * columns],
+                tracks: vec![Track::default(); tracks],
                 observers: vec![None; observers],
                 regions: Regions::new(config),
                 timed: Timed::new(config),
@@ -128,6 +135,7 @@ impl CpuBackend {
             due: Due::new(config),
             updates: Updates::new(config),
             merge: Merge::new(config),
+            motion: Motion::new(config),
             interest: Interest::new(config, threads),
             outputs: Default::default(),
             in_flight: Vec::with_capacity(2),
@@ -231,6 +239,7 @@ impl Backend for CpuBackend {
             generations: slots.generations().to_vec(),
             kinds: slots.kinds().to_vec(),
             rows: self.state.rows.clone(),
+            tracks: self.state.tracks.clone(),
             observers: self.state.observers.clone(),
             regions: self.state.regions.clients().to_vec(),
             publications: self.state.regions.publications().to_vec(),
@@ -258,6 +267,10 @@ impl Backend for CpuBackend {
         self.state.tick = snapshot.tick;
         self.state.slots.restore(snapshot);
         self.state.rows.copy_from_slice(&snapshot.rows);
+        self.state.tracks.copy_from_slice(&snapshot.tracks);
+        if let Some(motion) = &mut self.motion {
+            motion.restore(snapshot, columns);
+        }
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);
@@ -296,6 +309,14 @@ impl State {
         let mut position = [0; 3];
         position[..dimensions].copy_from_slice(&self.row(slot)[..dimensions]);
         position
+    }
+
+    /// Clears the track of an entity that dies.
+    fn bury_track(&mut self, slot: Slot) {
+        if let Some(track) = self.tracks.get_mut(slot.index()) {
+            let element = state::track(slot.0, &std::mem::take(track));
+            self.subtract(part::TRACKS, element);
+        }
     }
 
     /// Changes a slot through `change`, keeping the hash in step.

@@ -26,6 +26,7 @@ pub mod layout;
 mod lifecycle;
 mod logic;
 mod merge;
+mod motion;
 mod regions;
 mod scripts;
 mod sizes;

@@ -22,6 +22,8 @@ pub struct TickOutput {
     /// The entities that died, ascending by slot. Their slots rest until released.
     pub deaths: Vec<EntityId>,
     pub changes: Changes,
+    /// The entities whose movement clients are told anew.
+    pub courses: Courses,
     /// Notifications of commands in command order, then of items with a new owner and of
     /// the fallen, each by slot.
     pub notifications: Vec<Notification>,
@@ -82,6 +84,24 @@ impl Changes {
     }
 }
 
+/// The new courses of entities, ascending by slot: each holds from where the entity is after
+/// the tick. Empty in worlds that tell each change of a position.
+#[derive(Debug, Default)]
+pub struct Courses {
+    pub slots: HostVec<u32>,
+    /// By entity and axis, in raw units a tick.
+    pub velocities: HostVec<i32>,
+}
+
+impl Courses {
+    /// Each entity with its velocity; axes that the world lacks are missing.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &[i32])> {
+        let dimensions = (self.velocities.len() / self.slots.len().max(1)).max(1);
+        let velocities = self.velocities.chunks_exact(dimensions);
+        self.slots.iter().map(|&slot| Slot(slot)).zip(velocities)
+    }
+}
+
 /// One message about an entity for one client, in 32 bits: the kind in the upper two, the
 /// slot below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +117,9 @@ impl Delivery {
     pub const ENTER: u32 = 1;
     /// The client must forget the entity.
     pub const LEAVE: u32 = 2;
+    /// The client knows the entity, and may have missed changes: its deliveries were put off
+    /// in the tick before.
+    pub const RENEW: u32 = 3;
 
     pub const fn new(kind: u32, slot: u32) -> Delivery {
         Delivery(kind << 30 | slot)

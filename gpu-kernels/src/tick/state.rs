@@ -25,6 +25,18 @@ pub enum SlotState {
     Resting = 2,
 }
 
+/// What clients take an entity's movement for, between two ticks. Axes that the world lacks
+/// are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Track {
+    /// Whether it goes on by `step` each tick. If not, it rests.
+    pub glides: bool,
+    /// The last displacement; of one that glides, the displacement of each tick.
+    pub step: [i32; 3],
+    /// From where it is to where clients take it to be.
+    pub offset: [i32; 3],
+}
+
 /// A world's state between two ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -38,6 +50,9 @@ pub struct Snapshot {
     pub kinds: Vec<u16>,
     /// Per slot, then per column; 0 unless live.
     pub rows: Vec<i32>,
+    /// Per slot: as what its movement was told. Empty in worlds that tell each change of a
+    /// position.
+    pub tracks: Vec<Track>,
     /// Per client, then per observer.
     pub observers: Vec<Option<Observer>>,
     /// Per client, then per region that it may subscribe to.
@@ -80,7 +95,14 @@ impl StateHash {
 
     /// The name of each part.
     pub fn part_names(schema: &Schema) -> Vec<String> {
-        let fixed = ["tick and scripts", "slots", "observers", "known", "timed"];
+        let fixed = [
+            "tick and scripts",
+            "slots",
+            "observers",
+            "known",
+            "timed",
+            "tracks",
+        ];
         let columns = schema
             .attributes
             .iter()
@@ -106,6 +128,9 @@ impl StateHash {
                     hash.add(part::COLUMNS + column, attribute(slot as u32, value));
                 }
             }
+        }
+        for (slot, track) in snapshot.tracks.iter().enumerate() {
+            hash.add(part::TRACKS, self::track(slot as u32, track));
         }
         for (i, observer) in snapshot.observers.iter().enumerate() {
             let (client, index) = (i / observers_per_client, i % observers_per_client);
@@ -162,8 +187,9 @@ pub mod part {
     pub const OBSERVERS: usize = 2;
     pub const KNOWN: usize = 3;
     pub const TIMED: usize = 4;
+    pub const TRACKS: usize = 5;
     /// The first column's part; the other columns follow.
-    pub const COLUMNS: usize = 5;
+    pub const COLUMNS: usize = 6;
 }
 
 /// The element of the tick that comes next, and of the scripts that it runs:
@@ -184,6 +210,19 @@ pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
 /// The element of a live entity's attribute, within its column's part.
 pub fn attribute(slot: u32, value: i32) -> u64 {
     mix(3 << 56 | u64::from(slot), u64::from(value as u32))
+}
+
+/// The element of what an entity's movement is taken for; 0 for one that rests where clients
+/// take it to be, so that it costs nothing.
+pub fn track(slot: u32, track: &Track) -> u64 {
+    if *track == Track::default() {
+        return 0;
+    }
+    let start = 12 << 56 | u64::from(track.glides) << 32 | u64::from(slot);
+    (0..3).fold(start, |element, axis| {
+        let (step, offset) = (track.step[axis] as u32, track.offset[axis] as u32);
+        mix(element, u64::from(step) << 32 | u64::from(offset))
+    })
 }
 
 /// The element of an observer; 0 for one that isn't set.

@@ -46,6 +46,7 @@ pub fn compare_with_oracle(
         birth_rows: &expected.birth_rows,
         deaths: &expected.deaths,
         changes,
+        courses: expected.courses.clone().into_iter().collect(),
         causes: &causes,
         notifications: &expected.notifications,
         deliveries: (0..config.limits.clients)
@@ -89,6 +90,7 @@ pub fn compare_snapshots(expected: &Snapshot, found: &Snapshot) -> Result<(), Di
     same_list("generations", &a.generations, &b.generations, debug)?;
     same_list("kinds", &a.kinds, &b.kinds, debug)?;
     same_list("rows", &a.rows, &b.rows, debug)?;
+    same_list("tracks", &a.tracks, &b.tracks, debug)?;
     same_list("observers", &a.observers, &b.observers, debug)?;
     same_list("regions", &a.regions, &b.regions, debug)?;
     same_list("publications", &a.publications, &b.publications, debug)?;
@@ -149,6 +151,8 @@ struct Parts<'a> {
     birth_rows: &'a [i32],
     deaths: &'a [EntityId],
     changes: Vec<Change>,
+    /// (slot, velocity).
+    courses: Vec<(u32, Vec<i32>)>,
     causes: &'a [u16],
     notifications: &'a [Notification],
     /// By client.
@@ -171,6 +175,11 @@ impl<'a> Parts<'a> {
             birth_rows: &output.birth_rows,
             deaths: &output.deaths,
             changes: flat_changes(output),
+            courses: output
+                .courses
+                .iter()
+                .map(|(slot, velocity)| (slot.0, velocity.to_vec()))
+                .collect(),
             causes: &output.changes.causes,
             notifications: &output.notifications,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
@@ -191,6 +200,7 @@ impl<'a> Parts<'a> {
         same_list("birth rows", self.birth_rows, found.birth_rows, debug)?;
         same_list("deaths", self.deaths, found.deaths, debug)?;
         same_list("changes", &self.changes, &found.changes, describe_change)?;
+        same_list("courses", &self.courses, &found.courses, debug)?;
         same_list("causes", self.causes, found.causes, debug)?;
         same_list(
             "notifications",
@@ -258,6 +268,7 @@ fn describe_delivery(delivery: &Delivery) -> String {
         Delivery::UPDATE => "update",
         Delivery::ENTER => "enter",
         Delivery::LEAVE => "leave",
+        Delivery::RENEW => "renewal",
         _ => "unknown kind",
     };
     format!("{kind} of slot {}", delivery.slot().0)

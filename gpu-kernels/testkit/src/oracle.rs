@@ -7,6 +7,7 @@
 //! | `commands` | the commands that run, and the updates of each |
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
 //! | `regions` | subscriptions of clients and entities, and publications of entities |
+//! | `motion` | whose movement is told anew |
 //! | `interest` | what each client sees: deliveries |
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
@@ -15,6 +16,7 @@
 mod commands;
 mod hearings;
 mod interest;
+mod motion;
 mod notifications;
 mod regions;
 mod scripts;
@@ -32,6 +34,7 @@ use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
 use commands::Command;
+pub use motion::Movement;
 pub use regions::Regions;
 use script::Logic;
 use script::logic::with_logic;
@@ -72,6 +75,8 @@ pub struct OracleSlot {
     pub kind: u16,
     /// All columns; 0 without an entity.
     pub row: Vec<i32>,
+    /// What clients were told of its movement.
+    pub movement: Movement,
 }
 
 /// The expected output of a tick.
@@ -85,6 +90,8 @@ pub struct OracleOutput {
     pub deaths: Vec<EntityId>,
     /// New values by slot and column.
     pub changes: BTreeMap<(u32, u16), i32>,
+    /// New courses by slot: a velocity for each axis.
+    pub courses: BTreeMap<u32, Vec<i32>>,
     /// By slot and column of each change: the kind of the first command that updated it;
     /// empty if clients cannot subscribe.
     pub causes: BTreeMap<(u32, u16), u16>,
@@ -110,6 +117,7 @@ impl Oracle {
             generation: 0,
             kind: 0,
             row: vec![0; config.schema.attributes.len()],
+            movement: Movement::default(),
         };
         Oracle {
             config: config.clone(),
@@ -144,7 +152,11 @@ impl Oracle {
         for command in later {
             self.schedule(command, &mut out.counts);
         }
+        let places: Vec<[i32; 3]> = (0..self.slots.len() as u32)
+            .map(|slot| self.position(slot))
+            .collect();
         let mut changed = self.merge(updates, &mut out);
+        self.tell_courses(&places, &mut changed, &mut out);
         let (changes, subscribed) = (
             &out.changes,
             self.config.limits.subscriptions_per_client > 0,
@@ -186,6 +198,7 @@ impl Oracle {
             generations: self.slots.iter().map(|s| s.generation).collect(),
             kinds: self.slots.iter().map(|s| s.kind).collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
+            tracks: self.tracks(),
             observers,
             regions,
             publications,
@@ -310,7 +323,9 @@ impl Oracle {
             if after == before {
                 continue;
             }
-            if attribute.audience != Audience::Hidden {
+            let is_told_as_course =
+                self.config.motion.is_some() && column < self.config.schema.world.size.len();
+            if attribute.audience != Audience::Hidden && !is_told_as_course {
                 changed.insert(slot);
             }
             self.slots[slot as usize].row[column] = after;
@@ -338,6 +353,7 @@ impl Oracle {
                     slot.state = SlotState::Resting;
                     slot.kind = 0;
                     slot.row.fill(0);
+                    slot.movement = Movement::default();
                     changed.remove(&command.entity.slot.0);
                     died.insert(command.entity.slot.0, command.entity);
                 }
@@ -415,6 +431,7 @@ impl Oracle {
             state: SlotState::Live,
             generation: entity.generation,
             kind,
+            movement: Movement::resting(&row[..dimensions]),
             row,
         };
         if let Some(born) = self.config.born[usize::from(kind)] {

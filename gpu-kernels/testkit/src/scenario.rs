@@ -131,6 +131,34 @@ pub fn wander(entities: u32, clients: u32) -> Scenario {
     })
 }
 
+/// All entities drift, and turn, stop or stumble now and then.
+pub fn stroll(entities: u32, clients: u32) -> Scenario {
+    let side = f64::from(entities).sqrt() * 20.0;
+    let file = format!(
+        "[world]\nsize = [{side:?}, {side:?}]\naoi = 50.0\ncapacity = {entities}\n\
+         visible_max = 24\nseed = 15\nvelocity = [\"vx\", \"vy\"]\n\
+         [logic]\nbuiltin = [\"move\", \"steer\"]\n\
+         [[kind]]\nname = \"walker\"\npopulation = {entities}\nattributes = [\
+         {{ name = \"vx\", type = \"fixed\", merge = \"last\", audience = \"hidden\" }}, \
+         {{ name = \"vy\", type = \"fixed\", merge = \"last\", audience = \"hidden\" }}]\n\
+         [[every]]\nkind = \"walker\"\nticks = 1\ncommand = \"drift\"\n"
+    );
+    Scenario::new("stroll", 60, clients, &file, |scenario, frame| {
+        for entity in scenario.everyone() {
+            if scenario.dice.once_in(20) {
+                let speed = scenario.rules.move_speed_max.raw();
+                let mut turn = || scenario.dice.within(-speed..=speed);
+                let words = [turn(), turn()];
+                let words = if words[0] % 4 == 0 { [0, 0] } else { words };
+                let steer = scenario.config.schema.command_named("steer");
+                frame.push(entity, 0, steer.expect("it is built in").kind, &words);
+            } else if scenario.dice.once_in(50) {
+                scenario.walk(frame, entity);
+            }
+        }
+    })
+}
+
 /// All entities are in a few buckets, and clients remember nothing.
 pub fn crowd(entities: u32, clients: u32) -> Scenario {
     let file = format!(

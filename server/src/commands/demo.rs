@@ -133,7 +133,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     };
     // Only wanderers are spread evenly.
     let expected = match arguments.behaviour {
-        BehaviourKind::Wander if arguments.play.is_none() => {
+        BehaviourKind::Wander | BehaviourKind::Stroll if arguments.play.is_none() => {
             Some(expected_visible(&world, arguments.clients))
         }
         _ => None,

@@ -125,17 +125,22 @@ impl Session {
         }
         scratch.slots.clear();
         for &delivery in view.publication.output.deliveries.of(player.client) {
-            if delivery.kind() == Delivery::UPDATE {
-                write_update(
-                    &mut frame,
-                    view,
-                    player,
-                    delivery.slot(),
-                    &mut scratch.slots,
-                );
-            } else {
-                self.write_enter_or_leave(&mut frame, view, player, delivery);
-            }
+            let slot = delivery.slot();
+            let columns = match delivery.kind() {
+                Delivery::UPDATE => view.mirror.told_columns(slot),
+                Delivery::RENEW => u64::MAX,
+                _ => {
+                    self.write_enter_or_leave(&mut frame, view, player, delivery);
+                    continue;
+                }
+            };
+            write_update(
+                &mut frame,
+                view,
+                player,
+                (slot, columns),
+                &mut scratch.slots,
+            );
         }
         notices::write(player.client, view, &mut frame, counts);
         if frame.bit_len() > 0 {
@@ -157,7 +162,8 @@ impl Session {
             let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
             let is_own = entity == player.entity;
             let row = mirror.row(slot);
-            frame.codec.enter(frame.begun(), entity, kind, is_own, row);
+            let (codec, course) = (frame.codec, mirror.course(slot));
+            codec.enter(frame.begun(), entity, kind, is_own, &course, row);
         }
         // Movement on its way is of an entity that the client has forgotten, or older
         // than what the client is told now.
@@ -192,10 +198,7 @@ impl Session {
             processed: self.processed.sequence(),
         };
         let mirror = view.mirror;
-        let entity = |slot: u32| {
-            let slot = Slot(slot);
-            (mirror.kind(slot), mirror.row(slot), mirror.packed(slot))
-        };
+        let entity = |slot: u32| mirror.told(Slot(slot));
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;
             counts.datagram_bytes += bytes.len() as u64;
@@ -211,17 +214,16 @@ impl Session {
     }
 }
 
-/// Writes the lasting attributes that changed, and adds the slot to `slots` if movement
-/// changed too.
+/// Writes the lasting attributes among these columns, and adds the slot to `slots` if
+/// movement is among them too.
 fn write_update(
     frame: &mut FrameWriter<'_>,
     view: TickView<'_>,
     player: Player,
-    slot: Slot,
+    (slot, columns): (Slot, u64),
     slots: &mut Vec<u32>,
 ) {
     let mirror = view.mirror;
-    let columns = mirror.changed_columns(slot, view.publication.tick);
     if columns & mirror.masks.movement != 0 {
         slots.push(slot.0);
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
-use shared::wire::movement::{MovementCodec, Packed};
-use shared::{Audience, EntityId, Schema, Slot, Tick};
+use shared::wire::movement::{MovementCodec, Packed, Told};
+use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
 
 /// The mirror that the tick and the shards share. The tick writes it only when no shard
 /// reads: after all reports on one tick, before the publication of the next.
@@ -16,12 +16,20 @@ pub struct SharedMirror(Arc<RwLock<Mirror>>);
 pub struct Mirror {
     columns: usize,
     dimensions: usize,
+    /// The largest coordinates.
+    edges: [i32; 3],
+    /// The columns of the position, as bits.
+    position: u64,
+    /// Whether ticks say whose course is told anew.
+    has_courses: bool,
     movement: MovementCodec,
     pub masks: AudienceMasks,
     /// By kind: the columns it has, as bits.
     kinds: Vec<u64>,
     entities: Vec<Entry>,
     rows: Vec<i32>,
+    /// The last tick that was taken in.
+    tick: Tick,
 }
 
 /// Columns by audience, as bits.
@@ -36,8 +44,12 @@ pub struct AudienceMasks {
 struct Entry {
     id: EntityId,
     kind: u16,
+    /// As clients were told last.
+    course: Course,
+    /// Its movement in the tick `packed_at`. That of an entity that rests holds longer.
     packed: Packed,
-    /// The last tick that changed it, and the columns it changed.
+    packed_at: Tick,
+    /// The last tick of which clients are told, and the columns that they are told of.
     changed: Tick,
     columns: u64,
 }
@@ -58,7 +70,8 @@ impl SharedMirror {
 
 impl Mirror {
     /// A mirror of a world without entities.
-    pub fn new(schema: &Schema, movement: MovementCodec) -> Mirror {
+    pub fn new(config: &WorldConfig, movement: MovementCodec) -> Mirror {
+        let schema = &config.schema;
         let capacity = schema.world.capacity as usize;
         let mask = |audience: Audience| {
             let with_audience = |(_, a): &(usize, &shared::Attribute)| a.audience == audience;
@@ -72,13 +85,18 @@ impl Mirror {
         let empty = Entry {
             id: EntityId::NONE,
             kind: 0,
+            course: Course::default(),
             packed: Packed::default(),
+            packed_at: Tick(0),
             changed: Tick(0),
             columns: 0,
         };
         Mirror {
             columns: schema.attributes.len(),
             dimensions: schema.dimensions(),
+            edges: config.size_raw().map(|size| size - 1),
+            position: (1 << schema.dimensions()) - 1,
+            has_courses: config.motion.is_some(),
             movement,
             masks: AudienceMasks {
                 movement: mask(Audience::Movement),
@@ -92,25 +110,25 @@ impl Mirror {
                 .collect(),
             entities: vec![empty; capacity],
             rows: vec![0; capacity * schema.attributes.len()],
+            tick: Tick(0),
         }
     }
 
-    /// Takes in a tick's births and changes. Packs each changed entity once.
+    /// Takes in a tick's births, changes and courses. Packs each entity of whose movement
+    /// clients are told once.
     pub fn apply(&mut self, output: &TickOutput) {
+        self.tick = output.tick;
         let newborns = output
             .births
             .iter()
             .filter_map(|b| Some((b.kind, b.entity?)));
         for ((kind, id), row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
-            let slot = id.slot.index();
-            self.rows[slot * self.columns..][..self.columns].copy_from_slice(row);
-            self.entities[slot] = Entry {
-                id,
-                kind,
-                packed: self.movement.pack(kind, row),
-                changed: output.tick,
-                columns: u64::MAX,
-            };
+            self.rows[id.slot.index() * self.columns..][..self.columns].copy_from_slice(row);
+            let entry = &mut self.entities[id.slot.index()];
+            (entry.id, entry.kind) = (id, kind);
+            (entry.changed, entry.columns) = (output.tick, u64::MAX);
+            self.set_course(id.slot, &[]);
+            self.pack(id.slot);
         }
         for (slot, columns, values) in output.changes.iter() {
             let row = &mut self.rows[slot.index() * self.columns..][..self.columns];
@@ -119,13 +137,48 @@ impl Mirror {
                 row[usize::from(column)] = value;
                 mask |= 1 << column;
             }
+            // Courses say which changes of a position are told.
+            if self.has_courses {
+                mask &= !self.position;
+            } else if mask & self.position != 0 {
+                self.set_course(slot, &[]);
+            }
             let entry = &mut self.entities[slot.index()];
             entry.changed = output.tick;
             entry.columns = mask;
             if mask & self.masks.movement != 0 {
-                entry.packed = self.movement.pack(entry.kind, row);
+                self.pack(slot);
             }
         }
+        for (slot, velocity) in output.courses.iter() {
+            let entry = &mut self.entities[slot.index()];
+            if entry.changed != output.tick {
+                entry.changed = output.tick;
+                entry.columns = 0;
+            }
+            entry.columns |= self.position;
+            self.set_course(slot, velocity);
+            self.pack(slot);
+        }
+    }
+
+    /// Begins a course where the entity is; it rests on axes without a velocity.
+    fn set_course(&mut self, slot: Slot, velocity: &[i32]) {
+        let mut course = Course {
+            tick: self.tick,
+            position: self.position(slot),
+            velocity: [0; 3],
+        };
+        course.velocity[..velocity.len()].copy_from_slice(velocity);
+        self.entities[slot.index()].course = course;
+    }
+
+    fn pack(&mut self, slot: Slot) {
+        let packed = self
+            .movement
+            .pack(self.kind(slot), &self.course(slot), self.row(slot));
+        let entry = &mut self.entities[slot.index()];
+        (entry.packed, entry.packed_at) = (packed, self.tick);
     }
 
     /// The entity that lives or last lived in a slot.
@@ -156,19 +209,39 @@ impl Mirror {
         position
     }
 
-    /// The entity's movement as datagrams carry it.
-    pub fn packed(&self, slot: Slot) -> Packed {
-        self.entities[slot.index()].packed
+    /// What clients take the entity's movement for, from this tick on.
+    pub fn course(&self, slot: Slot) -> Course {
+        let course = &self.entities[slot.index()].course;
+        Course {
+            tick: self.tick,
+            position: course.at(self.tick, &self.edges),
+            velocity: course.velocity,
+        }
     }
 
-    /// The columns that this tick changed, as bits. All of them if it changed none: then
-    /// the delivery is for a client that is catching up.
-    pub fn changed_columns(&self, slot: Slot, tick: Tick) -> u64 {
+    /// The entity's movement as datagrams of this tick carry it.
+    pub fn told(&self, slot: Slot) -> Told<'_> {
         let entry = &self.entities[slot.index()];
-        if entry.changed == tick {
-            entry.columns
-        } else {
-            u64::MAX
+        let (course, row) = (self.course(slot), self.row(slot));
+        let is_packed = entry.packed_at == self.tick || !course.glides();
+        Told {
+            kind: entry.kind,
+            course,
+            row,
+            // It was told before, and is told again.
+            packed: match is_packed {
+                true => entry.packed,
+                false => self.movement.pack(entry.kind, &course, row),
+            },
+        }
+    }
+
+    /// The columns of which clients are told in this tick, as bits.
+    pub fn told_columns(&self, slot: Slot) -> u64 {
+        let entry = &self.entities[slot.index()];
+        match entry.changed == self.tick {
+            true => entry.columns,
+            false => 0,
         }
     }
 

@@ -18,5 +18,6 @@ fuzz_target!(|data: &[u8]| {
     }
     if complete {
         assert_eq!(read.positions.len(), read.slots.len() * schema.dimensions());
+        assert_eq!(read.velocities.len(), read.positions.len());
     }
 });

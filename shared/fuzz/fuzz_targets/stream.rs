@@ -1,6 +1,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use shared::Course;
 use shared::wire::bits::BitWriter;
 use shared::wire::stream::{Message, StreamCodec};
 use shared_fuzz::world_and_message;
@@ -23,12 +24,19 @@ fuzz_target!(|data: &[u8]| {
                 kind,
                 own,
                 values,
+                velocity,
             } => {
+                let mut course = Course {
+                    velocity: *velocity,
+                    ..Course::default()
+                };
                 let mut row = vec![0; schema.attributes.len()];
                 for &(column, value) in values {
                     row[usize::from(column)] = value;
                 }
-                codec.enter(&mut writer, *entity, *kind, *own, &row);
+                let dimensions = schema.dimensions();
+                course.position[..dimensions].copy_from_slice(&row[..dimensions]);
+                codec.enter(&mut writer, *entity, *kind, *own, &course, &row);
             }
             Message::Leave(slot) => codec.leave(&mut writer, *slot),
             Message::Reborn(entity) => codec.reborn(&mut writer, *entity),

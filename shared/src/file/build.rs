@@ -2,7 +2,9 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
-use super::{commands, engine, initial, kinds, limits, logic, raw, regions, remarks, spawn};
+use super::{
+    commands, engine, initial, kinds, limits, logic, motion, raw, regions, remarks, spawn,
+};
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
 use crate::wire::control::WELCOME_BYTES_MAX;
@@ -56,6 +58,7 @@ pub(super) fn build(
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
+    let motion = motion::motion(&schema, &raw.world, problems);
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
     // A text that names an attribute with a problem is not wrong for that.
     let compiled = match logic {
@@ -114,6 +117,7 @@ pub(super) fn build(
         falls,
         tells_owner,
         every,
+        motion,
         logic,
         limits,
         schema,

@@ -31,6 +31,9 @@ pub struct Section {
     pub visible_max: u32,
     pub interest: InterestMode,
     pub player_kind: Option<String>,
+    pub motion: Option<bool>,
+    pub wire_tolerance: f64,
+    pub velocity: Option<Vec<String>>,
 }
 
 impl Default for Section {
@@ -45,6 +48,9 @@ impl Default for Section {
             visible_max: 256,
             interest: InterestMode::Exact,
             player_kind: None,
+            motion: None,
+            wire_tolerance: 0.0,
+            velocity: None,
         }
     }
 }

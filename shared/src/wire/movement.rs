@@ -1,4 +1,7 @@
-//! Movement datagrams: positions and the other attributes of audience `movement`.
+//! Movement datagrams: courses and the other attributes of audience `movement`.
+//!
+//! An entity is in a datagram if it does not go on as the client was told, or if it may be
+//! that the client was not told. Position and velocity hold from the datagram's tick on.
 //!
 //! No datagram depends on an earlier one, so any may be lost. Where the entities lie as
 //! close together as in one area of interest, positions are sent as low bits, and each
@@ -15,12 +18,15 @@
 //! | corner per axis, in whole units, unless wide | the axis's width − 12 |
 //! | per entity: gap to the slot before, minus one | a Rice code |
 //! | per entity: position, then each further attribute: present, value | as the schema says |
+//! | per entity: velocity | see `velocity` |
 
 use thiserror::Error;
 
 use super::bits::{BitReader, BitWriter};
+use super::velocity::{self, PackedVelocity};
 use super::{DATAGRAM_BYTES_MAX, DecodeError};
 use crate::world::attribute::{Audience, bits_for};
+use crate::world::course::Course;
 use crate::world::fixed::Fixed;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
@@ -60,6 +66,19 @@ pub struct Packed {
     low: u64,
     high: u64,
     len: u32,
+    velocity: PackedVelocity,
+}
+
+/// An entity that a datagram tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    pub kind: u16,
+    /// From the datagram's tick on.
+    pub course: Course,
+    /// A value for each column; those of the position are not used.
+    pub row: &'a [i32],
+    /// All of this, packed.
+    pub packed: Packed,
 }
 
 /// The part of a datagram before its entities.
@@ -84,6 +103,8 @@ pub struct Movement {
     pub slots: Vec<Slot>,
     /// Positions: [`Schema::dimensions`] values for each entity.
     pub positions: Vec<i32>,
+    /// Velocities: as many values, in raw units a tick.
+    pub velocities: Vec<i32>,
     /// The other movement attributes: (index of the entity in `slots`, column, value).
     pub extras: Vec<(u32, u16, i32)>,
 }
@@ -95,7 +116,8 @@ pub struct TooWide {
     pub bits: u32,
 }
 
-/// The most bits that the position and movement attributes of an entity can take.
+/// The most bits that the position and movement attributes of an entity can take, without
+/// its velocity.
 pub const MOVEMENT_BITS_MAX: u32 = 128;
 /// The most datagrams of one tick for one client.
 pub const PARTS_MAX: usize = 16;
@@ -148,14 +170,17 @@ impl MovementCodec {
         })
     }
 
-    /// Packs the row of one entity.
-    pub fn pack(&self, kind: u16, row: &[i32]) -> Packed {
-        self.pack_as(kind, row, false)
+    /// Packs the course and the row of one entity.
+    pub fn pack(&self, kind: u16, course: &Course, row: &[i32]) -> Packed {
+        self.pack_as(kind, course, row, false)
     }
 
-    fn pack_as(&self, kind: u16, row: &[i32], wide: bool) -> Packed {
-        let mut packed = Packed::default();
-        for (axis, &value) in self.axes.iter().zip(row) {
+    fn pack_as(&self, kind: u16, course: &Course, row: &[i32], wide: bool) -> Packed {
+        let mut packed = Packed {
+            velocity: PackedVelocity::new(&course.velocity[..self.axes.len()]),
+            ..Packed::default()
+        };
+        for (axis, value) in self.axes.iter().zip(course.position) {
             let bits = if wide { axis.bits } else { axis.low_bits };
             packed.push(value as u64, bits);
         }
@@ -176,18 +201,17 @@ impl MovementCodec {
     }
 
     /// Encodes entities into as few datagrams as possible, at least one, and passes each
-    /// to `send`. `slots` ascends; `entity` returns the kind, row and packed form of
-    /// one. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams:
+    /// to `send`. `slots` ascends; `entity` returns what is told of one. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams:
     /// the last of `slots`.
     pub fn encode<'a>(
         &self,
         header: Header,
         slots: &[u32],
-        entity: impl Fn(u32) -> (u16, &'a [i32], Packed),
+        entity: impl Fn(u32) -> Told<'a>,
         writer: &mut BitWriter,
         mut send: impl FnMut(Vec<u8>),
     ) -> usize {
-        let corner = self.corner(slots, |slot| entity(slot).1);
+        let corner = self.corner(slots, |slot| entity(slot).course.position);
         let gap_mean = match slots.last() {
             Some(&last) => (last + 1) / slots.len() as u32,
             None => 0,
@@ -196,11 +220,12 @@ impl MovementCodec {
         let fixed_bits = HEADER_BITS + self.axes.iter().map(|a| a.bits).sum::<u32>();
         let entity_bits = |slot: u32, previous: Option<u32>| {
             let gap = slot - previous.map_or(0, |p| p + 1);
+            let packed = entity(slot).packed;
             let bits = match corner {
-                Some(_) => entity(slot).2.len,
+                Some(_) => packed.len,
                 None => MOVEMENT_BITS_MAX,
             };
-            (bits + BitWriter::rice_bits(gap, parameter)) as usize
+            (bits + packed.velocity.bits() + BitWriter::rice_bits(gap, parameter)) as usize
         };
         let mut rest = slots;
         for part in 0..PARTS_MAX {
@@ -240,13 +265,13 @@ impl MovementCodec {
 
     /// The corner that completes low bits, in whole units; `None` where the entities lie
     /// too far apart for low bits.
-    fn corner<'a>(&self, slots: &[u32], row: impl Fn(u32) -> &'a [i32]) -> Option<[i32; 3]> {
+    fn corner(&self, slots: &[u32], position: impl Fn(u32) -> [i32; 3]) -> Option<[i32; 3]> {
         let mut corner = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
             if axis.low_bits == axis.bits {
                 continue;
             }
-            let values = slots.iter().map(|&slot| row(slot)[i]);
+            let values = slots.iter().map(|&slot| position(slot)[i]);
             let (min, max) = values.fold((i32::MAX, 0), |(min, max), v| (min.min(v), max.max(v)));
             if slots.is_empty() {
                 continue;
@@ -264,7 +289,7 @@ impl MovementCodec {
         &self,
         part: &Part,
         slots: &[u32],
-        entity: &impl Fn(u32) -> (u16, &'a [i32], Packed),
+        entity: &impl Fn(u32) -> Told<'a>,
         writer: &mut BitWriter,
     ) {
         writer.put(u64::from(part.header.epoch), 8);
@@ -284,13 +309,14 @@ impl MovementCodec {
         for &slot in slots {
             writer.put_rice(slot - next, part.parameter);
             next = slot + 1;
-            let (kind, row, packed) = entity(slot);
+            let told = entity(slot);
             let packed = match part.corner {
-                Some(_) => packed,
-                None => self.pack_as(kind, row, true),
+                Some(_) => told.packed,
+                None => self.pack_as(told.kind, &told.course, told.row, true),
             };
             writer.put(packed.low, packed.len.min(64));
             writer.put(packed.high, packed.len.saturating_sub(64));
+            packed.velocity.put(writer);
         }
     }
 
@@ -298,6 +324,7 @@ impl MovementCodec {
     pub fn decode(&self, bytes: &[u8], out: &mut Movement) -> Result<(), DecodeError> {
         out.slots.clear();
         out.positions.clear();
+        out.velocities.clear();
         out.extras.clear();
         let mut reader = BitReader::new(bytes);
         out.epoch = reader.get(8)? as u8;
@@ -341,6 +368,8 @@ impl MovementCodec {
                     out.extras.push((index, extra.column, value as i32));
                 }
             }
+            let velocity = velocity::get(&mut reader, self.axes.len())?;
+            out.velocities.extend(&velocity[..self.axes.len()]);
         }
         reader.finish()
     }

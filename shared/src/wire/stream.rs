@@ -7,7 +7,7 @@
 //! | message | fields |
 //! | --- | --- |
 //! | leave | slot |
-//! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column |
+//! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column; its velocity: see `velocity` |
 //! | state | slot, number of attributes (6), each: column (6), value |
 //! | reborn | slot, generation (32) |
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
@@ -22,8 +22,10 @@ use super::control::Interface;
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
+use super::velocity::{self, PackedVelocity};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::world::attribute::Audience;
+use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
 
@@ -31,6 +33,7 @@ use crate::world::schema::Schema;
 #[derive(Clone, Debug)]
 pub struct StreamCodec {
     fields: FieldCodec,
+    dimensions: usize,
     notices: NoticeCodec,
     /// By kind: the columns in an enter, for clients that don't own the entity.
     public: Vec<Vec<u16>>,
@@ -49,6 +52,8 @@ pub enum Message {
         own: bool,
         /// The attributes that the client may know: (column, value).
         values: Vec<(u16, i32)>,
+        /// The velocity of its course from this tick on; 0 on axes that the world lacks.
+        velocity: [i32; 3],
     },
     /// The entity is no longer in view.
     Leave(Slot),
@@ -91,6 +96,7 @@ impl StreamCodec {
         let kinds = 0..schema.kinds.len();
         StreamCodec {
             fields: FieldCodec::new(schema),
+            dimensions: schema.dimensions(),
             notices: NoticeCodec::new(schema),
             public: kinds.clone().map(|k| columns(k, false)).collect(),
             own: kinds.map(|k| columns(k, true)).collect(),
@@ -108,13 +114,15 @@ impl StreamCodec {
         self.fields.put_slot(writer, slot);
     }
 
-    /// Writes that an entity has entered the view. `row` has a value for each column.
+    /// Writes that an entity has entered the view. `course` holds from the frame's tick on.
+    /// `row` has a value for each column; those of the position are not used.
     pub fn enter(
         &self,
         writer: &mut BitWriter,
         entity: EntityId,
         kind: u16,
         own: bool,
+        course: &Course,
         row: &[i32],
     ) {
         writer.put(TAG_ENTER, TAG_BITS);
@@ -122,9 +130,14 @@ impl StreamCodec {
         self.fields.put_kind(writer, kind);
         writer.put(u64::from(own), 1);
         for &column in &self.columns(own)[usize::from(kind)] {
-            let value = row[usize::from(column)];
+            let own_column = usize::from(column);
+            let value = match own_column < self.dimensions {
+                true => course.position[own_column],
+                false => row[own_column],
+            };
             self.fields.put_value(writer, column, value);
         }
+        PackedVelocity::new(&course.velocity[..self.dimensions]).put(writer);
     }
 
     /// Writes changed attributes of an entity in view: (column, value).
@@ -258,6 +271,7 @@ impl StreamCodec {
             kind,
             own,
             values,
+            velocity: velocity::get(reader, self.dimensions)?,
         })
     }
 

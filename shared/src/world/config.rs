@@ -32,9 +32,23 @@ pub struct WorldConfig {
     /// The column of type entity whose new owners are told of; at most one.
     pub tells_owner: Option<u16>,
     pub every: Vec<Every>,
+    /// How movement is told; `None`: each change of a position, as it happens.
+    pub motion: Option<Motion>,
     pub logic: LogicConfig,
     pub limits: Limits,
     pub schema: Schema,
+}
+
+/// Movement is told as courses: an entity that goes on as its last course says is not told
+/// anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Motion {
+    /// An entity is told anew when it is farther than this from its course along any axis,
+    /// in raw units.
+    pub tolerance: i32,
+    /// By axis: the column that says how far an entity goes in a tick. Empty if the world
+    /// declares none; then a course begins with the second of two equal steps.
+    pub velocity: Vec<u16>,
 }
 
 /// When the entities of a kind fall, and how long until they are reborn.

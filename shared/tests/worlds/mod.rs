@@ -7,12 +7,13 @@ use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Welcome};
-use shared::wire::movement::{Header, MovementCodec};
+use shared::wire::movement::{Header, MovementCodec, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::world::attribute::AttributeType;
-use shared::{Audience, EntityId, Fixed, Schema, Slot, Tick};
+use shared::world::mix::mix;
+use shared::{Audience, Course, EntityId, Fixed, Schema, Slot, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -86,13 +87,47 @@ pub fn any_header() -> impl Strategy<Value = Header> {
     })
 }
 
+/// A velocity that follows from a row: on all axes of the world, or on none.
+pub fn any_velocity(schema: &Schema, row: &[i32]) -> [i32; 3] {
+    let axes = row[..schema.dimensions()].iter();
+    let seed = axes.fold(1, |seed, &axis| mix(seed, axis as u64));
+    // From 1 to 20 bits, the sign included.
+    let shift = 44 + seed % 20;
+    let mut velocity = [0; 3];
+    for (axis, velocity) in velocity.iter_mut().enumerate().take(schema.dimensions()) {
+        *velocity = (mix(seed, axis as u64) as i64 >> shift) as i32;
+    }
+    if seed % 3 == 0 { [0; 3] } else { velocity }
+}
+
+/// A course that begins in a row's place.
+pub fn course(schema: &Schema, row: &[i32], velocity: [i32; 3]) -> Course {
+    let mut course = Course {
+        velocity,
+        ..Course::default()
+    };
+    course.position[..schema.dimensions()].copy_from_slice(&row[..schema.dimensions()]);
+    course
+}
+
 /// The datagrams of entities, and the number of entities that don't fit into them.
-pub fn movement(schema: &Schema, header: Header, entities: &Entities) -> (Vec<Vec<u8>>, usize) {
+pub fn movement(
+    schema: &Schema,
+    header: Header,
+    entities: &Entities,
+    velocity: fn(&Schema, &[i32]) -> [i32; 3],
+) -> (Vec<Vec<u8>>, usize) {
     let codec = MovementCodec::new(schema).expect("a world file's schema");
     let slots: Vec<u32> = entities.keys().copied().collect();
     let entity = |slot: u32| {
         let (kind, row) = &entities[&slot];
-        (*kind, row.as_slice(), codec.pack(*kind, row))
+        let course = course(schema, row, velocity(schema, row));
+        Told {
+            kind: *kind,
+            course,
+            row,
+            packed: codec.pack(*kind, &course, row),
+        }
     };
     let mut datagrams = vec![];
     let mut writer = BitWriter::default();
@@ -228,7 +263,8 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
     for sent in sent {
         match sent {
             Sent::Enter(entity, kind, own, row) => {
-                codec.enter(&mut writer, *entity, *kind, *own, row);
+                let course = course(schema, row, any_velocity(schema, row));
+                codec.enter(&mut writer, *entity, *kind, *own, &course, row);
             }
             Sent::Leave(slot) => codec.leave(&mut writer, *slot),
             Sent::Reborn(entity) => codec.reborn(&mut writer, *entity),

@@ -7,9 +7,9 @@ use client_core::Session;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::Welcome;
-use shared::wire::movement::{Header, MovementCodec};
+use shared::wire::movement::{Header, MovementCodec, Told};
 use shared::wire::stream::StreamCodec;
-use shared::{EntityId, Schema, Tick};
+use shared::{Course, EntityId, Schema, Tick};
 
 /// The client's own entity.
 pub const OWN: EntityId = EntityId {
@@ -60,18 +60,32 @@ impl Server {
 
     /// A datagram of one entity's movement.
     pub fn movement(&self, tick: u32, slot: u32, x: i32) -> Vec<u8> {
+        self.course(tick, slot, x, 0)
+    }
+
+    /// A datagram of one entity's course, along the first axis.
+    pub fn course(&self, tick: u32, slot: u32, x: i32, velocity: i32) -> Vec<u8> {
         let row = [x, 0, 0];
-        let packed = self.movement.pack(0, &row);
+        let course = Course {
+            tick: Tick(tick),
+            position: row,
+            velocity: [velocity, 0, 0],
+        };
+        let told = Told {
+            kind: 0,
+            course,
+            row: &row,
+            packed: self.movement.pack(0, &course, &row),
+        };
         let header = Header {
             epoch: EPOCH,
             tick: Tick(tick),
             processed: self.processed,
         };
         let mut bytes = vec![];
-        let entity = |_| (0, &row[..], packed);
         let mut writer = BitWriter::default();
         self.movement
-            .encode(header, &[slot], entity, &mut writer, |b| bytes = b);
+            .encode(header, &[slot], |_| told, &mut writer, |b| bytes = b);
         bytes
     }
 
@@ -87,9 +101,19 @@ impl Server {
 
     /// A frame in which an entity enters.
     pub fn enter(&self, tick: u32, entity: EntityId, x: i32) -> Vec<u8> {
+        self.enter_gliding(tick, entity, x, 0)
+    }
+
+    /// A frame in which an entity enters that goes along the first axis.
+    pub fn enter_gliding(&self, tick: u32, entity: EntityId, x: i32, velocity: i32) -> Vec<u8> {
         let is_own = entity == OWN;
+        let course = Course {
+            tick: Tick(tick),
+            position: [x, 0, 0],
+            velocity: [velocity, 0, 0],
+        };
         self.frame(tick, |stream, writer| {
-            stream.enter(writer, entity, 0, is_own, &[x, 0, 100]);
+            stream.enter(writer, entity, 0, is_own, &course, &[x, 0, 100]);
         })
     }
 

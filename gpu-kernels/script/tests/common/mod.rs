@@ -32,6 +32,8 @@ attributes = [
     { name = "shield", type = "i32", audience = "state" },
     { name = "wood", type = "i32", audience = "state" },
     { name = "score", type = "i32", audience = "state" },
+    { name = "vx", type = "fixed", merge = "last", audience = "hidden" },
+    { name = "vy", type = "fixed", merge = "last", audience = "hidden" },
 ]
 
 [[kind]]

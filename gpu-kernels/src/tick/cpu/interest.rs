@@ -299,7 +299,9 @@ impl Interest {
                 deliver(Delivery::new(Delivery::LEAVE, old));
             } else if new < old {
                 deliver(Delivery::new(Delivery::ENTER, new));
-            } else if behind || input.merge.has_changed(old) {
+            } else if behind {
+                deliver(Delivery::new(Delivery::RENEW, old));
+            } else if input.merge.has_changed(old) {
                 deliver(Delivery::new(Delivery::UPDATE, old));
             }
             k += usize::from(old <= new);

@@ -2,6 +2,7 @@ use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot};
 
+use super::motion::Motion;
 use super::{Due, Merge, State, Updates};
 use crate::logic::Catalog;
 use crate::tick::counts::Counts;
@@ -20,12 +21,18 @@ pub fn run(
     due: &Due,
     updates: &Updates,
     merge: &mut Merge,
+    mut motion: Option<&mut Motion>,
     output: &mut TickOutput,
 ) {
     for (i, command) in due.commands.iter().enumerate() {
         // An entity born in this tick can't die in it: such a command is stale.
         match updates.ran(i) {
-            Some(CommandKind::SPAWN) => birth(state, catalog, due, command, merge, output),
+            Some(CommandKind::SPAWN) => {
+                let born = birth(state, catalog, due, command, merge, output);
+                if let (Some(slot), Some(motion)) = (born, &mut motion) {
+                    motion.mark_birth(slot, state.row(slot));
+                }
+            }
             Some(CommandKind::DESPAWN) => death(state, command.entity, merge, output),
             _ => {}
         }
@@ -61,6 +68,7 @@ fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut
     }
 }
 
+/// Returns the newborn's slot; `None` if there was none, or the command is malformed.
 fn birth(
     state: &mut State,
     catalog: &Catalog,
@@ -68,12 +76,12 @@ fn birth(
     command: &Command,
     merge: &mut Merge,
     output: &mut TickOutput,
-) {
+) -> Option<Slot> {
     let words = &due.words[command.word_start as usize..][..usize::from(command.word_count)];
     let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
     let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
         refuse(&mut output.counts);
-        return;
+        return None;
     };
     let slot = state.slots.lowest_free();
     let entity = slot.map(|slot| {
@@ -87,7 +95,7 @@ fn birth(
     });
     let Some(entity) = entity else {
         output.counts.births_refused += 1;
-        return;
+        return None;
     };
     output.counts.births += 1;
     let row = &mut state.rows[entity.slot.index() * state.columns..][..state.columns];
@@ -116,6 +124,7 @@ fn birth(
         let first = TimedCommand::new(due, entity, command.id(), &[]);
         state.schedule(first, &mut output.counts);
     }
+    Some(entity.slot)
 }
 
 fn choose(choice: &Choice, turn: u32, random: &mut Random) -> i32 {
@@ -140,6 +149,7 @@ fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut Ti
     merge.mark_death(entity.slot);
     hash_row(state, entity.slot, u64::wrapping_sub);
     state.bury_regions(entity);
+    state.bury_track(entity.slot);
     state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
     state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);
     output.deaths.push(entity);

@@ -30,7 +30,7 @@ struct Columns {
     rules: Vec<MergeRule>,
     /// By kind and column.
     bounds: Vec<(i32, i32)>,
-    /// By column: whether clients may see it.
+    /// By column: whether clients are told of its changes.
     visible: Vec<bool>,
 }
 
@@ -70,7 +70,12 @@ impl Merge {
                 visible: schema
                     .attributes
                     .iter()
-                    .map(|a| a.audience != Audience::Hidden)
+                    .enumerate()
+                    .map(|(column, a)| {
+                        // Where movement is told as courses, these say who has moved.
+                        let is_course = config.motion.is_some() && column < config.dimensions();
+                        a.audience != Audience::Hidden && !is_course
+                    })
                     .collect(),
             },
             keys: vec![],
@@ -98,6 +103,16 @@ impl Merge {
 
     pub fn mark_death(&mut self, slot: Slot) {
         self.changed_entities -= usize::from(self.has_changed(slot.0));
+    }
+
+    /// By slot: the stamp of its last change that clients may see; and this tick's.
+    pub fn changed_mut(&mut self) -> (&mut [u32], u32) {
+        (&mut self.changed, self.stamp)
+    }
+
+    /// So many more entities have a change that clients may see.
+    pub fn mark_told(&mut self, entities: usize) {
+        self.changed_entities += entities;
     }
 
     /// Begins a tick: no entity has changed yet.

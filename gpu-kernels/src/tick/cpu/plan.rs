@@ -23,6 +23,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         _ => clients * u64::from(limits.client_hearings_per_tick),
     };
     let causes = u64::from(limits.subscriptions_per_client > 0);
+    let tracked = u64::from(config.motion.is_some());
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
         // A command, its link, its entry in the free list, and a tick's list.
@@ -32,6 +33,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ),
         ("state rows", slots * columns * 4),
         ("slots", slots * 12),
+        // A track and the position before the tick; the slots and velocities of three lists.
+        ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
         (
             "observers",
             clients * u64::from(limits.observers_per_client) * observer,

@@ -43,6 +43,15 @@ impl CpuBackend {
             &mut out.changes,
             &mut out.counts,
         );
+        if let Some(motion) = &mut self.motion {
+            motion.tell(
+                &self.workers,
+                &mut self.state,
+                &mut self.merge,
+                &mut out.courses,
+            );
+            out.counts.courses = out.courses.slots.len() as u64;
+        }
         Updates::notify_of_picks(rules, &self.state, &self.index, out);
         out.stages.set(Stage::Merge, clock.lap());
 
@@ -52,6 +61,7 @@ impl CpuBackend {
             &self.due,
             &self.updates,
             &mut self.merge,
+            self.motion.as_mut(),
             out,
         );
         out.stages.set(Stage::Lifecycle, clock.lap());

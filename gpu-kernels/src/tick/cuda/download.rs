@@ -13,7 +13,8 @@ use super::{CudaBackend, Flight, OutputForm};
 use crate::tick::counts::{CHUNKS_MAX, Counters, Counts};
 use crate::tick::notification::Notification;
 use crate::tick::output::{
-    Birth, BucketRanges, Changes, Deliveries, Delivery, Hearings, Stage, StageTimes, TickOutput,
+    Birth, BucketRanges, Changes, Courses, Deliveries, Delivery, Hearings, Stage, StageTimes,
+    TickOutput,
 };
 
 /// The stage in which a tick failed, and the error.
@@ -91,6 +92,7 @@ impl Flight {
             birth_rows,
             notifications,
             changes,
+            courses,
             deliveries,
             hearings,
             bucket_ranges,
@@ -106,6 +108,7 @@ impl Flight {
         notifications.resize(n as usize, Notification::default());
         copies.download(Lane::Downloads, notifications, from.notifications)?;
         fetch_changes(copies, from, &counters, sizes, changes)?;
+        fetch_courses(copies, from, &counters, sizes, courses)?;
         // Served clients are downloaded while others are still being served.
         let counters = self.after_counting.wait()?[0];
         match form {
@@ -187,6 +190,10 @@ impl Flight {
                 values: HostVec::locked(room(sizes.changes)),
                 causes: HostVec::locked(room(sizes.changes * sizes.causes)),
             },
+            courses: Courses {
+                slots: HostVec::locked(room(sizes.capacity * sizes.motion)),
+                velocities: HostVec::locked(room(3 * sizes.capacity * sizes.motion)),
+            },
             deliveries: Deliveries {
                 offsets: HostVec::locked(room(sizes.clients + 1)),
                 entries: HostVec::locked(room(sizes.deliveries)),
@@ -260,6 +267,22 @@ fn fetch_changes<'scope>(
     copies.download(lane, &mut changes.columns, from.change_columns)?;
     copies.download(lane, &mut changes.values, from.change_values)?;
     copies.download(lane, &mut changes.causes, from.change_causes)
+}
+
+/// Starts the download of the new courses.
+fn fetch_courses<'scope>(
+    copies: &'scope Copies<'scope, '_>,
+    from: &Tick,
+    counters: &Counters,
+    sizes: &Sizes,
+    courses: &'scope mut Courses,
+) -> Result<(), DriverError> {
+    let lane = Lane::Downloads;
+    let told = counters.courses as usize;
+    courses.slots.set_len(told);
+    courses.velocities.set_len(told * sizes.dimensions as usize);
+    copies.download(lane, &mut courses.slots, from.course_slots)?;
+    copies.download(lane, &mut courses.velocities, from.course_velocities)
 }
 
 /// Starts the download of the hearings.

@@ -10,6 +10,7 @@ use super::interest::InterestKernels;
 use super::lifecycle::LifecycleKernels;
 use super::logic::LogicKernels;
 use super::merge::MergeKernels;
+use super::motion::MotionKernels;
 use super::regions::RegionsKernels;
 
 /// One structure of kernels for each stage.
@@ -17,6 +18,7 @@ pub struct Kernels {
     pub due: DueKernels,
     pub logic: LogicKernels,
     pub merge: MergeKernels,
+    pub motion: MotionKernels,
     pub lifecycle: LifecycleKernels,
     pub index: IndexKernels,
     pub interest: InterestKernels,
@@ -31,6 +33,7 @@ impl Kernels {
             due: DueKernels::load(device)?,
             logic: LogicKernels::load(device)?,
             merge: MergeKernels::load(device)?,
+            motion: MotionKernels::load(device)?,
             lifecycle: LifecycleKernels::load(device)?,
             index: IndexKernels::load(device)?,
             interest: InterestKernels::load(device)?,

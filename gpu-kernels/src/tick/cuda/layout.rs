@@ -56,6 +56,12 @@ device::device_struct! {
         directory_len: u32;
         /// Buckets of an entry of the directory, as a power of two.
         directory_shift: u32;
+        /// 1 where movement is told as courses, else 0.
+        motion: u32;
+        /// How far entities may be from their courses.
+        tolerance: i32;
+        /// By axis: the column that says how far an entity goes in a tick, or -1.
+        velocity: [i32; 4];
         /// By number of a command: how many words it has, and bits, as `IS_COMMAND`.
         forms: [u8; COMMANDS_MAX];
 
@@ -68,7 +74,7 @@ device::device_struct! {
         kind_columns: ConstPointer<u64> = s.kinds;
         /// By column.
         merge_rules: ConstPointer<u32> = s.columns;
-        /// By column: 1 where clients may know it.
+        /// By column: 1 where clients are told of its changes.
         visible_columns: ConstPointer<u32> = s.columns;
         rule_table: ConstPointer<Rule> = s.rules;
         /// By kind.
@@ -81,6 +87,11 @@ device::device_struct! {
         states: Pointer<u32> = s.capacity, zeroed;
         generations: Pointer<u32> = s.capacity, zeroed;
         slot_kinds: Pointer<u32> = s.capacity, zeroed;
+        /// By slot: whether clients take its entity to go on, by how much each tick, and how
+        /// far from its place they take it to be; the latter two by axis, then slot.
+        track_glides: Pointer<u32> = s.capacity * s.motion, zeroed;
+        track_steps: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
+        track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending.
         known: Pointer<u32> = s.clients * s.visible_max;
@@ -107,6 +118,10 @@ device::device_struct! {
         visible_counts: Pointer<u32> = s.clients, zeroed;
         /// By slot: the stamp of the tick that changed it last.
         changed: Pointer<u32> = s.capacity, zeroed;
+        /// By axis, then slot: where its entity was before the tick.
+        last_positions: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
+        /// By slot: whether its entity is told a new course.
+        told: Pointer<u32> = s.capacity * s.motion;
         /// The frame's commands, and those due.
         commands: Pointer<Command> = s.commands;
         /// By command: its kind, or a `Verdict`.
@@ -213,6 +228,9 @@ device::device_struct! {
         change_columns: Pointer<u16> = s.changes;
         change_values: Pointer<i32> = s.changes;
         change_causes: Pointer<u16> = s.changes * s.causes;
+        course_slots: Pointer<u32> = s.capacity * s.motion;
+        /// By course and axis.
+        course_velocities: Pointer<i32> = 3 * s.capacity * s.motion;
         delivery_offsets: Pointer<u32> = s.clients;
         deliveries: Pointer<u32> = s.deliveries;
         bucket_order: Pointer<u32> = s.capacity * s.by_buckets;
@@ -437,7 +455,7 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 18] = [
+pub const SCANS: [&str; 19] = [
     "due",
     "updates",
     "intervals",
@@ -456,6 +474,7 @@ pub const SCANS: [&str; 18] = [
     "hearings",
     "notifications",
     "picks",
+    "courses",
 ];
 
 /// Instead of a kind: the verdict on a command that is not run.

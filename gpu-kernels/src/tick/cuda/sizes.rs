@@ -12,6 +12,8 @@ use crate::tick::timed::TIMED_WORDS_MAX;
 pub struct Sizes {
     pub capacity: u64,
     pub columns: u64,
+    /// Axes of a position.
+    pub dimensions: u64,
     pub kinds: u64,
     pub clients: u64,
     pub observers: u64,
@@ -44,6 +46,8 @@ pub struct Sizes {
     pub rule_words: u64,
     /// Values of which births choose.
     pub choices: u64,
+    /// 1 where movement is told as courses, else 0.
+    pub motion: u64,
     /// Updates after merging.
     pub changes: u64,
     pub births: u64,
@@ -86,6 +90,7 @@ impl Sizes {
         Sizes {
             capacity,
             columns,
+            dimensions: config.dimensions() as u64,
             kinds: config.schema.kinds.len() as u64,
             clients: u64::from(limits.clients),
             observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
@@ -109,6 +114,7 @@ impl Sizes {
             rules: config.every.len() as u64,
             rule_words: rule_words(config),
             choices: config.choices().count() as u64,
+            motion: u64::from(config.motion.is_some()),
             changes: updates.min(capacity * columns),
             births: commands,
             rows: 3u64.pow(config.dimensions() as u32 - 1),

@@ -5,6 +5,7 @@ use shared::EntityId;
 
 use super::CudaBackend;
 use super::layout;
+use super::motion;
 use super::regions::{device_region, host_region};
 use super::scripts::Kinds;
 use super::timed;
@@ -42,6 +43,7 @@ impl CudaBackend {
             generations: self.fetch(w.generations, s.capacity)?,
             kinds: kinds.iter().map(|&kind| kind as u16).collect(),
             rows: self.fetch(w.rows, s.capacity * s.columns)?,
+            tracks: motion::fetch(self)?,
             observers: observers.iter().map(host_observer).collect(),
             regions: regions.iter().map(host_region).collect(),
             publications: of_living(&publications, &states),
@@ -87,6 +89,7 @@ impl CudaBackend {
         device.write(w.known_counts, &counts)?;
         device.write(w.known, &known)?;
         device.write(w.behind, &behind)?;
+        motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
         for (to, regions) in [
             (r.clients, &snapshot.regions),

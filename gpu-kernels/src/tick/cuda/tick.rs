@@ -91,6 +91,7 @@ impl CudaBackend {
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         kernels.merge.run(&run, counts)?;
+        kernels.motion.run(&run)?;
         begin(Stage::Lifecycle)?;
         kernels.lifecycle.run(&run, &kernels.regions, counts)?;
         flight.after_lifecycle.start(Lane::Work, tick.counters)?;

@@ -178,8 +178,16 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         scan_groups: sizes.scan_groups() as u32,
         directory_len: sizes.directory.len as u32,
         directory_shift: sizes.directory.shift,
+        motion: sizes.motion as u32,
+        velocity: [-1; 4],
         ..World::default()
     };
+    if let Some(motion) = &config.motion {
+        world.tolerance = motion.tolerance;
+        for (to, &column) in world.velocity.iter_mut().zip(&motion.velocity) {
+            *to = i32::from(column);
+        }
+    }
     set_logic(&mut world, config);
     world
 }
@@ -224,8 +232,11 @@ pub fn prepare(
     let (initials, choices) = initials(config);
     let attributes = schema.attributes.iter();
     let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
+    // Where movement is told as courses, these say who has moved.
+    let is_course = |column: usize| config.motion.is_some() && column < config.dimensions();
     let visible: Vec<u32> = attributes
-        .map(|a| u32::from(a.audience != Audience::Hidden))
+        .enumerate()
+        .map(|(column, a)| u32::from(a.audience != Audience::Hidden && !is_course(column)))
         .collect();
     let (rules, words) = rules(config);
     device.write(world.bounds.writable(), &bounds)?;

@@ -1,7 +1,8 @@
 use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::course::VELOCITY_MAX;
 use shared::{EntityId, WorldConfig};
 
-use super::{SlotState, Snapshot};
+use super::{SlotState, Snapshot, Track};
 use crate::logic::Catalog;
 use crate::tick::error::RestoreError;
 use crate::tick::frame::{Observer, Target};
@@ -12,6 +13,7 @@ impl Snapshot {
     pub fn check(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         self.check_sizes(config)?;
         self.check_slots(config)?;
+        self.check_tracks(config)?;
         for observer in self.observers.iter().flatten() {
             check_observer(observer, config)?;
         }
@@ -23,6 +25,7 @@ impl Snapshot {
 
     fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let capacity = config.schema.world.capacity as usize;
+        let tracks = capacity * usize::from(config.motion.is_some());
         let clients = config.limits.clients as usize;
         let values = capacity * config.schema.attributes.len();
         let observers = clients * config.limits.observers_per_client as usize;
@@ -33,6 +36,7 @@ impl Snapshot {
             ("generations", capacity, self.generations.len()),
             ("kinds", capacity, self.kinds.len()),
             ("values", values, self.rows.len()),
+            ("tracks", tracks, self.tracks.len()),
             ("observers", observers, self.observers.len()),
             ("regions", regions, self.regions.len()),
             ("publications", carriers, self.publications.len()),
@@ -67,6 +71,37 @@ impl Snapshot {
             for (&value, &(min, max)) in row.iter().zip(bounds) {
                 if value < min || value > max {
                     return out_of_range("values", value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that only living entities have a track, one that can be told.
+    fn check_tracks(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let tolerance = config.motion.as_ref().map_or(0, |motion| motion.tolerance);
+        let (size, dimensions) = (config.size_raw(), config.dimensions());
+        let columns = config.schema.attributes.len();
+        for (slot, track) in self.tracks.iter().enumerate() {
+            if self.states[slot] != SlotState::Live && *track != Track::default() {
+                return out_of_range("slots with tracks", slot as i64);
+            }
+            let fastest = match track.glides {
+                true => VELOCITY_MAX,
+                false => i32::MAX,
+            };
+            let row = &self.rows[slot * columns..][..columns];
+            for (axis, &size) in size.iter().enumerate() {
+                let (step, offset) = (track.step[axis], track.offset[axis]);
+                // An axis that the world lacks is one step long, and has no room for any.
+                if i64::from(step).abs() > i64::from(fastest.min(size - 1)) {
+                    return out_of_range("steps", step);
+                }
+                let here = if axis < dimensions { row[axis] } else { 0 };
+                let told = i64::from(here) + i64::from(offset);
+                let is_told = (0..i64::from(size)).contains(&told);
+                if !is_told || i64::from(offset).abs() > i64::from(tolerance) {
+                    return out_of_range("offsets", offset);
                 }
             }
         }

@@ -102,7 +102,8 @@ impl Oracle {
             match (known.contains(&slot), visible.contains(&slot)) {
                 (false, _) => deliveries.push(Delivery::new(Delivery::ENTER, slot)),
                 (_, false) => deliveries.push(Delivery::new(Delivery::LEAVE, slot)),
-                _ if behind || changed.contains(&slot) => {
+                _ if behind => deliveries.push(Delivery::new(Delivery::RENEW, slot)),
+                _ if changed.contains(&slot) => {
                     deliveries.push(Delivery::new(Delivery::UPDATE, slot));
                 }
                 _ => {}

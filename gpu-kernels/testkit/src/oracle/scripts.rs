@@ -1,5 +1,5 @@
 //! Commands that only scripts define: the interpreter runs them over the oracle's world,
-//! one entity after another. The built-in ones have versions of their own in `commands`.
+//! one entity after another. The usual built-in ones have versions of their own in `commands`.
 
 use gpu_kernels::Notification;
 use script::arith::Random;
@@ -8,7 +8,7 @@ use script::{Command as Script, arith};
 use shared::{EntityId, NotificationKind, Slot};
 
 use super::Oracle;
-use super::commands::{Command, Delayed};
+use super::commands::{Command, Delayed, SHOUT};
 
 /// What a run of a script does.
 #[derive(Default)]
@@ -23,14 +23,14 @@ pub struct Ran {
 type Told = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
 
 impl Oracle {
-    /// The script of a command that isn't built in.
+    /// The script of a command that isn't one of the usual built-in ones.
     pub(super) fn script(&self, kind: u16) -> Option<&Script> {
         let scripts = self.logic.commands.iter();
         let mut found = scripts.filter(|script| script.schema.kind.id() == kind);
         found.next().filter(|script| {
             let texts = &self.config.logic.texts;
             let text = texts.iter().find(|text| text.file == script.file);
-            !text.is_some_and(|text| text.is_builtin)
+            kind > SHOUT || !text.is_some_and(|text| text.is_builtin)
         })
     }
 

@@ -4,7 +4,7 @@ use gpu_kernels::{Counts, Frame, SlotState, TimedCommand};
 use shared::{EntityId, Tick};
 
 use super::commands::{BURN, Command, Delayed, SPAWN};
-use super::{Oracle, OracleOutput};
+use super::{Movement, Oracle, OracleOutput};
 
 impl Oracle {
     /// Removes this tick's commands from those that wait, in the order in which they were
@@ -111,6 +111,7 @@ impl Oracle {
             slot.state = SlotState::Resting;
             slot.kind = 0;
             slot.row.fill(0);
+            slot.movement = Movement::default();
         }
         fallen
     }

@@ -40,6 +40,7 @@ fn random_world_file(dice: &mut Dice) -> String {
     let mut kinds = kinds(dice, player_population);
     let respawns = respawns(dice, &mut kinds);
     let every = every(dice, axes, &kinds);
+    let motion = motion(dice, axes, visible_max, &mut kinds);
     let kinds: String = kinds
         .into_iter()
         .zip(respawns)
@@ -56,12 +57,36 @@ fn random_world_file(dice: &mut Dice) -> String {
         .collect();
     format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\ncapacity = {capacity}\nseed = {}\n\
-         visible_max = {visible_max}\ninterest = \"{interest}\"\n\
+         visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
          {limits}{}{budget}{commands}{kinds}{every}",
         dice.below(1 << 30),
         regions.limits,
     )
+}
+
+/// The lines of `[world]` about movement. Where rules move entities, their steps often are as
+/// the attributes declare.
+fn motion(dice: &mut Dice, axes: usize, visible_max: u32, kinds: &mut [Kind]) -> String {
+    if visible_max == 0 || dice.once_in(4) {
+        return "motion = false\n".to_owned();
+    }
+    let tolerance = dice.pick(&[0.0, 0.0, 1.0 / 4096.0, 0.3, 2.0, 262_143.0]);
+    let mut lines = format!("wire_tolerance = {tolerance:?}\n");
+    if dice.once_in(2) {
+        let names = &["vx", "vy", "vz"][..axes];
+        lines += &format!("velocity = {names:?}\n");
+        for kind in kinds.iter_mut().take(2) {
+            for name in names {
+                let comma = if kind.attributes.is_empty() { "" } else { ", " };
+                kind.attributes += &format!(
+                    "{comma}{{ name = \"{name}\", type = \"fixed\", default = 1.5, min = -3, \
+                     max = 3, audience = \"hidden\" }}"
+                );
+            }
+        }
+    }
+    lines
 }
 
 /// Lines of `[limits]`, most of them missing.

@@ -27,6 +27,11 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         BehaviourKind::Any => (0, 40),
         _ => (0, 0),
     };
+    // Strollers drift as they are steered.
+    let (velocity, drift, attributes) = match behaviour {
+        BehaviourKind::Stroll => (VELOCITY, DRIFT, VELOCITY_ATTRIBUTES),
+        _ => ("", "", ""),
+    };
     let text = format!(
         r#"
         [world]
@@ -34,6 +39,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         size = [{side}, {side}]
         aoi = 50
         capacity = {capacity}
+        {velocity}
 
         [limits]
         clients = {clients}
@@ -48,18 +54,37 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         name = "player"
         attributes = [
             {{ name = "hp", type = "i32", default = 100, min = 0, max = 100, audience = "state" }},
+            {attributes}
         ]
 
         [[kind]]
         name = "item"
         population = {items}
         attributes = [{{ name = "owner", type = "entity", merge = "first", audience = "state", tells_owner = true }}]
+
+        {drift}
         "#,
         side = side.max(1.0),
         capacity = clients + items,
     );
     Ok(script::world::parse(&text, "the demo's world")?)
 }
+
+/// A key of `[world]`.
+const VELOCITY: &str = r#"velocity = ["vx", "vy"]"#;
+const VELOCITY_ATTRIBUTES: &str = r#"
+    { name = "vx", type = "fixed", merge = "last", audience = "hidden" },
+    { name = "vy", type = "fixed", merge = "last", audience = "hidden" },
+"#;
+const DRIFT: &str = r#"
+    [logic]
+    builtin = ["move", "strike", "heal", "blast", "pick", "roam", "shout", "steer"]
+
+    [[every]]
+    kind = "player"
+    ticks = 1
+    command = "drift"
+"#;
 
 /// The number of others that a bot sees when all are spread evenly over a square: a
 /// disc's share of the area, without its parts beyond the edges.

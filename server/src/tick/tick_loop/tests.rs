@@ -129,7 +129,7 @@ impl World {
         });
         let movement = MovementCodec::new(&config.schema).unwrap();
         let tick_loop = TickLoop::new(Parts {
-            mirror: Mirror::new(&config.schema, movement),
+            mirror: Mirror::new(&config, movement),
             session: Arc::new(SessionWorld::new(&config)),
             reloads: None,
             config,

@@ -4,6 +4,7 @@ use device::layout::Header;
 use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::course::VELOCITY_MAX;
 use shared::{CommandKind, NotificationKind};
 
 use super::{
@@ -29,6 +30,7 @@ pub fn header() -> String {
         .constant("COMMANDS_MAX", COMMANDS_MAX as u32)
         .constant("IS_COMMAND", u32::from(IS_COMMAND))
         .constant("HAS_ACTOR", u32::from(HAS_ACTOR))
+        .constant("VELOCITY_MAX", VELOCITY_MAX as u32)
         .constant("NOWHERE", NOWHERE)
         .constant("POPULATION_TOKEN", POPULATION_TOKEN);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
@@ -86,6 +88,7 @@ fn enumerations(header: Header) -> Header {
                 [
                     ("update", Delivery::UPDATE),
                     ("enter", Delivery::ENTER),
+                    ("renew", Delivery::RENEW),
                     ("leave", Delivery::LEAVE),
                 ],
             ),
@@ -112,6 +115,7 @@ fn enumerations(header: Header) -> Header {
                     ("observers", part::OBSERVERS as u32),
                     ("known", part::KNOWN as u32),
                     ("timed", part::TIMED as u32),
+                    ("tracks", part::TRACKS as u32),
                     ("columns", part::COLUMNS as u32),
                 ],
             ),

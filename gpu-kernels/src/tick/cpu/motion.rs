@@ -1,0 +1,204 @@
+use device::cpu::{Workers, ranges, take};
+use shared::world::course::VELOCITY_MAX;
+use shared::{Slot, WorldConfig};
+
+use super::{Merge, State};
+use crate::tick::output::Courses;
+use crate::tick::state::{SlotState, Snapshot, Track, part, track};
+
+/// Decides whose movement is told anew: of those that don't go on as clients were told.
+///
+/// Each slot is looked at in each tick: one who glides, and is not moved, also departs from
+/// its course.
+pub struct Motion {
+    rule: Rule,
+    /// By slot: where its entity was before the tick.
+    last: Vec<[i32; 3]>,
+    /// One for each part of the work.
+    parts: Vec<Told>,
+}
+
+struct Rule {
+    tolerance: i32,
+    /// The columns that say how far an entity goes in a tick; none, or one for each axis.
+    velocity: Vec<u16>,
+    dimensions: usize,
+    /// The largest coordinates.
+    max: [i32; 3],
+}
+
+/// What one part of the work finds.
+#[derive(Default)]
+struct Told {
+    slots: Vec<u32>,
+    velocities: Vec<i32>,
+    /// Those of them without any other change that clients may see.
+    fresh: usize,
+    /// The difference that the part makes to the hash.
+    hash: u64,
+}
+
+/// One part's slots, from `first` on.
+struct Share<'a> {
+    first: usize,
+    states: &'a [SlotState],
+    rows: &'a [i32],
+    tracks: &'a mut [Track],
+    last: &'a mut [[i32; 3]],
+    changed: &'a mut [u32],
+    told: &'a mut Told,
+}
+
+impl Motion {
+    /// `None` in worlds that tell each change of a position.
+    pub fn new(config: &WorldConfig) -> Option<Motion> {
+        let motion = config.motion.as_ref()?;
+        Some(Motion {
+            rule: Rule {
+                tolerance: motion.tolerance,
+                velocity: motion.velocity.clone(),
+                dimensions: config.dimensions(),
+                max: config.size_raw().map(|size| size - 1),
+            },
+            last: vec![[0; 3]; config.schema.world.capacity as usize],
+            parts: vec![],
+        })
+    }
+
+    pub fn restore(&mut self, snapshot: &Snapshot, columns: usize) {
+        for (last, row) in self
+            .last
+            .iter_mut()
+            .zip(snapshot.rows.chunks_exact(columns))
+        {
+            *last = self.rule.position(row);
+        }
+    }
+
+    /// An entity was born here, of which clients are told as it enters their view.
+    pub fn mark_birth(&mut self, slot: Slot, row: &[i32]) {
+        self.last[slot.index()] = self.rule.position(row);
+    }
+
+    /// Compares where entities are with their tracks, and tells of those that differ.
+    pub fn tell(
+        &mut self,
+        workers: &Workers,
+        state: &mut State,
+        merge: &mut Merge,
+        out: &mut Courses,
+    ) {
+        let (used, columns) = (state.slots.used(), state.columns);
+        let count = workers.parts(used);
+        if self.parts.len() < count {
+            self.parts.resize_with(count, Told::default);
+        }
+        let (changed, stamp) = merge.changed_mut();
+        let (mut changed, mut last) = (changed, &mut self.last[..]);
+        let mut tracks = &mut state.tracks[..];
+        let shares = ranges(used, count)
+            .zip(&mut self.parts)
+            .map(|(range, told)| Share {
+                first: range.start,
+                states: &state.slots.states()[range.clone()],
+                rows: &state.rows[range.start * columns..range.end * columns],
+                tracks: take(&mut tracks, range.len()),
+                last: take(&mut last, range.len()),
+                changed: take(&mut changed, range.len()),
+                told,
+            });
+        let rule = &self.rule;
+        workers.run(shares.collect(), |share| rule.run(share, columns, stamp));
+
+        out.slots.clear();
+        out.velocities.clear();
+        for told in &self.parts[..count] {
+            out.slots.extend_from_slice(&told.slots);
+            out.velocities.extend_from_slice(&told.velocities);
+            merge.mark_told(told.fresh);
+            state.add(part::TRACKS, told.hash);
+        }
+    }
+}
+
+impl Rule {
+    fn position(&self, row: &[i32]) -> [i32; 3] {
+        let mut position = [0; 3];
+        position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
+        position
+    }
+
+    fn run(&self, share: Share<'_>, columns: usize, stamp: u32) {
+        let told = share.told;
+        told.slots.clear();
+        told.velocities.clear();
+        (told.fresh, told.hash) = (0, 0);
+        for (i, row) in share.rows.chunks_exact(columns).enumerate() {
+            let (track, last) = (&mut share.tracks[i], &mut share.last[i]);
+            let here = self.position(row);
+            let rests = here == *last && *track == Track::default();
+            if rests || share.states[i] != SlotState::Live {
+                continue;
+            }
+            let slot = (share.first + i) as u32;
+            let before = *track;
+            let is_told = self.advance(track, here, *last, row);
+            *last = here;
+            if *track != before {
+                let difference = self::track(slot, track).wrapping_sub(self::track(slot, &before));
+                told.hash = told.hash.wrapping_add(difference);
+            }
+            if is_told {
+                told.slots.push(slot);
+                let velocity = track.step.map(|step| if track.glides { step } else { 0 });
+                let velocity = &velocity[..self.dimensions];
+                told.velocities.extend_from_slice(velocity);
+                told.fresh += usize::from(share.changed[i] != stamp);
+                share.changed[i] = stamp;
+            }
+        }
+    }
+
+    /// Advances a track by one tick. True if clients must be told.
+    fn advance(&self, track: &mut Track, here: [i32; 3], last: [i32; 3], row: &[i32]) -> bool {
+        let step = [0, 1, 2].map(|axis| here[axis] - last[axis]);
+        let mut is_told = false;
+        let mut offset = [0; 3];
+        for axis in 0..self.dimensions {
+            let mut expected = i64::from(last[axis]) + i64::from(track.offset[axis]);
+            if track.glides {
+                expected += i64::from(track.step[axis]);
+            }
+            let ahead = expected.clamp(0, i64::from(self.max[axis])) - i64::from(here[axis]);
+            is_told |= ahead.abs() > i64::from(self.tolerance);
+            offset[axis] = ahead as i32;
+        }
+        if is_told {
+            let is_steady = self.is_near(step, track.step) || self.is_declared(step, row);
+            let can_glide = step.iter().all(|step| step.abs() <= VELOCITY_MAX);
+            *track = Track {
+                glides: is_steady && can_glide && step != [0; 3],
+                step,
+                offset: [0; 3],
+            };
+        } else {
+            track.offset = offset;
+            if !track.glides {
+                track.step = step;
+            }
+        }
+        is_told
+    }
+
+    /// Whether two steps are the same, as far as the tolerance goes.
+    fn is_near(&self, a: [i32; 3], b: [i32; 3]) -> bool {
+        let mut axes = a.into_iter().zip(b);
+        axes.all(|(a, b)| (i64::from(a) - i64::from(b)).abs() <= i64::from(self.tolerance))
+    }
+
+    /// Whether the entity's own attributes declare this step.
+    fn is_declared(&self, step: [i32; 3], row: &[i32]) -> bool {
+        let mut axes = self.velocity.iter().zip(step);
+        !self.velocity.is_empty() && axes.all(|(&column, step)| row[usize::from(column)] == step)
+    }
+}
