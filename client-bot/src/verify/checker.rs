@@ -124,7 +124,7 @@ impl Checker {
             } => {
                 self.note_membership(tick, entity.slot.0, true);
                 // Others were told its course when it began; this is where it leads to.
-                if !own && self.is_turn(tick, POSITIONS_PERIOD) {
+                if !own && self.is_turn(tick, POSITIONS_PERIOD * history.share) {
                     let mut position = [0; 3];
                     for (axis, &(_, value)) in
                         position.iter_mut().zip(&values[..history.dimensions])
@@ -215,10 +215,11 @@ impl Checker {
         }
         self.note_own(history, view, summary, movement);
         // Bots take turns, so that the work is spread over the ticks.
-        if self.is_turn(tick, POSITIONS_PERIOD) {
+        if self.is_turn(tick, POSITIONS_PERIOD * history.share) {
             self.note_others(history, view, summary, movement);
         }
-        if summary.is_complete && self.is_turn(tick, MISSING_PERIOD) {
+        let missing_period = MISSING_PERIOD * history.share * history.share;
+        if summary.is_complete && self.is_turn(tick, missing_period) {
             self.complete.push_back(tick);
         }
         while let Some((due, positions)) = self

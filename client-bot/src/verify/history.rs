@@ -14,6 +14,8 @@ pub struct History {
     pub sight: Sight,
     pub visible_max: usize,
     pub bots: usize,
+    /// Of large swarms, only one check in so many is made.
+    pub share: usize,
     /// By slot: one more than the bot whose entity has it; 0: no bot's.
     owners: Vec<AtomicU32>,
     /// By tick modulo [`HISTORY_TICKS`], then bot.
@@ -42,6 +44,7 @@ impl History {
             sight: Sight::new(schema),
             visible_max: schema.world.visible_max as usize,
             bots,
+            share: 1 + bots / BOTS_CHECKED,
             owners: (0..schema.world.capacity)
                 .map(|_| AtomicU32::new(0))
                 .collect(),
@@ -118,5 +121,7 @@ impl History {
     }
 }
 
+/// Swarms of more bots are checked by sample, so that bots have time to play.
+const BOTS_CHECKED: usize = 2048;
 /// How many ticks are kept.
 pub const HISTORY_TICKS: u32 = 128;
