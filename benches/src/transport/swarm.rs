@@ -38,6 +38,9 @@ pub struct Options {
     /// What the bots do
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
+    /// Tell every movement, also that of entities which go on as they were told
+    #[arg(long)]
+    every_movement: bool,
     /// Cores of the server [default: half of them]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     server_cores: Option<usize>,
@@ -115,6 +118,9 @@ const COLUMNS: [(&str, &str, bool); 18] = [
 fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row> {
     let mut world = demo_world(clients, options.behaviour)?;
     world.schema.world.tick_hz = options.tick_hz;
+    if options.every_movement {
+        world.motion = None;
+    }
     stay_on(&cores.server)?;
     let server = Server::start(ServerOptions {
         backend: options.backend,
@@ -162,7 +168,11 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     )?;
     let server_us = seconds * 1e6 / client_ticks;
     let latency = Duration::from_secs_f64(report.latency_ms_p50 / 1e3);
-    let mut row = Row::new(NAME, backend, options.behaviour.name(), [latency]);
+    let approach = match options.every_movement {
+        false => options.behaviour.name().to_owned(),
+        true => format!("{}, every movement told", options.behaviour.name()),
+    };
+    let mut row = Row::new(NAME, backend, &approach, [latency]);
     row.put("clients", clients);
     row.put("tick_hz", options.tick_hz);
     row.put("server_cores", cores.server.len());
@@ -250,7 +260,7 @@ fn is_of_server(name: &str) -> bool {
 
 const NAME: &str = "swarm";
 /// All packets of a socket go to one shard, so that few sockets would be spread unevenly.
-const SOCKETS_PER_SHARD: usize = 32;
+const SOCKETS_PER_SHARD: usize = 128;
 const JOIN_WAIT: Duration = Duration::from_secs(120);
 const WARM_UP: Duration = Duration::from_secs(2);
 const REST: Duration = Duration::from_secs(3);

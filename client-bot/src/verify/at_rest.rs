@@ -18,7 +18,11 @@ use super::sight::{Placed, squared_distance};
 /// still play.
 pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     let world = RestingWorld::new(history, schema, views);
-    for view in views.iter().step_by(history.share).filter(|view| !view.is_dead) {
+    for view in views
+        .iter()
+        .step_by(history.share)
+        .filter(|view| !view.is_dead)
+    {
         let Some(own) = view.entities.get(&view.entity.slot.0) else {
             history
                 .findings

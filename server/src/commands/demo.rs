@@ -218,7 +218,8 @@ fn watch(
     }
 }
 
-const SOCKETS_PER_SHARD: usize = 8;
+/// All packets of a socket go to one shard: few sockets would be spread unevenly.
+const SOCKETS_PER_SHARD: usize = 64;
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// Time for the work that handshakes leave behind.
 const SETTLE: Duration = Duration::from_secs(1);

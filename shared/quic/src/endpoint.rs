@@ -30,7 +30,7 @@ pub trait Application {
     /// Something has happened to a connection.
     fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
 
-    /// All that a packet has brought is passed on.
+    /// All that a batch of packets has brought is passed on.
     fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
 
     /// A connection has ended, at either side's wish or by an error.
@@ -85,7 +85,11 @@ pub struct Endpoint<S> {
     load: Load,
     /// Reused: packets that have arrived.
     packets: Vec<Packet>,
-    /// Sockets may hold more packets than were taken from them.
+    /// By socket: it may hold packets.
+    is_ready: Vec<bool>,
+    /// Peers to which packets have brought something, not settled yet.
+    touched: Vec<usize>,
+    /// Sockets hold more packets than were taken from them.
     has_more: bool,
     /// When all deadlines were looked through last.
     looked_through: Instant,
@@ -100,6 +104,8 @@ struct Peer<S> {
     is_established: bool,
     /// Since when something has been received to which nothing was sent.
     unanswered: Option<Instant>,
+    /// It is among the touched; whether something is to be sent then.
+    touched: Option<bool>,
 }
 
 impl<S> Peer<S> {
@@ -136,6 +142,7 @@ impl<S> Endpoint<S> {
                 Interest::READABLE,
             )?;
         }
+        let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let config = Arc::new(EndpointConfig::default());
         Ok(Endpoint {
@@ -143,12 +150,14 @@ impl<S> Endpoint<S> {
             protocol: quinn_proto::Endpoint::new(config, server, false, None),
             sockets,
             poll,
-            events: Events::with_capacity(64),
+            events: Events::with_capacity(1024),
             waker,
             peers: vec![],
             deadlines: vec![],
             load: Load::default(),
             packets: vec![],
+            is_ready,
+            touched: vec![],
             has_more: true,
             looked_through: Instant::now(),
             ack_wait: ACK_WAIT,
@@ -219,6 +228,14 @@ impl<S> Endpoint<S> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             polled => polled?,
         }
+        for event in &self.events {
+            if let Some(is_ready) = self.is_ready.get_mut(event.token().0) {
+                *is_ready = true;
+            }
+        }
+        for (socket, is_ready) in self.sockets.iter().zip(&mut self.is_ready) {
+            *is_ready |= socket.has_faults();
+        }
         Ok(())
     }
 
@@ -235,17 +252,19 @@ impl<S> Endpoint<S> {
         let mut all = 0;
         for number in 0..self.sockets.len() {
             let mut taken = 0;
-            while self.sockets[number].receive(&mut packets, now) {
-                taken += packets.len();
-                for packet in packets.drain(..) {
-                    self.take_packet(number, packet, application, now);
-                }
+            while self.is_ready[number] {
                 if taken >= packets_max {
                     self.has_more = true;
                     break;
                 }
+                self.is_ready[number] = self.sockets[number].receive(&mut packets, now);
+                taken += packets.len();
+                for packet in packets.drain(..) {
+                    self.take_packet(number, packet, application, now);
+                }
             }
             all += taken;
+            self.settle(application, now);
         }
         self.packets = packets;
         all
@@ -325,6 +344,7 @@ impl<S> Endpoint<S> {
             socket,
             is_established: false,
             unanswered: None,
+            touched: None,
         });
     }
 
@@ -347,8 +367,14 @@ impl<S> Endpoint<S> {
                 peer.unanswered.get_or_insert(now);
                 // A client may have moved to another socket's share of senders.
                 peer.socket = number;
-                let is_urgent = !peer.is_established;
-                self.drive(handle.0, application, now, is_urgent);
+                let mut is_urgent = !peer.is_established;
+                self.pass_events(handle.0, application, now, &mut is_urgent);
+                if let Some(peer) = &mut self.peers[handle.0] {
+                    if peer.touched.is_none() {
+                        self.touched.push(handle.0);
+                    }
+                    *peer.touched.get_or_insert_default() |= is_urgent;
+                }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.take_incoming(number, incoming, application, now);
@@ -411,6 +437,29 @@ impl<S> Endpoint<S> {
         self.drive(index, application, now, is_urgent);
     }
 
+    /// Lets the application answer all that a batch of packets has brought.
+    fn settle<A: Application<Session = S>>(&mut self, application: &mut A, now: Instant) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for index in touched.drain(..) {
+            let Some(peer) = &mut self.peers[index] else {
+                continue;
+            };
+            let mut is_urgent = peer.touched.take().unwrap_or(false);
+            if let Some(session) = &mut peer.session {
+                let mut link = Link {
+                    connection: &mut peer.connection,
+                    socket: &mut self.sockets[peer.socket],
+                    handle: Handle(index),
+                    now,
+                    is_urgent: &mut is_urgent,
+                };
+                application.settled(&mut link, session);
+            }
+            self.conclude(index, application, now, is_urgent);
+        }
+        self.touched = touched;
+    }
+
     /// What follows any call on a connection: its events, its packets, its next timer.
     fn drive<A: Application<Session = S>>(
         &mut self,
@@ -419,19 +468,29 @@ impl<S> Endpoint<S> {
         now: Instant,
         mut is_urgent: bool,
     ) {
+        self.pass_events(index, application, now, &mut is_urgent);
+        self.conclude(index, application, now, is_urgent);
+    }
+
+    /// Passes what is new of a connection to the application.
+    fn pass_events<A: Application<Session = S>>(
+        &mut self,
+        index: usize,
+        application: &mut A,
+        now: Instant,
+        is_urgent: &mut bool,
+    ) {
         let Some(peer) = &mut self.peers[index] else {
             return;
         };
         exchange(&mut self.protocol, &mut peer.connection, index);
-        let mut has_passed = false;
         while let Some(event) = peer.connection.poll() {
-            has_passed = true;
             let link = Link {
                 connection: &mut peer.connection,
                 socket: &mut self.sockets[peer.socket],
                 handle: Handle(index),
                 now,
-                is_urgent: &mut is_urgent,
+                is_urgent: &mut *is_urgent,
             };
             let was_established = peer.is_established;
             match event {
@@ -461,16 +520,19 @@ impl<S> Endpoint<S> {
                 _ => {}
             }
         }
-        if let Some(session) = peer.session.as_mut().filter(|_| has_passed) {
-            let mut link = Link {
-                connection: &mut peer.connection,
-                socket: &mut self.sockets[peer.socket],
-                handle: Handle(index),
-                now,
-                is_urgent: &mut is_urgent,
-            };
-            application.settled(&mut link, session);
-        }
+    }
+
+    /// Ends what has ended, sends what is to be sent, and sets the next timer.
+    fn conclude<A: Application<Session = S>>(
+        &mut self,
+        index: usize,
+        application: &mut A,
+        now: Instant,
+        mut is_urgent: bool,
+    ) {
+        let Some(peer) = &mut self.peers[index] else {
+            return;
+        };
         if peer.connection.is_closed() {
             is_urgent = true;
             if let Some(session) = peer.session.take() {

@@ -113,6 +113,11 @@ impl Socket {
         });
     }
 
+    /// Whether packets may arrive that the system has given already.
+    pub fn has_faults(&self) -> bool {
+        self.faults.is_some()
+    }
+
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
