@@ -2,6 +2,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use client_bot::cli;
+use mimalloc::MiMalloc;
+
+/// Packets and sessions come and go all the time, on many threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     match cli::run(&cli::Arguments::parse()) {

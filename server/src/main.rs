@@ -1,7 +1,12 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use server::commands::cli;
+
+/// Packets and sessions come and go all the time, on many threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     match cli::run(cli::Arguments::parse()) {

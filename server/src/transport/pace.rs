@@ -25,6 +25,7 @@ pub struct Pace {
 pub struct Budget {
     end: Instant,
     putting_off: Duration,
+    reserve_max: Duration,
 }
 
 impl Pace {
@@ -54,9 +55,12 @@ impl Pace {
         self.receiving = average(self.receiving, std::mem::take(&mut self.received));
         let share = self.period.mul_f64(PERIOD_SHARE);
         let least = self.period.mul_f64(FAN_OUT_SHARE_MIN);
+        let time = share.saturating_sub(self.receiving).max(least);
         Budget {
-            end: now + share.saturating_sub(self.receiving).max(least),
+            end: now + time,
             putting_off: self.putting_off,
+            // However long that takes, some clients are told.
+            reserve_max: time / 2,
         }
     }
 }
@@ -64,7 +68,8 @@ impl Pace {
 impl Budget {
     /// Whether there is time to tell another client, when so many are left.
     pub fn allows(&self, now: Instant, left: usize) -> bool {
-        now + self.putting_off.saturating_mul(left as u32) < self.end
+        let reserve = self.putting_off.saturating_mul(left as u32);
+        now + reserve.min(self.reserve_max) < self.end
     }
 }
 
@@ -118,5 +123,6 @@ mod tests {
         let budget = pace.begin(now);
         assert!(budget.allows(now + 50 * MS, 1000));
         assert!(!budget.allows(now + 50 * MS, 6000));
+        assert!(budget.allows(now + 40 * MS, 1_000_000));
     }
 }

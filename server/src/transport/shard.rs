@@ -314,28 +314,17 @@ impl Shard {
         }
     }
 
-    /// Tells a client of a tick, or, without time for that, only takes it in. Closes the
-    /// connection of one that does not read. False if the client is not in the world.
-    pub fn tell(
-        &mut self,
-        view: TickView<'_>,
-        has_time: bool,
-        link: &mut Link<'_>,
-        client: &mut Client,
-    ) -> bool {
+    /// Tells a client of a tick. Closes the connection of one that does not read.
+    pub fn tell(&mut self, view: TickView<'_>, link: &mut Link<'_>, client: &mut Client) {
         let Client::Player(player) = client else {
-            return false;
+            return;
         };
         self.take_requests(link, player);
         let (scratch, counts) = (&mut self.scratch, &mut self.counts);
-        if has_time {
-            player.session.tell(view, scratch, counts, |datagram| {
-                // An error is a connection that is ending.
-                link.send_datagram(datagram.into());
-            });
-        } else {
-            player.session.put_off(view, scratch, counts);
-        }
+        player.session.tell(view, scratch, counts, |datagram| {
+            // An error is a connection that is ending.
+            link.send_datagram(datagram.into());
+        });
         counts.stream_bytes += player.flush(link) as u64;
         if player
             .session
@@ -344,10 +333,25 @@ impl Shard {
             let reason = "the client does not read what it is sent";
             close(link, Close::TooSlow, reason);
         }
+        self.note_taken_in(player);
+    }
+
+    /// Takes in a tick of which there is no time to tell a client. False if the client is
+    /// not in the world.
+    pub fn put_off(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
+        let Client::Player(player) = client else {
+            return false;
+        };
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        player.session.put_off(view, scratch, counts);
+        self.note_taken_in(player);
+        true
+    }
+
+    fn note_taken_in(&mut self, player: &Player) {
         if let Some(tick) = player.session.taken_in() {
             self.taken_in = self.taken_in.min(tick);
         }
-        true
     }
 
     /// The report on a tick that all clients were told of.

@@ -154,31 +154,35 @@ impl Thread {
         let (early, late) = handles.split_at(first);
         let mut put_off = 0;
         let mut received = begun;
-        let mut ran_out = begun;
+        let mut ran_out: Option<Instant> = None;
         for (i, &handle) in late.iter().chain(early).enumerate() {
             let now = Instant::now();
-            let has_time = put_off == 0 && budget.allows(now, count - i);
-            if !has_time && put_off == 0 {
-                ran_out = now;
+            let has_time = ran_out.is_none() && budget.allows(now, count - i);
+            if !has_time && ran_out.is_none() {
+                ran_out = Some(now);
                 self.first = handle.index();
             }
-            self.endpoint
-                .visit(handle, &mut self.shard, now, |shard, link, client| {
-                    if let Client::Player(player) = client
-                        && is_world_new
-                    {
-                        player.session.change_interface();
-                    }
-                    shard.tell(view, has_time, link, client)
-                });
-            put_off += usize::from(!has_time);
+            if is_world_new && let Some(Client::Player(player)) = self.endpoint.session(handle) {
+                player.session.change_interface();
+            }
+            if has_time {
+                self.endpoint
+                    .visit(handle, &mut self.shard, now, |shard, link, client| {
+                        shard.tell(view, link, client);
+                    });
+            } else if let Some(client) = self.endpoint.session(handle) {
+                // The connection is left alone, which takes most of the time.
+                put_off += usize::from(self.shard.put_off(view, client));
+            }
             if now - received > RECEIVE_PERIOD {
                 self.receive(PACKETS_BETWEEN);
                 received = Instant::now();
             }
         }
         self.endpoint.flush();
-        self.pace.note_putting_off(put_off, ran_out.elapsed());
+        if let Some(ran_out) = ran_out {
+            self.pace.note_putting_off(put_off, ran_out.elapsed());
+        }
         let sent = self.endpoint.counts();
         let counts = &mut self.shard.counts;
         counts.put_off += put_off as u64;

@@ -622,7 +622,7 @@ fn pass_datagrams<A: Application>(
 }
 
 /// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
-const ACK_WAIT: Duration = Duration::from_millis(200);
+const ACK_WAIT: Duration = Duration::from_millis(300);
 /// Timers of a peer in play may be late by this, since visits mostly come before.
 const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
