@@ -109,6 +109,9 @@ pub struct Limits {
     pub client_stream_bytes: u32,
     /// A client that sends nothing for this long is disconnected.
     pub idle_seconds: u32,
+    /// A client that leaves a part of its stream unread for this long is disconnected: until
+    /// then, no slot of which it does not know that its entity died can be filled again.
+    pub unread_seconds: u32,
     /// How long the entity of a disconnected client waits for it to resume.
     pub resume_seconds: u32,
     /// Content subscriptions of one client; 0: this world has none.

@@ -15,10 +15,13 @@ struct World {
 impl World {
     fn new(extra: &str) -> World {
         let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
-        let config = script::world::parse(&text, "test").unwrap();
+        World::of(&script::world::parse(&text, "test").unwrap())
+    }
+
+    fn of(config: &WorldConfig) -> World {
         World {
-            directory: Directory::new(&config),
-            backend: CpuBackend::new(&config, 1, None).unwrap(),
+            directory: Directory::new(config),
+            backend: CpuBackend::new(config, 1, None).unwrap(),
             frame: Frame::new(Tick(0)),
         }
     }
@@ -388,6 +391,57 @@ fn clients_are_counted_as_they_come_die_and_go() {
             );
         }
     }
+}
+
+/// Players come and go, and one kills all wolves that it sees, while a client reads slowly.
+#[test]
+fn neither_joins_nor_slow_readers_use_up_a_population() {
+    const WOLVES: usize = 6;
+    let text = format!(
+        "[world]\nsize = [10, 10]\naoi = 20\ncapacity = 12\n[limits]\nclients = 8\n\
+         resume_seconds = 0\ntimed_commands = 1\n[commands]\n\
+         strike = {{ reach = 100, damage = 5 }}\n[[kind]]\nname = \"player\"\n\
+         [[kind]]\nname = \"wolf\"\npopulation = {WOLVES}\nrespawn_ticks = 2\nattributes = [\n\
+         {{ name = \"hp\", type = \"i32\", default = 5, min = 0, falls_at = 0, \
+         audience = \"state\" }}]"
+    );
+    let config = script::world::parse(&text, "test").unwrap();
+    let mut world = World::of(&config);
+    world.frame.populate(&config);
+    world.join(0, None);
+    let (striker, _) = entity_of(&world.tick(0)[0]);
+    let wolves = |world: &mut World| -> Vec<EntityId> {
+        let snapshot = world.backend.snapshot().unwrap();
+        let slots = 0..snapshot.states.len();
+        slots
+            .filter(|&slot| snapshot.states[slot] == gpu_kernels::SlotState::Live)
+            .filter(|&slot| snapshot.kinds[slot] == 1)
+            .map(|slot| EntityId::new(slot as u32, snapshot.generations[slot]))
+            .collect()
+    };
+    assert_eq!(wolves(&mut world).len(), WOLVES);
+    let mut falls = 0;
+    for session in 1..200 {
+        for (sequence, wolf) in (0..).zip(wolves(&mut world)) {
+            let target = [wolf.reference().0];
+            world
+                .frame
+                .push(striker, sequence, builtin::STRIKE, &target);
+            falls += 1;
+        }
+        world.join(session, None);
+        if session > 3 {
+            world.leave(session - 3, true);
+        }
+        let taken_in = world.frame.tick.0.saturating_sub(9);
+        world.tick(taken_in);
+    }
+    assert!(falls > 3 * WOLVES, "{falls} falls");
+    for _ in 0..12 {
+        let now = world.frame.tick.0;
+        world.tick(now);
+    }
+    assert_eq!(wolves(&mut world).len(), WOLVES);
 }
 
 const SEED: u64 = 9;
