@@ -23,6 +23,8 @@ pub struct TickReport<'a> {
     pub fan_out_wait: Duration,
     pub fan_out: &'a FanOutCounts,
     pub refusals: &'a Refusals,
+    /// False if the recording has ended before the world.
+    pub is_recorded: bool,
     /// How long after its scheduled time the tick began.
     pub lateness: Duration,
     /// From one scheduled tick to the next.
@@ -72,6 +74,7 @@ pub fn record(report: &TickReport<'_>) {
     table::NOTICES_FULL.add(sent.notices_full);
     table::SESSIONS_LOST.add(sent.sessions_lost);
     table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
+    table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));
     // Reading it takes some microseconds, and scrapes are seconds apart.
     if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
         && let Some(errors) = machine::udp_receive_buffer_errors()

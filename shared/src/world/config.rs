@@ -10,8 +10,11 @@ use super::notification::NotificationSchema;
 use super::schema::Schema;
 use super::spawn::SpawnArea;
 
-/// Everything that defines a world, checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything that defines a world, checked: only a world file gives one, or what was
+/// written of one and passes through the same checks (`UncheckedWorld` of the crate's
+/// feature `file`).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct WorldConfig {
     pub seed: u64,
     /// The kind that a joining client is born as: an index into the schema's kinds.
