@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::counts::{FanOutCounts, Refusals};
 use super::stats::TickFigures;
-use super::{machine, table};
+use super::{machine, port, table};
 
 /// What the metrics need to know of one tick.
 pub struct TickReport<'a> {
@@ -33,10 +33,10 @@ pub struct TickReport<'a> {
 
 /// Serves `http://ADDRESS/metrics` until the process ends.
 pub fn serve(address: SocketAddr) -> Result<()> {
-    PrometheusBuilder::new()
-        .with_http_listener(address)
-        .install()
-        .with_context(|| format!("cannot serve metrics on {address}"))?;
+    let metrics = PrometheusBuilder::new()
+        .install_recorder()
+        .context("cannot record metrics")?;
+    port::serve(address, metrics).with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
     // Shown from the start, though most worlds never have any.
     table::RELOADS.add_to("compiled", 0);
