@@ -9,7 +9,7 @@ use gpu_kernels::{
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use gpu_kernels::{CudaBackend, tick::cuda::CudaOptions};
-use shared::{ClientRow, EntityId, Tick};
+use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 use testkit::agree::assert_agrees;
 use testkit::backends::backends;
@@ -32,6 +32,18 @@ fn a_frame_for_another_tick_is_refused() {
         }
         assert_eq!(backend.snapshot().unwrap(), before, "{label}");
         backend.tick(&Frame::new(Tick(1))).unwrap();
+    }
+}
+
+#[test]
+fn a_command_with_more_words_than_can_be_counted_is_malformed() {
+    for (label, mut backend) in backends(&script::world::default()) {
+        let mut frame = Frame::new(Tick(0));
+        // Cut to 16 bits, it would be a birth.
+        let words = vec![0; (1 << 16) + 2];
+        frame.push(EntityId::NONE, 0, CommandKind::SPAWN, &words);
+        let counts = backend.tick(&frame).unwrap().counts;
+        assert_eq!((counts.births, counts.malformed), (0, 1), "{label}");
     }
 }
 

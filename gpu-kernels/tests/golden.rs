@@ -39,7 +39,7 @@ fn goldens() -> [(Scenario, Golden); 8] {
         ),
         (
             scenario::embers(300, 50),
-            golden(0xcd11_59ac_17ee_ffbd, 53098),
+            golden(0x8376_bebe_5628_2ac6, 53325),
         ),
     ]
 }

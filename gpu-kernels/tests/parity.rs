@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use gpu_kernels::{Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
+use gpu_kernels::tick::frame::POPULATION_TOKEN;
+use gpu_kernels::{Birth, Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
 use script::builtin;
 use shared::world::logic::Text;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
@@ -66,7 +67,7 @@ fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
 /// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 21],
+    counts: [u64; 23],
     deliveries: [u64; 4],
     /// By number of a notification.
     notifications: [u64; 4],
@@ -99,7 +100,14 @@ impl Reached {
             notifications_dropped,
             hearings,
             hearings_dropped,
+            respawns,
         } = output.counts;
+        // Of the populations, only those that are born again fill a slot once more.
+        let is_reborn = |birth: &&Birth| {
+            let generation = birth.entity.map_or(0, |entity| entity.generation);
+            birth.token == POPULATION_TOKEN && generation > 1
+        };
+        let reborn = output.births.iter().filter(is_reborn).count() as u64;
         let counts = [
             applied,
             stale,
@@ -122,6 +130,8 @@ impl Reached {
             notifications_dropped,
             hearings,
             hearings_dropped,
+            respawns,
+            reborn,
         ];
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count;

@@ -65,7 +65,7 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
 #[test]
 fn the_hash_sees_every_part_of_the_state() {
     let (config, base) = rich_state();
-    let changes: [(&str, Change); 39] = [
+    let changes: [(&str, Change); 43] = [
         ("tick and scripts", |s| s.tick = Tick(s.tick.0 + 1)),
         ("slots", |s| s.generations[LIVE] += 1),
         ("slots", |s| s.generations[RESTING] += 1),
@@ -75,6 +75,10 @@ fn the_hash_sees_every_part_of_the_state() {
         ("slots", |s| s.states[RESTING] = SlotState::Free),
         ("slots", |s| s.states[RELEASED] = SlotState::Resting),
         ("slots", |s| s.states[NEVER_FILLED] = SlotState::Resting),
+        ("slots", |s| s.states[FALLEN] = SlotState::Reserved),
+        ("slots", |s| s.states[RESERVED] = SlotState::Fallen),
+        ("slots", |s| s.due[FALLEN].0 += 1),
+        ("slots", |s| s.due.swap(FALLEN, RESERVED)),
         ("attribute x", |s| s.rows[LIVE * COLUMNS] ^= 1),
         ("attribute y", |s| s.rows[LIVE * COLUMNS + 1] ^= 1),
         ("attribute hp", |s| s.rows[LIVE * COLUMNS + 2] ^= 1),
@@ -177,6 +181,10 @@ fn a_snapshot_of_wrong_sizes_is_refused() {
             |s| s.rows.truncate(1),
             wrong_size("values", CAPACITY * COLUMNS, 1),
         ),
+        (
+            |s| s.due.clear(),
+            wrong_size("ticks of rebirths", CAPACITY, 0),
+        ),
         (|s| s.observers.truncate(2), wrong_size("observers", 6, 2)),
         (|s| s.known.push(vec![]), wrong_size("clients", 3, 4)),
     ];
@@ -208,6 +216,21 @@ fn a_snapshot_with_impossible_entities_is_refused() {
                 s.rows[LIVE * COLUMNS + 2] = 0;
             },
             out_of_range("slots of the fallen", LIVE as i64),
+        ),
+        // Entities of the first kind are not born again.
+        (|s| s.kinds[FALLEN] = 0, out_of_range("kinds", 0)),
+        (|s| s.kinds[RESERVED] = 2, out_of_range("kinds", 2)),
+        (
+            |s| s.rows[FALLEN * COLUMNS + 2] = 7,
+            out_of_range("values", 7),
+        ),
+        (
+            |s| s.due[FALLEN] = Tick(1_000_040),
+            out_of_range("ticks of rebirths", 1_000_040),
+        ),
+        (
+            |s| s.due[RESTING] = Tick(41),
+            out_of_range("ticks of rebirths", 41),
         ),
     ];
     assert_refused(&config, &base, cases);
@@ -341,6 +364,8 @@ const SIDE: i32 = 100 * 4096;
 const LIVE: usize = 0;
 const RESTING: usize = 4;
 const RELEASED: usize = 5;
+const FALLEN: usize = 6;
+const RESERVED: usize = 7;
 const NEVER_FILLED: usize = 11;
 // Observers of the rich state.
 const FOLLOWER: usize = 0;
@@ -379,6 +404,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         states: vec![SlotState::Free; CAPACITY],
         generations: empty(CAPACITY),
         kinds: vec![0; CAPACITY],
+        due: vec![Tick(0); CAPACITY],
         rows: vec![0; CAPACITY * COLUMNS],
         tracks: vec![Track::default(); CAPACITY],
         observers: vec![None; 6],
@@ -394,7 +420,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
             },
             TimedCommand {
                 sequence: 5,
-                ..TimedCommand::respawn(Tick(41), 1)
+                ..TimedCommand::new(Tick(41), EntityId::NONE, 0, &[1, -1])
             },
         ],
         next_sequence: 6,
@@ -418,6 +444,16 @@ fn rich_state() -> (WorldConfig, Snapshot) {
     snapshot.states[RESTING] = SlotState::Resting;
     snapshot.generations[RESTING] = 1;
     snapshot.generations[RELEASED] = 3;
+    for (slot, state, due) in [
+        (FALLEN, SlotState::Fallen, 42),
+        // Overdue, since some client did not know of the fall.
+        (RESERVED, SlotState::Reserved, 39),
+    ] {
+        snapshot.states[slot] = state;
+        snapshot.generations[slot] = 1;
+        snapshot.kinds[slot] = 1;
+        snapshot.due[slot] = Tick(due);
+    }
     snapshot.observers[FOLLOWER] = Some(Observer {
         target: Target::Entity(EntityId::new(0, 1)),
         radius: 4096,

@@ -239,21 +239,31 @@ fn the_fallen_die_and_respawn_after_the_ticks_of_their_kind() {
     // From 5 to -5, this kind's minimum.
     let output = strike(&mut parity, 1, &[2, 1], &[]);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
-    assert_eq!((output.counts.timed, output.counts.entities), (2, 1));
+    assert_eq!((output.counts.respawns, output.counts.entities), (2, 1));
     parity.restart(true);
-    for tick in [2, 3] {
-        assert_eq!(parity.tick(&Frame::new(Tick(tick))).births, []);
+    let born = |parity: &mut Parity, tick, released: &[u32]| {
+        let mut frame = Frame::new(Tick(tick));
+        frame
+            .release
+            .extend(released.iter().map(|&slot| Slot(slot)));
+        let births = parity.tick(&frame).births;
+        let entities = births.iter().map(|birth| (birth.kind, birth.entity));
+        entities.collect::<Vec<_>>()
+    };
+    assert_eq!(born(&mut parity, 2, &[2]), []);
+    assert_eq!(born(&mut parity, 3, &[]), []);
+    parity.restart(false);
+    // Each in its own slot, once all clients know that it fell.
+    let second = Some(EntityId::new(2, 2));
+    assert_eq!(born(&mut parity, 4, &[]), [(1, second)]);
+    for tick in 5..40 {
+        assert_eq!(born(&mut parity, tick, &[]), []);
     }
-    let mut frame = Frame::new(Tick(4));
-    frame.release.push(Slot(2));
-    let output = parity.tick(&frame);
-    let entities: Vec<_> = output.births.iter().map(|birth| birth.entity).collect();
-    // In slots that were never used or were released.
-    assert_eq!(
-        entities,
-        [Some(EntityId::new(2, 2)), Some(EntityId::new(3, 1))]
-    );
-    assert_eq!(output.births[0].kind, 1);
+    parity.restart(true);
+    let first = Some(EntityId::new(1, 2));
+    assert_eq!(born(&mut parity, 40, &[1]), [(1, first)]);
+    let output = parity.tick(&Frame::new(Tick(41)));
+    assert_eq!((output.counts.respawns, output.counts.entities), (0, 3));
 }
 
 #[test]
@@ -301,28 +311,104 @@ fn fallen_players_die_and_do_not_respawn_by_themselves() {
     frame.push(EntityId::new(0, 1), 20, builtin::STRIKE, &[wolf]);
     let output = parity.tick(&frame);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
-    // Only the wolf's respawn waits.
-    assert_eq!(output.counts.timed, 1);
+    // Only the wolf is to be born again.
+    assert_eq!(output.counts.respawns, 1);
     let births: Vec<_> = (2..5)
-        .flat_map(|tick| parity.tick(&Frame::new(Tick(tick))).births)
+        .flat_map(|tick| {
+            let mut frame = Frame::new(Tick(tick));
+            frame.release.push(Slot(tick % 2 + 1));
+            parity.tick(&frame).births
+        })
         .collect();
     let kinds: Vec<_> = births.iter().map(|birth| birth.kind).collect();
     assert_eq!(kinds, [1]);
 }
 
 #[test]
-fn a_respawn_without_a_free_slot_is_refused() {
+fn births_do_not_take_the_slots_of_those_who_respawn() {
     let mut parity = wolves();
-    strike(&mut parity, 1, &[1], &[]);
+    strike(&mut parity, 1, &[1, 2], &[]);
     let mut frame = Frame::new(Tick(2));
+    frame.release.extend([Slot(1), Slot(2)]);
     for token in 0..100 {
         frame.spawn(0, token);
     }
-    parity.tick(&frame);
+    // One player of the world's 40 entities was there before, and two are to come.
+    let output = parity.tick(&frame);
+    assert_eq!(
+        (output.counts.births, output.counts.births_refused),
+        (37, 63)
+    );
     parity.tick(&Frame::new(Tick(3)));
     let output = parity.tick(&Frame::new(Tick(4)));
-    assert_eq!((output.counts.births, output.counts.births_refused), (0, 1));
-    assert_eq!(output.counts.timed, 0);
+    assert_eq!((output.counts.births, output.counts.births_refused), (2, 0));
+    assert_eq!(output.counts.entities, 40);
+}
+
+/// Neither the limit of commands nor that of timed commands counts them.
+#[test]
+fn all_respawn_however_many_commands_wait_or_are_given() {
+    let limits = "timed_commands = 4\ncommands_per_tick = 8";
+    let mut parity = Parity::new(&world(limits, WOLVES));
+    let mut frame = Frame::new(Tick(0));
+    for kind in [0, 1, 1, 1, 1, 1] {
+        frame.spawn_at(kind, u32::from(kind), &[5, 5]);
+    }
+    parity.tick(&frame);
+    strike(&mut parity, 1, &[1, 2, 3, 4, 5], &[]);
+    for tick in 2..9 {
+        let mut frame = Frame::new(Tick(tick));
+        frame.release.extend((1..6).map(Slot));
+        for token in 0..20 {
+            let player = EntityId::new(0, 1);
+            frame.push(player, token, builtin::MOVE, &[1, 1]);
+            frame.push_after(1, player, token, builtin::MOVE, &[1, 1]);
+        }
+        let output = parity.tick(&frame);
+        assert_eq!(output.births.len(), if tick == 4 { 5 } else { 0 });
+        assert!(output.counts.commands_dropped > 0 && output.counts.timed_dropped > 0);
+    }
+    assert_eq!(parity.oracle.alive().len(), 6);
+}
+
+#[test]
+fn rebirths_come_after_the_births_of_their_tick_and_carry_their_kinds_regions() {
+    let kinds = WOLVES.replace("respawn_ticks = 3", "respawn_ticks = 3\npublishes = [4, 4]");
+    let mut parity = Parity::new(&world("", &kinds));
+    let mut frame = Frame::new(Tick(0));
+    for kind in [0, 1] {
+        frame.spawn_at(kind, 0, &[5, 5]);
+    }
+    parity.tick(&frame);
+    strike(&mut parity, 1, &[1], &[]);
+    parity.tick(&Frame::new(Tick(2)));
+    let mut frame = Frame::new(Tick(3));
+    frame.release.push(Slot(1));
+    parity.tick(&frame);
+    let mut frame = Frame::new(Tick(4));
+    frame.spawn_at(0, 7, &[6, 6]);
+    let births = parity.tick(&frame).births;
+    let slots: Vec<_> = births.iter().map(|b| b.entity.unwrap().slot.0).collect();
+    assert_eq!(slots, [2, 1]);
+    assert!(parity.oracle.snapshot().publications[1].is_some());
+    parity.restart(true);
+    parity.tick(&Frame::new(Tick(5)));
+}
+
+#[test]
+fn rebirths_are_due_beyond_the_last_tick_number() {
+    let mut parity = wolves();
+    parity.oracle.tick = Tick(u32::MAX - 1);
+    parity.restore_from_oracle();
+    let mut born = vec![];
+    strike(&mut parity, u32::MAX - 1, &[1], &[]);
+    for tick in [u32::MAX, 0, 1, 2] {
+        let mut frame = Frame::new(Tick(tick));
+        frame.release.push(Slot(1));
+        born.extend(parity.tick(&frame).births.iter().map(|_| tick));
+        parity.restart(tick == 0);
+    }
+    assert_eq!(born, [1]);
 }
 
 #[test]
@@ -330,7 +416,7 @@ fn a_despawned_entity_does_not_respawn_even_if_it_falls_in_the_same_tick() {
     let mut parity = wolves();
     let output = strike(&mut parity, 1, &[1], &[1, 2]);
     assert_eq!(output.deaths, [EntityId::new(1, 1), EntityId::new(2, 1)]);
-    assert_eq!(output.counts.timed, 0);
+    assert_eq!(output.counts.respawns, 0);
 }
 
 #[test]

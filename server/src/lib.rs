@@ -8,12 +8,14 @@
 //! | [`session`] | one client's end of the protocol, without sockets and without a clock |
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | recordings |
+//! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
 #![forbid(unsafe_code)]
 
 pub mod commands;
 pub mod durable;
+pub mod log;
 pub mod metrics;
 pub mod offline;
 pub mod server;

@@ -6,10 +6,12 @@
 //! | [`stats`] | figures for people |
 //! | [`table`] | every metric, declared once |
 //! | [`telemetry`] | figures for Prometheus |
+//! | [`port`] | the HTTP port that shows them |
 //! | [`machine`] | what the operating system says of machine and process |
 
 pub mod counts;
 pub mod machine;
+pub mod port;
 pub mod stats;
 pub mod table;
 pub mod telemetry;

@@ -157,11 +157,13 @@ fn tick_all(
 }
 
 fn join_all(inbox: &SharedInbox, clients: usize) {
-    let sessions = 0..clients as u64;
-    inbox.lock().joins.extend(sessions.map(|session| Join {
-        session,
-        resume: None,
-    }));
+    let mut inbox = inbox.lock();
+    for session in 0..clients as u64 {
+        inbox.join(Join {
+            session,
+            resume: None,
+        });
+    }
 }
 
 /// Random steps, the same in every run.

@@ -211,7 +211,7 @@ impl Session {
         if self.is_ending {
             return false;
         }
-        let ticks_max = world.config.limits.idle_seconds * world.config.schema.world.tick_hz;
+        let ticks_max = world.config.limits.unread_seconds * world.config.schema.world.tick_hz;
         self.stream.is_too_slow(tick, ticks_max)
     }
 }

@@ -64,7 +64,7 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
 
         [limits]
         clients = 8
-        idle_seconds = 2
+        unread_seconds = 2
         resume_seconds = 0
     ",
     );

@@ -20,6 +20,7 @@
 //! | `limits` | `[limits]` |
 //! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
+//! | `unchecked` | definitions that did not come from a file, by the same checks |
 
 mod build;
 mod check;
@@ -36,6 +37,7 @@ mod read;
 mod regions;
 mod remarks;
 mod spawn;
+mod unchecked;
 
 use std::fmt;
 
@@ -46,6 +48,7 @@ use build::{Built, Rejected};
 use check::Problem;
 use lines::Lines;
 pub use logic::{Chosen, Compiler, Declared, LogicError};
+pub use unchecked::UncheckedWorld;
 
 /// Why a world file was rejected.
 #[derive(Debug, Error)]

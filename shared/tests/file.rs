@@ -739,3 +739,26 @@ fn a_kind_can_name_a_command_for_its_newborns() {
         assert_eq!(error.to_string(), expected);
     }
 }
+
+#[test]
+fn a_schema_that_clients_would_not_read_is_rejected() {
+    // 15 bytes each, and 22 unpacked.
+    let rejected = |count: usize| {
+        let symbols: Vec<String> = (0..count).map(|i| format!("'symbol{i:08}'")).collect();
+        let text = format!(
+            "[[kind]]\nname = 'elf'\nattributes = [{{ name = 'mood', type = 'symbol', \
+             audience = 'state', symbols = [{}] }}]",
+            symbols.join(", ")
+        );
+        let parsed = script::world::parse(&text, "w.toml");
+        parsed.err().map(|error| error.to_string())
+    };
+    assert_eq!(rejected(40_000), None);
+    let message = rejected(55_000).expect("no client would read it");
+    assert!(
+        message.contains("unpacked more than the 1048576"),
+        "{message}"
+    );
+    let message = rejected(80_000).expect("it is too long");
+    assert!(message.contains("at most 1048320 are allowed"), "{message}");
+}

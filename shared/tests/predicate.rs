@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use shared::predicate::{
     Constraint, Filter, NameError, NameId, Notification, NotificationError, Operator, Predicate,
-    PredicateError, PredicateLimits, TextError, Value, ValueType, Vocabulary,
+    PredicateError, PredicateLimits, TextError, Value, ValueType, Vocabulary, filters_at_most,
 };
 
 fn vocabulary() -> Vocabulary {
@@ -235,4 +235,44 @@ proptest! {
             prop_assert_eq!(parse(&again), Ok(predicate));
         }
     }
+}
+
+/// A text whose strings contain what would be operators outside of them.
+fn texts() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("wind > 1".to_owned()),
+        Just("true".to_owned()),
+        Just(r#"area == "a || (b \" || c""#.to_owned()),
+        Just(r#"area prefix "\\""#.to_owned()),
+    ];
+    part.prop_recursive(4, 24, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|text| format!("({text})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a}||{b}")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("{a} && {b}")),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_filters_of_a_text_are_counted_without_multiplying_it_out(text in texts()) {
+        let limits = PredicateLimits {
+            filters: 1 << 20,
+            constraints_per_filter: 1 << 20,
+            ..PredicateLimits::default()
+        };
+        let predicate = Predicate::parse(&text, &vocabulary(), &limits);
+        let predicate = predicate.map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
+        prop_assert_eq!(filters_at_most(&text), predicate.filters.len(), "{}", text);
+    }
+}
+
+#[test]
+fn the_filters_of_a_huge_product_are_counted_at_once() {
+    let pair = "(wind > 1 || wind < 0)";
+    let text = vec![pair; 600].join("&&");
+    assert_eq!(filters_at_most(&text), usize::MAX);
+    assert_eq!(filters_at_most("((((\"||"), 1);
+    assert_eq!(filters_at_most("))))||"), 2);
 }

@@ -11,7 +11,9 @@ KERNEL take_in(World w, Tick t) {
     }
     if (i < t.releases) {
         u32 slot = t.release[i];
-        if (slot < w.capacity && w.states[slot] == RESTING) w.states[slot] = FREE;
+        u32 state = slot < w.capacity ? w.states[slot] : FREE;
+        if (state == RESTING) w.states[slot] = FREE;
+        else if (state == FALLEN) w.states[slot] = RESERVED;
         else atomicAdd(&t.counters->ignored_entries, 1ull);
     }
     // The frame's commands come first; due commands follow them.

@@ -17,6 +17,8 @@ enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
     RESTING = 2,
+    FALLEN = 3,
+    RESERVED = 4,
 };
 enum MergeRule : u32 {
     SUM = 0,
@@ -70,13 +72,14 @@ enum Scan : u32 {
     SCAN_ORDER = 9,
     SCAN_TIMED = 10,
     SCAN_AFTERS = 11,
-    SCAN_RESPAWNS = 12,
-    SCAN_PUBLISHED = 13,
-    SCAN_AREAS = 14,
-    SCAN_HEARINGS = 15,
-    SCAN_NOTIFICATIONS = 16,
-    SCAN_PICKS = 17,
-    SCAN_COURSES = 18,
+    SCAN_FALLS = 12,
+    SCAN_REBORN = 13,
+    SCAN_PUBLISHED = 14,
+    SCAN_AREAS = 15,
+    SCAN_HEARINGS = 16,
+    SCAN_NOTIFICATIONS = 17,
+    SCAN_PICKS = 18,
+    SCAN_COURSES = 19,
 };
 
 // A command of a frame.
@@ -231,10 +234,13 @@ struct alignas(8) Counters {
     u64 ignored_entries;
     // Where each chunk of clients' deliveries begin.
     u64 chunk_starts[8];
-    // Commands that commands, newborns and the fallen schedule.
+    // Commands that commands and newborns schedule.
     u64 afters;
     u64 born;
-    u64 respawns;
+    // Entities that are born again in their own slots, and the commands that they
+    // schedule.
+    u64 reborn;
+    u64 reborn_acts;
     u64 timed_unscheduled;
     // Entities that carry a publication.
     u64 published;
@@ -275,26 +281,28 @@ struct alignas(8) Counters {
     u64 entities;
     // Timed commands pending after the tick.
     u64 timed;
+    // Fallen entities that are to be born again.
+    u64 respawns;
     // Hearings: (client, notification) pairs.
     u64 hearings;
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1944, "as in Rust");
+static_assert(sizeof(Counters) == 1960, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
 static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, served) == 80 && offsetof(Counters, ignored_entries) == 88, "as in Rust");
 static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, born) == 168, "as in Rust");
-static_assert(offsetof(Counters, respawns) == 176 && offsetof(Counters, timed_unscheduled) == 184 && offsetof(Counters, published) == 192, "as in Rust");
-static_assert(offsetof(Counters, areas) == 200 && offsetof(Counters, notified) == 208 && offsetof(Counters, picked) == 216, "as in Rust");
-static_assert(offsetof(Counters, falls) == 224 && offsetof(Counters, fallen) == 232 && offsetof(Counters, over_budget_of) == 240, "as in Rust");
-static_assert(offsetof(Counters, hash) == 1264 && offsetof(Counters, applied) == 1824 && offsetof(Counters, stale) == 1832, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 1840 && offsetof(Counters, over_budget) == 1848 && offsetof(Counters, updates) == 1856, "as in Rust");
-static_assert(offsetof(Counters, changes) == 1864 && offsetof(Counters, courses) == 1872 && offsetof(Counters, births) == 1880, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 1888 && offsetof(Counters, deliveries) == 1896 && offsetof(Counters, clients_behind) == 1904, "as in Rust");
-static_assert(offsetof(Counters, entities) == 1912 && offsetof(Counters, timed) == 1920 && offsetof(Counters, hearings) == 1928, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 1936, "as in Rust");
+static_assert(offsetof(Counters, reborn) == 176 && offsetof(Counters, reborn_acts) == 184 && offsetof(Counters, timed_unscheduled) == 192, "as in Rust");
+static_assert(offsetof(Counters, published) == 200 && offsetof(Counters, areas) == 208 && offsetof(Counters, notified) == 216, "as in Rust");
+static_assert(offsetof(Counters, picked) == 224 && offsetof(Counters, falls) == 232 && offsetof(Counters, fallen) == 240, "as in Rust");
+static_assert(offsetof(Counters, over_budget_of) == 248 && offsetof(Counters, hash) == 1272 && offsetof(Counters, applied) == 1832, "as in Rust");
+static_assert(offsetof(Counters, stale) == 1840 && offsetof(Counters, malformed) == 1848 && offsetof(Counters, over_budget) == 1856, "as in Rust");
+static_assert(offsetof(Counters, updates) == 1864 && offsetof(Counters, changes) == 1872 && offsetof(Counters, courses) == 1880, "as in Rust");
+static_assert(offsetof(Counters, births) == 1888 && offsetof(Counters, deaths) == 1896 && offsetof(Counters, deliveries) == 1904, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 1912 && offsetof(Counters, entities) == 1920 && offsetof(Counters, timed) == 1928, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 1936 && offsetof(Counters, hearings) == 1944 && offsetof(Counters, hearings_dropped) == 1952, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -451,6 +459,8 @@ struct alignas(8) World {
     u32 *track_glides;
     i32 *track_steps;
     i32 *track_offsets;
+    // By slot of an entity that is to be born again: the first tick in which it may be.
+    u32 *rebirth_due;
     Observer *observers;
     // By client: the slots that it knows, ascending.
     u32 *known;
@@ -537,7 +547,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1000, "as in Rust");
+static_assert(sizeof(World) == 1008, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
 static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
@@ -554,24 +564,25 @@ static_assert(offsetof(World, merge_rules) == 472 && offsetof(World, visible_col
 static_assert(offsetof(World, falls) == 496 && offsetof(World, born) == 504 && offsetof(World, rows) == 512, "as in Rust");
 static_assert(offsetof(World, states) == 520 && offsetof(World, generations) == 528 && offsetof(World, slot_kinds) == 536, "as in Rust");
 static_assert(offsetof(World, track_glides) == 544 && offsetof(World, track_steps) == 552 && offsetof(World, track_offsets) == 560, "as in Rust");
-static_assert(offsetof(World, observers) == 568 && offsetof(World, known) == 576 && offsetof(World, known_counts) == 584, "as in Rust");
-static_assert(offsetof(World, behind) == 592 && offsetof(World, timed) == 600 && offsetof(World, timed_state) == 608, "as in Rust");
-static_assert(offsetof(World, index_keys) == 616 && offsetof(World, index_keys_spare) == 624 && offsetof(World, index_slots) == 632, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 640 && offsetof(World, index_positions) == 648 && offsetof(World, index_len) == 656, "as in Rust");
-static_assert(offsetof(World, directory) == 664 && offsetof(World, visible) == 672 && offsetof(World, visible_counts) == 680, "as in Rust");
-static_assert(offsetof(World, changed) == 688 && offsetof(World, last_positions) == 696 && offsetof(World, told) == 704, "as in Rust");
-static_assert(offsetof(World, commands) == 712 && offsetof(World, verdicts) == 720 && offsetof(World, group_places) == 728, "as in Rust");
-static_assert(offsetof(World, group_starts) == 736 && offsetof(World, group_order) == 744 && offsetof(World, update_counts) == 752, "as in Rust");
-static_assert(offsetof(World, update_offsets) == 760 && offsetof(World, partials) == 768 && offsetof(World, keys) == 776, "as in Rust");
-static_assert(offsetof(World, values) == 784 && offsetof(World, update_keys) == 792 && offsetof(World, update_keys_spare) == 800, "as in Rust");
-static_assert(offsetof(World, update_values) == 808 && offsetof(World, update_values_spare) == 816 && offsetof(World, interval_keys) == 824, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 832 && offsetof(World, interval_values) == 840 && offsetof(World, interval_changed) == 848, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 856 && offsetof(World, bucket_slots) == 864 && offsetof(World, free_list) == 872, "as in Rust");
-static_assert(offsetof(World, died) == 880 && offsetof(World, client_counts) == 888 && offsetof(World, ranges) == 896, "as in Rust");
-static_assert(offsetof(World, changed_before) == 904 && offsetof(World, timed_next) == 912 && offsetof(World, after_counts) == 920, "as in Rust");
-static_assert(offsetof(World, after_offsets) == 928 && offsetof(World, after_records) == 936 && offsetof(World, after_partials) == 944, "as in Rust");
-static_assert(offsetof(World, fallen) == 952 && offsetof(World, due_words) == 960 && offsetof(World, notification_counts) == 968, "as in Rust");
-static_assert(offsetof(World, notification_offsets) == 976 && offsetof(World, notification_partials) == 984 && offsetof(World, first_updates) == 992, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 568 && offsetof(World, observers) == 576 && offsetof(World, known) == 584, "as in Rust");
+static_assert(offsetof(World, known_counts) == 592 && offsetof(World, behind) == 600 && offsetof(World, timed) == 608, "as in Rust");
+static_assert(offsetof(World, timed_state) == 616 && offsetof(World, index_keys) == 624 && offsetof(World, index_keys_spare) == 632, "as in Rust");
+static_assert(offsetof(World, index_slots) == 640 && offsetof(World, index_slots_spare) == 648 && offsetof(World, index_positions) == 656, "as in Rust");
+static_assert(offsetof(World, index_len) == 664 && offsetof(World, directory) == 672 && offsetof(World, visible) == 680, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 688 && offsetof(World, changed) == 696 && offsetof(World, last_positions) == 704, "as in Rust");
+static_assert(offsetof(World, told) == 712 && offsetof(World, commands) == 720 && offsetof(World, verdicts) == 728, "as in Rust");
+static_assert(offsetof(World, group_places) == 736 && offsetof(World, group_starts) == 744 && offsetof(World, group_order) == 752, "as in Rust");
+static_assert(offsetof(World, update_counts) == 760 && offsetof(World, update_offsets) == 768 && offsetof(World, partials) == 776, "as in Rust");
+static_assert(offsetof(World, keys) == 784 && offsetof(World, values) == 792 && offsetof(World, update_keys) == 800, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 808 && offsetof(World, update_values) == 816 && offsetof(World, update_values_spare) == 824, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 832 && offsetof(World, interval_starts) == 840 && offsetof(World, interval_values) == 848, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 856 && offsetof(World, bucket_keys) == 864 && offsetof(World, bucket_slots) == 872, "as in Rust");
+static_assert(offsetof(World, free_list) == 880 && offsetof(World, died) == 888 && offsetof(World, client_counts) == 896, "as in Rust");
+static_assert(offsetof(World, ranges) == 904 && offsetof(World, changed_before) == 912 && offsetof(World, timed_next) == 920, "as in Rust");
+static_assert(offsetof(World, after_counts) == 928 && offsetof(World, after_offsets) == 936 && offsetof(World, after_records) == 944, "as in Rust");
+static_assert(offsetof(World, after_partials) == 952 && offsetof(World, fallen) == 960 && offsetof(World, due_words) == 968, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 976 && offsetof(World, notification_offsets) == 984 && offsetof(World, notification_partials) == 992, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1000, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -643,4 +654,4 @@ static_assert(offsetof(Tick, course_slots) == 208 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 232 && offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 256 && offsetof(Tick, hearings) == 264, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xb660b9269b267995ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xec7436f307382c30ull;

@@ -259,6 +259,7 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         ..
     } = logic;
     check_lengths(texts)?;
+    check_budget(*budget)?;
     let mut parsed = vec![];
     let files: Vec<File<'_>> = texts
         .iter()
@@ -310,6 +311,22 @@ fn check_lengths(texts: &[Text]) -> Result<(), Vec<Problem>> {
     };
     let key = "logic".to_owned();
     Err(vec![Problem::Setting { key, message }])
+}
+
+/// A world file's budget is checked already; that of a recorded frame may be anything.
+fn check_budget(budget: Budget) -> Result<(), Vec<Problem>> {
+    let limits = [
+        ("steps", budget.steps, Budget::STEPS_MAX),
+        ("visits", budget.visits, Budget::VISITS_MAX),
+    ];
+    for (key, found, most) in limits {
+        if !(1..=most).contains(&found) {
+            let message = format!("expected 1 to {most}, found {found}");
+            let key = format!("logic.{key}");
+            return Err(vec![Problem::Setting { key, message }]);
+        }
+    }
+    Ok(())
 }
 
 /// Evaluates all constants, and finds settings that no constant has.

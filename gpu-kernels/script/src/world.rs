@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shared::file::{Checked, Chosen, Compiler, Declared, LogicError};
+use shared::file::{Checked, Chosen, Compiler, Declared, LogicError, UncheckedWorld};
 use shared::world::logic::{LogicConfig, Numbers, Text};
 use shared::{ConfigError, Schema, WorldConfig};
 
@@ -53,6 +53,16 @@ impl Reader {
         };
         WorldConfig::parse(text, file, &compiler)
     }
+}
+
+/// Checks a world that was read from somewhere, as that of a world file is. `file` is its
+/// name in errors.
+pub fn check(world: UncheckedWorld, file: &str) -> Result<WorldConfig, ConfigError> {
+    let compiler = FileCompiler {
+        beside: PathBuf::new(),
+        reader: &Reader::default(),
+    };
+    world.check(file, &compiler)
 }
 
 /// The world of an empty file.

@@ -169,6 +169,8 @@ impl SubscriptionRegistry {
             let (found, limit) = (text.len(), limits.text_bytes);
             return Err(SubscribeError::LongText { found, limit });
         }
+        // Before the text is read, which takes longer.
+        self.0.records().check(client, id, limits)?;
         let mut predicate = Predicate::parse(text, &self.0.names.vocabulary, &limits.predicate)?;
         self.0.confine(client, &mut predicate);
         for filter in &mut predicate.filters {
@@ -178,14 +180,7 @@ impl SubscriptionRegistry {
         let constraints = predicate.filters.iter().map(|f| f.constraints.len()).sum();
 
         let mut records = self.0.records();
-        let own = &records.clients[client.index()];
-        if own.contains_key(&id) {
-            return Err(SubscribeError::Exists(id));
-        }
-        if own.len() >= limits.per_client {
-            let limit = limits.per_client;
-            return Err(SubscribeError::TooMany { limit });
-        }
+        records.check(client, id, limits)?;
         if records.subscriptions + 1 > limits.subscriptions
             || records.filters + filters > limits.filters
             || records.constraints + constraints > limits.constraints
@@ -289,6 +284,24 @@ impl Shared {
 }
 
 impl Records {
+    /// Whether a client may have one more subscription, under this number.
+    fn check(
+        &self,
+        client: ClientRow,
+        id: u32,
+        limits: &RegistryLimits,
+    ) -> Result<(), SubscribeError> {
+        let own = &self.clients[client.index()];
+        if own.contains_key(&id) {
+            return Err(SubscribeError::Exists(id));
+        }
+        if own.len() >= limits.per_client {
+            let limit = limits.per_client;
+            return Err(SubscribeError::TooMany { limit });
+        }
+        Ok(())
+    }
+
     fn take_number(&mut self) -> u32 {
         self.free_numbers.pop().unwrap_or_else(|| {
             self.next_number += 1;

@@ -118,10 +118,13 @@ counts! {
         ignored_entries: u64;
         /// Where each chunk of clients' deliveries begin.
         chunk_starts: [u64; CHUNKS_MAX];
-        /// Commands that commands, newborns and the fallen schedule.
+        /// Commands that commands and newborns schedule.
         afters: u64;
         born: u64;
-        respawns: u64;
+        /// Entities that are born again in their own slots, and the commands that they
+        /// schedule.
+        reborn: u64;
+        reborn_acts: u64;
         timed_unscheduled: u64;
         /// Entities that carry a publication.
         published: u64;
@@ -164,6 +167,8 @@ counts! {
         entities => Gauge "entities";
         /// Timed commands pending after the tick.
         timed => Gauge "timed_commands";
+        /// Fallen entities that are to be born again.
+        respawns => Gauge "respawns";
         /// Hearings: (client, notification) pairs.
         hearings => Counter "hearings_total";
         /// Hearings beyond `limits.client_hearings_per_tick`: the last of each client.

@@ -20,6 +20,7 @@ mod slots;
 mod tick;
 mod timed;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
@@ -80,6 +81,8 @@ struct State {
     observers: Vec<Option<Observer>>,
     regions: Regions,
     timed: Timed,
+    /// By slot of an entity that is to be born again: the first tick in which it may be.
+    due: BTreeMap<u32, Tick>,
     /// Updated by every stage that changes the state.
     hash: StateHash,
 }
@@ -128,6 +131,7 @@ impl CpuBackend {
                 observers: vec![None; observers],
                 regions: Regions::new(config),
                 timed: Timed::new(config),
+                due: BTreeMap::new(),
                 hash,
             },
             index: Index::new(config),
@@ -238,6 +242,9 @@ impl Backend for CpuBackend {
             states: slots.states().to_vec(),
             generations: slots.generations().to_vec(),
             kinds: slots.kinds().to_vec(),
+            due: (0..slots.states().len() as u32)
+                .map(|slot| self.state.due.get(&slot).copied().unwrap_or_default())
+                .collect(),
             rows: self.state.rows.clone(),
             tracks: self.state.tracks.clone(),
             observers: self.state.observers.clone(),
@@ -275,6 +282,11 @@ impl Backend for CpuBackend {
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);
         self.state.timed.restore(snapshot);
+        let taken = (0..).zip(&snapshot.states).zip(&snapshot.due);
+        self.state.due = taken
+            .filter(|((_, state), _)| state.is_taken())
+            .map(|((slot, _), &due)| (slot, due))
+            .collect();
         let per_client = self.config.limits.observers_per_client as usize;
         self.state.hash = StateHash::of(snapshot, columns, per_client);
         self.index.build(&self.workers, &self.state);

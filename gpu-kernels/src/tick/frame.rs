@@ -148,14 +148,16 @@ impl Frame {
         kind: CommandKind,
         words: &[i32],
     ) -> Command {
-        let word_start = self.words.len() as u32;
+        // A command with more words than can be counted is malformed all the same, and one
+        // that begins beyond all counts is rejected with the frame.
+        let word_start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         self.words.extend_from_slice(words);
         Command {
             entity,
             sequence,
             word_start,
             kind: kind.id(),
-            word_count: words.len() as u16,
+            word_count: u16::try_from(words.len()).unwrap_or(u16::MAX),
         }
     }
 

@@ -23,6 +23,17 @@ pub enum SlotState {
     Live = 1,
     /// Its entity died, and some clients may not know that yet.
     Resting = 2,
+    /// As `Resting`, but nobody else is born in it: its entity fell, and is to be born again.
+    Fallen = 3,
+    /// As `Fallen`, and all clients know of the fall.
+    Reserved = 4,
+}
+
+impl SlotState {
+    /// Whether an entity is to be born again in the slot.
+    pub fn is_taken(self) -> bool {
+        matches!(self, SlotState::Fallen | SlotState::Reserved)
+    }
 }
 
 /// What clients take an entity's movement for, between two ticks. Axes that the world lacks
@@ -46,8 +57,10 @@ pub struct Snapshot {
     pub states: Vec<SlotState>,
     /// Per slot: the number of times it has been filled.
     pub generations: Vec<u32>,
-    /// Per slot; 0 unless live.
+    /// Per slot; 0 unless it has an entity, or one is to be born in it again.
     pub kinds: Vec<u16>,
+    /// Per slot: the first tick in which its entity may be born again; 0 unless one is to be.
+    pub due: Vec<Tick>,
     /// Per slot, then per column; 0 unless live.
     pub rows: Vec<i32>,
     /// Per slot: as what its movement was told. Empty in worlds that tell each change of a
@@ -122,6 +135,9 @@ impl StateHash {
             let (state, kind) = (snapshot.states[slot], snapshot.kinds[slot]);
             let generation = snapshot.generations[slot];
             hash.add(part::SLOTS, self::slot(slot, state, kind, generation));
+            if state.is_taken() {
+                hash.add(part::SLOTS, due(slot, snapshot.due[slot]));
+            }
             if state == SlotState::Live {
                 let row = &snapshot.rows[slot * columns..(slot + 1) * columns];
                 for (column, &value) in row.iter().enumerate() {
@@ -205,6 +221,11 @@ pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
     }
     let word = u64::from(generation) | (state as u64) << 32 | u64::from(kind) << 40;
     mix(2 << 56 | slot as u64, word)
+}
+
+/// The element of the tick from which on a slot's entity may be born again.
+pub fn due(slot: usize, due: Tick) -> u64 {
+    mix(13 << 56 | slot as u64, u64::from(due.0))
 }
 
 /// The element of a live entity's attribute, within its column's part.

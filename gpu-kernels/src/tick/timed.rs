@@ -2,14 +2,13 @@
 //! in which they were scheduled.
 //!
 //! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
-//! (`after` in a script), by newborns of kinds that say so (`born`), and by the fallen of
-//! kinds that respawn, in this order within a tick. Commands above `limits.timed_commands`
-//! are dropped, the last first, and counted.
+//! (`after` in a script) and by newborns of kinds that say so (`born`), in this order within
+//! a tick. Commands above `limits.timed_commands` are dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::mix::mix;
-use shared::{CommandKind, EntityId, Tick};
+use shared::{EntityId, Tick};
 
 /// The maximum number of words of a timed command: any command can wait.
 pub const TIMED_WORDS_MAX: usize = COMMAND_WORDS_MAX;
@@ -46,12 +45,6 @@ impl TimedCommand {
             word_count: words.len() as u16,
             words: all,
         }
-    }
-
-    /// A spawn command for an entity of a kind at a random place.
-    pub fn respawn(due: Tick, kind: u16) -> TimedCommand {
-        let words = [i32::from(kind), POPULATION_TOKEN as i32];
-        TimedCommand::new(due, EntityId::NONE, CommandKind::SPAWN.id(), &words)
     }
 
     /// The words in use.

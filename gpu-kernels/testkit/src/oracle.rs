@@ -71,8 +71,10 @@ pub struct OracleSlot {
     pub state: SlotState,
     /// The number of times it has been filled.
     pub generation: u32,
-    /// The entity's kind; 0 without one.
+    /// The entity's kind, or that of the one to be born again; 0 without either.
     pub kind: u16,
+    /// If one is to be born again: the first tick in which it may be.
+    pub due: Option<Tick>,
     /// All columns; 0 without an entity.
     pub row: Vec<i32>,
     /// What clients were told of its movement.
@@ -116,6 +118,7 @@ impl Oracle {
             state: SlotState::Free,
             generation: 0,
             kind: 0,
+            due: None,
             row: vec![0; config.schema.attributes.len()],
             movement: Movement::default(),
         };
@@ -197,6 +200,11 @@ impl Oracle {
             states: self.slots.iter().map(|s| s.state).collect(),
             generations: self.slots.iter().map(|s| s.generation).collect(),
             kinds: self.slots.iter().map(|s| s.kind).collect(),
+            due: self
+                .slots
+                .iter()
+                .map(|s| s.due.unwrap_or(Tick(0)))
+                .collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
             tracks: self.tracks(),
             observers,
@@ -262,6 +270,7 @@ impl Oracle {
         for slot in &frame.release {
             match self.slots.get_mut(slot.index()) {
                 Some(slot) if slot.state == SlotState::Resting => slot.state = SlotState::Free,
+                Some(slot) if slot.state == SlotState::Fallen => slot.state = SlotState::Reserved,
                 _ => counts.ignored += 1,
             }
         }
@@ -346,7 +355,7 @@ impl Oracle {
             match command.kind {
                 commands::SPAWN => {
                     let slot = self.slots.iter().position(|s| s.state == SlotState::Free);
-                    self.birth(command, slot, changed, out);
+                    self.birth(&command.words, slot, changed, out);
                 }
                 commands::DESPAWN if self.is_alive(command.entity) => {
                     let slot = &mut self.slots[command.entity.slot.index()];
@@ -367,20 +376,28 @@ impl Oracle {
         for &entity in died.values() {
             self.drop_regions(entity);
         }
+        for slot in 0..self.slots.len() {
+            if self.is_to_be_born(slot) {
+                // With the token of those whom no client waits for.
+                let words = [i32::from(self.slots[slot].kind), -1];
+                self.birth(&words, Some(slot), changed, out);
+            }
+        }
         out.deaths = died.into_values().collect();
         out.counts.deaths = out.deaths.len() as u64;
         out.counts.entities = self.alive().len() as u64;
         out.counts.timed = self.timed.len() as u64;
+        out.counts.respawns = self.slots.iter().filter(|s| s.due.is_some()).count() as u64;
     }
 
     fn birth(
         &mut self,
-        command: &Command,
+        words: &[i32],
         slot: Option<usize>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
     ) {
-        let (kind, token) = (command.words[0] as u16, command.words[1] as u32);
+        let (kind, token) = (words[0] as u16, words[1] as u32);
         let entity = slot.map(|slot| EntityId {
             slot: Slot(slot as u32),
             generation: self.slots[slot].generation.wrapping_add(1),
@@ -402,7 +419,7 @@ impl Oracle {
         let mut random = Random::new(self.config.seed, self.tick, entity);
         let dimensions = self.config.schema.world.size.len();
         for (axis, place) in row[..dimensions].iter_mut().enumerate() {
-            *place = match command.words.get(2 + axis) {
+            *place = match words.get(2 + axis) {
                 Some(&position) => position.min(self.size(axis) - 1).max(0),
                 None => random.below(self.size(axis) as u32) as i32,
             };
@@ -432,6 +449,7 @@ impl Oracle {
             generation: entity.generation,
             kind,
             movement: Movement::resting(&row[..dimensions]),
+            due: None,
             row,
         };
         if let Some(born) = self.config.born[usize::from(kind)] {

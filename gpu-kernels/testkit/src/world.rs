@@ -88,7 +88,8 @@ impl Play {
         self.observers(dice, oracle, &mut frame);
         self.regions(dice, oracle, &mut frame);
         for slot in 0..oracle.slots.len() {
-            let resting = oracle.slots[slot].state == SlotState::Resting;
+            let state = oracle.slots[slot].state;
+            let resting = matches!(state, SlotState::Resting | SlotState::Fallen);
             if resting && dice.once_in(self.release_one_in) {
                 frame.release.push(Slot(slot as u32));
             }

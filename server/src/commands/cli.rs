@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
@@ -10,6 +9,7 @@ use super::doctor::{self, DoctorArguments};
 use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
+use crate::log;
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]
@@ -37,11 +37,7 @@ enum Command {
 
 /// Runs a command. False if it ran to its end and found something wrong.
 pub fn run(arguments: Arguments) -> Result<bool> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    log::start();
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments).map(|()| true),

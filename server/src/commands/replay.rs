@@ -1,8 +1,9 @@
 //! `myriad replay`: runs a recording and compares the state hash of each tick.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
 use client_bot::say;
@@ -50,8 +51,18 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 /// Replays a recording on a backend, with two ticks in flight. An error names the first
 /// tick whose state differs from the recorded one, and what differs in it.
 pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Replayed> {
-    let mut journal = JournalReader::open(path)?;
-    let available = machine::memory_available();
+    let journal = JournalReader::open(path)?;
+    replay_journal(journal, options, threads, machine::memory_available())
+}
+
+/// Like [`replay`], for a recording from anywhere. The world must fit into `available` bytes,
+/// if known.
+pub fn replay_journal<R: Read>(
+    mut journal: JournalReader<R>,
+    options: BackendOptions,
+    threads: usize,
+    available: Option<u64>,
+) -> Result<Replayed> {
     let mut backend = start_backend(options, &journal.config, threads, available)?.backend;
     let mut ticks = 0;
     let mut in_flight: Option<InFlight> = None;
@@ -67,7 +78,7 @@ pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Re
             ticks += 1;
         }
         in_flight = Some(InFlight {
-            ticket: submitted?,
+            ticket: submitted.with_context(|| format!("tick {ticks}"))?,
             frame,
             recorded,
         });

@@ -87,9 +87,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
     wait(&server, &interrupted, run_time)?;
     let figures = server.stats().figures();
-    server.stop()?;
+    let stopped = server.stop();
     print_figures(&figures);
-    Ok(())
+    stopped
 }
 
 /// A message for each Ctrl-C.

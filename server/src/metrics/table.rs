@@ -167,6 +167,8 @@ table! {
         "ticks that ended more than a period after their scheduled start";
     TICKS_SKIPPED: Counter = "ticks_skipped_total",
         "scheduled ticks that were left out because one was late";
+    TICKS_UNRECORDED: Counter = "ticks_unrecorded_total",
+        "ticks that are missing at the end of a recording, because the disk is full, fails or is too slow";
     CLIENTS: Gauge = "clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "age_at_client_seconds",

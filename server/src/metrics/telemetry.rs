@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::counts::{FanOutCounts, Refusals};
 use super::stats::TickFigures;
-use super::{machine, table};
+use super::{machine, port, table};
 
 /// What the metrics need to know of one tick.
 pub struct TickReport<'a> {
@@ -23,6 +23,8 @@ pub struct TickReport<'a> {
     pub fan_out_wait: Duration,
     pub fan_out: &'a FanOutCounts,
     pub refusals: &'a Refusals,
+    /// False if the recording has ended before the world.
+    pub is_recorded: bool,
     /// How long after its scheduled time the tick began.
     pub lateness: Duration,
     /// From one scheduled tick to the next.
@@ -31,10 +33,10 @@ pub struct TickReport<'a> {
 
 /// Serves `http://ADDRESS/metrics` until the process ends.
 pub fn serve(address: SocketAddr) -> Result<()> {
-    PrometheusBuilder::new()
-        .with_http_listener(address)
-        .install()
-        .with_context(|| format!("cannot serve metrics on {address}"))?;
+    let metrics = PrometheusBuilder::new()
+        .install_recorder()
+        .context("cannot record metrics")?;
+    port::serve(address, metrics).with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
     // Shown from the start, though most worlds never have any.
     table::RELOADS.add_to("compiled", 0);
@@ -72,6 +74,7 @@ pub fn record(report: &TickReport<'_>) {
     table::NOTICES_FULL.add(sent.notices_full);
     table::SESSIONS_LOST.add(sent.sessions_lost);
     table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
+    table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));
     // Reading it takes some microseconds, and scrapes are seconds apart.
     if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
         && let Some(errors) = machine::udp_receive_buffer_errors()

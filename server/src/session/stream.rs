@@ -12,6 +12,10 @@ use shared::wire::stream::StreamCodec;
 /// The server's half of a client's stream.
 pub struct OutStream {
     unsent: Vec<u8>,
+    /// How much of it is the welcome, which comes first and may be longer than all that may
+    /// wait behind it.
+    unsent_welcome: usize,
+    /// For what is behind the welcome.
     unsent_bytes_max: usize,
     /// The ticks of unacknowledged frames, ascending.
     frames: VecDeque<Tick>,
@@ -21,6 +25,7 @@ impl OutStream {
     pub fn new(unsent_bytes_max: usize) -> OutStream {
         OutStream {
             unsent: vec![],
+            unsent_welcome: 0,
             unsent_bytes_max,
             frames: VecDeque::new(),
         }
@@ -31,6 +36,7 @@ impl OutStream {
         let length = (bytes.len() as u32).to_le_bytes();
         self.unsent.extend_from_slice(&length);
         self.unsent.extend_from_slice(&bytes);
+        self.unsent_welcome += length.len() + bytes.len();
     }
 
     /// Ends a frame and appends it.
@@ -45,6 +51,7 @@ impl OutStream {
 
     pub fn sent(&mut self, bytes: usize) {
         self.unsent.drain(..bytes);
+        self.unsent_welcome = self.unsent_welcome.saturating_sub(bytes);
         if self.unsent.is_empty() {
             // The memory of a burst of enters is given back.
             self.unsent.shrink_to(UNSENT_BYTES_KEPT);
@@ -67,9 +74,11 @@ impl OutStream {
     pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
         let oldest = self.frames.front();
         let is_behind = oldest.is_some_and(|t| tick.0.saturating_sub(t.0) > ticks_max);
-        let is_slow = is_behind || self.unsent.len() > self.unsent_bytes_max;
+        let waiting = self.unsent.len() - self.unsent_welcome;
+        let is_slow = is_behind || waiting > self.unsent_bytes_max;
         if is_slow {
             self.unsent = vec![];
+            self.unsent_welcome = 0;
         }
         is_slow
     }
@@ -80,6 +89,28 @@ const UNSENT_BYTES_KEPT: usize = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_welcome_may_be_longer_than_what_may_wait_behind_it() {
+        let mut stream = OutStream::new(100);
+        stream.push_welcome(&Welcome {
+            tick: Tick(1),
+            entity: shared::EntityId::new(1, 1),
+            epoch: 1,
+            commands_epoch: 1,
+            ticket: [1; 16],
+            resumed: false,
+            schema: script::world::default().schema,
+        });
+        let welcome = stream.unsent().len();
+        assert!(welcome > 101);
+        stream.unsent.extend([0; 100]);
+        assert!(!stream.is_too_slow(Tick(1), 10));
+        stream.sent(welcome - 1);
+        stream.sent(2);
+        stream.unsent.extend([0; 2]);
+        assert!(stream.is_too_slow(Tick(1), 10));
+    }
 
     #[test]
     fn a_client_is_too_slow_when_too_much_or_too_old_a_frame_waits() {

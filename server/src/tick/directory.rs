@@ -2,7 +2,7 @@
 //! without a clock.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
@@ -11,6 +11,9 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
+use rows::{Row, Rows, Waiting};
+
+mod rows;
 
 /// A session's place: its shard and its number there.
 pub type Place = (usize, SessionId);
@@ -23,7 +26,7 @@ pub struct Directory {
     /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
     /// die by commands only.
     respawn_ticks: u32,
-    rows: Vec<Row>,
+    rows: Rows,
     free: BinaryHeap<Reverse<u32>>,
     tickets: HashMap<Ticket, ClientRow>,
     /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
@@ -31,7 +34,7 @@ pub struct Directory {
     /// The client of each player's entity.
     players: HashMap<EntityId, ClientRow>,
     /// Observers to set in the next frame.
-    observers: Vec<(ClientRow, Target)>,
+    observers: BTreeMap<ClientRow, Target>,
     /// Rows of players that died in the last tick.
     fallen: Vec<ClientRow>,
     /// Rebirths under way: (tick, row, the row's ticket).
@@ -40,29 +43,6 @@ pub struct Directory {
     resting: VecDeque<Resting>,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
-    Free,
-    /// The client waits for its birth. Its session may be gone already.
-    Joining(Option<Place>, Ticket),
-    Live(Place, EntityId, Ticket),
-    /// The connection was lost; the entity lives on until a tick.
-    Lost(EntityId, Ticket, Tick),
-    /// The entity died; the row waits for another one.
-    Fallen(Waiting, Ticket),
-}
-
-/// The client that waits for a rebirth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// A session that was welcomed with the entity that died.
-    Player(Place),
-    /// A session that resumed since the death.
-    Returned(Place),
-    /// None, but the client may resume until a tick.
-    Absent(Tick),
 }
 
 /// The client that a row stands for.
@@ -92,12 +72,12 @@ impl Directory {
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
                 .map_or(1, |fall| fall.respawn_ticks),
-            rows: vec![Row::Free; clients as usize],
+            rows: Rows::new(clients),
             free: (0..clients).map(Reverse).collect(),
             tickets: HashMap::new(),
             deadlines: VecDeque::new(),
             players: HashMap::new(),
-            observers: vec![],
+            observers: BTreeMap::new(),
             fallen: vec![],
             rebirths: VecDeque::new(),
             resting: VecDeque::new(),
@@ -109,7 +89,7 @@ impl Directory {
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let place = (shard, join.session);
         if let Some(&client) = join.resume.and_then(|t| self.tickets.get(&t)) {
-            match self.rows[client.index()] {
+            match self.rows.get(client) {
                 Row::Lost(entity, ticket, _) => return self.resume(client, place, entity, ticket),
                 Row::Live(old, entity, ticket) => {
                     self.close(old, Close::Resumed, "the session goes on elsewhere");
@@ -121,7 +101,8 @@ impl Directory {
                         self.close(old, Close::Resumed, "the session goes on elsewhere");
                         self.blind(client, frame);
                     }
-                    self.rows[client.index()] = Row::Fallen(Waiting::Returned(place), ticket);
+                    self.rows
+                        .set(client, Row::Fallen(Waiting::Returned(place), ticket));
                     return;
                 }
                 _ => {}
@@ -134,68 +115,54 @@ impl Directory {
                 "the server has no room for more clients",
             );
         };
-        self.rows[client as usize] = Row::Joining(Some(place), ticket);
+        let row = Row::Joining(Some(place), ticket);
+        self.rows.set(ClientRow(client), row);
         self.tickets.insert(ticket, ClientRow(client));
         frame.spawn_in(&self.birthplace, client, client);
     }
 
     fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
-        self.rows[client.index()] = Row::Live(place, entity, ticket);
+        self.rows.set(client, Row::Live(place, entity, ticket));
         self.assign(client, true);
-        self.observers.push((client, Target::Entity(entity)));
+        self.observers.insert(client, Target::Entity(entity));
     }
 
     /// A client is gone.
     pub fn leave(&mut self, shard: usize, leave: &Leave, frame: &mut Frame) {
         let place = (shard, leave.session);
-        let Some(client) = leave.client else {
-            // The session has not heard of its row. The row may wait for its birth, may
-            // be born, or may be an older one that the client resumes.
-            let mine = |row: &Row| match row {
-                Row::Joining(Some(p), _)
-                | Row::Live(p, ..)
-                | Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), _) => *p == place,
-                _ => false,
-            };
-            if let Some(i) = self.rows.iter().position(mine) {
-                self.leave_row(ClientRow(i as u32), place, leave.is_final, frame);
-            }
+        // Without a row, the session was rejected, or its row has gone on with another one.
+        let Some(client) = self.rows.of_session(place) else {
             return;
         };
-        self.leave_row(client, place, leave.is_final, frame);
-    }
-
-    fn leave_row(&mut self, client: ClientRow, place: Place, is_final: bool, frame: &mut Frame) {
-        match self.rows[client.index()] {
-            Row::Joining(Some(p), ticket) if p == place => {
-                self.rows[client.index()] = Row::Joining(None, ticket);
-            }
-            Row::Live(p, entity, ticket) if p == place => {
+        let may_resume = !leave.is_final && self.resume_ticks > 0;
+        match self.rows.get(client) {
+            Row::Joining(_, ticket) => self.rows.set(client, Row::Joining(None, ticket)),
+            Row::Live(_, entity, ticket) => {
                 self.blind(client, frame);
-                if is_final || self.resume_ticks == 0 {
-                    self.end(client, entity, ticket, frame);
-                } else {
+                if may_resume {
                     let deadline = self.wait(client, frame.tick);
-                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                    self.rows.set(client, Row::Lost(entity, ticket, deadline));
+                } else {
+                    self.end(client, entity, ticket, frame);
                 }
             }
-            Row::Fallen(Waiting::Player(p) | Waiting::Returned(p), ticket) if p == place => {
+            Row::Fallen(_, ticket) => {
                 self.blind(client, frame);
-                self.rows[client.index()] = if is_final || self.resume_ticks == 0 {
-                    Row::Joining(None, ticket)
-                } else {
+                let row = if may_resume {
                     Row::Fallen(Waiting::Absent(self.wait(client, frame.tick)), ticket)
+                } else {
+                    Row::Joining(None, ticket)
                 };
+                self.rows.set(client, row);
             }
-            // The row has gone on with another session.
-            _ => {}
+            Row::Free | Row::Lost(..) => {}
         }
     }
 
     /// Takes the row's observer and what its client knows out of the world. The observer
     /// that the next frame would have set is dropped, too.
     fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
-        self.observers.retain(|&(c, _)| c != client);
+        self.observers.remove(&client);
         frame.observers.push(ObserverChange {
             client,
             index: 0,
@@ -221,18 +188,18 @@ impl Directory {
                 break;
             }
             self.deadlines.pop_front();
-            match self.rows[client.index()] {
+            match self.rows.get(client) {
                 // A client that was lost again since then has a later deadline.
                 Row::Lost(entity, ticket, own) if own == deadline => {
                     self.end(client, entity, ticket, frame);
                 }
                 Row::Fallen(Waiting::Absent(own), ticket) if own == deadline => {
-                    self.rows[client.index()] = Row::Joining(None, ticket);
+                    self.rows.set(client, Row::Joining(None, ticket));
                 }
                 _ => {}
             }
         }
-        for (client, target) in self.observers.drain(..) {
+        for (client, target) in std::mem::take(&mut self.observers) {
             frame.observers.push(ObserverChange {
                 client,
                 index: 0,
@@ -256,7 +223,7 @@ impl Directory {
 
     /// Schedules a rebirth: `respawn_ticks` after the death, which was in the last tick.
     fn schedule_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
-        let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows[client.index()] else {
+        let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows.get(client) else {
             return;
         };
         let ticks = self.respawn_ticks - 1;
@@ -300,21 +267,19 @@ impl Directory {
 
     fn take_birth(&mut self, birth: &Birth, tick: Tick) {
         let client = ClientRow(birth.token);
-        let Some(&row) = self.rows.get(client.index()) else {
-            return;
-        };
+        let row = self.rows.get(client);
         if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
             self.players.insert(entity, client);
         }
         match (row, birth.entity) {
             (Row::Joining(Some(place), ticket), Some(entity)) => {
-                self.rows[client.index()] = Row::Live(place, entity, ticket);
+                self.rows.set(client, Row::Live(place, entity, ticket));
                 self.assign(client, false);
-                self.observers.push((client, Target::Entity(entity)));
+                self.observers.insert(client, Target::Entity(entity));
             }
             (Row::Joining(None, ticket), Some(entity)) => {
                 // The client is gone: the wait ends now.
-                self.rows[client.index()] = Row::Lost(entity, ticket, tick);
+                self.rows.set(client, Row::Lost(entity, ticket, tick));
                 self.deadlines.push_front((tick, client));
             }
             (Row::Joining(place, ticket), None) => {
@@ -329,15 +294,15 @@ impl Directory {
             }
             (Row::Fallen(waiting, ticket), Some(entity)) => match waiting {
                 Waiting::Player(place) => {
-                    self.rows[client.index()] = Row::Live(place, entity, ticket);
+                    self.rows.set(client, Row::Live(place, entity, ticket));
                     let (shard, session) = place;
                     self.events
                         .push((shard, SessionEvent::Reborn { session, entity }));
-                    self.observers.push((client, Target::Entity(entity)));
+                    self.observers.insert(client, Target::Entity(entity));
                 }
                 Waiting::Returned(place) => self.resume(client, place, entity, ticket),
                 Waiting::Absent(deadline) => {
-                    self.rows[client.index()] = Row::Lost(entity, ticket, deadline);
+                    self.rows.set(client, Row::Lost(entity, ticket, deadline));
                 }
             },
             // A rebirth without room is tried again; a living client needs no birth.
@@ -347,9 +312,9 @@ impl Directory {
 
     /// Players see the place of their death until they are reborn.
     fn take_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
-        let (waiting, ticket) = match self.rows[client.index()] {
+        let (waiting, ticket) = match self.rows.get(client) {
             Row::Live(place, own, ticket) if own == entity => {
-                self.observers.push((client, Target::Point(position)));
+                self.observers.insert(client, Target::Point(position));
                 (Waiting::Player(place), ticket)
             }
             Row::Lost(own, ticket, deadline) if own == entity => {
@@ -357,7 +322,7 @@ impl Directory {
             }
             _ => return,
         };
-        self.rows[client.index()] = Row::Fallen(waiting, ticket);
+        self.rows.set(client, Row::Fallen(waiting, ticket));
         self.fallen.push(client);
     }
 
@@ -369,7 +334,7 @@ impl Directory {
                 break;
             }
             self.rebirths.pop_front();
-            match self.rows[client.index()] {
+            match self.rows.get(client) {
                 Row::Fallen(_, own) if own == ticket => self.fallen.push(client),
                 Row::Joining(None, own) if own == ticket => self.free_row(client, ticket),
                 _ => {}
@@ -384,15 +349,15 @@ impl Directory {
 
     /// Whether a row stands for this session.
     pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
-        match self.rows.get(client.index()) {
-            Some(Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _)) => *p == place,
+        match self.rows.get(client) {
+            Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _) => p == place,
             _ => false,
         }
     }
 
     /// The client that a row stands for; none if the row is free.
     pub fn presence(&self, client: ClientRow) -> Option<Presence> {
-        let (ticket, is_connected, entity) = match *self.rows.get(client.index())? {
+        let (ticket, is_connected, entity) = match self.rows.get(client) {
             Row::Free => return None,
             Row::Joining(place, ticket) => (ticket, place.is_some(), None),
             Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
@@ -411,25 +376,19 @@ impl Directory {
 
     /// The number of clients in the world, including those that wait for a rebirth.
     pub fn live(&self) -> usize {
-        let live = |row: &&Row| {
-            matches!(
-                row,
-                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(_), _)
-            )
-        };
-        self.rows.iter().filter(live).count()
+        self.rows.live()
     }
 
     /// The shard and the entity of each client that is in the world, by client row.
     pub fn players(&self) -> impl Iterator<Item = (usize, EntityId)> {
-        self.rows.iter().filter_map(|row| match *row {
+        self.rows.iter().filter_map(|row| match row {
             Row::Live((shard, _), entity, _) => Some((shard, entity)),
             _ => None,
         })
     }
 
     fn assign(&mut self, client: ClientRow, resumed: bool) {
-        if let Row::Live((shard, session), entity, ticket) = self.rows[client.index()] {
+        if let Row::Live((shard, session), entity, ticket) = self.rows.get(client) {
             self.events.push((
                 shard,
                 SessionEvent::Assigned {
@@ -451,7 +410,7 @@ impl Directory {
 
     fn free_row(&mut self, client: ClientRow, ticket: Ticket) {
         self.tickets.remove(&ticket);
-        self.rows[client.index()] = Row::Free;
+        self.rows.set(client, Row::Free);
         self.free.push(Reverse(client.0));
     }
 

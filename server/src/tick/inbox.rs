@@ -1,6 +1,7 @@
 //! From a shard to the tick. Each shard has one inbox, which the tick swaps for an empty
 //! one when it starts: the lock is contended only for the length of a push or a swap.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpu_kernels::listen::SubscribeError;
@@ -18,8 +19,11 @@ pub type SessionId = u64;
 pub struct Inbox {
     /// The tick that will take this in.
     pub tick: Tick,
-    pub joins: Vec<Join>,
-    pub leaves: Vec<Leave>,
+    /// Joins and leaves in the order of arrival; none where a leave took its own join out.
+    changes: Vec<Option<SessionChange>>,
+    /// By session: its place in `changes`, if it came in since the last tick as a new
+    /// client.
+    newcomers: HashMap<SessionId, usize>,
     pub requests: Vec<PendingRequest>,
     commands: Vec<ClientCommand>,
     /// The words of the commands, one command's after the other's.
@@ -27,19 +31,24 @@ pub struct Inbox {
     pub refusals: Refusals,
 }
 
+/// A session that begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    Join(Join),
+    Leave(Leave),
+}
+
 /// A client that said a valid hello.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
 }
 
 /// A client that is gone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
     pub session: SessionId,
-    /// Its row; none if the session has not heard of one.
-    pub client: Option<ClientRow>,
     /// The client said goodbye, so it will not resume.
     pub is_final: bool,
 }
@@ -65,6 +74,28 @@ pub struct ClientCommand {
 }
 
 impl Inbox {
+    /// A session begins.
+    pub fn join(&mut self, join: Join) {
+        if join.resume.is_none() {
+            self.newcomers.insert(join.session, self.changes.len());
+        }
+        self.changes.push(Some(SessionChange::Join(join)));
+    }
+
+    /// A session ends. A new client that comes and goes within a tick costs the world
+    /// nothing: neither of the two is heard of.
+    pub fn leave(&mut self, leave: Leave) {
+        match self.newcomers.remove(&leave.session) {
+            Some(join) => self.changes[join] = None,
+            None => self.changes.push(Some(SessionChange::Leave(leave))),
+        }
+    }
+
+    /// The sessions that begin and end, in the order of arrival.
+    pub fn changes(&self) -> impl Iterator<Item = SessionChange> {
+        self.changes.iter().copied().flatten()
+    }
+
     /// Appends a command, whose `words` are `word_count` many.
     pub fn push(&mut self, command: ClientCommand, words: &[i32]) {
         self.commands.push(command);
@@ -83,8 +114,8 @@ impl Inbox {
 
     /// Empties it for another tick, keeping its memory.
     pub fn reset(&mut self) {
-        self.joins.clear();
-        self.leaves.clear();
+        self.changes.clear();
+        self.newcomers.clear();
         self.requests.clear();
         self.commands.clear();
         self.words.clear();
@@ -106,5 +137,47 @@ impl SharedInbox {
     pub fn swap(&self, other: &mut Inbox, tick: Tick) {
         other.tick = tick.next();
         std::mem::swap(&mut *self.lock(), other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(session: SessionId, resume: Option<Ticket>) -> Join {
+        Join { session, resume }
+    }
+
+    fn leave(session: SessionId) -> Leave {
+        let is_final = false;
+        Leave { session, is_final }
+    }
+
+    #[test]
+    fn a_new_client_that_comes_and_goes_within_a_tick_is_not_heard_of() {
+        let mut inbox = Inbox::default();
+        inbox.join(join(1, None));
+        inbox.join(join(2, None));
+        inbox.leave(leave(1));
+        inbox.leave(leave(0));
+        let changes: Vec<_> = inbox.changes().collect();
+        let (joined, left) = (join(2, None), leave(0));
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+
+    #[test]
+    fn a_client_that_resumes_and_goes_within_a_tick_is_heard_of_in_this_order() {
+        let mut inbox = Inbox::default();
+        let (joined, left) = (join(1, Some([7; 16])), leave(1));
+        inbox.join(joined);
+        inbox.leave(left);
+        let changes: Vec<_> = inbox.changes().collect();
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
     }
 }

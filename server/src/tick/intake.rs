@@ -6,7 +6,7 @@ use gpu_kernels::Frame;
 use shared::wire::control::Ticket;
 
 use super::directory::Directory;
-use super::inbox::{Inbox, SharedInbox};
+use super::inbox::{Inbox, SessionChange, SharedInbox};
 use super::requests::RequestQueue;
 use crate::metrics::counts::Refusals;
 
@@ -28,7 +28,7 @@ impl Intake {
         }
     }
 
-    /// Takes leaves, joins, requests and commands, and says what the shards refused.
+    /// Takes joins, leaves, requests and commands, and says what the shards refused.
     pub fn gather(
         &mut self,
         directory: &mut Directory,
@@ -39,11 +39,13 @@ impl Intake {
         for (shard, inbox) in self.inboxes.iter().enumerate() {
             self.spare.reset();
             inbox.swap(&mut self.spare, frame.tick);
-            for leave in &self.spare.leaves {
-                directory.leave(shard, leave, frame);
-            }
-            for join in &self.spare.joins {
-                directory.join(shard, join, self.tickets.next(), frame);
+            for change in self.spare.changes() {
+                match change {
+                    SessionChange::Join(join) => {
+                        directory.join(shard, &join, self.tickets.next(), frame);
+                    }
+                    SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
+                }
             }
             requests.push(shard, self.spare.requests.drain(..));
             for (command, words) in self.spare.commands() {
@@ -71,5 +73,40 @@ impl TicketSource {
             .fill(&mut ticket)
             .expect("the system gives random bytes");
         ticket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::{Backend, CpuBackend};
+    use shared::Tick;
+
+    use super::*;
+    use crate::tick::inbox::{Join, Leave};
+
+    #[test]
+    fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+        let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nresume_seconds = 1";
+        let config = script::world::parse(text, "test").unwrap();
+        let mut backend = CpuBackend::new(&config, 1, None).unwrap();
+        let mut directory = Directory::new(&config);
+        let mut requests = RequestQueue::new(&config);
+        let inbox = SharedInbox::default();
+        let mut intake = Intake::new(vec![inbox.clone()]);
+        let mut frame = Frame::new(Tick(0));
+        for session in 0..40 {
+            let resume = None;
+            inbox.lock().join(Join { session, resume });
+            let is_final = false;
+            inbox.lock().leave(Leave { session, is_final });
+            intake.gather(&mut directory, &mut requests, &mut frame);
+            let taken_in = frame.tick;
+            directory.prepare(&mut frame, taken_in);
+            let output = backend.tick(&frame).unwrap();
+            assert!(output.births.is_empty(), "session {session}");
+            directory.settle(&output, |_| [0; 3]);
+            assert_eq!(directory.live(), 0, "session {session}");
+            frame.reset(output.tick.next());
+        }
     }
 }

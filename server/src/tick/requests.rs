@@ -1,36 +1,78 @@
 //! Requests that wait for their answers, and how many are answered in a tick.
+//!
+//! Clients share the time that a tick has for requests: each gets as much of it as any other
+//! that waits, whatever its requests cost. So a cheap request is answered at once, though
+//! other clients have many dear ones waiting (weighted fair queueing, with prices in place of
+//! lengths).
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use shared::WorldConfig;
+use shared::predicate::filters_at_most;
 use shared::wire::request::{Answer, RequestBody};
+use shared::{ClientRow, WorldConfig};
 
-use super::directory::Directory;
+use super::directory::{Directory, Place};
 use super::holdings::{Holdings, RequestError};
 use super::inbox::PendingRequest;
 use super::publication::SessionEvent;
 
-/// The requests of all clients, by shard, oldest first.
+/// The requests of all clients.
 pub struct RequestQueue {
-    waiting: VecDeque<(usize, PendingRequest)>,
+    sessions: HashMap<Place, Waiting>,
+    /// A turn for the oldest request of each session: the price that its client will have
+    /// paid by then, and the number of the turn, which decides between equal ones.
+    turns: BinaryHeap<Reverse<(u64, u64, Place)>>,
+    turns_given: u64,
+    /// What a client has paid by now that was answered as late as any. One that asks for the
+    /// first time begins with it.
+    paid: u64,
     prices: Prices,
+}
+
+/// The requests of a session, oldest first.
+struct Waiting {
+    client: ClientRow,
+    requests: VecDeque<Priced>,
+    /// The price of its answered requests, on top of what everybody has paid.
+    paid: u64,
+}
+
+struct Priced {
+    request: PendingRequest,
+    price: u64,
 }
 
 impl RequestQueue {
     pub fn new(config: &WorldConfig) -> RequestQueue {
         RequestQueue {
-            waiting: VecDeque::new(),
+            sessions: HashMap::new(),
+            turns: BinaryHeap::new(),
+            turns_given: 0,
+            paid: 0,
             prices: Prices::new(config),
         }
     }
 
     pub fn push(&mut self, shard: usize, requests: impl Iterator<Item = PendingRequest>) {
-        self.waiting
-            .extend(requests.map(|request| (shard, request)));
+        for request in requests {
+            let place = (shard, request.session);
+            let waiting = self.sessions.entry(place).or_insert_with(|| Waiting {
+                client: request.client,
+                requests: VecDeque::new(),
+                paid: self.paid,
+            });
+            let price = self.prices.of(&request);
+            waiting.requests.push_back(Priced { request, price });
+            if waiting.requests.len() == 1 {
+                waiting.paid = waiting.paid.max(self.paid);
+                self.give_turn(place);
+            }
+        }
     }
 
-    /// Grants or rejects the oldest requests, as many as one tick can afford; the others
-    /// wait. Puts the answers into `events`, by shard, and says how many are rejections.
+    /// Grants or rejects requests, as many as one tick can afford; the others wait. Puts the
+    /// answers into `events`, by shard, and says how many are rejections.
     pub fn answer(
         &mut self,
         directory: &Directory,
@@ -39,68 +81,100 @@ impl RequestQueue {
     ) -> u64 {
         // A row may have gone on with another connection: then nobody is there to be
         // answered, and what waits for one client must not exceed one connection's share.
-        self.waiting
-            .retain(|(shard, request)| directory.is_at(request.client, (*shard, request.session)));
+        let paid = self.paid;
+        self.sessions.retain(|place, waiting| {
+            let matters = !waiting.requests.is_empty() || waiting.paid > paid;
+            matters && directory.is_at(waiting.client, *place)
+        });
         let mut rejected = 0;
         let mut price = 0;
         while price < TICK_PRICE_MAX
-            && let Some((shard, request)) = self.waiting.pop_front()
+            && let Some(Reverse((_, _, place))) = self.turns.pop()
         {
-            let Some(presence) = directory.presence(request.client) else {
+            // Sessions that are gone still have their turn.
+            let Some(waiting) = self.sessions.get_mut(&place) else {
                 continue;
             };
-            let body = request.body;
-            price += body.as_ref().map_or(1, |body| self.prices.of(body));
-            let granted = match body {
+            self.paid = self.paid.max(waiting.paid);
+            let (Some(request), Some(presence)) = (
+                waiting.requests.pop_front(),
+                directory.presence(waiting.client),
+            ) else {
+                self.sessions.remove(&place);
+                continue;
+            };
+            waiting.paid += request.price;
+            price += request.price;
+            let request = request.request;
+            let granted = match request.body {
                 Ok(body) => holdings.grant(request.client, &presence, &body),
                 Err(error) => Err(RequestError::from(error)),
             };
+            self.give_turn(place);
             rejected += u64::from(granted.is_err());
             let answer = Answer {
                 request: request.number,
                 result: granted.map_err(|error| error.to_string()),
             };
-            let session = request.session;
+            let (shard, session) = place;
             events.push((shard, SessionEvent::Answered { session, answer }));
+        }
+        if self.turns.is_empty() {
+            // Nobody waits, so nobody is behind another.
+            self.sessions.clear();
+            self.paid = 0;
         }
         rejected
     }
+
+    /// Puts the oldest request of a session, if there is one, into its place among those of
+    /// all.
+    fn give_turn(&mut self, place: Place) {
+        let waiting = self.sessions.get(&place);
+        let Some((waiting, oldest)) = waiting.and_then(|w| Some((w, w.requests.front()?))) else {
+            return;
+        };
+        let paid = waiting.paid + oldest.price;
+        self.turns_given += 1;
+        self.turns.push(Reverse((paid, self.turns_given, place)));
+    }
 }
 
-/// What requests cost at most, in units of some two microseconds.
+/// What requests cost, in units of some two microseconds.
 struct Prices {
-    filters_max: usize,
+    filters_max: u64,
     /// For one filter.
-    filter: usize,
+    filter: u64,
 }
 
 impl Prices {
     fn new(config: &WorldConfig) -> Prices {
         let schema = &config.schema;
-        let columns = schema.kinds.len() * schema.attributes.len();
+        let columns = (schema.kinds.len() * schema.attributes.len()) as u64;
         Prices {
-            filters_max: config.limits.predicate_filters as usize,
+            filters_max: u64::from(config.limits.predicate_filters),
             filter: FILTER_PRICE + columns / COLUMNS_PER_PRICE,
         }
     }
 
-    /// A request and, for a subscription, its end.
-    fn of(&self, body: &RequestBody) -> usize {
-        let RequestBody::Subscribe { predicate, .. } = body else {
+    /// A request and, for a subscription, its end. A text with more filters than are allowed
+    /// is rejected before they are multiplied out.
+    fn of(&self, request: &PendingRequest) -> u64 {
+        let Ok(RequestBody::Subscribe { predicate, .. }) = &request.body else {
             return 1;
         };
-        // Each `||` doubles at most the number of filters, once all is multiplied out.
-        let alternatives = predicate.matches("||").count();
-        let filters = 1_usize << alternatives.min(usize::BITS as usize / 2);
-        let filters = filters.min(self.filters_max);
-        SUBSCRIBE_PRICE + filters * self.filter + predicate.len() / BYTES_PER_PRICE
+        let filters = (filters_at_most(predicate) as u64).min(self.filters_max);
+        SUBSCRIBE_PRICE + filters * self.filter + predicate.len() as u64 / BYTES_PER_PRICE
     }
 }
 
 /// The price of all requests that one tick answers: some milliseconds.
-const TICK_PRICE_MAX: usize = 8192;
-const SUBSCRIBE_PRICE: usize = 12;
-const FILTER_PRICE: usize = 4;
+const TICK_PRICE_MAX: u64 = 8192;
+const SUBSCRIBE_PRICE: u64 = 12;
+const FILTER_PRICE: u64 = 4;
 /// Kinds of entities times attributes; a filter may match each.
-const COLUMNS_PER_PRICE: usize = 128;
-const BYTES_PER_PRICE: usize = 16;
+const COLUMNS_PER_PRICE: u64 = 128;
+const BYTES_PER_PRICE: u64 = 16;
+
+#[cfg(test)]
+mod tests;

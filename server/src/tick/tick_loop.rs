@@ -119,6 +119,8 @@ pub struct TickRecord {
     fan_out_wait: Duration,
     refusals: Refusals,
     clients: u64,
+    /// False if the recording has ended before the world.
+    is_recorded: bool,
 }
 
 impl TickLoop {
@@ -188,7 +190,7 @@ impl TickLoop {
         let begun = Instant::now();
         let refusals = self.gather();
         let output = self.backend.tick(&self.frame)?;
-        self.record(&output)?;
+        let is_recorded = self.record(&output);
         let listening = Instant::now();
         let subscribed = self.listen(&output);
         let waiting = Instant::now();
@@ -203,6 +205,7 @@ impl TickLoop {
             fan_out_wait: waited - waiting,
             refusals,
             clients: self.directory.live() as u64,
+            is_recorded,
         };
         self.publish(output, subscribed, record)?;
         // Figures can wait; the shards could not.
@@ -290,11 +293,10 @@ impl TickLoop {
         refusals
     }
 
-    fn record(&mut self, output: &TickOutput) -> Result<()> {
-        match &self.journal {
-            Some(journal) => journal.record(&self.frame, &output.hash),
-            None => Ok(()),
-        }
+    /// Records the tick. False if it can't be recorded any more.
+    fn record(&mut self, output: &TickOutput) -> bool {
+        let journal = self.journal.as_mut();
+        journal.is_none_or(|journal| journal.record(&self.frame, &output.hash))
     }
 
     /// Matches changes and notifications with subscriptions. The mirror is still that of
@@ -383,6 +385,7 @@ impl TickLoop {
             fan_out: &report.counts,
             refusals: &record.refusals,
             period,
+            is_recorded: record.is_recorded,
             lateness: (record.begun).saturating_duration_since(record.start.scheduled),
         });
         self.spare = publication.subscribed;

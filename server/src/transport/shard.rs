@@ -159,9 +159,8 @@ impl Application for Shard {
         if !is_final && !player.session.is_ending() {
             self.counts.sessions_lost += 1;
         }
-        self.inbox.lock().leaves.push(Leave {
+        self.inbox.lock().leave(Leave {
             session: player.id,
-            client: player.session.client(),
             is_final,
         });
     }
@@ -173,7 +172,7 @@ impl Shard {
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
-        self.inbox.lock().joins.push(Join {
+        self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
         });

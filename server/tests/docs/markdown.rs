@@ -14,9 +14,10 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 7] = [
+const DOCUMENTS: [(&str, usize); 8] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
+    ("SECURITY.md", 110),
     ("server/README.md", 310),
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),

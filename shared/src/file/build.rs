@@ -7,11 +7,11 @@ use super::{
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
-use crate::wire::control::WELCOME_BYTES_MAX;
+use crate::wire::control::{WELCOME_BYTES_MAX, Welcome};
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::fixed::Fixed;
-use crate::world::id::CAPACITY_MAX;
+use crate::world::id::{CAPACITY_MAX, EntityId, Tick};
 use crate::world::schema::{Schema, WorldInfo};
 
 /// A world without problems.
@@ -205,6 +205,15 @@ fn check_sizes(schema: &Schema) -> Result<(), Problem> {
             format!("at most {MOVEMENT_BITS_MAX} bits of position and movement attributes");
         return unexpected("kind.attributes", error.bits, expected);
     }
+    // Clients count lengths and numbers at their full width, not as they are packed.
+    let welcome = codec::to_bytes(&largest_welcome(schema));
+    if codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&welcome).is_err() {
+        let message = format!(
+            "the schema, which every client is sent, has {bytes} bytes, and unpacked more than \
+             the {WELCOME_BYTES_MAX} that clients read; it needs fewer names and symbols"
+        );
+        return problem("kind", message);
+    }
     let (capacity, columns) = (schema.world.capacity, schema.attributes.len());
     if u64::from(capacity) * columns as u64 > u64::from(u32::MAX) {
         let max = u32::MAX as usize / columns;
@@ -212,6 +221,19 @@ fn check_sizes(schema: &Schema) -> Result<(), Problem> {
         return unexpected("world.capacity", capacity, expected);
     }
     Ok(())
+}
+
+/// The longest welcome with a schema.
+fn largest_welcome(schema: &Schema) -> Welcome {
+    Welcome {
+        tick: Tick(u32::MAX),
+        entity: EntityId::new(u32::MAX, u32::MAX),
+        epoch: u8::MAX,
+        commands_epoch: u8::MAX,
+        ticket: [u8::MAX; 16],
+        resumed: true,
+        schema: schema.clone(),
+    }
 }
 
 const KINDS_MAX: usize = 256;

@@ -58,6 +58,7 @@ pub(super) fn limits(
         client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),
         client_stream_bytes: limit!(problems, raw.client_stream_bytes, 4096, 1 << 30),
         idle_seconds: limit!(problems, raw.idle_seconds, 1, 3600),
+        unread_seconds: limit!(problems, raw.unread_seconds, 1, 3600),
         resume_seconds: limit!(problems, raw.resume_seconds, 0, 3600),
         subscriptions_per_client: limit!(problems, raw.subscriptions_per_client, 0, 1024),
         predicate_filters: limit!(problems, raw.predicate_filters, 1, 1024),

@@ -101,8 +101,8 @@ pub(super) fn logic(
         texts,
         constants: constants(commands)?,
         budget: Budget {
-            steps: in_range("logic.steps", raw.steps, 1, STEPS_MAX)?,
-            visits: in_range("logic.visits", raw.visits, 1, VISITS_MAX)?,
+            steps: in_range("logic.steps", raw.steps, 1, Budget::STEPS_MAX)?,
+            visits: in_range("logic.visits", raw.visits, 1, Budget::VISITS_MAX)?,
         },
         numbers: compiler.builtin_numbers(),
     })
@@ -129,9 +129,3 @@ fn constants(raw: &raw::Commands) -> Result<Constants, Problem> {
     }
     Ok(constants)
 }
-
-/// The largest `logic.steps`: a run's notifications, and the commands that it puts off, are
-/// counted in 16 bits.
-const STEPS_MAX: u32 = 65_535;
-/// The largest `logic.visits`.
-const VISITS_MAX: u32 = 1 << 20;

@@ -22,10 +22,18 @@ pub fn from_bytes<const LIMIT: usize, T: DeserializeOwned>(bytes: &[u8]) -> Resu
     }
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (message, used) = bincode::serde::decode_from_slice(bytes, config)
-        .map_err(|error| DecodeError::Malformed(error.to_string()))?;
+        .map_err(|error| DecodeError::Malformed(reason(error)))?;
     match bytes.len() - used {
         0 => Ok(message),
         left => Err(DecodeError::TrailingBytes(left)),
+    }
+}
+
+fn reason(error: bincode::error::DecodeError) -> String {
+    match error {
+        // What a type says of a value that it does not take.
+        bincode::error::DecodeError::OtherString(reason) => reason,
+        error => error.to_string(),
     }
 }
 

@@ -10,8 +10,11 @@ use super::notification::NotificationSchema;
 use super::schema::Schema;
 use super::spawn::SpawnArea;
 
-/// Everything that defines a world, checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything that defines a world, checked: only a world file gives one, or what was
+/// written of one and passes through the same checks (`UncheckedWorld` of the crate's
+/// feature `file`).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct WorldConfig {
     pub seed: u64,
     /// The kind that a joining client is born as: an index into the schema's kinds.
@@ -109,6 +112,9 @@ pub struct Limits {
     pub client_stream_bytes: u32,
     /// A client that sends nothing for this long is disconnected.
     pub idle_seconds: u32,
+    /// A client that leaves a part of its stream unread for this long is disconnected: until
+    /// then, no slot of which it does not know that its entity died can be filled again.
+    pub unread_seconds: u32,
     /// How long the entity of a disconnected client waits for it to resume.
     pub resume_seconds: u32,
     /// Content subscriptions of one client; 0: this world has none.

@@ -60,9 +60,48 @@ pub struct Budget {
 /// The numbers of a world's names. A name keeps its number as long as the world lives, and
 /// no other name gets it, since commands that wait hold it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedNumbers")]
 pub struct Numbers {
     commands: Vec<String>,
     notifications: Vec<String>,
+}
+
+/// [`Numbers`] as they were read from somewhere.
+#[derive(Deserialize)]
+struct UncheckedNumbers {
+    commands: Vec<String>,
+    notifications: Vec<String>,
+}
+
+impl TryFrom<UncheckedNumbers> for Numbers {
+    type Error = String;
+
+    fn try_from(unchecked: UncheckedNumbers) -> Result<Numbers, String> {
+        let UncheckedNumbers {
+            commands,
+            notifications,
+        } = unchecked;
+        let own = [
+            ("commands", &commands, COMMANDS_MAX - COMMANDS_FIRST),
+            (
+                "notifications",
+                &notifications,
+                NOTIFICATIONS_MAX - NOTIFICATIONS_FIRST,
+            ),
+        ];
+        for (what, names, most) in own {
+            let found = names.len();
+            if found > most {
+                return Err(format!(
+                    "expected numbers of at most {most} {what}, found {found}"
+                ));
+            }
+        }
+        Ok(Numbers {
+            commands,
+            notifications,
+        })
+    }
 }
 
 impl Text {
@@ -80,6 +119,14 @@ impl Text {
     pub fn stem(&self) -> &str {
         self.file.strip_suffix(".rs").unwrap_or(&self.file)
     }
+}
+
+impl Budget {
+    /// The largest [`Budget::steps`]: a run's notifications, and the commands that it puts
+    /// off, are counted in 16 bits.
+    pub const STEPS_MAX: u32 = 65_535;
+    /// The largest [`Budget::visits`].
+    pub const VISITS_MAX: u32 = 1 << 20;
 }
 
 impl Default for Budget {

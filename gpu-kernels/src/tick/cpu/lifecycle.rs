@@ -1,20 +1,22 @@
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
-use shared::{CommandKind, EntityId, NotificationKind, Slot};
+use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick};
 
 use super::motion::Motion;
 use super::{Due, Merge, State, Updates};
 use crate::logic::Catalog;
 use crate::tick::counts::Counts;
-use crate::tick::frame::Command;
+use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
-use crate::tick::state::{SlotState, attribute, part};
-use crate::tick::timed::{POPULATION_TOKEN, TimedCommand, due_after};
+use crate::tick::state::{self, SlotState, attribute, part};
+use crate::tick::timed::{TimedCommand, due_after};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
-/// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then the fallen of kinds that respawn
-/// die too, and their respawns are scheduled. An entity that was despawned in the same tick
-/// does not respawn.
+/// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then
+/// the fallen of kinds that respawn
+/// die too, and keep their slots: once they are due and all clients know of the fall, they
+/// are born there again, by slot. So nothing that happens meanwhile can use up their room.
+/// An entity that was despawned in the tick of its fall does not respawn.
 pub fn run(
     state: &mut State,
     catalog: &Catalog,
@@ -28,26 +30,29 @@ pub fn run(
         // An entity born in this tick can't die in it: such a command is stale.
         match updates.ran(i) {
             Some(CommandKind::SPAWN) => {
-                let born = birth(state, catalog, due, command, merge, output);
-                if let (Some(slot), Some(motion)) = (born, &mut motion) {
-                    motion.mark_birth(slot, state.row(slot));
+                if let Some(newborn) = spawn(state, catalog, due, command, output) {
+                    newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
                 }
             }
-            Some(CommandKind::DESPAWN) => death(state, command.entity, merge, output),
+            Some(CommandKind::DESPAWN) => {
+                death(state, command.entity, SlotState::Resting, merge, output);
+            }
             _ => {}
         }
     }
     if catalog.has_falls() {
-        respawn(state, catalog, merge, output);
+        fall(state, catalog, merge, output);
+        respawn(state, catalog, merge, motion, output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
     output.counts.deaths = output.deaths.len() as u64;
     output.counts.entities = state.slots.live() as u64;
     output.counts.timed = state.timed.len() as u64;
+    output.counts.respawns = state.due.len() as u64;
 }
 
 /// Only changed entities are checked: no fallen entity outlives the tick of its fall.
-fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
+fn fall(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
     for i in 0..output.changes.slots.len() {
         let slot = Slot(output.changes.slots[i]);
         let kind = state.slots.kinds()[slot.index()];
@@ -60,71 +65,146 @@ fn respawn(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut
             let notification = catalog.fell(entity, kind, state.row(slot));
             output.notify(notification, catalog.notifications_max());
         }
-        death(state, entity, merge, output);
-        if let Some(ticks) = catalog.respawn_ticks(kind) {
-            let birth = TimedCommand::respawn(due_after(state.tick, ticks), kind);
-            state.schedule(birth, &mut output.counts);
-        }
+        let Some(ticks) = catalog.respawn_ticks(kind) else {
+            death(state, entity, SlotState::Resting, merge, output);
+            continue;
+        };
+        death(state, entity, SlotState::Fallen, merge, output);
+        let due = due_after(state.tick, ticks);
+        state.due.insert(slot.0, due);
+        state.add(part::SLOTS, state::due(slot.index(), due));
     }
 }
 
-/// Returns the newborn's slot; `None` if there was none, or the command is malformed.
-fn birth(
+/// Bears again those who are due, in their own slots, once all clients know of the fall.
+fn respawn(
     state: &mut State,
     catalog: &Catalog,
-    due: &Due,
-    command: &Command,
     merge: &mut Merge,
+    mut motion: Option<&mut Motion>,
     output: &mut TickOutput,
-) -> Option<Slot> {
+) {
+    let (tick, slots) = (state.tick, &state.slots);
+    let is_reborn = |&(&slot, &due): &(&u32, &Tick)| {
+        let is_reserved = slots.states()[slot as usize] == SlotState::Reserved;
+        // Tick numbers wrap around to 0.
+        is_reserved && tick.0.wrapping_sub(due.0) as i32 >= 0
+    };
+    let reborn: Vec<(u32, Tick)> = state
+        .due
+        .iter()
+        .filter(is_reborn)
+        .map(|(&slot, &due)| (slot, due))
+        .collect();
+    for (slot, due) in reborn {
+        state.due.remove(&slot);
+        state.subtract(part::SLOTS, state::due(slot as usize, due));
+        let kind = state.slots.kinds()[slot as usize];
+        let birth = Newborn {
+            slot: Slot(slot),
+            kind,
+            token: POPULATION_TOKEN,
+            place: &[],
+        };
+        birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
+    }
+}
+
+/// The entity that a command wants to be born; `None` if there is no slot, or the command is
+/// malformed.
+fn spawn<'a>(
+    state: &mut State,
+    catalog: &Catalog,
+    due: &'a Due,
+    command: &Command,
+    output: &mut TickOutput,
+) -> Option<Newborn<'a>> {
     let words = &due.words[command.word_start as usize..][..usize::from(command.word_count)];
     let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
     let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
         refuse(&mut output.counts);
         return None;
     };
-    let slot = state.slots.lowest_free();
-    let entity = slot.map(|slot| {
-        let generation = state.slots.generations()[slot.index()].wrapping_add(1);
-        EntityId { slot, generation }
-    });
-    output.births.push(Birth {
-        token,
-        kind,
-        entity,
-    });
-    let Some(entity) = entity else {
+    let Some(slot) = state.slots.lowest_free() else {
         output.counts.births_refused += 1;
+        output.births.push(Birth {
+            token,
+            kind,
+            entity: None,
+        });
         return None;
     };
-    output.counts.births += 1;
-    let row = &mut state.rows[entity.slot.index() * state.columns..][..state.columns];
-    row.copy_from_slice(catalog.default_row(kind));
-    let mut random = Random::new(catalog.seed(), state.tick, entity);
-    for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
-        row[axis] = match place.get(axis) {
-            Some(&position) => position.clamp(0, size - 1),
-            None => random.below(size as u32) as i32,
+    Some(Newborn {
+        slot,
+        kind,
+        token,
+        place,
+    })
+}
+
+/// An entity that is to be born.
+struct Newborn<'a> {
+    slot: Slot,
+    kind: u16,
+    token: u32,
+    /// Axes that it leaves out are random.
+    place: &'a [i32],
+}
+
+impl Newborn<'_> {
+    /// Fills the slot.
+    fn bear(
+        &self,
+        state: &mut State,
+        catalog: &Catalog,
+        merge: &mut Merge,
+        motion: Option<&mut Motion>,
+        output: &mut TickOutput,
+    ) {
+        let &Newborn {
+            slot,
+            kind,
+            token,
+            place,
+        } = self;
+        let generation = state.slots.generations()[slot.index()].wrapping_add(1);
+        let entity = EntityId { slot, generation };
+        output.counts.births += 1;
+        output.births.push(Birth {
+            token,
+            kind,
+            entity: Some(entity),
+        });
+        let row = &mut state.rows[slot.index() * state.columns..][..state.columns];
+        row.copy_from_slice(catalog.default_row(kind));
+        let mut random = Random::new(catalog.seed(), state.tick, entity);
+        for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
+            row[axis] = match place.get(axis) {
+                Some(&position) => position.clamp(0, size - 1),
+                None => random.below(size as u32) as i32,
+            };
+        }
+        let turn = match token {
+            POPULATION_TOKEN => slot.0,
+            client => client,
         };
+        for initial in catalog.initials(kind) {
+            row[usize::from(initial.column)] = choose(&initial.choice, turn, &mut random);
+        }
+        output.birth_rows.extend_from_slice(row);
+        state.change_slot(slot, SlotState::Live, kind, generation);
+        hash_row(state, slot, u64::wrapping_add);
+        state.bear_regions(entity, kind);
+        merge.mark_birth(slot);
+        if let Some(motion) = motion {
+            motion.mark_birth(slot, state.row(slot));
+        }
+        if let Some(command) = catalog.born(kind) {
+            let due = due_after(state.tick, 1);
+            let first = TimedCommand::new(due, entity, command.id(), &[]);
+            state.schedule(first, &mut output.counts);
+        }
     }
-    let turn = match token {
-        POPULATION_TOKEN => entity.slot.0,
-        client => client,
-    };
-    for initial in catalog.initials(kind) {
-        row[usize::from(initial.column)] = choose(&initial.choice, turn, &mut random);
-    }
-    output.birth_rows.extend_from_slice(row);
-    state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
-    hash_row(state, entity.slot, u64::wrapping_add);
-    state.bear_regions(entity, kind);
-    merge.mark_birth(entity.slot);
-    if let Some(command) = catalog.born(kind) {
-        let due = due_after(state.tick, 1);
-        let first = TimedCommand::new(due, entity, command.id(), &[]);
-        state.schedule(first, &mut output.counts);
-    }
-    Some(entity.slot)
 }
 
 fn choose(choice: &Choice, turn: u32, random: &mut Random) -> i32 {
@@ -141,7 +221,14 @@ fn refuse(counts: &mut Counts) {
     counts.malformed += 1;
 }
 
-fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut TickOutput) {
+/// Leaves the slot resting, or fallen. A fallen one keeps its kind.
+fn death(
+    state: &mut State,
+    entity: EntityId,
+    left: SlotState,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
     // An earlier command of this tick has killed it.
     if !state.slots.has(entity) {
         return;
@@ -151,7 +238,11 @@ fn death(state: &mut State, entity: EntityId, merge: &mut Merge, output: &mut Ti
     state.bury_regions(entity);
     state.bury_track(entity.slot);
     state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
-    state.change_slot(entity.slot, SlotState::Resting, 0, entity.generation);
+    let kind = match left {
+        SlotState::Fallen => state.slots.kinds()[entity.slot.index()],
+        _ => 0,
+    };
+    state.change_slot(entity.slot, left, kind, entity.generation);
     output.deaths.push(entity);
 }
 

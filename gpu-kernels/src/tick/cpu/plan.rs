@@ -35,6 +35,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("slots", slots * 12),
         // A track and the position before the tick; the slots and velocities of three lists.
         ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
+        // An entry of a tree, whose nodes may be half empty.
+        ("rebirths", slots * 16 * u64::from(config.has_falls())),
         (
             "observers",
             clients * u64::from(limits.observers_per_client) * observer,

@@ -105,7 +105,7 @@ impl Slots {
             match state {
                 SlotState::Free => self.free[slot / 64] |= 1 << (slot % 64),
                 SlotState::Live => self.live += 1,
-                SlotState::Resting => {}
+                SlotState::Resting | SlotState::Fallen | SlotState::Reserved => {}
             }
             if state != SlotState::Free || self.generations[slot] > 0 {
                 self.used = slot + 1;

@@ -147,11 +147,14 @@ impl CpuBackend {
 
     fn release(&mut self, slot: Slot) -> bool {
         let i = slot.index();
-        if self.state.slots.states().get(i) != Some(&SlotState::Resting) {
-            return false;
-        }
+        let released = match self.state.slots.states().get(i) {
+            Some(SlotState::Resting) => SlotState::Free,
+            Some(SlotState::Fallen) => SlotState::Reserved,
+            _ => return false,
+        };
+        let kind = self.state.slots.kinds()[i];
         let generation = self.state.slots.generations()[i];
-        self.state.change_slot(slot, SlotState::Free, 0, generation);
+        self.state.change_slot(slot, released, kind, generation);
         true
     }
 }

@@ -92,6 +92,8 @@ device::device_struct! {
         track_glides: Pointer<u32> = s.capacity * s.motion, zeroed;
         track_steps: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
+        /// By slot of an entity that is to be born again: the first tick in which it may be.
+        rebirth_due: Pointer<u32> = s.capacity * s.respawns, zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending.
         known: Pointer<u32> = s.clients * s.visible_max;
@@ -455,7 +457,7 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 19] = [
+pub const SCANS: [&str; 20] = [
     "due",
     "updates",
     "intervals",
@@ -468,7 +470,8 @@ pub const SCANS: [&str; 19] = [
     "order",
     "timed",
     "afters",
-    "respawns",
+    "falls",
+    "reborn",
     "published",
     "areas",
     "hearings",

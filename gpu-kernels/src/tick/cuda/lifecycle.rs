@@ -10,8 +10,10 @@ device::kernels! {
     pub struct LifecycleKernels {
         deaths: "lifecycle_deaths",
         fallen: "lifecycle_fallen",
-        respawn: "lifecycle_respawn",
-        timed: "lifecycle_timed",
+        fall: "lifecycle_fall",
+        reborn_count: "lifecycle_reborn_count",
+        reborn_store: "lifecycle_reborn_store",
+        end: "lifecycle_end",
         deaths_count: "lifecycle_deaths_count",
         deaths_store: "lifecycle_deaths_store",
         free_count: "lifecycle_free_count",
@@ -35,22 +37,23 @@ impl LifecycleKernels {
             run.items(self.free_store, slots)?;
             run.items(self.births_count, counts.commands_max)?;
             run.items(self.births_store, counts.commands_max)?;
-            if run.regions.of_entities > 0 {
-                run.items(regions.bear, counts.commands_max)?;
-            }
         }
         if counts.deaths {
             run.items(self.deaths, counts.commands_max)?;
             if run.world.respawns > 0 {
                 run.items(self.fallen, slots)?;
-                run.items(self.respawn, slots)?;
+                run.items(self.fall, slots)?;
+                run.items(self.reborn_count, slots)?;
+                run.items(self.reborn_store, slots)?;
             }
             run.items(self.deaths_count, slots)?;
             run.items(self.deaths_store, slots)?;
         }
-        match run.world.timed_max {
+        run.grid(self.end, Grid::blocks(1, 1))?;
+        let reborn_max = slots * u64::from(run.world.respawns);
+        match run.regions.of_entities {
             0 => Ok(()),
-            _ => run.grid(self.timed, Grid::blocks(1, 1)),
+            _ => run.items(regions.bear, counts.births_max() + reborn_max),
         }
     }
 }

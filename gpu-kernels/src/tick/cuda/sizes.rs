@@ -116,7 +116,7 @@ impl Sizes {
             choices: config.choices().count() as u64,
             motion: u64::from(config.motion.is_some()),
             changes: updates.min(capacity * columns),
-            births: commands,
+            births: commands + capacity * u64::from(config.has_falls()),
             rows: 3u64.pow(config.dimensions() as u32 - 1),
             buckets,
             directory: Directory::new(buckets, capacity),

@@ -1,7 +1,7 @@
 //! Copying the state between host and device, for snapshots.
 
 use device::{DriverError, Plain, Pointer};
-use shared::EntityId;
+use shared::{EntityId, Tick};
 
 use super::CudaBackend;
 use super::layout;
@@ -29,6 +29,11 @@ impl CudaBackend {
         let (s, w, r) = (&self.sizes, &self.world, &self.regions);
         let states: Vec<u32> = self.fetch(w.states, s.capacity)?;
         let kinds: Vec<u32> = self.fetch(w.slot_kinds, s.capacity)?;
+        let is_taken = |&state: &u32| slot_state(state).is_taken();
+        let due = match s.respawns {
+            0 => vec![0; states.len()],
+            _ => self.fetch(w.rebirth_due, s.capacity)?,
+        };
         let observers = self.fetch(w.observers, s.observers)?;
         let counts: Vec<u32> = self.fetch(w.known_counts, s.clients)?;
         let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
@@ -42,6 +47,9 @@ impl CudaBackend {
             tick: self.tick,
             generations: self.fetch(w.generations, s.capacity)?,
             kinds: kinds.iter().map(|&kind| kind as u16).collect(),
+            due: (due.iter().zip(&states))
+                .map(|(&due, state)| Tick(if is_taken(state) { due } else { 0 }))
+                .collect(),
             rows: self.fetch(w.rows, s.capacity * s.columns)?,
             tracks: motion::fetch(self)?,
             observers: observers.iter().map(host_observer).collect(),
@@ -84,6 +92,10 @@ impl CudaBackend {
         device.write(w.states, &states)?;
         device.write(w.generations, &snapshot.generations)?;
         device.write(w.slot_kinds, &kinds)?;
+        if self.sizes.respawns > 0 {
+            let due: Vec<u32> = snapshot.due.iter().map(|tick| tick.0).collect();
+            device.write(w.rebirth_due, &due)?;
+        }
         device.write(w.rows, &snapshot.rows)?;
         device.write(w.observers, &observers)?;
         device.write(w.known_counts, &counts)?;
@@ -120,7 +132,9 @@ fn slot_state(state: u32) -> SlotState {
     match state {
         0 => SlotState::Free,
         1 => SlotState::Live,
-        _ => SlotState::Resting,
+        2 => SlotState::Resting,
+        3 => SlotState::Fallen,
+        _ => SlotState::Reserved,
     }
 }
 

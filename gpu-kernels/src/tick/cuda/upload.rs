@@ -301,6 +301,11 @@ impl FrameCounts {
         counts
     }
 
+    /// Upper bound of the number of births by commands.
+    pub fn births_max(&self) -> u64 {
+        self.of_kind(CommandKind::SPAWN.id())
+    }
+
     /// Upper bound of the number of commands of a kind.
     pub fn of_kind(&self, kind: u16) -> u64 {
         self.kinds[usize::from(kind)].min(self.commands_max)
@@ -322,13 +327,9 @@ impl FrameCounts {
         for &kind in run.flat_map(|command| &command.form.puts_off) {
             waiting.add(kind);
         }
-        if self.births {
+        if self.births || config.has_falls() {
             let born = config.born.iter().flatten();
             born.for_each(|command| waiting.add(command.id()));
-        }
-        if config.has_falls() {
-            // Some of the fallen respawn.
-            waiting.add(CommandKind::SPAWN.id());
         }
     }
 }

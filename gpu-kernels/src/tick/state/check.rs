@@ -1,6 +1,6 @@
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::course::VELOCITY_MAX;
-use shared::{EntityId, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::{SlotState, Snapshot, Track};
 use crate::logic::Catalog;
@@ -35,6 +35,7 @@ impl Snapshot {
             ("slot states", capacity, self.states.len()),
             ("generations", capacity, self.generations.len()),
             ("kinds", capacity, self.kinds.len()),
+            ("ticks of rebirths", capacity, self.due.len()),
             ("values", values, self.rows.len()),
             ("tracks", tracks, self.tracks.len()),
             ("observers", observers, self.observers.len()),
@@ -64,6 +65,7 @@ impl Snapshot {
             let bounds = match self.states[slot] {
                 SlotState::Live => bounds.get(usize::from(kind)),
                 SlotState::Free | SlotState::Resting => (kind == 0).then_some(&empty),
+                SlotState::Fallen | SlotState::Reserved => Some(&empty),
             };
             let Some(bounds) = bounds else {
                 return out_of_range("kinds", kind);
@@ -131,9 +133,27 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Checks that no living entity has fallen.
+    /// Checks that no living entity has fallen, and that those to be born again are of kinds
+    /// that are.
     fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let catalog = Catalog::new(config);
+        for (slot, &due) in self.due.iter().enumerate() {
+            if !self.states[slot].is_taken() {
+                if due != Tick(0) {
+                    return out_of_range("ticks of rebirths", due.0);
+                }
+                continue;
+            }
+            let kind = self.kinds[slot];
+            if !catalog.is_kind(kind) || catalog.respawn_ticks(kind).is_none() {
+                return out_of_range("kinds", kind);
+            }
+            // A rebirth that is overdue waits for its slot.
+            let ticks = due.0.wrapping_sub(self.tick.0) as i32;
+            if ticks >= DELAY_TICKS_MAX as i32 {
+                return out_of_range("ticks of rebirths", due.0);
+            }
+        }
         let columns = config.schema.attributes.len();
         for (slot, row) in self.rows.chunks_exact(columns).enumerate() {
             if self.states[slot] == SlotState::Live && catalog.has_fallen(self.kinds[slot], row) {

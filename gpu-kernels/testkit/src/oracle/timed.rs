@@ -3,7 +3,7 @@
 use gpu_kernels::{Counts, Frame, SlotState, TimedCommand};
 use shared::{EntityId, Tick};
 
-use super::commands::{BURN, Command, Delayed, SPAWN};
+use super::commands::{BURN, Command, Delayed};
 use super::{Movement, Oracle, OracleOutput};
 
 impl Oracle {
@@ -80,8 +80,8 @@ impl Oracle {
         vec![(1, command)]
     }
 
-    /// Kills entities whose kind falls at their value of an attribute, and schedules their
-    /// respawns. The server itself handles the rebirth of players.
+    /// Kills entities whose kind falls at their value of an attribute. They keep their slots,
+    /// except players, of whose rebirth the server takes care.
     pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
         let mut fallen = vec![];
         for entity in self.alive() {
@@ -94,25 +94,31 @@ impl Oracle {
                 continue;
             }
             self.notify_of_fall(entity, out);
-            fallen.push(entity);
-            if kind == usize::from(self.config.player_kind) {
-                continue;
-            }
-            let birth = Command {
-                entity: EntityId::NONE,
-                kind: SPAWN,
-                sequence: 0,
-                words: vec![kind as i32, -1],
-            };
-            self.schedule((fall.respawn_ticks, birth), &mut out.counts);
+            fallen.push((entity, fall.respawn_ticks));
         }
-        for entity in &fallen {
+        for &(entity, ticks) in &fallen {
             let slot = &mut self.slots[entity.slot.index()];
-            slot.state = SlotState::Resting;
-            slot.kind = 0;
             slot.row.fill(0);
             slot.movement = Movement::default();
+            if slot.kind == self.config.player_kind {
+                slot.state = SlotState::Resting;
+                slot.kind = 0;
+            } else {
+                slot.state = SlotState::Fallen;
+                slot.due = Some(Tick(self.tick.0.wrapping_add(ticks)));
+            }
         }
-        fallen
+        fallen.into_iter().map(|(entity, _)| entity).collect()
+    }
+
+    /// Whether a slot's entity is born again in this tick: it is due, and all clients know
+    /// that it fell.
+    pub(super) fn is_to_be_born(&self, slot: usize) -> bool {
+        let slot = &self.slots[slot];
+        slot.state == SlotState::Reserved
+            && slot.due.is_some_and(|due| {
+                let past = self.tick.0.wrapping_sub(due.0);
+                past <= u32::MAX / 2
+            })
     }
 }

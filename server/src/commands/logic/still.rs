@@ -39,7 +39,11 @@ impl Still {
     /// The world of a recording before a tick; `None`: after its last.
     pub fn recorded(path: &Path, tick: Option<u32>) -> Result<Still> {
         let mut journal = JournalReader::open(path)?;
-        let mut backend = CpuBackend::new(&journal.config, machine::cores(), None)?;
+        let mut backend = CpuBackend::new(
+            &journal.config,
+            machine::cores(),
+            machine::memory_available(),
+        )?;
         let mut ticks = 0;
         while tick.is_none_or(|tick| ticks < tick) {
             match journal.next_tick() {

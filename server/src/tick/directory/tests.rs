@@ -1,4 +1,6 @@
 use gpu_kernels::{Backend, CpuBackend};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use script::builtin;
 
 use super::*;
@@ -13,10 +15,13 @@ struct World {
 impl World {
     fn new(extra: &str) -> World {
         let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
-        let config = script::world::parse(&text, "test").unwrap();
+        World::of(&script::world::parse(&text, "test").unwrap())
+    }
+
+    fn of(config: &WorldConfig) -> World {
         World {
-            directory: Directory::new(&config),
-            backend: CpuBackend::new(&config, 1, None).unwrap(),
+            directory: Directory::new(config),
+            backend: CpuBackend::new(config, 1, None).unwrap(),
             frame: Frame::new(Tick(0)),
         }
     }
@@ -27,12 +32,8 @@ impl World {
         self.directory.join(0, &join, ticket, &mut self.frame);
     }
 
-    fn leave(&mut self, session: u64, client: u32, is_final: bool) {
-        let leave = Leave {
-            session,
-            client: Some(ClientRow(client)),
-            is_final,
-        };
+    fn leave(&mut self, session: u64, is_final: bool) {
+        let leave = Leave { session, is_final };
         self.directory.leave(0, &leave, &mut self.frame);
     }
 
@@ -62,7 +63,7 @@ fn a_lost_client_comes_back_as_the_same_entity() {
     world.join(1, None);
     let first = entity_of(&world.tick(0)[0]);
     world.tick(0);
-    world.leave(1, 0, false);
+    world.leave(1, false);
     world.tick(0);
     world.join(2, Some([1; 16]));
     assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
@@ -73,7 +74,7 @@ fn a_lost_client_that_stays_away_dies_after_its_wait() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     world.tick(0);
-    world.leave(1, 0, false);
+    world.leave(1, false);
     for _ in 0..12 {
         world.tick(0);
     }
@@ -87,7 +88,7 @@ fn a_client_that_is_lost_again_has_the_whole_wait_again() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     let first = entity_of(&world.tick(0)[0]);
-    world.leave(1, 0, false);
+    world.leave(1, false);
     for session in [2, 3] {
         for _ in 0..6 {
             world.tick(0);
@@ -95,7 +96,7 @@ fn a_client_that_is_lost_again_has_the_whole_wait_again() {
         // Each wait takes ten ticks.
         world.join(session, Some([1; 16]));
         assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
-        world.leave(session, 0, false);
+        world.leave(session, false);
     }
 }
 
@@ -104,14 +105,9 @@ fn a_client_that_breaks_off_while_resuming_may_try_again() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     let first = entity_of(&world.tick(0)[0]);
-    world.leave(1, 0, false);
+    world.leave(1, false);
     world.join(2, Some([1; 16]));
-    let leave = Leave {
-        session: 2,
-        client: None,
-        is_final: false,
-    };
-    world.directory.leave(0, &leave, &mut world.frame);
+    world.leave(2, false);
     world.tick(0);
     world.join(3, Some([1; 16]));
     assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
@@ -123,7 +119,7 @@ fn a_slot_is_not_reused_until_its_leaves_are_taken_in() {
     world.join(1, None);
     world.join(2, None);
     world.tick(0);
-    world.leave(1, 0, true);
+    world.leave(1, true);
     let death = world.frame.tick;
     world.tick(0);
     world.join(3, None);
@@ -248,7 +244,7 @@ fn a_rebirth_that_finds_no_room_is_tried_again() {
 fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
     for is_final in [true, false] {
         let (mut world, _) = one_down("resume_seconds = 1");
-        world.leave(1, 0, is_final);
+        world.leave(1, is_final);
         for _ in 0..20 {
             let now = world.frame.tick.0;
             assert!(world.tick(now).is_empty());
@@ -267,7 +263,7 @@ fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
 #[test]
 fn a_client_that_resumes_while_dead_is_welcomed_at_its_rebirth() {
     let (mut world, first) = one_down("resume_seconds = 1");
-    world.leave(1, 0, false);
+    world.leave(1, false);
     world.join(3, Some([1; 16]));
     let death = world.frame.tick.0 - 1;
     let events: Vec<_> = (0..3).flat_map(|_| world.tick(death)).collect();
@@ -295,7 +291,7 @@ fn a_lost_client_whose_entity_dies_may_resume_with_a_new_one() {
     world.join(1, None);
     world.join(2, None);
     let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
-    world.leave(1, 0, false);
+    world.leave(1, false);
     for sequence in 0..2 {
         let target = [entities[0].reference().0];
         world
@@ -316,12 +312,7 @@ fn a_lost_client_whose_entity_dies_may_resume_with_a_new_one() {
 fn a_client_that_leaves_before_its_birth_leaves_no_entity_behind() {
     let mut world = World::new("");
     world.join(1, None);
-    let leave = Leave {
-        session: 1,
-        client: None,
-        is_final: true,
-    };
-    world.directory.leave(0, &leave, &mut world.frame);
+    world.leave(1, true);
     assert!(world.tick(0).is_empty());
     world.tick(0);
     world.tick(0);
@@ -333,3 +324,124 @@ fn a_client_that_leaves_before_its_birth_leaves_no_entity_behind() {
             .all(|&s| s != gpu_kernels::SlotState::Live)
     );
 }
+
+#[test]
+fn a_session_that_left_says_nothing_of_the_row_that_goes_on_with_another() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    world.tick(0);
+    world.join(2, Some([1; 16]));
+    world.leave(1, true);
+    world.tick(0);
+    assert!(world.directory.is_at(ClientRow(0), (0, 2)));
+    assert_eq!(world.directory.live(), 1);
+}
+
+/// The rows that stand for a client are counted as they change; here they are counted anew.
+#[test]
+fn clients_are_counted_as_they_come_die_and_go() {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut world = mortals("resume_seconds = 1");
+    let mut sessions: Vec<u64> = vec![];
+    for session in 0..400 {
+        let word = dice.next_u64();
+        match word % 5 {
+            0 | 1 => {
+                let resume = [(word >> 8) as u8; 16];
+                world.join(session, (word & 128 == 0).then_some(resume));
+                sessions.push(session);
+            }
+            2 if !sessions.is_empty() => {
+                let gone = sessions.swap_remove(word as usize / 8 % sessions.len());
+                world.leave(gone, word & 128 == 0);
+            }
+            3 => {
+                let players: Vec<EntityId> = world.directory.players().map(|(_, e)| e).collect();
+                for &striker in &players {
+                    let target = [players[0].reference().0];
+                    world
+                        .frame
+                        .push(striker, session as u32, builtin::STRIKE, &target);
+                }
+            }
+            _ => {}
+        }
+        let now = world.frame.tick.0;
+        for event in world.tick(now) {
+            if let SessionEvent::Closed { session, .. } = event {
+                sessions.retain(|&s| s != session);
+            }
+        }
+        let rows = world.directory.rows.iter();
+        let live = rows.filter(|row| {
+            matches!(
+                row,
+                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(_), _)
+            )
+        });
+        assert_eq!(
+            world.directory.live(),
+            live.count(),
+            "seed {SEED}, {session}"
+        );
+        for &session in &sessions {
+            assert!(
+                world.directory.rows.of_session((0, session)).is_some(),
+                "seed {SEED}: session {session} has no row"
+            );
+        }
+    }
+}
+
+/// Players come and go, and one kills all wolves that it sees, while a client reads slowly.
+#[test]
+fn neither_joins_nor_slow_readers_use_up_a_population() {
+    const WOLVES: usize = 6;
+    let text = format!(
+        "[world]\nsize = [10, 10]\naoi = 20\ncapacity = 12\n[limits]\nclients = 8\n\
+         resume_seconds = 0\ntimed_commands = 1\n[commands]\n\
+         strike = {{ reach = 100, damage = 5 }}\n[[kind]]\nname = \"player\"\n\
+         [[kind]]\nname = \"wolf\"\npopulation = {WOLVES}\nrespawn_ticks = 2\nattributes = [\n\
+         {{ name = \"hp\", type = \"i32\", default = 5, min = 0, falls_at = 0, \
+         audience = \"state\" }}]"
+    );
+    let config = script::world::parse(&text, "test").unwrap();
+    let mut world = World::of(&config);
+    world.frame.populate(&config);
+    world.join(0, None);
+    let (striker, _) = entity_of(&world.tick(0)[0]);
+    let wolves = |world: &mut World| -> Vec<EntityId> {
+        let snapshot = world.backend.snapshot().unwrap();
+        let slots = 0..snapshot.states.len();
+        slots
+            .filter(|&slot| snapshot.states[slot] == gpu_kernels::SlotState::Live)
+            .filter(|&slot| snapshot.kinds[slot] == 1)
+            .map(|slot| EntityId::new(slot as u32, snapshot.generations[slot]))
+            .collect()
+    };
+    assert_eq!(wolves(&mut world).len(), WOLVES);
+    let mut falls = 0;
+    for session in 1..200 {
+        for (sequence, wolf) in (0..).zip(wolves(&mut world)) {
+            let target = [wolf.reference().0];
+            world
+                .frame
+                .push(striker, sequence, builtin::STRIKE, &target);
+            falls += 1;
+        }
+        world.join(session, None);
+        if session > 3 {
+            world.leave(session - 3, true);
+        }
+        let taken_in = world.frame.tick.0.saturating_sub(9);
+        world.tick(taken_in);
+    }
+    assert!(falls > 3 * WOLVES, "{falls} falls");
+    for _ in 0..12 {
+        let now = world.frame.tick.0;
+        world.tick(now);
+    }
+    assert_eq!(wolves(&mut world).len(), WOLVES);
+}
+
+const SEED: u64 = 9;

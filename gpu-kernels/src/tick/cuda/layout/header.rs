@@ -65,6 +65,8 @@ fn enumerations(header: Header) -> Header {
                     ("free", SlotState::Free as u32),
                     ("live", SlotState::Live as u32),
                     ("resting", SlotState::Resting as u32),
+                    ("fallen", SlotState::Fallen as u32),
+                    ("reserved", SlotState::Reserved as u32),
                 ],
             ),
         )

@@ -1,0 +1,136 @@
+//! A recording, read tick by tick.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::{Frame, StateHash};
+use serde::de::DeserializeOwned;
+use shared::WorldConfig;
+use shared::file::UncheckedWorld;
+use shared::wire::codec;
+
+use super::{MAGIC, Record, START_BYTES_MAX, tick_bytes_max};
+
+/// Reads a recording.
+pub struct JournalReader<R = BufReader<File>> {
+    input: R,
+    pub config: WorldConfig,
+    tick_bytes_max: usize,
+    /// Where the next record begins, in bytes.
+    offset: u64,
+}
+
+/// What comes next in a recording.
+pub enum Next {
+    Tick(Box<Frame>, StateHash),
+    End,
+    /// The recording is incomplete or damaged; the place and the reason are for people.
+    BrokenOff(String),
+}
+
+impl JournalReader {
+    /// Opens a recording and reads its world.
+    pub fn open(path: &Path) -> Result<JournalReader> {
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+        JournalReader::read(BufReader::new(file), &name)
+    }
+}
+
+impl<R: Read> JournalReader<R> {
+    /// Reads the world of a recording, whose `name` is for errors.
+    pub fn read(mut input: R, name: &str) -> Result<JournalReader<R>> {
+        let mut magic = [0; MAGIC.len()];
+        if input.read_exact(&mut magic).is_err() || magic != *MAGIC {
+            bail!("{name} is not a recording of this version: it does not begin like one");
+        }
+        let mut offset = MAGIC.len() as u64;
+        let start = read_record::<UncheckedWorld>(&mut input, &mut offset, START_BYTES_MAX);
+        let world = match start {
+            Ok(Some(Record::Start(world))) => world,
+            Ok(_) => bail!("{name} does not begin with a world's configuration"),
+            Err(reason) => bail!("{name} is damaged: {reason}"),
+        };
+        let config = script::world::check(*world, name)
+            .with_context(|| format!("{name} has a world that can't be one"))?;
+        Ok(JournalReader {
+            input,
+            tick_bytes_max: tick_bytes_max(&config),
+            config,
+            offset,
+        })
+    }
+
+    /// Reads the next tick.
+    pub fn next_tick(&mut self) -> Next {
+        let begin = self.offset;
+        let record = read_record::<NoWorld>(&mut self.input, &mut self.offset, self.tick_bytes_max);
+        match record {
+            Ok(Some(Record::Tick(frame, hash))) => Next::Tick(frame, hash),
+            Ok(Some(Record::Start(_))) => Next::BrokenOff(format!("byte {begin}: a second world")),
+            Ok(None) => Next::End,
+            Err(reason) => Next::BrokenOff(reason),
+        }
+    }
+}
+
+/// A world behind the first record, which nobody reads.
+#[derive(Debug, serde::Deserialize)]
+struct NoWorld;
+
+/// The next record; `None` at the file's end. `offset` moves behind it. An error says where
+/// the record begins.
+fn read_record<W: DeserializeOwned>(
+    input: &mut impl Read,
+    offset: &mut u64,
+    bytes_max: usize,
+) -> Result<Option<Record<W>>, String> {
+    let begin = *offset;
+    let record = read_payload(input, bytes_max).and_then(|payload| {
+        let Some(payload) = payload else {
+            return Ok(None);
+        };
+        *offset += (HEAD_BYTES + payload.len()) as u64;
+        codec::from_bytes::<PAYLOAD_BYTES_MAX, _>(&payload)
+            .map(Some)
+            .map_err(|error| error.to_string())
+    });
+    record.map_err(|reason| format!("byte {begin}: {reason}"))
+}
+
+fn read_payload(input: &mut impl Read, bytes_max: usize) -> Result<Option<Vec<u8>>, String> {
+    let mut head = vec![];
+    let read = input.take(HEAD_BYTES as u64).read_to_end(&mut head);
+    read.map_err(|error| error.to_string())?;
+    let &[l0, l1, l2, l3, c0, c1, c2, c3] = &head[..] else {
+        return match head.len() {
+            0 => Ok(None),
+            _ => Err(CUT_SHORT.to_owned()),
+        };
+    };
+    let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+    let checksum = u32::from_le_bytes([c0, c1, c2, c3]);
+    if length > bytes_max {
+        return Err(format!(
+            "a record claims {length} bytes, where at most {bytes_max} are allowed"
+        ));
+    }
+    let mut payload = vec![];
+    // Memory grows with the bytes that are there, not with a damaged length.
+    let read = input.take(length as u64).read_to_end(&mut payload);
+    read.map_err(|error| error.to_string())?;
+    if payload.len() < length {
+        return Err(CUT_SHORT.to_owned());
+    }
+    if crc32fast::hash(&payload) != checksum {
+        return Err("a record's checksum is wrong".to_owned());
+    }
+    Ok(Some(payload))
+}
+
+const CUT_SHORT: &str = "it ends inside a record";
+const HEAD_BYTES: usize = 8;
+/// A payload's length has 32 bits.
+const PAYLOAD_BYTES_MAX: usize = u32::MAX as usize;

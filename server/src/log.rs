@@ -1,0 +1,95 @@
+//! The log, whose length does not depend on what peers do: each place in the code writes so
+//! many lines a second, and says how many it left out.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tracing::callsite::Identifier;
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+/// Writes to standard error what `RUST_LOG` selects, by default warnings and errors.
+pub fn start() {
+    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_filter(Limited::default());
+    tracing_subscriber::registry()
+        .with(selected)
+        .with(lines)
+        .init();
+}
+
+/// Lets each place in the code write [`LINES_MAX`] lines in [`SPAN`].
+#[derive(Default)]
+struct Limited(Mutex<HashMap<Identifier, Place>>);
+
+/// What a place in the code has written since a time.
+struct Place {
+    since: Instant,
+    lines: u64,
+}
+
+impl Place {
+    /// Whether it may write another line now; and how many were left out before this one.
+    fn write(&mut self, now: Instant) -> (bool, u64) {
+        let mut left_out = 0;
+        if now.saturating_duration_since(self.since) >= SPAN {
+            left_out = self.lines.saturating_sub(LINES_MAX);
+            *self = Place {
+                since: now,
+                lines: 0,
+            };
+        }
+        self.lines += 1;
+        (self.lines <= LINES_MAX, left_out)
+    }
+}
+
+impl<S: Subscriber> Filter<S> for Limited {
+    fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        true
+    }
+
+    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
+        let metadata = event.metadata();
+        let now = Instant::now();
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = places.entry(metadata.callsite()).or_insert(Place {
+            since: now,
+            lines: 0,
+        });
+        let (may_write, left_out) = place.write(now);
+        if left_out > 0 {
+            eprintln!("{}: {left_out} lines were left out", metadata.target());
+        }
+        may_write
+    }
+}
+
+const LINES_MAX: u64 = 20;
+const SPAN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_writes_some_lines_a_second_and_counts_the_others() {
+        let since = Instant::now();
+        let mut place = Place { since, lines: 0 };
+        let mut written = 0;
+        for step in 0..1000 {
+            let (may_write, left_out) = place.write(since + step * Duration::from_millis(1));
+            written += u64::from(may_write);
+            assert_eq!(left_out, 0);
+        }
+        assert_eq!(written, LINES_MAX);
+        let second = since + Duration::from_secs(1);
+        assert_eq!(place.write(second), (true, 1000 - LINES_MAX));
+        assert_eq!(place.write(second), (true, 0));
+    }
+}

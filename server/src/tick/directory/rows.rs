@@ -1,0 +1,101 @@
+//! The client rows: what each stands for, found by row and by session.
+
+use std::collections::HashMap;
+
+use shared::wire::control::Ticket;
+use shared::{ClientRow, EntityId, Tick};
+
+use super::Place;
+
+/// What a client row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    Free,
+    /// The client waits for its birth. Its session may be gone already.
+    Joining(Option<Place>, Ticket),
+    Live(Place, EntityId, Ticket),
+    /// The connection was lost; the entity lives on until a tick.
+    Lost(EntityId, Ticket, Tick),
+    /// The entity died; the row waits for another one.
+    Fallen(Waiting, Ticket),
+}
+
+/// The client that waits for a rebirth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// A session that was welcomed with the entity that died.
+    Player(Place),
+    /// A session that resumed since the death.
+    Returned(Place),
+    /// None, but the client may resume until a tick.
+    Absent(Tick),
+}
+
+/// All rows. What a session's row is, and how many clients are in the world, costs no walk
+/// over them.
+pub struct Rows {
+    rows: Vec<Row>,
+    /// The row of each session that has one.
+    of_sessions: HashMap<Place, ClientRow>,
+    live: usize,
+}
+
+impl Row {
+    /// The session that the row stands for.
+    fn place(self) -> Option<Place> {
+        match self {
+            Row::Joining(place, _) => place,
+            Row::Live(place, ..)
+            | Row::Fallen(Waiting::Player(place) | Waiting::Returned(place), _) => Some(place),
+            Row::Free | Row::Lost(..) | Row::Fallen(Waiting::Absent(_), _) => None,
+        }
+    }
+
+    /// Whether a client is in the world, or waits there for a rebirth.
+    fn is_live(self) -> bool {
+        !matches!(self, Row::Joining(..)) && self.place().is_some()
+    }
+}
+
+impl Rows {
+    /// All rows are free.
+    pub fn new(count: u32) -> Rows {
+        Rows {
+            rows: vec![Row::Free; count as usize],
+            of_sessions: HashMap::new(),
+            live: 0,
+        }
+    }
+
+    /// Beyond the last row, all are free.
+    pub fn get(&self, client: ClientRow) -> Row {
+        self.rows.get(client.index()).copied().unwrap_or(Row::Free)
+    }
+
+    /// Changes what a row of the table stands for.
+    pub fn set(&mut self, client: ClientRow, row: Row) {
+        let before = std::mem::replace(&mut self.rows[client.index()], row);
+        if let Some(place) = before.place() {
+            self.of_sessions.remove(&place);
+        }
+        if let Some(place) = row.place() {
+            self.of_sessions.insert(place, client);
+        }
+        self.live -= usize::from(before.is_live());
+        self.live += usize::from(row.is_live());
+    }
+
+    /// The row that stands for a session; none if it has none, or has it no more.
+    pub fn of_session(&self, place: Place) -> Option<ClientRow> {
+        self.of_sessions.get(&place).copied()
+    }
+
+    /// The number of clients in the world, including those that wait for a rebirth.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Row> {
+        self.rows.iter().copied()
+    }
+}

@@ -1,0 +1,422 @@
+//! A world's definition that did not come from a world file: it is written as the file that
+//! would give it, and passes through the same checks.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::build::{self, Rejected};
+use super::check::{Problem, problem};
+use super::logic::{Chosen, Compiler, Declared, LogicError};
+use super::raw;
+use super::{ConfigError, Remark};
+use crate::world::attribute::{Attribute, AttributeType};
+use crate::world::command::{CommandKind, CommandSchema};
+use crate::world::config::{Every, Fall, Limits, Motion, WorldConfig};
+use crate::world::fixed::Fixed;
+use crate::world::initial::{Choice, Initial};
+use crate::world::logic::{Constant, LogicConfig, Numbers, Text};
+use crate::world::schema::{Kind, KindAttribute, Schema};
+use crate::world::spawn::SpawnArea;
+
+/// A [`WorldConfig`] as it was read from somewhere: [`UncheckedWorld::check`] makes one of it,
+/// if any world file could. A `WorldConfig` itself can't be deserialized. The fields are its
+/// own, in the same order, as the codec reads them.
+#[derive(Debug, Deserialize)]
+pub struct UncheckedWorld {
+    seed: u64,
+    player_kind: u16,
+    populations: Vec<u32>,
+    spawns: Vec<Option<SpawnArea>>,
+    initials: Vec<Vec<Initial>>,
+    born: Vec<Option<CommandKind>>,
+    falls: Vec<Option<Fall>>,
+    tells_owner: Option<u16>,
+    every: Vec<Every>,
+    motion: Option<Motion>,
+    logic: LogicConfig,
+    limits: Limits,
+    schema: Schema,
+}
+
+impl UncheckedWorld {
+    /// The world, if it is what some world file gives. `file` is where it came from, for
+    /// errors. Use `script::world::check`, which has the compiler.
+    pub fn check(self, file: &str, compiler: &dyn Compiler) -> Result<WorldConfig, ConfigError> {
+        let recorded = Recorded {
+            logic: &self.logic,
+            compiler,
+        };
+        let built = self.raw().map_err(|problem| {
+            let mut rejected = Rejected::default();
+            rejected.problems.0.push(problem);
+            rejected
+        });
+        let built = built.and_then(|raw| build::build(&raw, &recorded, Rejected::default()));
+        let (problems, drawn) = match built {
+            Ok(built) => match self.difference(&built.config) {
+                None => return Ok(built.config),
+                Some(part) => (vec![inconsistent(part)], String::new()),
+            },
+            Err(Rejected { problems, drawn }) => (problems.0, drawn),
+        };
+        let remarks = problems.into_iter().map(|problem| Remark {
+            file: file.to_owned(),
+            line: None,
+            key: problem.key,
+            message: problem.message,
+        });
+        Err(ConfigError::Rejected {
+            remarks: remarks.collect(),
+            drawn,
+        })
+    }
+
+    /// The part in which it differs from the world that its file gives.
+    fn difference(&self, built: &WorldConfig) -> Option<&'static str> {
+        let parts = [
+            ("seed", self.seed == built.seed),
+            ("player_kind", self.player_kind == built.player_kind),
+            ("populations", self.populations == built.populations),
+            ("spawns", self.spawns == built.spawns),
+            ("falls", self.falls == built.falls),
+            ("tells_owner", self.tells_owner == built.tells_owner),
+            ("initials", self.initials == built.initials),
+            ("born", self.born == built.born),
+            ("every", self.every == built.every),
+            ("motion", self.motion == built.motion),
+            ("logic", self.logic == built.logic),
+            ("limits", self.limits == built.limits),
+            ("schema", self.schema == built.schema),
+        ];
+        let differing = parts.into_iter().find(|(_, is_equal)| !is_equal);
+        differing.map(|(part, _)| part)
+    }
+
+    /// The world file. What no file can say comes out as something else, or is a problem.
+    fn raw(&self) -> Result<raw::World, Problem> {
+        let schema = &self.schema;
+        let kinds = schema.kinds.iter().enumerate();
+        let every = self.every.iter();
+        Ok(raw::World {
+            world: raw::Section {
+                name: schema.world.name.clone(),
+                size: schema.world.size.iter().map(|size| size.to_f64()).collect(),
+                aoi: schema.world.aoi.to_f64(),
+                capacity: schema.world.capacity,
+                tick_hz: schema.world.tick_hz,
+                seed: self.seed,
+                visible_max: schema.world.visible_max,
+                interest: schema.world.interest,
+                motion: Some(self.motion.is_some()),
+                wire_tolerance: self
+                    .motion
+                    .as_ref()
+                    .map_or(0.0, |motion| Fixed::from_raw(motion.tolerance).to_f64()),
+                velocity: self.velocity(),
+                player_kind: Some(
+                    self.kind(self.player_kind, "world.player_kind")?
+                        .name
+                        .clone(),
+                ),
+            },
+            limits: self.raw_limits(),
+            logic: raw::Logic {
+                folder: self.logic.folder.clone(),
+                // The recorded ones, whatever this world's file says.
+                builtin: None,
+                steps: self.logic.budget.steps,
+                visits: self.logic.budget.visits,
+            },
+            commands: self.raw_commands(),
+            kind: Some(
+                kinds
+                    .map(|(i, kind)| self.raw_kind(i, kind))
+                    .collect::<Result<_, _>>()?,
+            ),
+            every: every
+                .map(|every| self.raw_every(every))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn command(&self, kind: CommandKind, key: &str) -> Result<&CommandSchema, Problem> {
+        match self.schema.command(kind) {
+            Some(command) => Ok(command),
+            None => problem(key, format!("there is no command {}", kind.id())),
+        }
+    }
+
+    fn kind(&self, index: u16, key: &str) -> Result<&Kind, Problem> {
+        match self.schema.kinds.get(usize::from(index)) {
+            Some(kind) => Ok(kind),
+            None => problem(key, format!("there is no kind {index}")),
+        }
+    }
+
+    /// The names of the columns of a velocity; what is no column has none.
+    fn velocity(&self) -> Option<Vec<String>> {
+        let columns = &self.motion.as_ref()?.velocity;
+        let attributes = &self.schema.attributes;
+        let name = |&column: &u16| attributes.get(usize::from(column)).map(|a| a.name.clone());
+        (!columns.is_empty()).then(|| columns.iter().filter_map(name).collect())
+    }
+
+    fn raw_limits(&self) -> raw::Limits {
+        let limits = &self.limits;
+        raw::Limits {
+            clients: Some(limits.clients),
+            observers_per_client: limits.observers_per_client,
+            regions_per_client: limits.regions_per_client,
+            region_edge_max: Some(limits.region_edge_max.to_f64()),
+            entity_regions: Some(limits.entity_regions),
+            commands_per_tick: Some(u64::from(limits.commands_per_tick)),
+            timed_commands: Some(u64::from(limits.timed_commands)),
+            notifications_per_tick: Some(u64::from(limits.notifications_per_tick)),
+            updates_per_tick: Some(u64::from(limits.updates_per_tick)),
+            deliveries_per_tick: Some(limits.deliveries_per_tick),
+            client_commands_per_tick: limits.client_commands_per_tick,
+            client_commands_burst: limits.client_commands_burst,
+            client_requests_per_second: limits.client_requests_per_second,
+            client_stream_bytes: limits.client_stream_bytes,
+            idle_seconds: limits.idle_seconds,
+            unread_seconds: limits.unread_seconds,
+            resume_seconds: limits.resume_seconds,
+            subscriptions_per_client: limits.subscriptions_per_client,
+            predicate_filters: limits.predicate_filters,
+            predicate_bytes: limits.predicate_bytes,
+            client_notices_per_tick: limits.client_notices_per_tick,
+            client_hearings_per_tick: limits.client_hearings_per_tick,
+        }
+    }
+
+    fn raw_commands(&self) -> raw::Commands {
+        let value = |constant: &Constant| match constant {
+            Constant::Int(number) => toml::Value::Integer(*number),
+            Constant::Float(number) => toml::Value::Float(*number),
+            Constant::Bool(truth) => toml::Value::Boolean(*truth),
+            Constant::Text(text) => toml::Value::String(text.clone()),
+        };
+        let constants = self.logic.constants.iter();
+        let settings = constants.map(|(stem, settings)| {
+            let settings = settings.iter().map(|(key, c)| (key.clone(), value(c)));
+            (stem.clone(), settings.collect::<BTreeMap<_, _>>())
+        });
+        settings.collect()
+    }
+
+    fn raw_kind(&self, index: usize, kind: &Kind) -> Result<raw::Kind, Problem> {
+        let dimensions = self.schema.dimensions();
+        let fall = self.falls.get(index).copied().flatten();
+        let born = self.born.get(index).copied().flatten();
+        let born = born.map(|command| self.command(command, "kind.born"));
+        let edges = |edges: Option<[i32; 3]>| Some(point(edges?, dimensions));
+        let own = kind.attributes.iter();
+        // Every kind has the position, which the file does not name.
+        let own = own.filter(|a| usize::from(a.column) >= dimensions);
+        Ok(raw::Kind {
+            name: kind.name.clone(),
+            population: self.populations.get(index).copied().unwrap_or(0),
+            respawn_ticks: fall.map(|fall| fall.respawn_ticks),
+            born: born.transpose()?.map(|command| command.name.clone()),
+            publishes: edges(kind.regions.publishes),
+            subscribes: edges(kind.regions.subscribes),
+            spawn: self
+                .spawns
+                .get(index)
+                .copied()
+                .flatten()
+                .map(|area| raw_spawn(area, dimensions)),
+            attributes: own
+                .map(|own| self.raw_attribute(index, own, fall))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn raw_attribute(
+        &self,
+        kind: usize,
+        own: &KindAttribute,
+        fall: Option<Fall>,
+    ) -> Result<raw::Attribute, Problem> {
+        let Some(attribute) = self.schema.attributes.get(usize::from(own.column)) else {
+            let message = format!("there is no column {}", own.column);
+            return problem("kind.attributes", message);
+        };
+        let initials = self.initials.get(kind).into_iter().flatten();
+        let initial = initials.clone().find(|of| of.column == own.column);
+        let symbols = match attribute.ty {
+            AttributeType::Symbol => self.symbols(own.default, own.min, own.max),
+            _ => vec![],
+        };
+        let bound = |value: i32, natural: i32| {
+            let is_number = matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed);
+            (is_number && value != natural).then(|| number(attribute.ty, value))
+        };
+        let fall = fall.filter(|fall| fall.column == own.column);
+        Ok(raw::Attribute {
+            name: attribute.name.clone(),
+            ty: attribute.ty,
+            default: match initial {
+                Some(initial) => Some(self.choice(attribute, &initial.choice)),
+                None => self.default(attribute, own.default),
+            },
+            min: bound(own.min, i32::MIN),
+            max: bound(own.max, i32::MAX),
+            merge: Some(attribute.merge),
+            audience: attribute.audience,
+            symbols,
+            falls_at: fall.map(|fall| number(attribute.ty, fall.at)),
+            tells_owner: (self.tells_owner == Some(own.column)).then_some(true),
+        })
+    }
+
+    fn default(&self, attribute: &Attribute, default: i32) -> Option<toml::Value> {
+        match attribute.ty {
+            AttributeType::I32 | AttributeType::Fixed => Some(number(attribute.ty, default)),
+            AttributeType::Bool => Some(toml::Value::Boolean(default != 0)),
+            // Its kind's first symbol is the default.
+            AttributeType::Entity | AttributeType::Symbol => None,
+        }
+    }
+
+    /// A choice of several values.
+    fn choice(&self, attribute: &Attribute, choice: &Choice) -> toml::Value {
+        let value = |value: i32| match attribute.ty {
+            AttributeType::Symbol => {
+                let place = usize::try_from(value).unwrap_or(usize::MAX);
+                let symbol = self.schema.symbols.get(place);
+                toml::Value::String(symbol.cloned().unwrap_or_default())
+            }
+            ty => number(ty, value),
+        };
+        let list = |values: &[i32]| values.iter().copied().map(value).collect();
+        let entries = match choice {
+            Choice::Between { low, count } => {
+                let high = low.wrapping_add_unsigned(count.wrapping_sub(1));
+                vec![("from", value(*low)), ("to", value(high))]
+            }
+            Choice::OneOf(values) => vec![("one_of", toml::Value::Array(list(values)))],
+            Choice::InTurn(values) => vec![("in_turn", toml::Value::Array(list(values)))],
+        };
+        let entries = entries.into_iter();
+        toml::Value::Table(entries.map(|(key, v)| (key.to_owned(), v)).collect())
+    }
+
+    /// The symbols of an attribute, the default first.
+    fn symbols(&self, default: i32, min: i32, max: i32) -> Vec<String> {
+        let places = 0..self.schema.symbols.len() as i64;
+        let range = i64::from(min).max(places.start)..=i64::from(max).min(places.end - 1);
+        let first = places
+            .contains(&i64::from(default))
+            .then_some(i64::from(default));
+        let others = range.filter(|&place| Some(place) != first);
+        let all = first.into_iter().chain(others);
+        all.map(|place| self.schema.symbols[place as usize].clone())
+            .collect()
+    }
+
+    fn raw_every(&self, every: &Every) -> Result<raw::Every, Problem> {
+        let command = self.command(every.command, "every.command")?;
+        let own = every.own_place.map_or(0..0, |place| {
+            let place = usize::from(place);
+            place..place + self.schema.dimensions()
+        });
+        let types = command.words.iter().map(|word| word.ty);
+        let types = types.chain(std::iter::repeat(AttributeType::I32));
+        Ok(raw::Every {
+            kind: self.kind(every.kind, "every.kind")?.name.clone(),
+            ticks: every.ticks,
+            command: command.name.clone(),
+            // The file leaves out the words of the entity's own place.
+            words: (0..)
+                .zip(every.words.iter().zip(types))
+                .filter(|(place, _)| !own.contains(place))
+                .map(|(_, (&word, ty))| number(ty, word))
+                .collect(),
+            at: every.own_place.map(|_| raw::Place::Own),
+        })
+    }
+}
+
+/// Gives the recorded texts and numbers, where the file's compiler would look for some.
+struct Recorded<'a> {
+    logic: &'a LogicConfig,
+    compiler: &'a dyn Compiler,
+}
+
+impl Recorded<'_> {
+    fn texts(&self, is_builtin: bool) -> impl Iterator<Item = &Text> {
+        let texts = self.logic.texts.iter();
+        texts.filter(move |text| text.is_builtin == is_builtin)
+    }
+}
+
+impl Compiler for Recorded<'_> {
+    fn builtin_names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        self.compiler.builtin_names()
+    }
+
+    fn chosen(&self, own: Chosen) -> Chosen {
+        let builtin = self.texts(true).map(|text| text.stem().to_owned());
+        let has_own = self.texts(false).next().is_some();
+        Chosen {
+            folder: own.folder.or(has_own.then(String::new)),
+            builtin: Some(builtin.collect()),
+        }
+    }
+
+    fn builtin(&self, name: &str) -> Option<Text> {
+        self.texts(true).find(|text| text.stem() == name).cloned()
+    }
+
+    fn builtin_numbers(&self) -> Numbers {
+        self.logic.numbers.clone()
+    }
+
+    fn folder(&self, _: &str) -> Result<Vec<Text>, String> {
+        Ok(self.texts(false).cloned().collect())
+    }
+
+    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
+        // Texts that are not from a folder are tried in a world.
+        logic.folder.clone_from(&self.logic.folder);
+        self.compiler.compile(schema, logic)
+    }
+}
+
+fn raw_spawn(area: SpawnArea, dimensions: usize) -> raw::Spawn {
+    match area {
+        SpawnArea::Ball { center, radius } => raw::Spawn {
+            center: Some(point(center, dimensions)),
+            radius: Some(Fixed::from_raw(radius).to_f64()),
+            area: None,
+        },
+        SpawnArea::Box { low, high } => raw::Spawn {
+            center: None,
+            radius: None,
+            area: Some([low, high].map(|corner| point(corner, dimensions)).to_vec()),
+        },
+    }
+}
+
+fn point(raw: [i32; 3], dimensions: usize) -> Vec<f64> {
+    let axes = raw.iter().take(dimensions);
+    axes.map(|&axis| Fixed::from_raw(axis).to_f64()).collect()
+}
+
+/// A raw value of this type, as a file has it.
+fn number(ty: AttributeType, raw: i32) -> toml::Value {
+    match ty {
+        AttributeType::Fixed => toml::Value::Float(Fixed::from_raw(raw).to_f64()),
+        AttributeType::Bool => toml::Value::Boolean(raw != 0),
+        _ => toml::Value::Integer(i64::from(raw)),
+    }
+}
+
+fn inconsistent(part: &str) -> Problem {
+    Problem {
+        key: part.to_owned(),
+        message: "it does not follow from the other parts, as it does in a world file".to_owned(),
+    }
+}
