@@ -278,18 +278,20 @@ impl MovementCodec {
     /// The corner that completes low bits, in whole units; `None` where the entities lie
     /// too far apart for low bits.
     fn corner(&self, slots: &[u32], position: impl Fn(u32) -> [i32; 3]) -> Option<[i32; 3]> {
+        let (mut low, mut high) = ([i32::MAX; 3], [0; 3]);
+        for &slot in slots {
+            for (axis, value) in position(slot).into_iter().enumerate() {
+                low[axis] = low[axis].min(value);
+                high[axis] = high[axis].max(value);
+            }
+        }
         let mut corner = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
-            if axis.low_bits == axis.bits {
+            if axis.low_bits == axis.bits || slots.is_empty() {
                 continue;
             }
-            let values = slots.iter().map(|&slot| position(slot)[i]);
-            let (min, max) = values.fold((i32::MAX, 0), |(min, max), v| (min.min(v), max.max(v)));
-            if slots.is_empty() {
-                continue;
-            }
-            corner[i] = min >> Fixed::FRACTION_BITS;
-            let span = i64::from(max) - (i64::from(corner[i]) << Fixed::FRACTION_BITS);
+            corner[i] = low[i] >> Fixed::FRACTION_BITS;
+            let span = i64::from(high[i]) - (i64::from(corner[i]) << Fixed::FRACTION_BITS);
             if span >= 1 << axis.low_bits {
                 return None;
             }
