@@ -107,10 +107,12 @@ impl Session {
         }
         let tick = Tick(nearest(movement.tick_low, self.view.newest().0));
         let processed = nearest(movement.processed_low, self.view.processed());
-        self.view
+        let is_kept = self
+            .view
             .apply_movement(tick, processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
-        let is_complete = self.receipt.datagram(tick, movement, self.view.newest());
+        // What is not acknowledged is sent again.
+        let is_complete = is_kept && self.receipt.datagram(tick, movement, self.view.newest());
         let summary = DatagramSummary {
             tick,
             processed,

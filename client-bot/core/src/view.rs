@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use shared::wire::length;
-use shared::{Course, EntityId, Schema, Tick};
+use shared::{Audience, Course, EntityId, Schema, Tick};
 
 use crate::{Message, Movement};
 
@@ -21,6 +21,8 @@ pub struct View {
     /// Movement of entities that have not entered yet, by slot.
     early: FxHashMap<u32, EarlyMovement>,
     newest: Tick,
+    /// The newest frame that was read: who is in view since then, has entered.
+    read: Tick,
     processed: u32,
     counts: ViewCounts,
 }
@@ -104,6 +106,7 @@ impl View {
             entities: FxHashMap::default(),
             early: FxHashMap::default(),
             newest: welcomed,
+            read: welcomed,
             processed: 0,
             counts: ViewCounts::default(),
         }
@@ -161,20 +164,22 @@ impl View {
         &self.counts
     }
 
-    /// Takes in a datagram of so many bytes.
+    /// Takes in a datagram of so many bytes. False if some of its movement found no room,
+    /// and has to be sent again.
     pub(crate) fn apply_movement(
         &mut self,
         tick: Tick,
         processed: u32,
         movement: &Movement,
         bytes: usize,
-    ) {
+    ) -> bool {
         self.counts.datagrams += 1;
         self.counts.datagram_bytes += bytes as u64;
         self.counts.movements += movement.slots.len() as u64;
         self.advance(tick);
         self.processed = self.processed.max(processed);
         let dimensions = self.schema.dimensions();
+        let mut is_kept = true;
         let mut extras = movement.extras.iter().peekable();
         for (i, slot) in movement.slots.iter().enumerate() {
             let mut course = Course {
@@ -188,8 +193,9 @@ impl View {
             while let Some(&(_, column, value)) = extras.next_if(|e| e.0 as usize == i) {
                 own_extras.push((column, value));
             }
-            self.move_entity(slot.0, course, own_extras);
+            is_kept &= self.move_entity(slot.0, course, own_extras);
         }
+        is_kept
     }
 
     /// Entities go on as they were told, up to a tick.
@@ -204,33 +210,46 @@ impl View {
         }
     }
 
-    fn move_entity(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) {
+    /// False if the movement must wait for its entity, and finds no room.
+    fn move_entity(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) -> bool {
         let Some(entity) = self.entities.get_mut(&slot) else {
             return self.keep_early(slot, course, extras);
         };
         // Older than what is known: an enter or another datagram overtook it.
         if course.tick <= entity.course.tick {
-            return;
+            return true;
         }
         entity.course = course;
         entity.go_to(self.newest, self.schema.dimensions(), &self.edges);
         for (column, value) in extras {
             entity.row[usize::from(column)] = value;
         }
+        true
     }
 
-    fn keep_early(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) {
+    fn keep_early(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) -> bool {
         let known = self.early.get(&slot);
         let is_old = known.is_some_and(|known| known.course.tick >= course.tick);
-        if self.early.len() < EARLY_MAX && !is_old {
-            self.early.insert(slot, EarlyMovement { course, extras });
+        // An enter that is still to come is newer than all frames that were read.
+        if is_old || course.tick <= self.read {
+            return true;
         }
+        if known.is_none() && self.early.len() >= EARLY_MAX {
+            let read = self.read;
+            self.early.retain(|_, movement| movement.course.tick > read);
+            if self.early.len() >= EARLY_MAX {
+                return false;
+            }
+        }
+        self.early.insert(slot, EarlyMovement { course, extras });
+        true
     }
 
     /// Takes in that a frame has arrived, of so many bytes without its length.
     pub(crate) fn begin_frame(&mut self, tick: Tick, bytes: usize) {
         self.counts.stream_bytes += (length::bytes(bytes) + bytes) as u64;
         self.advance(tick);
+        self.read = self.read.max(tick);
     }
 
     /// Takes in a message of a frame.
@@ -244,19 +263,9 @@ impl View {
                 ..
             } => self.enter(tick, entity, kind, &values, velocity),
             Message::Leave(slot) => {
-                self.counts.leaves += 1;
                 // A client sees its own entity until that dies.
                 self.is_dead |= slot == self.entity.slot;
-                self.entities.remove(&slot.0);
-                // Movement from before the leave is out of date; later movement waits for
-                // the enter that is on its way.
-                if self
-                    .early
-                    .get(&slot.0)
-                    .is_some_and(|m| m.course.tick <= tick)
-                {
-                    self.early.remove(&slot.0);
-                }
+                self.leave(tick, slot.0);
             }
             Message::Reborn(entity) => {
                 self.entity = entity;
@@ -273,6 +282,27 @@ impl View {
             Message::Notice(_) => self.counts.notices += 1,
             Message::Full => self.counts.full += 1,
             Message::Answer(_) | Message::Lost(_) | Message::Interface(_) => {}
+        }
+    }
+
+    /// Movement from before the leave is out of date; later movement waits for the enter
+    /// that is on its way, even if it was taken for that of the entity before its leave.
+    fn leave(&mut self, tick: Tick, slot: u32) {
+        self.counts.leaves += 1;
+        let early = self.early.get(&slot);
+        if early.is_some_and(|movement| movement.course.tick <= tick) {
+            self.early.remove(&slot);
+        }
+        if let Some(entity) = self.entities.remove(&slot)
+            && entity.course.tick > tick
+        {
+            let columns = (0..).zip(&self.schema.attributes);
+            let extras = columns
+                .skip(self.schema.dimensions())
+                .filter(|(_, attribute)| attribute.audience == Audience::Movement)
+                .map(|(column, _)| (column, entity.row[usize::from(column)]))
+                .collect();
+            self.keep_early(slot, entity.course, extras);
         }
     }
 

@@ -138,6 +138,41 @@ fn a_course_that_arrives_before_its_enter_takes_effect_with_the_enter() {
 }
 
 #[test]
+fn movement_that_overtakes_a_leave_and_an_enter_takes_effect_after_both() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.moves(14, 400);
+    play.leaves(12, OTHER);
+    assert_eq!(play.x(), None);
+    play.enters(13, 150);
+    assert_eq!(play.x(), Some(400));
+}
+
+#[test]
+fn movement_for_which_there_is_no_room_is_not_acknowledged() {
+    let mut play = Play::new();
+    // Twice as many entities as a server shows to one client, all ahead of their enters.
+    for slot in 0..2048 {
+        let bytes = play.server.movement(12, 1000 + slot, 5);
+        play.session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+    play.moves(13, 400);
+    let acknowledges = |play: &mut Play, tick| {
+        let bytes = play.session.datagram();
+        bytes.is_some_and(|bytes| play.server.read(&bytes).acknowledgement.has(Tick(tick)))
+    };
+    assert!(!acknowledges(&mut play, 13));
+    // The frame says that none of them has entered by then.
+    play.leaves(13, 3000);
+    play.moves(14, 500);
+    assert!(acknowledges(&mut play, 14));
+    play.enters(14, 450);
+    assert_eq!(play.x(), Some(450));
+    play.moves(15, 600);
+    assert_eq!(play.x(), Some(600));
+}
+
+#[test]
 fn a_client_is_dead_from_the_leave_of_its_entity_until_it_is_reborn() {
     let mut play = Play::new();
     let bytes = play.server.enter(11, OWN, 100);
