@@ -18,6 +18,7 @@ pub mod codec;
 pub mod commands;
 pub mod control;
 mod fields;
+pub mod length;
 pub mod movement;
 pub mod notice;
 pub mod request;

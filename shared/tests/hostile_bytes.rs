@@ -186,7 +186,7 @@ fn read_movement(schema: &Schema, bytes: &[u8]) {
 }
 
 fn read_frame(schema: &Schema, bytes: &[u8]) {
-    let Ok(frame) = StreamCodec::new(schema).decode(bytes) else {
+    let Ok(frame) = StreamCodec::new(schema).decode(bytes, Tick(0)) else {
         return;
     };
     // The shortest message is a leave in a world of one slot: only a tag.

@@ -1,6 +1,6 @@
-//! Messages with a length in front (4 bytes, little-endian), cut out of a stream's bytes.
+//! Messages with a length in front, cut out of a stream's bytes.
 
-use shared::wire::DecodeError;
+use shared::wire::{DecodeError, length};
 
 /// Collects a stream's bytes until they make whole messages.
 #[derive(Debug)]
@@ -33,20 +33,13 @@ impl FrameReader {
     /// A length beyond the limit is an error, after which the stream cannot be read on.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, DecodeError> {
         let rest = &self.bytes[self.start..];
-        let Some((length, rest)) = rest.split_first_chunk::<4>() else {
+        let Some((length, behind)) = length::split(rest, self.limit)? else {
             return Ok(None);
         };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > self.limit {
-            return Err(DecodeError::TooLong {
-                found: length,
-                limit: self.limit,
-            });
-        }
-        let Some(frame) = rest.get(..length) else {
+        let Some(frame) = behind.get(..length) else {
             return Ok(None);
         };
-        self.start += 4 + length;
+        self.start += rest.len() - behind.len() + length;
         Ok(Some(frame))
     }
 
@@ -62,7 +55,7 @@ mod tests {
 
     #[test]
     fn messages_are_the_same_however_the_stream_is_cut() {
-        let stream = b"\x03\0\0\0one\0\0\0\0\x05\0\0\0three";
+        let stream = b"\x03one\0\x05three";
         for cut in 1..=stream.len() {
             let mut reader = FrameReader::new(5);
             let mut frames = vec![];
@@ -83,7 +76,7 @@ mod tests {
     #[test]
     fn a_message_longer_than_the_limit_is_an_error_before_it_arrives() {
         let mut reader = FrameReader::new(5);
-        reader.push(&[6, 0, 0, 0]);
+        reader.push(&[6]);
         let too_long = DecodeError::TooLong { found: 6, limit: 5 };
         assert_eq!(reader.next_frame(), Err(too_long));
     }
@@ -91,7 +84,7 @@ mod tests {
     #[test]
     fn bytes_behind_the_last_message_are_the_rest() {
         let mut reader = FrameReader::new(5);
-        reader.push(b"\x01\0\0\0abc");
+        reader.push(b"\x01abc");
         assert_eq!(reader.next_frame(), Ok(Some(&b"a"[..])));
         assert_eq!(reader.into_rest(), b"bc");
     }

@@ -130,7 +130,7 @@ impl Session {
     ) -> Result<(), DecodeError> {
         self.frames.push(bytes);
         while let Some(bytes) = self.frames.next_frame()? {
-            let frame = self.stream_codec.decode(bytes)?;
+            let frame = self.stream_codec.decode(bytes, self.view.newest())?;
             self.receipt.frame(frame.tick);
             self.view.begin_frame(frame.tick, bytes.len());
             for message in frame.messages {

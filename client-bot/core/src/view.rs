@@ -5,6 +5,7 @@
 //! again until it is acknowledged.
 
 use rustc_hash::FxHashMap;
+use shared::wire::length;
 use shared::{Audience, Course, EntityId, Schema, Tick};
 
 use crate::{Message, Movement};
@@ -246,7 +247,7 @@ impl View {
 
     /// Takes in that a frame has arrived, of so many bytes without its length.
     pub(crate) fn begin_frame(&mut self, tick: Tick, bytes: usize) {
-        self.counts.stream_bytes += bytes as u64 + 4;
+        self.counts.stream_bytes += (length::bytes(bytes) + bytes) as u64;
         self.advance(tick);
         self.read = self.read.max(tick);
     }

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use script::builtin;
-use shared::wire::codec;
+use shared::wire::{codec, length};
 use shared::{EntityId, Slot};
 
 /// What arrives, and by which way.
@@ -109,7 +109,8 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = value;
         }
-        let mut stream = (bytes.len() as u32).to_le_bytes().to_vec();
+        let mut stream = vec![];
+        length::put(bytes.len(), &mut stream);
         stream.extend(bytes);
         let mut handshake = Handshake::new(&hello("", None));
         for bytes in stream.chunks(cut) {

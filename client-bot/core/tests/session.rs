@@ -11,14 +11,15 @@ use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::request::RequestReader;
-use shared::wire::{DecodeError, codec};
+use shared::wire::{DecodeError, codec, length};
 use shared::{CommandKind, Tick};
 
 #[test]
 fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
     let sent = hello("secret", Some([3; 16]));
     let body = codec::to_bytes(&welcome());
-    let mut stream = (body.len() as u32).to_le_bytes().to_vec();
+    let mut stream = vec![];
+    length::put(body.len(), &mut stream);
     stream.extend(body);
     let length = stream.len();
     stream.extend(Server::new().enter(11, OWN, 100));

@@ -19,8 +19,10 @@ pub struct Checker {
     /// Where the bot was told that others are in sampled ticks, to be compared.
     positions: VecDeque<(Tick, Vec<Shown>)>,
     /// Where its own entity was, until that is sure.
-    places: VecDeque<(Tick, Slot, [i32; 3])>,
+    places: VecDeque<(Tick, Shown)>,
     received: Received,
+    /// The tick of the newest frame of the stream: the bot knows who came and went by then.
+    streamed: Tick,
     /// Completely received ticks in which to look for entities missing from view.
     complete: VecDeque<Tick>,
     /// Enters and leaves, oldest first.
@@ -81,6 +83,7 @@ impl Checker {
             positions: VecDeque::new(),
             places: VecDeque::new(),
             received: Received::default(),
+            streamed: Tick(0),
             complete: VecDeque::new(),
             memberships: VecDeque::new(),
             requests: VecDeque::new(),
@@ -114,6 +117,7 @@ impl Checker {
 
     /// Notes a message of the stream.
     pub fn message(&mut self, history: &History, tick: Tick, message: &Message) {
+        self.streamed = self.streamed.max(tick);
         self.record.message(self.entity, tick, message);
         match message {
             Message::Enter {
@@ -255,22 +259,33 @@ impl Checker {
         movement: &Movement,
     ) {
         let (tick, slot) = (summary.tick, self.entity.slot);
-        if let Some(told) = told_position(history, movement, slot) {
-            self.places.push_back((tick, slot, told));
+        if let Some(position) = told_position(history, movement, slot) {
+            let shown = Shown {
+                slot,
+                position,
+                told: tick,
+            };
+            self.places.push_back((tick, shown));
         } else if let Some(own) = view.own().filter(|own| own.id.slot == slot)
             && self.is_known(own, summary)
         {
-            let place = view.position(own, tick);
-            self.places.push_back((tick, slot, place));
+            let shown = Shown {
+                slot,
+                position: view.position(own, tick),
+                told: own.course.tick,
+            };
+            self.places.push_back((tick, shown));
         }
-        // The entity may have died, which the stream says.
-        while let Some((due, slot, place)) = self
+        while let Some((due, place)) = self
             .places
             .pop_front_if(|place| age(place.0, tick) >= SURE_TICKS)
         {
-            let place = &place[..history.dimensions];
-            history.write(self.bot, due, slot, place);
-            self.record.moved(due, slot, place);
+            // The entity may have died, which the stream says.
+            if place.told == due || self.streamed >= due {
+                let position = &place.position[..history.dimensions];
+                history.write(self.bot, due, place.slot, position);
+                self.record.moved(due, place.slot, position);
+            }
         }
     }
 
@@ -317,9 +332,10 @@ impl Checker {
             told,
         } in positions
         {
-            // It came or went in between, of which the bot learned later.
+            // It came or went in between, of which the bot learns later.
             let changed = |m: &Membership| m.slot == slot.0 && told < m.tick && m.tick <= tick;
-            if told < tick && self.memberships.iter().any(changed) {
+            let is_unsure = self.streamed < tick || self.memberships.iter().any(changed);
+            if told < tick && is_unsure {
                 continue;
             }
             let Some(owner) = history.owner(slot) else {
@@ -333,8 +349,8 @@ impl Checker {
             let is_same = position[..dimensions] == expected[..dimensions];
             history.findings.check(is_same, || {
                 format!(
-                    "tick {tick}: bot {} was told that slot {} is at {position:?}, \
-                     its own bot {expected:?}",
+                    "tick {tick}: bot {} was told in tick {told} that slot {} is at \
+                     {position:?}, its own bot {expected:?}",
                     self.bot, slot.0
                 )
             });

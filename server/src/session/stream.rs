@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use shared::Tick;
 use shared::wire::bits::BitWriter;
-use shared::wire::codec;
 use shared::wire::control::Welcome;
 use shared::wire::stream::StreamCodec;
+use shared::wire::{codec, length};
 
 /// The server's half of a client's stream.
 pub struct OutStream {
@@ -33,10 +33,10 @@ impl OutStream {
 
     pub fn push_welcome(&mut self, welcome: &Welcome) {
         let bytes = codec::to_bytes(welcome);
-        let length = (bytes.len() as u32).to_le_bytes();
-        self.unsent.extend_from_slice(&length);
+        let before = self.unsent.len();
+        length::put(bytes.len(), &mut self.unsent);
         self.unsent.extend_from_slice(&bytes);
-        self.unsent_welcome += length.len() + bytes.len();
+        self.unsent_welcome += self.unsent.len() - before;
     }
 
     /// Ends a frame and appends it.

@@ -1,7 +1,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::Course;
+use shared::{Course, Tick};
+use shared::wire::length;
 use shared::wire::bits::BitWriter;
 use shared::wire::stream::{Message, StreamCodec};
 use shared_fuzz::world_and_message;
@@ -11,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let codec = StreamCodec::new(schema);
-    let Ok(frame) = codec.decode(bytes) else {
+    let Ok(frame) = codec.decode(bytes, Tick(0)) else {
         return;
     };
     assert!(frame.messages.len() * 2 <= bytes.len() * 8);
@@ -52,5 +53,6 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut again = vec![];
     codec.finish(&mut writer, &mut again);
-    assert_eq!(codec.decode(&again[4..]), Ok(frame));
+    let (_, again) = length::split(&again, again.len()).unwrap().unwrap();
+    assert_eq!(codec.decode(again, Tick(0)), Ok(frame));
 });

@@ -60,10 +60,14 @@ impl BitWriter {
 
     /// Appends a signed number: fewer bits the closer it is to zero.
     pub fn put_signed(&mut self, value: i32) {
-        let zigzag = (value << 1 ^ value >> 31) as u32;
-        let bits = 32 - zigzag.leading_zeros();
+        self.put_small(zigzag(value));
+    }
+
+    /// Appends a number: fewer bits the smaller it is, at most 38.
+    pub fn put_small(&mut self, value: u32) {
+        let bits = u32::BITS - value.leading_zeros();
         self.put(u64::from(bits), 6);
-        self.put(u64::from(zigzag), bits);
+        self.put(u64::from(value), bits);
     }
 
     /// The number of bits appended so far.
@@ -133,6 +137,10 @@ impl<'a> BitReader<'a> {
     }
 
     pub fn get_signed(&mut self) -> Result<i32, DecodeError> {
+        Ok(unzigzag(self.get_small()?))
+    }
+
+    pub fn get_small(&mut self) -> Result<u32, DecodeError> {
         let bits = self.get(6)?;
         if bits > 32 {
             return Err(DecodeError::OutOfRange {
@@ -140,8 +148,7 @@ impl<'a> BitReader<'a> {
                 found: bits,
             });
         }
-        let zigzag = self.get(bits as u32)? as u32;
-        Ok((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32))
+        Ok(self.get(bits as u32)? as u32)
     }
 
     /// Fails if more than the padding of the last byte is left.
@@ -151,6 +158,15 @@ impl<'a> BitReader<'a> {
             left => Err(DecodeError::TrailingBytes(left)),
         }
     }
+}
+
+/// 0, -1, 1, -2, … as 0, 1, 2, 3, …
+pub(super) const fn zigzag(value: i32) -> u32 {
+    (value << 1 ^ value >> 31) as u32
+}
+
+pub(super) const fn unzigzag(value: u32) -> i32 {
+    (value >> 1) as i32 ^ -((value & 1) as i32)
 }
 
 /// Quotients from here on are escaped. 24 keeps the longest code below 64 bits.
@@ -180,16 +196,18 @@ mod tests {
         }
 
         #[test]
-        fn rice_and_signed_numbers_come_back(value: u32, signed: i32, parameter in 0u32..=31) {
+        fn numbers_in_codes_come_back(value: u32, signed: i32, parameter in 0u32..=31) {
             let mut writer = BitWriter::default();
             writer.put_rice(value, parameter);
             prop_assert_eq!(writer.bit_len(), BitWriter::rice_bits(value, parameter) as usize);
             writer.put_signed(signed);
+            writer.put_small(value);
             let mut bytes = vec![];
             writer.finish_into(&mut bytes);
             let mut reader = BitReader::new(&bytes);
             prop_assert_eq!(reader.get_rice(parameter), Ok(value));
             prop_assert_eq!(reader.get_signed(), Ok(signed));
+            prop_assert_eq!(reader.get_small(), Ok(value));
         }
     }
 }

@@ -3,8 +3,9 @@
 //! | field | bits |
 //! | --- | --- |
 //! | slot | as many as the world's capacity needs |
-//! | entity | its slot, then its generation (32) |
-//! | kind, column | 8, 6 |
+//! | entity | its slot, then its generation: its length (6), then so many bits |
+//! | kind | as many as the world's kinds need |
+//! | column | 6 |
 //! | value | as many as the attribute's bounds need; the wire carries the value less the minimum |
 //! | word | by type: signed number, 1, or 32 |
 
@@ -46,22 +47,26 @@ impl FieldCodec {
 
     pub(super) fn put_entity(&self, writer: &mut BitWriter, entity: EntityId) {
         self.put_slot(writer, entity.slot);
-        writer.put(u64::from(entity.generation), 32);
+        writer.put_small(entity.generation);
     }
 
     pub(super) fn entity(&self, reader: &mut BitReader<'_>) -> Result<EntityId, DecodeError> {
         Ok(EntityId {
             slot: self.slot(reader)?,
-            generation: reader.get(32)? as u32,
+            generation: reader.get_small()?,
         })
     }
 
+    fn kind_bits(&self) -> u32 {
+        bits_for(self.kinds.saturating_sub(1) as u64)
+    }
+
     pub(super) fn put_kind(&self, writer: &mut BitWriter, kind: u16) {
-        writer.put(u64::from(kind), KIND_BITS);
+        writer.put(u64::from(kind), self.kind_bits());
     }
 
     pub(super) fn kind(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
-        let kind = below("a kind", reader.get(KIND_BITS)?, self.kinds as u64)?;
+        let kind = below("a kind", reader.get(self.kind_bits())?, self.kinds as u64)?;
         Ok(kind as u16)
     }
 
@@ -138,7 +143,5 @@ fn below(what: &'static str, found: u64, end: u64) -> Result<u64, DecodeError> {
     }
 }
 
-/// Holds the index of any of 256 kinds.
-const KIND_BITS: u32 = 8;
 /// Holds any column; also the number of columns in a state message.
 pub(super) const COLUMN_BITS: u32 = 6;

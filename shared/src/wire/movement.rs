@@ -12,10 +12,12 @@
 //! | field | bits |
 //! | --- | --- |
 //! | epoch, low bits of the tick | 8, 16 |
-//! | part number, whether it is the tick's last | 4, 1 |
+//! | whether it is the tick's only one | 1 |
+//! | if not: part number, whether it is the tick's last | 4, 1 |
 //! | low bits of the sequence number of the last processed command | 16 |
-//! | wide (positions in full), gap parameter, number of entities | 1, 5, 10 |
-//! | corner per axis, in whole units, unless wide | the axis's width − 12 |
+//! | number of entities: its length, then its bits below the highest | 4, length − 1 |
+//! | unless 0: wide (positions in full), gap parameter | 1, 5 |
+//! | unless wide: corner per axis, in whole units | the axis's width − 12 |
 //! | per entity: gap to the slot before, minus one | a Rice code |
 //! | per entity: position, then each further attribute: present, value | as the schema says |
 //! | per entity: velocity | see `velocity` |
@@ -211,7 +213,10 @@ impl MovementCodec {
         writer: &mut BitWriter,
         mut send: impl FnMut(Vec<u8>),
     ) -> usize {
-        let corner = self.corner(slots, |slot| entity(slot).course.position);
+        let corner = match self.is_shorter_with_corner(slots.len()) {
+            true => self.corner(slots, |slot| entity(slot).course.position),
+            false => None,
+        };
         let gap_mean = match slots.last() {
             Some(&last) => (last + 1) / slots.len() as u32,
             None => 0,
@@ -263,21 +268,30 @@ impl MovementCodec {
         rest.len()
     }
 
+    /// Whether low bits save more than the corner takes.
+    fn is_shorter_with_corner(&self, entities: usize) -> bool {
+        let saved = self.axes.iter().map(|a| a.bits - a.low_bits).sum::<u32>();
+        let corner = self.axes.iter().map(Axis::corner_bits).sum::<u32>();
+        entities as u64 * u64::from(saved) >= u64::from(corner)
+    }
+
     /// The corner that completes low bits, in whole units; `None` where the entities lie
     /// too far apart for low bits.
     fn corner(&self, slots: &[u32], position: impl Fn(u32) -> [i32; 3]) -> Option<[i32; 3]> {
+        let (mut low, mut high) = ([i32::MAX; 3], [0; 3]);
+        for &slot in slots {
+            for (axis, value) in position(slot).into_iter().enumerate() {
+                low[axis] = low[axis].min(value);
+                high[axis] = high[axis].max(value);
+            }
+        }
         let mut corner = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
-            if axis.low_bits == axis.bits {
+            if axis.low_bits == axis.bits || slots.is_empty() {
                 continue;
             }
-            let values = slots.iter().map(|&slot| position(slot)[i]);
-            let (min, max) = values.fold((i32::MAX, 0), |(min, max), v| (min.min(v), max.max(v)));
-            if slots.is_empty() {
-                continue;
-            }
-            corner[i] = min >> Fixed::FRACTION_BITS;
-            let span = i64::from(max) - (i64::from(corner[i]) << Fixed::FRACTION_BITS);
+            corner[i] = low[i] >> Fixed::FRACTION_BITS;
+            let span = i64::from(high[i]) - (i64::from(corner[i]) << Fixed::FRACTION_BITS);
             if span >= 1 << axis.low_bits {
                 return None;
             }
@@ -294,12 +308,21 @@ impl MovementCodec {
     ) {
         writer.put(u64::from(part.header.epoch), 8);
         writer.put(u64::from(part.header.tick.0), 16);
-        writer.put(part.part as u64, 4);
-        writer.put(u64::from(part.is_last), 1);
+        let is_only = part.part == 0 && part.is_last;
+        writer.put(u64::from(is_only), 1);
+        if !is_only {
+            writer.put(part.part as u64, 4);
+            writer.put(u64::from(part.is_last), 1);
+        }
         writer.put(u64::from(part.header.processed), 16);
+        let length = usize::BITS - slots.len().leading_zeros();
+        writer.put(u64::from(length), COUNT_LENGTH_BITS);
+        if slots.is_empty() {
+            return;
+        }
+        writer.put(slots.len() as u64, length - 1);
         writer.put(u64::from(part.corner.is_none()), 1);
         writer.put(u64::from(part.parameter), 5);
-        writer.put(slots.len() as u64, 10);
         if let Some(corner) = part.corner {
             for (axis, &corner) in self.axes.iter().zip(corner) {
                 writer.put(corner as u64, axis.corner_bits());
@@ -329,12 +352,17 @@ impl MovementCodec {
         let mut reader = BitReader::new(bytes);
         out.epoch = reader.get(8)? as u8;
         out.tick_low = reader.get(16)? as u16;
-        out.part = reader.get(4)? as u8;
-        out.is_last_part = reader.get_bool()?;
+        (out.part, out.is_last_part) = match reader.get_bool()? {
+            true => (0, true),
+            false => (reader.get(4)? as u8, reader.get_bool()?),
+        };
         out.processed_low = reader.get(16)? as u16;
+        let count = read_count(&mut reader)?;
+        if count == 0 {
+            return reader.finish();
+        }
         let wide = reader.get_bool()?;
         let parameter = reader.get(5)? as u32;
-        let count = reader.get(10)?;
         let mut corner = [0; 3];
         if !wide {
             for (axis, corner) in self.axes.iter().zip(&mut corner) {
@@ -372,6 +400,21 @@ impl MovementCodec {
             out.velocities.extend(&velocity[..self.axes.len()]);
         }
         reader.finish()
+    }
+}
+
+/// The number of entities.
+fn read_count(reader: &mut BitReader<'_>) -> Result<u64, DecodeError> {
+    let length = reader.get(COUNT_LENGTH_BITS)? as u32;
+    if length > COUNT_BITS {
+        return Err(DecodeError::OutOfRange {
+            what: "the length of a number of entities",
+            found: length.into(),
+        });
+    }
+    match length {
+        0 => Ok(0),
+        _ => Ok(1 << (length - 1) | reader.get(length - 1)?),
     }
 }
 
@@ -431,5 +474,8 @@ pub const fn nearest(low: u16, reference: u32) -> u32 {
     reference.wrapping_add(low.wrapping_sub(reference as u16) as i16 as u32)
 }
 
-const HEADER_BITS: u32 = 8 + 16 + 4 + 1 + 16 + 1 + 5 + 10;
-const ENTITIES_MAX: usize = (1 << 10) - 1;
+const COUNT_LENGTH_BITS: u32 = 4;
+const COUNT_BITS: u32 = 10;
+/// The most bits before the corner.
+const HEADER_BITS: u32 = 8 + 16 + 1 + 4 + 1 + 16 + COUNT_LENGTH_BITS + COUNT_BITS - 1 + 1 + 5;
+const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

@@ -1,15 +1,14 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
-//! A frame is its length (4 bytes, little-endian), then one tick's messages, bit by
-//! bit: the tick (32), then for each message a tag (4) and its fields, then the end
-//! tag.
+//! A frame is its [length](super::length), then one tick's messages, bit by bit: the low
+//! bits of the tick (16), then for each message a tag (4) and its fields, then the end tag.
 //!
 //! | message | fields |
 //! | --- | --- |
 //! | leave | slot |
-//! | enter | slot, generation (32), kind (8), own (1), then every attribute that the receiver may know, by ascending column; its velocity: see `velocity` |
+//! | enter | entity, kind, own (1), then every attribute that the receiver may know, by ascending column; its velocity: see `velocity` |
 //! | state | slot, number of attributes (6), each: column (6), value |
-//! | reborn | slot, generation (32) |
+//! | reborn | entity |
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
 //! | notice | see [`super::notice`] |
 //! | full | none |
@@ -20,6 +19,8 @@ use super::bits::{BitReader, BitWriter};
 use super::codec;
 use super::control::Interface;
 use super::fields::{COLUMN_BITS, FieldCodec};
+use super::length;
+use super::movement::nearest;
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::velocity::{self, PackedVelocity};
@@ -105,7 +106,7 @@ impl StreamCodec {
 
     /// Starts a frame in an empty writer.
     pub fn begin(&self, writer: &mut BitWriter, tick: Tick) {
-        writer.put(u64::from(tick.0), 32);
+        writer.put(u64::from(tick.0), TICK_BITS);
     }
 
     /// Writes that an entity has left the view.
@@ -209,15 +210,13 @@ impl StreamCodec {
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
-        let start = out.len();
-        out.extend_from_slice(&[0; 4]);
+        length::put(writer.bit_len().div_ceil(8), out);
         writer.finish_into(out);
-        let length = (out.len() - start - 4) as u32;
-        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// Decodes a frame's bytes, without their length.
-    pub fn decode(&self, bytes: &[u8]) -> Result<Frame, DecodeError> {
+    /// Decodes a frame's bytes, without their length. `newest` is the newest tick that is
+    /// known: the frame's is near it.
+    pub fn decode(&self, bytes: &[u8], newest: Tick) -> Result<Frame, DecodeError> {
         if bytes.len() > FRAME_BYTES_MAX {
             return Err(DecodeError::TooLong {
                 found: bytes.len(),
@@ -225,7 +224,7 @@ impl StreamCodec {
             });
         }
         let mut reader = BitReader::new(bytes);
-        let tick = Tick(reader.get(32)? as u32);
+        let tick = Tick(nearest(reader.get(TICK_BITS)? as u16, newest.0));
         let mut messages = vec![];
         while let Some(message) = self.read_message(&mut reader)? {
             messages.push(message);
@@ -320,6 +319,7 @@ fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> 
     codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
 }
 
+const TICK_BITS: u32 = 16;
 const TAG_BITS: u32 = 4;
 const TAG_END: u64 = 0;
 const TAG_LEAVE: u64 = 1;

@@ -7,7 +7,7 @@
 //! | and per axis: the velocity in raw units a tick, 0, -1, 1, -2, … as 0, 1, 2, 3, … | the width |
 
 use super::DecodeError;
-use super::bits::{BitReader, BitWriter};
+use super::bits::{BitReader, BitWriter, unzigzag, zigzag};
 use crate::world::course::VELOCITY_MAX;
 
 /// A velocity as it is written.
@@ -53,15 +53,10 @@ pub(super) fn get(reader: &mut BitReader<'_>, dimensions: usize) -> Result<[i32;
     if reader.get_bool()? {
         let width = WIDTH_MIN + reader.get(WIDTH_BITS)? as u32;
         for axis in &mut velocity[..dimensions] {
-            let zigzag = reader.get(width)? as u32;
-            *axis = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
+            *axis = unzigzag(reader.get(width)? as u32);
         }
     }
     Ok(velocity)
-}
-
-fn zigzag(number: i32) -> u32 {
-    (number << 1 ^ number >> 31) as u32
 }
 
 const WIDTH_BITS: u32 = 4;
