@@ -24,7 +24,7 @@ pub struct TimedCommand {
     /// The number of commands scheduled before it since the world began.
     pub sequence: u64,
     pub entity: EntityId,
-    /// The number of a [`CommandKind`].
+    /// The number of a [`CommandKind`](shared::CommandKind).
     pub kind: u16,
     pub word_count: u16,
     /// 0 from `word_count` on.
