@@ -204,8 +204,8 @@ fn newborns_give_the_command_of_their_kind_in_the_next_tick_and_once() {
 }
 
 #[test]
-fn commands_of_newborns_find_room_before_rebirths() {
-    let config = with_first_command("timed_commands = 3");
+fn rebirths_take_no_room_from_the_commands_of_newborns() {
+    let config = with_first_command("timed_commands = 2");
     let wolf = config.schema.kind("wolf").unwrap() as u16;
     let hurt = "#[command(rules)] fn hurt(me: Entity) { me.hp -= 60; }";
     let config = with_texts(&config, vec![Text::new("hurt.rs", hurt)]);
@@ -223,9 +223,9 @@ fn commands_of_newborns_find_room_before_rebirths() {
     frame.spawn(0, 1);
     frame.spawn(0, 2);
     let output = parity.tick(&frame);
-    // Two newborns, then two fallen, of which the second finds no room.
-    assert_eq!((output.counts.timed, output.counts.timed_dropped), (3, 1));
+    assert_eq!((output.counts.timed, output.counts.timed_dropped), (2, 0));
+    assert_eq!(output.counts.respawns, 2);
     let waiting: Vec<u16> = parity.oracle.timed.iter().map(|timed| timed.kind).collect();
     let arm = config.schema.command_named("arm").unwrap().kind.id();
-    assert_eq!(waiting, [arm, arm, CommandKind::SPAWN.id()]);
+    assert_eq!(waiting, [arm, arm]);
 }

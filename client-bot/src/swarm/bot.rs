@@ -115,7 +115,8 @@ impl Bot {
     /// A packet of the server is taken in: answers it.
     pub fn settle(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
         let Stage::Playing(bot) = &mut self.stage else {
-            return;
+            // The rest of the welcome waits for the acknowledgement.
+            return link.send_now();
         };
         // A bot counts as connected once it sees its own entity.
         if !bot.was_in_world && bot.session.view().own().is_some() {
@@ -126,13 +127,13 @@ impl Bot {
             bots.wake_at(link.handle(), link.now() + first);
         }
         let newest = bot.session.view().newest();
-        if newest > bot.acted && bot.was_in_world {
+        if newest > bot.acted {
             bot.acted = newest;
             match bots.state.phase() {
-                Phase::Play if bot.acts_each_tick => bot.play(link, bots),
-                Phase::Play if !bot.is_due_soon() => bot.flush(link),
-                Phase::Connect | Phase::Rest => bot.flush(link),
-                _ => {}
+                Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
+                Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
+                Phase::Connect | Phase::Play | Phase::Rest => bot.flush(link),
+                Phase::Compare | Phase::Leave => {}
             }
         }
     }

@@ -124,6 +124,11 @@ impl Link<'_> {
         end
     }
 
+    /// Sends acknowledgements now, since nothing will carry them soon.
+    pub fn send_now(&mut self) {
+        *self.is_urgent = true;
+    }
+
     /// Closes the connection with a code and a sentence for people.
     pub fn close(&mut self, code: u32, reason: &str) {
         let reason = Bytes::copy_from_slice(reason.as_bytes());

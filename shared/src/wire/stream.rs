@@ -1,6 +1,6 @@
 //! Frames of the reliable stream: what must neither be lost nor reordered.
 //!
-//! A frame is its [length](super::length), then one tick's messages, bit by bit: the low
+//! A frame is its length, then one tick's messages, bit by bit: the low
 //! bits of the tick (16), then for each message a tag (4) and its fields, then the end tag.
 //!
 //! | message | fields |

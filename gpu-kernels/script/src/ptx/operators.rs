@@ -94,8 +94,11 @@ fn absolute(text: &mut Text, a: Value) -> Value {
     match a {
         Value::Const(a) => Value::Const(a.wrapping_abs()),
         Value::Word(a) => {
-            let negative: Word = text.set("sub.s32", format_args!("0, {a}"));
-            Value::Word(text.set("max.s32", format_args!("{a}, {negative}")))
+            // Not as the maximum of a number and its negative: the compiler of driver 580
+            // takes the maximum of that and the number itself for the number.
+            let sign: Word = text.set("shr.s32", format_args!("{a}, 31"));
+            let flipped: Word = text.set("xor.b32", format_args!("{a}, {sign}"));
+            Value::Word(text.set("sub.s32", format_args!("{flipped}, {sign}")))
         }
     }
 }
