@@ -19,14 +19,9 @@ use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
 
-/// Where a bot runs.
-pub struct BotPlace {
-    /// Its number in the swarm.
-    pub number: usize,
-}
-
 /// A bot, from its first packet to its last.
 pub struct Bot {
+    /// Its number in the swarm.
     number: usize,
     stage: Stage,
 }
@@ -40,7 +35,6 @@ enum Stage {
 
 /// A bot that is welcomed.
 struct Playing {
-    number: usize,
     session: Session,
     behaviour: Box<dyn Behaviour>,
     /// Whether it acts when it hears of a new tick.
@@ -57,9 +51,9 @@ struct Playing {
 }
 
 impl Bot {
-    pub fn new(place: BotPlace, options: &SwarmOptions) -> Bot {
+    pub fn new(number: usize, options: &SwarmOptions) -> Bot {
         Bot {
-            number: place.number,
+            number,
             stage: Stage::Joining(Handshake::new(&hello(&options.token, None))),
         }
     }
@@ -154,7 +148,7 @@ impl Bot {
 
     fn hand_in(&mut self, bots: &mut Bots) {
         if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done) {
-            bots.state.hand_in(bot.final_view());
+            bots.state.hand_in(bot.final_view(self.number));
         }
     }
 
@@ -214,7 +208,6 @@ impl Playing {
             }
         };
         Ok(Playing {
-            number,
             acts_each_tick: options.rate_hz.is_none() || behaviour.acts_each_tick(),
             behaviour,
             acted: Tick(0),
@@ -309,10 +302,10 @@ impl Playing {
     }
 
     /// What the bot knows at the end.
-    fn final_view(mut self) -> FinalView {
+    fn final_view(mut self, number: usize) -> FinalView {
         let view = self.session.view();
         let mut last = FinalView {
-            bot: self.number,
+            bot: number,
             entity: view.entity(),
             is_dead: view.is_dead(),
             newest: view.newest(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Socket, Turns};
 
-use super::bot::{Bot, BotPlace};
+use super::bot::Bot;
 use super::latency::Latencies;
 use super::lateness::Lateness;
 use super::options::SwarmOptions;
@@ -106,7 +106,7 @@ impl Thread {
                 options.server,
                 &options.name,
                 socket,
-                Bot::new(BotPlace { number }, options),
+                Bot::new(number, options),
                 Instant::now(),
             );
             if let Err(error) = connecting {

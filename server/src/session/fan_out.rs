@@ -32,12 +32,7 @@ impl Session {
         counts: &mut FanOutCounts,
         send: impl FnMut(Vec<u8>),
     ) {
-        if let Some(player) = self.player.filter(|_| !self.is_ending) {
-            self.processed.advance(view.publication.tick);
-            if std::mem::take(&mut self.has_old_interface) {
-                self.write_interface(view, scratch);
-            }
-            self.write_frame(player, view, scratch, counts);
+        if self.write_stream(view, scratch, counts) {
             self.send_movement(view, scratch, counts, send);
         }
     }
@@ -50,12 +45,30 @@ impl Session {
         scratch: &mut Scratch,
         counts: &mut FanOutCounts,
     ) {
-        if let Some(player) = self.player.filter(|_| !self.is_ending) {
-            self.processed.advance(view.publication.tick);
-            self.write_frame(player, view, scratch, counts);
-            counts.ages.note(self.age(view.publication.tick));
+        if self.write_stream(view, scratch, counts) {
             self.put_off_movement(view, scratch);
         }
+    }
+
+    /// Writes what the stream carries of a tick, and notes how old the client's world is.
+    /// False if the client is told nothing.
+    fn write_stream(
+        &mut self,
+        view: TickView<'_>,
+        scratch: &mut Scratch,
+        counts: &mut FanOutCounts,
+    ) -> bool {
+        let Some(player) = self.player.filter(|_| !self.is_ending) else {
+            return false;
+        };
+        self.processed.advance(view.publication.tick);
+        // What a frame says may depend on it, also when movement is put off.
+        if std::mem::take(&mut self.has_old_interface) {
+            self.write_interface(view, scratch);
+        }
+        self.write_frame(player, view, scratch, counts);
+        counts.ages.note(self.age(view.publication.tick));
+        true
     }
 
     fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
@@ -178,7 +191,6 @@ impl Session {
         counts: &mut FanOutCounts,
         mut send: impl FnMut(Vec<u8>),
     ) {
-        counts.ages.note(self.age(view.publication.tick));
         if self.is_out_of_touch(view) {
             counts.out_of_touch += 1;
             return self.put_off_movement(view, scratch);

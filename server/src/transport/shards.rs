@@ -137,7 +137,14 @@ impl Thread {
         let begun = Instant::now();
         self.turns.begin();
         let budget = self.pace.begin(begun);
-        let is_world_new = self.shard.begin_tick(publication);
+        if self.shard.begin_tick(publication) {
+            // Before the tick's events: whom they welcome is told of the new world.
+            for handle in self.endpoint.handles() {
+                if let Some(Client::Player(player)) = self.endpoint.session(handle) {
+                    player.session.change_interface();
+                }
+            }
+        }
         for event in &publication.events[self.shard.number] {
             self.act_on(event, publication);
         }
@@ -161,9 +168,6 @@ impl Thread {
             if !has_time && ran_out.is_none() {
                 ran_out = Some(now);
                 self.first = handle.index();
-            }
-            if is_world_new && let Some(Client::Player(player)) = self.endpoint.session(handle) {
-                player.session.change_interface();
             }
             if has_time {
                 self.endpoint
