@@ -35,7 +35,6 @@ pub struct SessionWorld {
     pub config: WorldConfig,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
-    pub epoch: u8,
 }
 
 impl SessionWorld {
@@ -43,7 +42,6 @@ impl SessionWorld {
         SessionWorld {
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
-            epoch: EPOCH,
             config: config.clone(),
         }
     }
@@ -67,14 +65,12 @@ impl SessionWorld {
         Some(SessionWorld {
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
-            epoch: self.epoch,
             config: config.clone(),
         })
     }
 }
 
-/// What datagrams of movement hold doesn't change while a server runs, so there is one
-/// epoch. That of commands begins with it.
+/// The first epoch of commands.
 const EPOCH: u8 = 1;
 
 /// One client: what it sent, and what it has yet to receive.
@@ -155,7 +151,6 @@ impl Session {
         self.stream.push_welcome(&Welcome {
             tick,
             entity: player.entity,
-            epoch: world.epoch,
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,

@@ -38,6 +38,7 @@ mod regions;
 mod remarks;
 mod spawn;
 mod unchecked;
+mod wire_step;
 
 use std::fmt;
 

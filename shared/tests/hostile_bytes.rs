@@ -16,8 +16,8 @@ use shared::wire::request::{RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::{Audience, EntityId, Slot, Tick};
 use worlds::{
-    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_velocity,
-    any_welcome, frame, gathered, movement, scattered,
+    any_client_datagram, any_header, any_hello, any_past, any_request, any_schema, any_sent,
+    any_velocity, any_welcome, frame, gathered, movement, scattered,
 };
 
 proptest! {
@@ -156,18 +156,16 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 fn read_movement(schema: &Schema, bytes: &[u8]) {
     let codec = MovementCodec::new(schema).expect("a world file's schema");
     let mut read = Movement::default();
-    let complete = codec.decode(bytes, &mut read).is_ok();
+    // Some of the entities are known, in any place.
+    let known = |slot: Slot, base| any_past(schema, &[slot.0 as i32; 3], base);
+    let complete = codec.decode(bytes, Tick(7), known, &mut read).is_ok();
     let dimensions = schema.dimensions();
-    // An entity takes at least one bit for its gap and 12 bits an axis. The last one is
-    // incomplete where the bytes end early.
+    // An entity takes at least one bit for its gap and one for its velocity.
     assert!(read.slots.len() <= 1_023);
-    assert!(read.positions.len() * 12 <= bytes.len() * 8);
-    assert!(read.slots.len() <= read.positions.len() / dimensions + 1);
+    assert!((read.slots.len() + read.unknown) * 2 <= bytes.len() * 8);
+    assert_eq!(read.positions.len(), read.slots.len() * dimensions);
+    assert_eq!(read.velocities.len(), read.positions.len());
     assert!(read.extras.len() <= bytes.len() * 8);
-    if complete {
-        assert_eq!(read.positions.len(), read.slots.len() * dimensions);
-        assert_eq!(read.velocities.len(), read.positions.len());
-    }
     let fastest = read.velocities.iter().map(|v| v.unsigned_abs()).max();
     assert!(fastest.unwrap_or(0) <= 1 << 19);
     assert!(read.slots.is_sorted_by(|a, b| a < b));
@@ -176,7 +174,8 @@ fn read_movement(schema: &Schema, bytes: &[u8]) {
         assert_within(schema, i % dimensions, value);
     }
     for &(entity, column, value) in &read.extras {
-        assert!((entity as usize) < read.slots.len());
+        // The last entity may be incomplete.
+        assert!((entity as usize) < read.slots.len() + usize::from(!complete));
         assert_eq!(
             schema.attributes[usize::from(column)].audience,
             Audience::Movement
@@ -294,7 +293,7 @@ fn read_welcome(bytes: &[u8]) {
         // A client builds these from the schema.
         assert!(MovementCodec::new(&schema).is_ok());
         StreamCodec::new(&schema);
-        CommandCodec::new(&schema, welcome.epoch);
+        CommandCodec::new(&schema, welcome.commands_epoch);
         let in_kinds: usize = schema.kinds.iter().map(|k| k.attributes.len()).sum();
         let in_commands: usize = schema.commands.iter().map(|c| c.words.len()).sum();
         let lists = [

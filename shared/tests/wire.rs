@@ -14,10 +14,10 @@ use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, Req
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
 use shared::world::mix::{Random, mix};
-use shared::{Audience, CommandKind, EntityId, NotificationKind, Schema, Tick};
+use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
 use worlds::{
-    Entities, Sent, any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent,
-    any_velocity, any_welcome, frame, gathered, movement, scattered, schema, schemas,
+    Entities, Sent, any_client_datagram, any_header, any_hello, any_past, any_request, any_schema,
+    any_sent, any_velocity, any_welcome, frame, gathered, movement, scattered, schema, schemas,
 };
 
 proptest! {
@@ -184,7 +184,9 @@ fn an_empty_view_is_one_datagram() {
         assert_eq!((datagrams.len(), left), (1, 0));
         let mut read = Movement::default();
         let codec = MovementCodec::new(schema).unwrap();
-        assert_eq!(codec.decode(&datagrams[0], &mut read), Ok(()));
+        let known = |_, _| None;
+        let decoded = codec.decode(&datagrams[0], HEADER.tick, known, &mut read);
+        assert_eq!(decoded, Ok(()));
         assert!(read.is_last_part && read.slots.is_empty());
     }
 }
@@ -196,7 +198,7 @@ fn entities_beyond_the_last_part_are_counted_and_are_the_last_by_slot() {
     let (datagrams, left) = movement(schema, HEADER, &entities, resting);
     assert_eq!(datagrams.len(), PARTS_MAX);
     assert!(left > 0);
-    let arrived: Vec<u32> = received(schema, HEADER, &datagrams, 0)
+    let arrived: Vec<u32> = received(schema, HEADER, &entities, &datagrams, 0)
         .into_keys()
         .collect();
     assert_eq!(arrived, (0..4096 - left as u32).collect::<Vec<_>>());
@@ -359,7 +361,6 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
     let welcome = Welcome {
         tick: Tick(u32::MAX),
         entity: EntityId::NONE,
-        epoch: 255,
         commands_epoch: 255,
         ticket: [255; 16],
         resumed: true,
@@ -384,7 +385,10 @@ fn arrives_exactly(
         .iter()
         .map(|(&slot, (kind, row))| (slot, seen(schema, *kind, row)))
         .collect();
-    prop_assert_eq!(received(schema, header, &datagrams, order), expected);
+    prop_assert_eq!(
+        received(schema, header, entities, &datagrams, order),
+        expected
+    );
     Ok(())
 }
 
@@ -399,16 +403,28 @@ fn seen(schema: &Schema, kind: u16, row: &[i32]) -> Seen {
         .map(|a| usize::from(a.column))
         .filter(|&c| c >= schema.dimensions())
         .filter(|&c| schema.attributes[c].audience == Audience::Movement)
-        .map(|c| (c as u16, row[c]))
+        .map(|c| (c as u16, in_steps(&schema.attributes[c], row[c])))
         .collect();
     let velocity = any_velocity(schema, row)[..schema.dimensions()].to_vec();
     (position, velocity, extras)
+}
+
+/// The nearest value that is a number of whole steps above the smallest one.
+fn in_steps(attribute: &Attribute, value: i32) -> i32 {
+    let step = 1i64 << attribute.step;
+    let (min, max) = (i64::from(attribute.min), i64::from(attribute.max));
+    let below = i64::from(value) - (i64::from(value) - min) % step;
+    match i64::from(value) - below >= step - step / 2 && below + step <= max && step > 1 {
+        true => (below + step) as i32,
+        false => below as i32,
+    }
 }
 
 /// The entities in all datagrams, by slot. `order` decides the order of decoding.
 fn received(
     schema: &Schema,
     header: Header,
+    entities: &Entities,
     datagrams: &[Vec<u8>],
     order: u64,
 ) -> BTreeMap<u32, Seen> {
@@ -418,9 +434,14 @@ fn received(
     let mut all = BTreeMap::new();
     let mut read = Movement::default();
     for (part, datagram) in arrivals {
-        codec.decode(datagram, &mut read).expect("a datagram");
-        assert_eq!(read.epoch, header.epoch);
-        assert_eq!(nearest(read.tick_low, header.tick.0), header.tick.0);
+        // The newest tick that a receiver knows may be older or newer.
+        let newest = header.tick.0.wrapping_add(order as u32 % 60_000);
+        let newest = Tick(newest.wrapping_sub(30_000));
+        let known = |slot: Slot, base| any_past(schema, &entities[&slot.0].1, base);
+        let decoded = codec.decode(datagram, newest, known, &mut read);
+        decoded.expect("a datagram");
+        assert_eq!(read.tick, header.tick);
+        assert_eq!(read.unknown, 0);
         assert_eq!(
             nearest(read.processed_low, header.processed),
             header.processed
@@ -500,8 +521,8 @@ fn around_an_observer(schema: &Schema, count: usize, seed: u64) -> Entities {
 }
 
 const HEADER: Header = Header {
-    epoch: 1,
     tick: Tick(70_000),
+    base: None,
     processed: 3,
 };
 

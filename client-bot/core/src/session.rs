@@ -6,7 +6,7 @@ use shared::wire::control::{Interface, Ticket, Welcome};
 use shared::wire::movement::{MovementCodec, nearest};
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DecodeError, FRAME_BYTES_MAX};
-use shared::{CommandKind, Tick};
+use shared::{CommandKind, Slot};
 
 use crate::command::{CommandError, CommandQueue};
 use crate::event::{DatagramSummary, EventHandler};
@@ -19,7 +19,6 @@ use crate::{Message, Movement, Region};
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
 /// built from what comes in.
 pub struct Session {
-    epoch: u8,
     ticket: Ticket,
     is_resumed: bool,
     view: View,
@@ -58,7 +57,6 @@ impl Session {
             })?;
         let receipt = Receipt::new(welcome.tick);
         Ok(Session {
-            epoch: welcome.epoch,
             ticket: welcome.ticket,
             is_resumed: welcome.resumed,
             view: View::new(schema.clone(), welcome.entity, welcome.tick),
@@ -98,18 +96,13 @@ impl Session {
         handler: &mut (impl EventHandler + ?Sized),
     ) -> Result<(), DecodeError> {
         let movement = &mut self.scratch.movement;
-        self.movement_codec.decode(bytes, movement)?;
-        if movement.epoch != self.epoch {
-            return Err(DecodeError::WrongEpoch {
-                expected: self.epoch,
-                found: movement.epoch,
-            });
-        }
-        let tick = Tick(nearest(movement.tick_low, self.view.newest().0));
+        let view = &self.view;
+        let course = |slot: Slot, tick| view.course_at(slot, tick);
+        self.movement_codec
+            .decode(bytes, view.newest(), course, movement)?;
+        let tick = movement.tick;
         let processed = nearest(movement.processed_low, self.view.processed());
-        let is_kept = self
-            .view
-            .apply_movement(tick, processed, movement, bytes.len());
+        let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.
         let is_complete = is_kept && self.receipt.datagram(tick, movement, self.view.newest());

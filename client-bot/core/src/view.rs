@@ -6,7 +6,8 @@
 
 use rustc_hash::FxHashMap;
 use shared::wire::length;
-use shared::{Audience, Course, EntityId, Schema, Tick};
+use shared::wire::movement::BASE_TICKS_MAX;
+use shared::{Audience, Course, EntityId, Schema, Slot, Tick};
 
 use crate::{Message, Movement};
 
@@ -39,6 +40,8 @@ pub struct Entity {
     pub entered: Tick,
     /// What it was told last of its movement.
     pub course: Course,
+    /// What it was told before, oldest first, as far as differences may build on it.
+    past: Vec<Course>,
 }
 
 /// What a client has been told, in numbers.
@@ -168,18 +171,18 @@ impl View {
     /// and has to be sent again.
     pub(crate) fn apply_movement(
         &mut self,
-        tick: Tick,
         processed: u32,
         movement: &Movement,
         bytes: usize,
     ) -> bool {
+        let tick = movement.tick;
         self.counts.datagrams += 1;
         self.counts.datagram_bytes += bytes as u64;
         self.counts.movements += movement.slots.len() as u64;
         self.advance(tick);
         self.processed = self.processed.max(processed);
         let dimensions = self.schema.dimensions();
-        let mut is_kept = true;
+        let mut is_kept = movement.unknown == 0;
         let mut extras = movement.extras.iter().peekable();
         for (i, slot) in movement.slots.iter().enumerate() {
             let mut course = Course {
@@ -194,8 +197,20 @@ impl View {
                 own_extras.push((column, value));
             }
             is_kept &= self.move_entity(slot.0, course, own_extras);
+            if let (Some(base), Some(entity)) = (movement.base, self.entities.get_mut(&slot.0)) {
+                entity.forget_before(base);
+            }
         }
         is_kept
+    }
+
+    /// The course that was the newest of an entity by a tick.
+    pub(crate) fn course_at(&self, slot: Slot, tick: Tick) -> Option<Course> {
+        let entity = self.entities.get(&slot.0)?;
+        let mut newest_first = [entity.course]
+            .into_iter()
+            .chain(entity.past.iter().rev().copied());
+        newest_first.find(|course| course.tick <= tick)
     }
 
     /// Entities go on as they were told, up to a tick.
@@ -219,7 +234,7 @@ impl View {
         if course.tick <= entity.course.tick {
             return true;
         }
-        entity.course = course;
+        entity.take(course);
         entity.go_to(self.newest, self.schema.dimensions(), &self.edges);
         for (column, value) in extras {
             entity.row[usize::from(column)] = value;
@@ -332,6 +347,7 @@ impl View {
             row,
             entered: tick,
             course,
+            past: vec![],
         };
         entity.go_to(self.newest, dimensions, &self.edges);
         self.entities.insert(id.slot.0, entity);
@@ -342,6 +358,20 @@ impl View {
 }
 
 impl Entity {
+    fn take(&mut self, course: Course) {
+        if self.past.len() == PAST_MAX {
+            self.past.remove(0);
+        }
+        self.past.push(std::mem::replace(&mut self.course, course));
+    }
+
+    /// Forgets the courses that were out of date in a tick.
+    fn forget_before(&mut self, tick: Tick) {
+        let newer = self.past.iter().skip(1).chain([&self.course]);
+        let out_of_date = newer.take_while(|course| course.tick <= tick).count();
+        self.past.drain(..out_of_date.min(self.past.len()));
+    }
+
     /// Puts the entity where its course leads to in a tick.
     fn go_to(&mut self, tick: Tick, dimensions: usize, edges: &[i32; 3]) {
         let position = self.course.at(tick, edges);
@@ -349,5 +379,8 @@ impl Entity {
     }
 }
 
+/// Differences build on bases of at most so many ticks ago, and there is at most one course
+/// a tick.
+const PAST_MAX: usize = BASE_TICKS_MAX as usize + 1;
 /// Twice as many entities as a server may show to one client.
 const EARLY_MAX: usize = 2 * 1024;

@@ -6,13 +6,13 @@ use client_core::event::PendingRequest;
 use client_core::{
     Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, hello,
 };
-use common::{EPOCH, OWN, Server, WELCOMED, session, welcome};
+use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::request::RequestReader;
-use shared::wire::{DecodeError, codec, length};
-use shared::{CommandKind, Tick};
+use shared::wire::{codec, length};
+use shared::{CommandKind, Course, EntityId, Tick};
 
 #[test]
 fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
@@ -110,16 +110,26 @@ fn datagrams_acknowledge_what_has_arrived() {
 }
 
 #[test]
-fn a_datagram_of_another_epoch_is_an_error() {
-    let mut bytes = Server::new().movement(12, 7, 100);
-    bytes[0] = EPOCH + 1;
-    assert_eq!(
-        session().handle_datagram(&bytes, &mut ()),
-        Err(DecodeError::WrongEpoch {
-            expected: EPOCH,
-            found: EPOCH + 1
-        })
-    );
+fn a_difference_from_what_the_client_never_knew_is_not_acknowledged() {
+    let (server, mut session) = (Server::new(), session());
+    let course = |tick, x| Course {
+        tick: Tick(tick),
+        position: [x, 0, 0],
+        velocity: [0; 3],
+    };
+    let enter = server.enter(12, EntityId::new(7, 1), 100);
+    session.handle_stream(&enter, &mut ()).unwrap();
+    let known = server.course_after(14, 7, (103, 0), Some(course(13, 100)));
+    session.handle_datagram(&known, &mut ()).unwrap();
+    let unknown = server.course_after(15, 8, (500, 0), Some(course(13, 499)));
+    session.handle_datagram(&unknown, &mut ()).unwrap();
+    // Of tick 11 the client knew nothing of the entity.
+    let before = server.course_after(16, 7, (200, 0), Some(course(11, 199)));
+    session.handle_datagram(&before, &mut ()).unwrap();
+    let acknowledged = server.read(&session.datagram().unwrap()).acknowledgement;
+    let ticks: Vec<u32> = (11..20).filter(|&t| acknowledged.has(Tick(t))).collect();
+    assert_eq!(ticks, [14]);
+    assert_eq!(session.view().entities()[&7].row[0], 103);
 }
 
 #[test]

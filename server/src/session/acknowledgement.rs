@@ -1,9 +1,11 @@
-//! Movement that was sent to a client and is not known to have arrived.
+//! Movement that was sent to a client and is not known to have arrived, and what the client
+//! knows for sure.
 
 use shared::Tick;
 use shared::wire::commands::Acknowledgement;
 
-/// Entities whose movement may have been lost, ascending by slot.
+/// Entities whose movement the client may not know, ascending by slot. It knows that of
+/// all others in its view.
 #[derive(Default)]
 pub struct PendingMovement {
     entities: Vec<Pending>,
@@ -12,42 +14,93 @@ pub struct PendingMovement {
 /// Buffers of [`PendingMovement::merge`]; one set serves all clients in turn.
 #[derive(Default)]
 pub struct MergeScratch {
-    slots: Vec<u32>,
+    due: Vec<Due>,
     entities: Vec<Pending>,
+}
+
+/// An entity whose movement must be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub slot: u32,
+    /// Whether the client knows its movement in the base.
+    pub is_known: bool,
+}
+
+/// The ticks that decide what must be sent, and what of it a client knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    pub tick: Tick,
+    /// The client has everything that it was sent up to this tick. Differences build on it.
+    pub base: Tick,
+    /// What the client said last.
+    pub acknowledgement: Acknowledgement,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
     slot: u32,
-    /// The tick whose datagrams carried it last; none if it found no room in them.
-    sent: Option<Tick>,
+    word: Word,
+    /// The first tick of whose movement the client may not know.
+    since: Tick,
+    /// The tick of its enter, until the base is newer.
+    entered: Option<Tick>,
+}
+
+/// What became of the newest word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    /// It found no room in the tick's datagrams.
+    Waits,
+    Sent(Tick),
+    Arrived,
 }
 
 impl PendingMovement {
     /// Forgets the movement that has arrived.
     pub fn acknowledge(&mut self, new: &Acknowledgement) {
-        self.entities
-            .retain(|p| p.sent.is_none_or(|sent| !new.has(sent)));
+        self.entities.retain_mut(|p| {
+            if let Word::Sent(tick) = p.word
+                && new.has(tick)
+            {
+                p.word = Word::Arrived;
+            }
+            p.word != Word::Arrived || p.entered.is_some()
+        });
     }
 
-    /// Forgets an entity: it left, or entered with newer values.
-    pub fn remove(&mut self, slot: u32) {
+    /// Forgets an entity that left.
+    pub fn leave(&mut self, slot: u32) {
         if let Ok(i) = self.find(slot) {
             self.entities.remove(i);
         }
     }
 
-    /// Joins a tick's new movement, `slots`, with the movement that seems lost: `slots`
-    /// then holds all that must be sent. Movement that is still on its way stays
-    /// pending. Slots ascend. `newest` is the newest tick that is known to have arrived.
+    /// An entity enters by the stream, which says how it moves. What is on its way of its
+    /// movement is older, or of an entity that the client has forgotten.
+    pub fn enter(&mut self, slot: u32, tick: Tick) {
+        let entered = Pending {
+            slot,
+            word: Word::Arrived,
+            since: tick,
+            entered: Some(tick),
+        };
+        match self.find(slot) {
+            Ok(i) => self.entities[i] = entered,
+            Err(i) => self.entities.insert(i, entered),
+        }
+    }
+
+    /// Joins a tick's new movement, `slots`, with the movement that seems lost: `due` then
+    /// holds all that must be sent. Movement that is still on its way stays pending. Slots
+    /// ascend.
     pub fn merge(
         &mut self,
-        tick: Tick,
-        newest: Tick,
-        slots: &mut Vec<u32>,
+        now: &Now,
+        slots: &[u32],
+        due: &mut Vec<Due>,
         scratch: &mut MergeScratch,
     ) {
-        scratch.slots.clear();
+        scratch.due.clear();
         scratch.entities.clear();
         let mut old = self.entities.iter().copied().peekable();
         let mut new = slots.iter().copied().peekable();
@@ -63,26 +116,36 @@ impl PendingMovement {
                 new.next();
             }
             let slot = next_new.min(next_old);
-            let is_lost = waiting.is_some_and(|p| p.seems_lost(tick, newest));
+            let is_lost = waiting.is_some_and(|p| p.seems_lost(now));
             if is_new || is_lost {
-                scratch.slots.push(slot);
+                scratch.due.push(Due {
+                    slot,
+                    is_known: waiting.is_none_or(|p| p.is_known(now)),
+                });
                 scratch.entities.push(Pending {
                     slot,
-                    sent: Some(tick),
+                    word: Word::Sent(now.tick),
+                    since: match waiting {
+                        Some(p) if p.word != Word::Arrived => p.since,
+                        _ => now.tick,
+                    },
+                    entered: waiting.and_then(|p| p.entered),
                 });
-            } else if let Some(waiting) = waiting {
+            } else if let Some(waiting) = waiting
+                && (waiting.word != Word::Arrived || !waiting.is_known(now))
+            {
                 scratch.entities.push(waiting);
             }
         }
         std::mem::swap(&mut self.entities, &mut scratch.entities);
-        std::mem::swap(slots, &mut scratch.slots);
+        std::mem::swap(due, &mut scratch.due);
     }
 
-    /// These slots found no room in the tick's datagrams.
-    pub fn put_off(&mut self, slots: &[u32]) {
-        for &slot in slots {
-            if let Ok(i) = self.find(slot) {
-                self.entities[i].sent = None;
+    /// These found no room in the tick's datagrams.
+    pub fn put_off(&mut self, due: &[Due]) {
+        for due in due {
+            if let Ok(i) = self.find(due.slot) {
+                self.entities[i].word = Word::Waits;
             }
         }
     }
@@ -94,11 +157,22 @@ impl PendingMovement {
 
 impl Pending {
     /// A datagram seems lost when a later one arrived, or when no word came for long.
-    fn seems_lost(&self, tick: Tick, newest: Tick) -> bool {
-        match self.sent {
-            None => true,
-            Some(sent) => newest > sent || tick.0 - sent.0 >= RESEND_TICKS,
+    fn seems_lost(&self, now: &Now) -> bool {
+        match self.word {
+            Word::Waits => true,
+            Word::Sent(sent) => {
+                now.acknowledgement.newest > sent || now.tick.0 - sent.0 >= RESEND_TICKS
+            }
+            Word::Arrived => false,
         }
+    }
+
+    /// Whether the client knew in the base how the entity moved.
+    fn is_known(&self, now: &Now) -> bool {
+        let was_there = self
+            .entered
+            .is_none_or(|tick| tick <= now.base && tick <= now.acknowledgement.stream);
+        was_there && (self.word == Word::Arrived || self.since > now.base)
     }
 }
 
@@ -111,26 +185,91 @@ mod tests {
 
     #[test]
     fn movement_is_sent_again_when_a_later_tick_arrived_or_none_for_long() {
-        let mut movement = PendingMovement::default();
-        let mut scratch = MergeScratch::default();
-        let mut merge = |movement: &mut PendingMovement, tick, newest, slots: &[u32]| {
-            let mut slots = slots.to_vec();
-            movement.merge(Tick(tick), Tick(newest), &mut slots, &mut scratch);
-            slots
-        };
-        assert_eq!(merge(&mut movement, 10, 9, &[1, 2, 3]), [1, 2, 3]);
-        assert_eq!(merge(&mut movement, 11, 9, &[2, 5]), [2, 5]);
+        let mut client = Client::default();
+        client.newest(9);
+        assert_eq!(client.slots(10, &[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(client.slots(11, &[2, 5]), [2, 5]);
         // Tick 11 arrived and tick 10 did not: 2 and 5 are known to be there.
-        movement.acknowledge(&Acknowledgement {
-            newest: Tick(11),
-            mask: 0,
-            stream: Tick(0),
-        });
-        movement.remove(3);
-        assert_eq!(merge(&mut movement, 12, 11, &[7]), [1, 7]);
-        assert!(merge(&mut movement, 19, 11, &[]).is_empty());
-        assert_eq!(merge(&mut movement, 20, 11, &[]), [1, 7]);
-        movement.put_off(&[7]);
-        assert_eq!(merge(&mut movement, 21, 11, &[]), [7]);
+        client.newest(11);
+        client.movement.leave(3);
+        assert_eq!(client.slots(12, &[7]), [1, 7]);
+        assert!(client.slots(19, &[]).is_empty());
+        assert_eq!(client.slots(20, &[]), [1, 7]);
+        client.movement.put_off(&[Due {
+            slot: 7,
+            is_known: false,
+        }]);
+        assert_eq!(client.slots(21, &[]), [7]);
+    }
+
+    #[test]
+    fn an_entity_is_known_if_all_up_to_the_base_has_arrived() {
+        let mut client = Client::default();
+        client.newest(9);
+        assert_eq!(client.known(10, &[1]), [true]);
+        // That word is on its way, but the client knew the entity in tick 9.
+        assert_eq!(client.known(11, &[1]), [true]);
+        // Tick 11 arrived without 10, and has the newest word.
+        client.newest(11);
+        assert_eq!(client.known(12, &[1, 2]), [true, true]);
+        // Tick 13 was told nothing of 1, and arrived; 12 is missing.
+        client.newest(13);
+        assert_eq!(client.known(14, &[]), [false, false]);
+        assert_eq!(client.known(15, &[1]), [false]);
+    }
+
+    #[test]
+    fn who_enters_is_known_once_the_enter_is_read_and_older_than_the_base() {
+        let mut client = Client::default();
+        client.newest(9);
+        client.movement.enter(4, Tick(10));
+        assert_eq!(client.known(11, &[4]), [false]);
+        client.newest(11);
+        // The word arrived, the enter is not read.
+        assert_eq!(client.known(12, &[4]), [false]);
+        client.newest(12);
+        client.acknowledgement.stream = Tick(10);
+        assert_eq!(client.known(13, &[4]), [true]);
+        assert_eq!(client.movement.entities.len(), 1);
+        client.newest(13);
+        assert!(client.slots(14, &[]).is_empty());
+        assert!(client.movement.entities.is_empty());
+    }
+
+    #[derive(Default)]
+    struct Client {
+        movement: PendingMovement,
+        acknowledgement: Acknowledgement,
+        scratch: MergeScratch,
+    }
+
+    impl Client {
+        /// Only this tick has arrived, beside those of earlier calls.
+        fn newest(&mut self, tick: u32) {
+            self.acknowledgement.note(Tick(tick));
+            self.movement.acknowledge(&self.acknowledgement);
+        }
+
+        fn merge(&mut self, tick: u32, slots: &[u32]) -> Vec<Due> {
+            let now = Now {
+                tick: Tick(tick),
+                base: self.acknowledgement.newest,
+                acknowledgement: self.acknowledgement,
+            };
+            let mut due = vec![];
+            self.movement
+                .merge(&now, slots, &mut due, &mut self.scratch);
+            due
+        }
+
+        fn slots(&mut self, tick: u32, slots: &[u32]) -> Vec<u32> {
+            let due = self.merge(tick, slots);
+            due.into_iter().map(|due| due.slot).collect()
+        }
+
+        fn known(&mut self, tick: u32, slots: &[u32]) -> Vec<bool> {
+            let due = self.merge(tick, slots);
+            due.into_iter().map(|due| due.is_known).collect()
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use gpu_kernels::Delivery;
 use shared::wire::bits::BitWriter;
-use shared::wire::movement::Header;
+use shared::wire::movement::{Header, MovementScratch};
 use shared::{Slot, Tick};
 
-use super::acknowledgement::MergeScratch;
+use super::acknowledgement::{Due, MergeScratch, Now};
 use super::frame::{FrameWriter, TickView};
 use super::{Player, Session, SessionWorld, notices};
 use crate::metrics::counts::FanOutCounts;
@@ -14,9 +14,13 @@ use crate::metrics::counts::FanOutCounts;
 #[derive(Default)]
 pub struct Scratch {
     frame: BitWriter,
-    datagram: BitWriter,
-    /// Entities whose movement a client is sent, ascending.
+    datagram: MovementScratch,
+    /// Entities whose movement is told in this tick, ascending.
     slots: Vec<u32>,
+    /// Entities whose movement a client is sent, ascending.
+    due: Vec<Due>,
+    /// The slots of these.
+    due_slots: Vec<u32>,
     merge: MergeScratch,
 }
 
@@ -72,11 +76,30 @@ impl Session {
     }
 
     fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
+        self.untold.get_or_insert(view.publication.tick);
+        self.merge_movement(view, scratch);
+        self.movement.put_off(&scratch.due);
+    }
+
+    /// Leaves the entities whose movement must be sent in `scratch.due`. Returns the tick on
+    /// which differences build.
+    fn merge_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) -> Tick {
         let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
-        self.untold.get_or_insert(tick);
-        let slots = &mut scratch.slots;
-        self.movement.merge(tick, newest, slots, &mut scratch.merge);
-        self.movement.put_off(slots);
+        // Who was sent nothing since, knows that nothing was to be told.
+        let base = match self.last_datagram <= newest {
+            true => Tick(tick.0.wrapping_sub(1)),
+            false => newest,
+        };
+        let now = Now {
+            tick,
+            base,
+            acknowledgement: self.acknowledgement,
+        };
+        let Scratch {
+            slots, due, merge, ..
+        } = scratch;
+        self.movement.merge(&now, slots, due, merge);
+        base
     }
 
     /// How many ticks ago the client was up to date, for all that is known: one if it has
@@ -171,16 +194,15 @@ impl Session {
         let (slot, mirror) = (delivery.slot(), view.mirror);
         if delivery.kind() == Delivery::LEAVE {
             frame.codec.leave(frame.begun(), slot);
+            self.movement.leave(slot.0);
         } else {
             let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
             let is_own = entity == player.entity;
             let row = mirror.row(slot);
             let (codec, course) = (frame.codec, mirror.course(slot));
             codec.enter(frame.begun(), entity, kind, is_own, &course, row);
+            self.movement.enter(slot.0, view.publication.tick);
         }
-        // Movement on its way is of an entity that the client has forgotten, or older
-        // than what the client is told now.
-        self.movement.remove(slot.0);
     }
 
     /// Sends the movement of this tick, and again what seems lost.
@@ -196,29 +218,34 @@ impl Session {
             return self.put_off_movement(view, scratch);
         }
         let tick = view.publication.tick;
-        let newest = self.acknowledgement.newest;
-        let slots = &mut scratch.slots;
-        self.movement.merge(tick, newest, slots, &mut scratch.merge);
+        let base = self.merge_movement(view, scratch);
+        let due = &scratch.due;
         let silence = tick.0.saturating_sub(self.last_datagram.0);
         let may_be_silent = silence < silence_ticks_max(view.world);
-        if slots.is_empty() && !self.processed.has_news() && may_be_silent {
+        if due.is_empty() && !self.processed.has_news() && may_be_silent {
             return;
         }
         let header = Header {
-            epoch: view.world.epoch,
             tick,
+            base: Some(base),
             processed: self.processed.sequence(),
         };
         let mirror = view.mirror;
-        let entity = |slot: u32| mirror.told(Slot(slot));
+        scratch.due_slots.clear();
+        scratch.due_slots.extend(due.iter().map(|due| due.slot));
+        let entity = |i: usize| {
+            let Due { slot, is_known } = due[i];
+            mirror.told(Slot(slot), is_known.then_some(base))
+        };
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;
             counts.datagram_bytes += bytes.len() as u64;
             send(bytes);
         };
         let codec = mirror.movement_codec();
-        let left_over = codec.encode(header, slots, entity, &mut scratch.datagram, count_and_send);
-        self.movement.put_off(&slots[slots.len() - left_over..]);
+        let (slots, buffers) = (&scratch.due_slots, &mut scratch.datagram);
+        let left_over = codec.encode(header, slots, entity, buffers, count_and_send);
+        self.movement.put_off(&due[due.len() - left_over..]);
         self.last_datagram = tick;
         self.unacknowledged.get_or_insert(tick);
         self.untold = None;

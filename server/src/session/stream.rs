@@ -96,7 +96,6 @@ mod tests {
         stream.push_welcome(&Welcome {
             tick: Tick(1),
             entity: shared::EntityId::new(1, 1),
-            epoch: 1,
             commands_epoch: 1,
             ticket: [1; 16],
             resumed: false,

@@ -1,11 +1,15 @@
 //! The world on the host, for the fan-out: kept up to date from the outputs of ticks.
 
+mod courses;
+
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
-use shared::wire::movement::{MovementCodec, Packed, Told};
+use shared::wire::movement::{MovementCodec, Tail, Told};
 use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
+
+use courses::Courses;
 
 /// The mirror that the tick and the shards share. The tick writes it only when no shard
 /// reads: after all reports on one tick, before the publication of the next.
@@ -27,6 +31,7 @@ pub struct Mirror {
     /// By kind: the columns it has, as bits.
     kinds: Vec<u64>,
     entities: Vec<Entry>,
+    courses: Courses,
     rows: Vec<i32>,
     /// The last tick that was taken in.
     tick: Tick,
@@ -44,11 +49,8 @@ pub struct AudienceMasks {
 struct Entry {
     id: EntityId,
     kind: u16,
-    /// As clients were told last.
-    course: Course,
-    /// Its movement in the tick `packed_at`. That of an entity that rests holds longer.
-    packed: Packed,
-    packed_at: Tick,
+    /// What datagrams carry of it beside its position.
+    tail: Tail,
     /// The last tick of which clients are told, and the columns that they are told of.
     changed: Tick,
     columns: u64,
@@ -85,9 +87,7 @@ impl Mirror {
         let empty = Entry {
             id: EntityId::NONE,
             kind: 0,
-            course: Course::default(),
-            packed: Packed::default(),
-            packed_at: Tick(0),
+            tail: Tail::default(),
             changed: Tick(0),
             columns: 0,
         };
@@ -109,6 +109,7 @@ impl Mirror {
                 .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
                 .collect(),
             entities: vec![empty; capacity],
+            courses: Courses::new(capacity),
             rows: vec![0; capacity * schema.attributes.len()],
             tick: Tick(0),
         }
@@ -127,7 +128,12 @@ impl Mirror {
             let entry = &mut self.entities[id.slot.index()];
             (entry.id, entry.kind) = (id, kind);
             (entry.changed, entry.columns) = (output.tick, u64::MAX);
-            self.set_course(id.slot, &[]);
+            let course = Course {
+                tick: self.tick,
+                position: self.position(id.slot),
+                velocity: [0; 3],
+            };
+            self.courses.restart(id.slot, course);
             self.pack(id.slot);
         }
         for (slot, columns, values) in output.changes.iter() {
@@ -162,23 +168,27 @@ impl Mirror {
         }
     }
 
-    /// Begins a course where the entity is; it rests on axes without a velocity.
-    fn set_course(&mut self, slot: Slot, velocity: &[i32]) {
-        let mut course = Course {
+    /// Begins a course where the entity is, as far as steps go; it rests on axes without a
+    /// velocity.
+    fn set_course(&mut self, slot: Slot, given: &[i32]) {
+        let mut velocity = [0; 3];
+        velocity[..given.len()].copy_from_slice(given);
+        let before = self.courses.newest(slot);
+        let expected = self.movement.expected(before, self.tick, &velocity);
+        let course = Course {
             tick: self.tick,
-            position: self.position(slot),
-            velocity: [0; 3],
+            position: self.movement.told(self.position(slot), expected),
+            velocity,
         };
-        course.velocity[..velocity.len()].copy_from_slice(velocity);
-        self.entities[slot.index()].course = course;
+        self.courses.push(slot, course);
     }
 
     fn pack(&mut self, slot: Slot) {
-        let packed = self
+        let velocity = &self.courses.newest(slot).velocity;
+        let tail = self
             .movement
-            .pack(self.kind(slot), &self.course(slot), self.row(slot));
-        let entry = &mut self.entities[slot.index()];
-        (entry.packed, entry.packed_at) = (packed, self.tick);
+            .tail(self.kind(slot), velocity, self.row(slot));
+        self.entities[slot.index()].tail = tail;
     }
 
     /// The entity that lives or last lived in a slot.
@@ -211,7 +221,7 @@ impl Mirror {
 
     /// What clients take the entity's movement for, from this tick on.
     pub fn course(&self, slot: Slot) -> Course {
-        let course = &self.entities[slot.index()].course;
+        let course = self.courses.newest(slot);
         Course {
             tick: self.tick,
             position: course.at(self.tick, &self.edges),
@@ -219,20 +229,17 @@ impl Mirror {
         }
     }
 
-    /// The entity's movement as datagrams of this tick carry it.
-    pub fn told(&self, slot: Slot) -> Told<'_> {
-        let entry = &self.entities[slot.index()];
-        let (course, row) = (self.course(slot), self.row(slot));
-        let is_packed = entry.packed_at == self.tick || !course.glides();
+    /// The entity's movement as datagrams of this tick carry it to a client that knew in the
+    /// tick `base` how it moved.
+    pub fn told(&self, slot: Slot, base: Option<Tick>) -> Told {
+        let course = self.courses.newest(slot);
+        let known = base.and_then(|base| self.courses.at(slot, base));
+        let expected =
+            known.map(|known| self.movement.expected(known, self.tick, &course.velocity));
         Told {
-            kind: entry.kind,
-            course,
-            row,
-            // It was told before, and is told again.
-            packed: match is_packed {
-                true => entry.packed,
-                false => self.movement.pack(entry.kind, &course, row),
-            },
+            position: course.at(self.tick, &self.edges),
+            expected,
+            tail: self.entities[slot.index()].tail,
         }
     }
 

@@ -12,7 +12,7 @@ fuzz_target!(|message: &[u8]| {
         // A client builds these from the schema.
         assert!(MovementCodec::new(&read.schema).is_ok());
         StreamCodec::new(&read.schema);
-        CommandCodec::new(&read.schema, read.epoch);
+        CommandCodec::new(&read.schema, read.commands_epoch);
         let again = codec::to_bytes(&read);
         assert!(again.len() <= message.len());
         assert_eq!(Welcome::decode(&again), Ok(read));

@@ -4,6 +4,7 @@ use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpe
 use super::logic::{Compiler, Declared};
 use super::{
     commands, engine, initial, kinds, limits, logic, motion, raw, regions, remarks, spawn,
+    wire_step,
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
@@ -50,7 +51,8 @@ pub(super) fn build(
     let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
     let region_limits = regions::limits(&raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
-    let mut schema = kinds::schema(info, raw_kinds, problems);
+    let step = problems.take_or(0, wire_step::of_positions(&raw.world));
+    let mut schema = kinds::schema(info, step, raw_kinds, problems);
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
@@ -228,7 +230,6 @@ fn largest_welcome(schema: &Schema) -> Welcome {
     Welcome {
         tick: Tick(u32::MAX),
         entity: EntityId::new(u32::MAX, u32::MAX),
-        epoch: u8::MAX,
         commands_epoch: u8::MAX,
         ticket: [u8::MAX; 16],
         resumed: true,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::check::{Problem, Problems, fixed, in_range, problem, unexpected};
-use super::raw;
+use super::{raw, wire_step};
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
 use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
@@ -34,11 +34,17 @@ pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
 }
 
 /// The schema of these kinds: the engine's own commands, no notifications yet.
-pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind], problems: &mut Problems) -> Schema {
+/// `position_step` is that of the positions, as [`Attribute::step`] has it.
+pub(super) fn schema(
+    world: WorldInfo,
+    position_step: u32,
+    raw_kinds: &[raw::Kind],
+    problems: &mut Problems,
+) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
     let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
     let symbols: Vec<String> = symbols.into_iter().collect();
-    let mut attributes = position(&world);
+    let mut attributes = position(&world, position_step);
     let mut kinds: Vec<Kind> = vec![];
     for raw in raw_kinds {
         if raw.name.is_empty() || kinds.iter().any(|k| k.name == raw.name) {
@@ -68,7 +74,7 @@ pub(super) fn schema(world: WorldInfo, raw_kinds: &[raw::Kind], problems: &mut P
 }
 
 /// The first columns: a position's.
-fn position(world: &WorldInfo) -> Vec<Attribute> {
+fn position(world: &WorldInfo, step: u32) -> Vec<Attribute> {
     let axes = ["x", "y", "z"].into_iter().zip(&world.size);
     axes.map(|(name, size)| Attribute {
         name: name.to_owned(),
@@ -77,6 +83,7 @@ fn position(world: &WorldInfo) -> Vec<Attribute> {
         audience: Audience::Movement,
         min: 0,
         max: size.raw() - 1,
+        step,
     })
     .collect()
 }
@@ -146,15 +153,21 @@ fn column(
         AttributeType::I32 | AttributeType::Fixed => MergeRule::Sum,
         _ => MergeRule::Last,
     });
+    let own = Attribute {
+        name: raw.name.clone(),
+        ty: raw.ty,
+        merge,
+        audience: raw.audience,
+        min: bounds.min,
+        max: bounds.max,
+        step: wire_step::of_attribute(key, raw)?,
+    };
     if let Some(i) = attributes.iter().position(|a| a.name == raw.name) {
         let known = &mut attributes[i];
-        let (own, others) = (
-            (raw.ty, merge, raw.audience),
-            (known.ty, known.merge, known.audience),
-        );
-        if own != others {
-            let expected = format!("{} as in other kinds", properties(others));
-            return unexpected(key, properties(own), expected);
+        let of = |a: &Attribute| (a.ty, a.merge, a.audience, a.step);
+        if of(&own) != of(known) {
+            let expected = format!("{} as in other kinds", properties(known));
+            return unexpected(key, properties(&own), expected);
         }
         known.min = known.min.min(bounds.min);
         known.max = known.max.max(bounds.max);
@@ -167,19 +180,22 @@ fn column(
         );
         return problem(key, message);
     }
-    attributes.push(Attribute {
-        name: raw.name.clone(),
-        ty: raw.ty,
-        merge,
-        audience: raw.audience,
-        min: bounds.min,
-        max: bounds.max,
-    });
+    attributes.push(own);
     Ok((attributes.len() - 1) as u16)
 }
 
-fn properties((ty, merge, audience): (AttributeType, MergeRule, Audience)) -> String {
-    format!("type {ty:?}, merge {merge:?}, audience {audience:?}").to_lowercase()
+fn properties(attribute: &Attribute) -> String {
+    let Attribute {
+        ty,
+        merge,
+        audience,
+        ..
+    } = attribute;
+    let mut text = format!("type {ty:?}, merge {merge:?}, audience {audience:?}").to_lowercase();
+    if let Some(step) = attribute.wire_step() {
+        text += &format!(", wire_step {step}");
+    }
+    text
 }
 
 /// A kind's default and bounds of an attribute, in raw units.

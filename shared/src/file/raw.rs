@@ -33,6 +33,7 @@ pub struct Section {
     pub player_kind: Option<String>,
     pub motion: Option<bool>,
     pub wire_tolerance: f64,
+    pub wire_step: Option<f64>,
     pub velocity: Option<Vec<String>>,
 }
 
@@ -50,6 +51,7 @@ impl Default for Section {
             player_kind: None,
             motion: None,
             wire_tolerance: 0.0,
+            wire_step: None,
             velocity: None,
         }
     }
@@ -149,6 +151,7 @@ pub struct Attribute {
     pub symbols: Vec<String>,
     pub falls_at: Option<toml::Value>,
     pub tells_owner: Option<bool>,
+    pub wire_step: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -215,6 +218,7 @@ pub fn default_kinds() -> Vec<Kind> {
             symbols: vec![],
             falls_at: None,
             tells_owner: None,
+            wire_step: None,
         }],
     }]
 }

@@ -113,6 +113,7 @@ impl UncheckedWorld {
                     .motion
                     .as_ref()
                     .map_or(0.0, |motion| Fixed::from_raw(motion.tolerance).to_f64()),
+                wire_step: schema.attributes.first().and_then(Attribute::wire_step),
                 velocity: self.velocity(),
                 player_kind: Some(
                     self.kind(self.player_kind, "world.player_kind")?
@@ -268,6 +269,7 @@ impl UncheckedWorld {
             symbols,
             falls_at: fall.map(|fall| number(attribute.ty, fall.at)),
             tells_owner: (self.tells_owner == Some(own.column)).then_some(true),
+            wire_step: attribute.wire_step(),
         })
     }
 

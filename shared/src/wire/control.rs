@@ -35,8 +35,6 @@ pub struct Welcome {
     /// The tick in which the entity was born or resumed.
     pub tick: Tick,
     pub entity: EntityId,
-    /// Identifies the schema in datagrams of movement.
-    pub epoch: u8,
     /// Identifies the commands in datagrams of the client, until an [`Interface`] says
     /// otherwise.
     pub commands_epoch: u8,

@@ -4,7 +4,9 @@ use thiserror::Error;
 
 use super::codec;
 use super::movement::MovementCodec;
+use crate::world::attribute::Attribute;
 use crate::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
+use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
 use crate::world::mix::mix;
 use crate::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
@@ -37,6 +39,8 @@ pub enum SchemaError {
         "the notifications are not in ascending order, or one has a number or fields out of range"
     )]
     Notification,
+    #[error("the step of a movement attribute is too large")]
+    Step,
     #[error("the movement attributes take too many bits")]
     Movement,
 }
@@ -72,6 +76,10 @@ impl Schema {
         )?;
         let is_ordered = self.attributes.iter().all(|a| a.min <= a.max);
         require(is_ordered, SchemaError::AttributeBounds)?;
+        let (positions, others) = self.attributes.split_at(dimensions);
+        let has_steps = positions.iter().all(|a| a.step <= Fixed::FRACTION_BITS)
+            && others.iter().all(|a| a.step <= Attribute::STEP_MAX);
+        require(has_steps, SchemaError::Step)?;
         require(
             (1..=256).contains(&self.kinds.len()),
             SchemaError::KindCount,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fixed::Fixed;
+
 /// The type of an attribute's 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -55,9 +57,25 @@ pub struct Attribute {
     pub min: i32,
     /// The largest value in any kind.
     pub max: i32,
+    /// Clients are told of movement in multiples of 2 to the power of this, in raw units;
+    /// 0 for the other audiences.
+    pub step: u32,
 }
 
 impl Attribute {
+    /// The largest [`Attribute::step`]; that of positions is at most a unit.
+    pub const STEP_MAX: u32 = 30;
+
+    /// The step in which clients are told of movement, in units; `None` if it is told
+    /// exactly.
+    pub fn wire_step(&self) -> Option<f64> {
+        let fraction_bits = match self.ty {
+            AttributeType::Fixed => Fixed::FRACTION_BITS,
+            _ => 0,
+        };
+        (self.step > 0).then(|| (f64::from(self.step) - f64::from(fraction_bits)).exp2())
+    }
+
     /// The number of bits that hold any value minus [`Attribute::min`].
     pub const fn bits(&self) -> u32 {
         bits_for((self.max as i64 - self.min as i64) as u64)

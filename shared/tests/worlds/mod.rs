@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Welcome};
-use shared::wire::movement::{Header, MovementCodec, Told};
+use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
@@ -44,6 +44,7 @@ pub fn schemas() -> &'static [Schema] {
             include_str!("vast.toml"),
             include_str!("tiny.toml"),
             include_str!("wide.toml"),
+            include_str!("stepped.toml"),
         ]
         .map(schema)
         .into()
@@ -80,11 +81,13 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
-    (any::<u8>(), any::<u32>(), any::<u32>()).prop_map(|(epoch, tick, processed)| Header {
-        epoch,
-        tick: Tick(tick),
-        processed,
-    })
+    (any::<u32>(), prop::option::of(0u32..20), any::<u32>()).prop_map(
+        |(tick, base_ticks, processed)| Header {
+            tick: Tick(tick),
+            base: base_ticks.map(|ticks| Tick(tick.wrapping_sub(ticks))),
+            processed,
+        },
+    )
 }
 
 /// A velocity that follows from a row: on all axes of the world, or on none.
@@ -110,6 +113,26 @@ pub fn course(schema: &Schema, row: &[i32], velocity: [i32; 3]) -> Course {
     course
 }
 
+/// What a receiver may have known of an entity in the base: nothing, a place nearby, or any
+/// other.
+pub fn any_past(schema: &Schema, row: &[i32], base: Tick) -> Option<Course> {
+    let axes = row[..schema.dimensions()].iter();
+    let seed = axes.fold(2, |seed, &axis| mix(seed, axis as u64));
+    // From 0 to 31 bits, the sign included.
+    let shift = 33 + seed % 32;
+    let mut past = Course {
+        tick: Tick(base.0.wrapping_sub(seed as u32 % 3)),
+        velocity: any_velocity(schema, &[seed as i32 >> 1; 3]),
+        ..Course::default()
+    };
+    for (axis, &value) in row[..schema.dimensions()].iter().enumerate() {
+        let away = (mix(seed, axis as u64) as i64).checked_shr(shift as u32);
+        let place = i64::from(value) + away.unwrap_or(0);
+        past.position[axis] = place.clamp(0, schema.attributes[axis].max.into()) as i32;
+    }
+    (seed % 4 > 0).then_some(past)
+}
+
 /// The datagrams of entities, and the number of entities that don't fit into them.
 pub fn movement(
     schema: &Schema,
@@ -122,16 +145,18 @@ pub fn movement(
     let entity = |slot: u32| {
         let (kind, row) = &entities[&slot];
         let course = course(schema, row, velocity(schema, row));
+        let past = header.base.and_then(|base| any_past(schema, row, base));
+        let expected = past.map(|past| codec.expected(&past, header.tick, &course.velocity));
         Told {
-            kind: *kind,
-            course,
-            row,
-            packed: codec.pack(*kind, &course, row),
+            position: course.position,
+            expected,
+            tail: codec.tail(*kind, &course.velocity, row),
         }
     };
     let mut datagrams = vec![];
-    let mut writer = BitWriter::default();
-    let left = codec.encode(header, &slots, entity, &mut writer, |d| datagrams.push(d));
+    let mut scratch = MovementScratch::default();
+    let send = |d| datagrams.push(d);
+    let left = codec.encode(header, &slots, |i| entity(slots[i]), &mut scratch, send);
     (datagrams, left)
 }
 
@@ -327,11 +352,10 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
 pub fn any_welcome() -> impl Strategy<Value = Welcome> {
     let numbers = (any::<u32>(), any::<u64>(), any::<u8>());
     (numbers, any::<[u8; 16]>(), any::<bool>(), any_schema()).prop_map(
-        |((tick, entity, epoch), ticket, resumed, schema)| Welcome {
+        |((tick, entity, commands_epoch), ticket, resumed, schema)| Welcome {
             tick: Tick(tick),
             entity: EntityId::from_bits(entity),
-            epoch,
-            commands_epoch: epoch.wrapping_add(3),
+            commands_epoch,
             ticket,
             resumed,
             schema: schema.clone(),

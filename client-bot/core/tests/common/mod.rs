@@ -7,7 +7,7 @@ use client_core::Session;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::Welcome;
-use shared::wire::movement::{Header, MovementCodec, Told};
+use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::stream::StreamCodec;
 use shared::{Course, EntityId, Schema, Tick};
 
@@ -35,7 +35,6 @@ pub fn welcome() -> Welcome {
     Welcome {
         tick: Tick(WELCOMED),
         entity: OWN,
-        epoch: EPOCH,
         commands_epoch: EPOCH,
         ticket: [7; 16],
         resumed: false,
@@ -65,27 +64,33 @@ impl Server {
 
     /// A datagram of one entity's course, along the first axis.
     pub fn course(&self, tick: u32, slot: u32, x: i32, velocity: i32) -> Vec<u8> {
-        let row = [x, 0, 0];
-        let course = Course {
-            tick: Tick(tick),
-            position: row,
-            velocity: [velocity, 0, 0],
-        };
+        self.course_after(tick, slot, (x, velocity), None)
+    }
+
+    /// The same, as the difference from an earlier course.
+    pub fn course_after(
+        &self,
+        tick: u32,
+        slot: u32,
+        (x, velocity): (i32, i32),
+        known: Option<Course>,
+    ) -> Vec<u8> {
+        let (tick, velocity) = (Tick(tick), [velocity, 0, 0]);
         let told = Told {
-            kind: 0,
-            course,
-            row: &row,
-            packed: self.movement.pack(0, &course, &row),
+            position: [x, 0, 0],
+            expected: known.map(|known| self.movement.expected(&known, tick, &velocity)),
+            tail: self.movement.tail(0, &velocity, &[x, 0, 0]),
         };
         let header = Header {
-            epoch: EPOCH,
-            tick: Tick(tick),
+            tick,
+            base: known.map(|known| known.tick),
             processed: self.processed,
         };
         let mut bytes = vec![];
-        let mut writer = BitWriter::default();
+        let mut scratch = MovementScratch::default();
+        let send = |b| bytes = b;
         self.movement
-            .encode(header, &[slot], |_| told, &mut writer, |b| bytes = b);
+            .encode(header, &[slot], |_| told, &mut scratch, send);
         bytes
     }
 

@@ -1,0 +1,44 @@
+//! `wire_step`: how exactly clients are told of movement.
+
+use super::check::{Problem, problem, unexpected};
+use super::raw;
+use crate::world::attribute::{Attribute, AttributeType, Audience};
+use crate::world::fixed::Fixed;
+
+/// The step of positions, as [`Attribute::step`](crate::Attribute::step) has it.
+pub(super) fn of_positions(raw: &raw::Section) -> Result<u32, Problem> {
+    match raw.wire_step {
+        None => Ok(0),
+        Some(given) => step("world.wire_step", given, FIXED, POSITION_MAX),
+    }
+}
+
+/// The step of an attribute; `key` is that of the attribute.
+pub(super) fn of_attribute(key: &str, raw: &raw::Attribute) -> Result<u32, Problem> {
+    let Some(given) = raw.wire_step else {
+        return Ok(0);
+    };
+    let key = format!("{key}.wire_step");
+    match (raw.audience, raw.ty) {
+        (Audience::Movement, AttributeType::I32) => step(&key, given, 0, STEP_MAX),
+        (Audience::Movement, AttributeType::Fixed) => step(&key, given, FIXED, STEP_MAX),
+        _ => problem(key, "only numbers of audience movement are told in steps"),
+    }
+}
+
+/// The binary logarithm of a step in raw units, of which a unit has so many fraction bits.
+fn step(key: &str, given: f64, fraction_bits: u32, max: u32) -> Result<u32, Problem> {
+    let units = |step: u32| (f64::from(step) - f64::from(fraction_bits)).exp2();
+    match (0..=max).find(|&step| units(step) == given) {
+        Some(step) => Ok(step),
+        None => {
+            let expected = format!("a power of two from {} to {}", units(0), units(max));
+            unexpected(key, given, expected)
+        }
+    }
+}
+
+const FIXED: u32 = Fixed::FRACTION_BITS;
+/// A unit: corners are told in units.
+const POSITION_MAX: u32 = Fixed::FRACTION_BITS;
+const STEP_MAX: u32 = Attribute::STEP_MAX;

@@ -1,0 +1,97 @@
+//! Reading of movement datagrams.
+
+use super::place::{Forms, Read};
+use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec, nearest};
+use crate::wire::DecodeError;
+use crate::wire::bits::BitReader;
+use crate::world::course::Course;
+use crate::world::id::{Slot, Tick};
+
+impl MovementCodec {
+    /// Decodes a datagram into `out`, whose content it replaces. `newest` is the newest
+    /// tick that the receiver knows, and `course` gives what it knew of an entity in a
+    /// tick: the course that was the newest by then.
+    pub fn decode(
+        &self,
+        bytes: &[u8],
+        newest: Tick,
+        course: impl Fn(Slot, Tick) -> Option<Course>,
+        out: &mut Movement,
+    ) -> Result<(), DecodeError> {
+        out.clear();
+        let mut reader = BitReader::new(bytes);
+        out.tick = Tick(nearest(reader.get(16)? as u16, newest.0));
+        (out.part, out.is_last_part) = match reader.get_bool()? {
+            true => (0, true),
+            false => (reader.get(4)? as u8, reader.get_bool()?),
+        };
+        out.processed_low = reader.get(16)? as u16;
+        let count = read_count(&mut reader)?;
+        if count == 0 {
+            return reader.finish();
+        }
+        let parameter = reader.get(GAP_PARAMETER_BITS)? as u32;
+        let forms = Forms::read(&mut reader, &self.axes)?;
+        let base = Tick(out.tick.0.wrapping_sub(forms.base_ticks));
+        out.base = (forms.base_ticks > 0).then_some(base);
+        let dimensions = self.axes.count();
+        let mut next: u64 = 0;
+        for _ in 0..count {
+            let slot = next + u64::from(reader.get_rice(parameter)?);
+            if slot >= u64::from(self.capacity) {
+                return Err(DecodeError::OutOfRange {
+                    what: "a slot",
+                    found: slot,
+                });
+            }
+            next = slot + 1;
+            let slot = Slot(slot as u32);
+            let read = forms.read_place(&mut reader, &self.axes)?;
+            let (index, extras) = (out.slots.len() as u32, out.extras.len());
+            let extra = |column, value| out.extras.push((index, column, value));
+            let velocity = self.tails.read(&mut reader, dimensions, extra)?;
+            let position = match read {
+                Read::Position(position) => position,
+                Read::Difference(difference) => {
+                    let Some(course) = course(slot, base) else {
+                        out.extras.truncate(extras);
+                        out.unknown += 1;
+                        continue;
+                    };
+                    let expected = self.expected(&course, out.tick, &velocity);
+                    self.axes.resolve(expected, difference)?
+                }
+            };
+            out.slots.push(slot);
+            out.positions.extend(&position[..dimensions]);
+            out.velocities.extend(&velocity[..dimensions]);
+        }
+        reader.finish()
+    }
+}
+
+impl Movement {
+    fn clear(&mut self) {
+        self.base = None;
+        self.slots.clear();
+        self.positions.clear();
+        self.velocities.clear();
+        self.extras.clear();
+        self.unknown = 0;
+    }
+}
+
+/// The number of entities.
+fn read_count(reader: &mut BitReader<'_>) -> Result<u64, DecodeError> {
+    let length = reader.get(COUNT_LENGTH_BITS)? as u32;
+    if length > COUNT_BITS {
+        return Err(DecodeError::OutOfRange {
+            what: "the length of a number of entities",
+            found: length.into(),
+        });
+    }
+    match length {
+        0 => Ok(0),
+        _ => Ok(1 << (length - 1) | reader.get(length - 1)?),
+    }
+}
