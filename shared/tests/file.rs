@@ -136,6 +136,10 @@ fn movement_is_told_as_courses_where_clients_remember() {
             "wire_tolerance = -1",
             "world.wire_tolerance: expected 0 to 262143, found -1",
         ),
+        (
+            "wire_step = 0.3",
+            "world.wire_step: expected a power of two from 0.000244140625 to 1, found 0.3",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(rejected(&keys(text)), format!("w.toml: {expected}"));
