@@ -8,8 +8,8 @@ use bytes::Bytes;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use quinn_proto::{
-    ClientConfig, ConnectError, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir,
-    EndpointConfig, Incoming, ServerConfig, StreamEvent,
+    ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
+    DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent,
 };
 
 use crate::link::Link;
@@ -102,25 +102,56 @@ struct Peer<S> {
     session: Option<S>,
     socket: usize,
     is_established: bool,
-    /// Since when something has been received to which nothing was sent.
-    unanswered: Option<Instant>,
+    /// What has been received to which nothing was sent.
+    unanswered: Option<Unanswered>,
+    /// How often the other end has asked for an acknowledgement at once.
+    asked: u64,
     /// It is among the touched; whether something is to be sent then.
     touched: Option<bool>,
+}
+
+/// When packets have arrived that are not answered.
+#[derive(Clone, Copy)]
+struct Unanswered {
+    first: Instant,
+    last: Instant,
 }
 
 impl<S> Peer<S> {
     /// Runs timers that are due. True if something is to be sent.
     fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
-        let is_due = self.connection.poll_timeout().is_some_and(|at| at <= now);
-        if is_due {
+        let due = self.connection.poll_timeout().filter(|at| *at <= now);
+        if due.is_some() {
             self.connection.handle_timeout(now);
         }
         match self.unanswered {
             _ if !self.is_established => true,
-            // The timer may be that of the acknowledgement, which waits for data.
-            Some(since) => now.saturating_duration_since(since) >= ack_wait,
-            None => is_due,
+            Some(unanswered) => {
+                // An acknowledgement waits for data to ride on. What seems lost does not.
+                let has_waited = now.saturating_duration_since(unanswered.first) >= ack_wait;
+                has_waited || due.is_some_and(|at| !unanswered.is_acknowledged_at(at))
+            }
+            None => due.is_some(),
         }
+    }
+
+    /// Notes a packet that has arrived. True if something is to be sent now.
+    fn take(&mut self, event: ConnectionEvent, now: Instant) -> bool {
+        self.connection.handle_event(event);
+        self.unanswered = Some(Unanswered {
+            first: self.unanswered.map_or(now, |unanswered| unanswered.first),
+            last: now,
+        });
+        let asked = self.connection.stats().frame_rx.immediate_ack;
+        let is_asked = std::mem::replace(&mut self.asked, asked) != asked;
+        is_asked || !self.is_established
+    }
+}
+
+impl Unanswered {
+    /// Whether a timer of this time can be that of an acknowledgement.
+    fn is_acknowledged_at(&self, at: Instant) -> bool {
+        (self.first + MAX_ACK_DELAY..=self.last + MAX_ACK_DELAY).contains(&at)
     }
 }
 
@@ -344,6 +375,7 @@ impl<S> Endpoint<S> {
             socket,
             is_established: false,
             unanswered: None,
+            asked: 0,
             touched: None,
         });
     }
@@ -363,11 +395,9 @@ impl<S> Endpoint<S> {
                 let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
                     return;
                 };
-                peer.connection.handle_event(event);
-                peer.unanswered.get_or_insert(now);
+                let mut is_urgent = peer.take(event, now);
                 // A client may have moved to another socket's share of senders.
                 peer.socket = number;
-                let mut is_urgent = !peer.is_established;
                 self.pass_events(handle.0, application, now, &mut is_urgent);
                 if let Some(peer) = &mut self.peers[handle.0] {
                     if peer.touched.is_none() {
@@ -574,7 +604,7 @@ impl<S> Endpoint<S> {
             }
             // The next visit runs the timers, too, mostly before they are due.
             let next = next.max(now + VISIT_WAIT);
-            let answer = peer.unanswered.map(|since| since + self.ack_wait);
+            let answer = peer.unanswered.map(|of| of.first + self.ack_wait);
             Some(answer.map_or(next, |answer| next.min(answer)))
         });
     }
@@ -621,6 +651,8 @@ fn pass_datagrams<A: Application>(
     }
 }
 
+/// The transport's own wait before it acknowledges (RFC 9000, 18.2, max_ack_delay).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
 /// Timers of a peer in play may be late by this, since visits mostly come before.
