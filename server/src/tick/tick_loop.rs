@@ -286,9 +286,9 @@ impl TickLoop {
         let mut refusals = self.intake.gather(&mut self.directory, requests, frame);
         refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
-        let directory = &self.directory;
-        self.holdings
-            .follow(|client| directory.presence(client), frame);
+        let changed = self.directory.take_changed();
+        let presence = |client| self.directory.presence(client);
+        self.holdings.follow(changed, presence, frame);
         frame.order(self.config.seed);
         refusals
     }
