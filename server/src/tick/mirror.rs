@@ -2,10 +2,15 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use device::cpu::{Workers, ranges};
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
 use shared::wire::movement::{MovementCodec, Packed, Told};
 use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
+
+use part::Part;
+
+mod part;
 
 /// The mirror that the tick and the shards share. The tick writes it only when no shard
 /// reads: after all reports on one tick, before the publication of the next.
@@ -14,6 +19,18 @@ pub struct SharedMirror(Arc<RwLock<Mirror>>);
 
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
+    layout: Layout,
+    pub masks: AudienceMasks,
+    /// By kind: the columns it has, as bits.
+    kinds: Vec<u64>,
+    entities: Vec<Entry>,
+    rows: Vec<i32>,
+    /// The last tick that was taken in.
+    tick: Tick,
+}
+
+/// What the entities of a world have in common.
+struct Layout {
     columns: usize,
     dimensions: usize,
     /// The largest coordinates.
@@ -23,13 +40,6 @@ pub struct Mirror {
     /// Whether ticks say whose course is told anew.
     has_courses: bool,
     movement: MovementCodec,
-    pub masks: AudienceMasks,
-    /// By kind: the columns it has, as bits.
-    kinds: Vec<u64>,
-    entities: Vec<Entry>,
-    rows: Vec<i32>,
-    /// The last tick that was taken in.
-    tick: Tick,
 }
 
 /// Columns by audience, as bits.
@@ -92,12 +102,14 @@ impl Mirror {
             columns: 0,
         };
         Mirror {
-            columns: schema.attributes.len(),
-            dimensions: schema.dimensions(),
-            edges: config.size_raw().map(|size| size - 1),
-            position: (1 << schema.dimensions()) - 1,
-            has_courses: config.motion.is_some(),
-            movement,
+            layout: Layout {
+                columns: schema.attributes.len(),
+                dimensions: schema.dimensions(),
+                edges: config.size_raw().map(|size| size - 1),
+                position: (1 << schema.dimensions()) - 1,
+                has_courses: config.motion.is_some(),
+                movement,
+            },
             masks: AudienceMasks {
                 movement: mask(Audience::Movement),
                 state: mask(Audience::State),
@@ -116,69 +128,42 @@ impl Mirror {
 
     /// Takes in a tick's births, changes and courses. Packs each entity of whose movement
     /// clients are told once.
-    pub fn apply(&mut self, output: &TickOutput) {
+    pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
-        let newborns = output
-            .births
-            .iter()
-            .filter_map(|b| Some((b.kind, b.entity?)));
-        for ((kind, id), row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
-            self.rows[id.slot.index() * self.columns..][..self.columns].copy_from_slice(row);
-            let entry = &mut self.entities[id.slot.index()];
-            (entry.id, entry.kind) = (id, kind);
-            (entry.changed, entry.columns) = (output.tick, u64::MAX);
-            self.set_course(id.slot, &[]);
-            self.pack(id.slot);
-        }
-        for (slot, columns, values) in output.changes.iter() {
-            let row = &mut self.rows[slot.index() * self.columns..][..self.columns];
-            let mut mask = 0;
-            for (&column, &value) in columns.iter().zip(values) {
-                row[usize::from(column)] = value;
-                mask |= 1 << column;
-            }
-            // Courses say which changes of a position are told.
-            if self.has_courses {
-                mask &= !self.position;
-            } else if mask & self.position != 0 {
-                self.set_course(slot, &[]);
-            }
-            let entry = &mut self.entities[slot.index()];
-            entry.changed = output.tick;
-            entry.columns = mask;
-            if mask & self.masks.movement != 0 {
-                self.pack(slot);
-            }
-        }
-        for (slot, velocity) in output.courses.iter() {
-            let entry = &mut self.entities[slot.index()];
-            if entry.changed != output.tick {
-                entry.changed = output.tick;
-                entry.columns = 0;
-            }
-            entry.columns |= self.position;
-            self.set_course(slot, velocity);
-            self.pack(slot);
-        }
-    }
-
-    /// Begins a course where the entity is; it rests on axes without a velocity.
-    fn set_course(&mut self, slot: Slot, velocity: &[i32]) {
-        let mut course = Course {
-            tick: self.tick,
-            position: self.position(slot),
-            velocity: [0; 3],
+        self.part().take_births(output);
+        let (changed, told) = (output.changes.slots.len(), output.courses.slots.len());
+        // Slots ascend in both lists, so a range of slots is a range of either.
+        let parts = workers.parts_of(changed.max(told), GRAIN);
+        let longer = match changed >= told {
+            true => &output.changes.slots,
+            false => &output.courses.slots,
         };
-        course.velocity[..velocity.len()].copy_from_slice(velocity);
-        self.entities[slot.index()].course = course;
+        let starts = ranges(longer.len(), parts).skip(1);
+        let ends = starts.map(|range| longer[range.start] as usize);
+        let ends: Vec<usize> = ends.chain([self.entities.len()]).collect();
+        let mut rest = self.part();
+        let mut tasks = Vec::with_capacity(parts);
+        for end in ends {
+            let (part, later) = rest.split_at(end);
+            tasks.push(part);
+            rest = later;
+        }
+        workers.run(tasks, |mut part| {
+            part.take_changes(output);
+            part.take_courses(output);
+        });
     }
 
-    fn pack(&mut self, slot: Slot) {
-        let packed = self
-            .movement
-            .pack(self.kind(slot), &self.course(slot), self.row(slot));
-        let entry = &mut self.entities[slot.index()];
-        (entry.packed, entry.packed_at) = (packed, self.tick);
+    /// All entities.
+    fn part(&mut self) -> Part<'_> {
+        Part {
+            layout: &self.layout,
+            masks: self.masks,
+            tick: self.tick,
+            first: 0,
+            entities: &mut self.entities,
+            rows: &mut self.rows,
+        }
     }
 
     /// The entity that lives or last lived in a slot.
@@ -198,13 +183,13 @@ impl Mirror {
 
     /// The values of all columns.
     pub fn row(&self, slot: Slot) -> &[i32] {
-        &self.rows[slot.index() * self.columns..][..self.columns]
+        &self.rows[slot.index() * self.layout.columns..][..self.layout.columns]
     }
 
     /// In raw units; for an entity that died in this tick, the place of its death.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
-        let axes = &self.row(slot)[..self.dimensions];
+        let axes = &self.row(slot)[..self.layout.dimensions];
         position[..axes.len()].copy_from_slice(axes);
         position
     }
@@ -212,11 +197,7 @@ impl Mirror {
     /// What clients take the entity's movement for, from this tick on.
     pub fn course(&self, slot: Slot) -> Course {
         let course = &self.entities[slot.index()].course;
-        Course {
-            tick: self.tick,
-            position: course.at(self.tick, &self.edges),
-            velocity: course.velocity,
-        }
+        course.from(self.tick, &self.layout.edges)
     }
 
     /// The entity's movement as datagrams of this tick carry it.
@@ -231,7 +212,7 @@ impl Mirror {
             // It was told before, and is told again.
             packed: match is_packed {
                 true => entry.packed,
-                false => self.movement.pack(entry.kind, &course, row),
+                false => self.layout.movement.pack(entry.kind, &course, row),
             },
         }
     }
@@ -246,7 +227,7 @@ impl Mirror {
     }
 
     pub fn movement_codec(&self) -> &MovementCodec {
-        &self.movement
+        &self.layout.movement
     }
 }
 
@@ -264,3 +245,9 @@ impl Before for Mirror {
         Mirror::row(self, slot)
     }
 }
+
+/// The number of entities that take a thread about 20 µs.
+const GRAIN: usize = 1024;
+
+#[cfg(test)]
+mod tests;
