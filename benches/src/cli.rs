@@ -38,7 +38,19 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(BENCHES.iter().map(Entry::command))
+        .subcommands(hidden())
         .subcommand(reprint::Options::augment_args(Command::new(REPORT)))
+}
+
+/// Subcommands by which benches run this program again.
+fn hidden() -> Option<Command> {
+    #[cfg(target_os = "linux")]
+    {
+        use crate::transport::bots::{NAME, Options};
+        Some(Options::augment_args(Command::new(NAME)).hide(true))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// Runs a subcommand, writes its tables to `out` and returns the report.

@@ -3,9 +3,12 @@
 //! | module | measures |
 //! | --- | --- |
 //! | `swarm` | live clients on one machine, the server's cores and the bots' apart |
+//! | `bots` | the bots, in a process of their own |
 //! | `floor` | the same packets without QUIC, as UDP carries them at best |
 //! | `cores` | which cores a thread may run on |
 
+#[cfg(target_os = "linux")]
+pub mod bots;
 #[cfg(target_os = "linux")]
 mod cores;
 #[cfg(target_os = "linux")]

@@ -143,11 +143,18 @@ fn ticks_in_flight_overlap_and_end_in_the_same_state() {
 fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
     let folder = Folder::new();
     let line = "fan-out --clients 256 --ticks 4 --runs 2 --shards 2 --threads 1";
-    let (report, ..) = run_and_keep(line, &folder);
+    let (report, tables, _) = run_and_keep(line, &folder);
 
     let rows = &report.rows;
     let ways: Vec<&str> = rows.iter().map(|row| row.approach.as_str()).collect();
-    assert_eq!(ways, ["the fan-out awaited", "the fan-out overlapped"]);
-    assert_eq!(rows[0].checksum, rows[1].checksum);
+    let expected = [
+        "awaited, the steps on one thread",
+        "the fan-out awaited",
+        "the fan-out overlapped",
+    ];
+    assert_eq!(ways, expected);
+    assert!(rows.iter().all(|row| row.checksum == rows[0].checksum));
     assert!(rows.iter().all(|row| row.samples == 8 && row.work > 0));
+    assert!(rows.iter().all(|row| row.stage("order").is_some()));
+    assert!(tables.contains("| gather | order | backend |"), "{tables}");
 }

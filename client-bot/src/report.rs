@@ -1,11 +1,11 @@
 //! Figures of a swarm, for people and as JSON.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::say;
 
 /// What a swarm did and was told.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SwarmReport {
     pub behaviour: String,
     pub clients: u64,

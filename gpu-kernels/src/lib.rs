@@ -32,7 +32,8 @@ pub use tick::cpu::CpuBackend;
 pub use tick::cuda::CudaBackend;
 pub use tick::error::{RestoreError, StartError, TickError};
 pub use tick::frame::{
-    After, Command, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
+    After, Batch, Command, CommandOrder, Frame, Holder, Observer, ObserverChange, Region,
+    RegionChange, Target,
 };
 pub use tick::notification::Notification;
 pub use tick::output::{

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`counts`] | what shards count |
 //! | [`stats`] | figures for people |
+//! | [`steps`] | the steps of a tick on the tick thread, and their times |
 //! | [`table`] | every metric, declared once |
 //! | [`telemetry`] | figures for Prometheus |
 //! | [`port`] | the HTTP port that shows them |
@@ -13,5 +14,6 @@ pub mod counts;
 pub mod machine;
 pub mod port;
 pub mod stats;
+pub mod steps;
 pub mod table;
 pub mod telemetry;

@@ -8,6 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use device::cpu::Workers;
 use gpu_kernels::Backend;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -31,6 +32,8 @@ pub struct Options {
     /// Ticks after the warm-up.
     pub ticks: usize,
     pub fan_out: FanOutMode,
+    /// Threads of the tick's own work, beside the backend's.
+    pub threads: usize,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -58,6 +61,7 @@ pub fn run(options: Options) -> Result<Run> {
         shards,
         ticks,
         fan_out,
+        threads: tick_threads,
         is_checked,
     } = options;
     let clients = world.limits.clients as usize;
@@ -81,6 +85,7 @@ pub fn run(options: Options) -> Result<Run> {
         config: world.clone(),
         backend,
         fan_out,
+        workers: Workers::new(tick_threads)?,
         listeners: None,
         inboxes: inboxes.clone(),
         shards: senders,
@@ -198,7 +203,6 @@ impl Moves {
                 entity,
                 sequence: self.sequence,
                 kind: self.command,
-                word_count: self.axes as u16,
             };
             inbox.push(command, &words[..self.axes]);
         }
@@ -226,6 +230,7 @@ mod tests {
             shards,
             ticks: 12,
             fan_out,
+            threads: 2,
             is_checked: true,
         })
         .unwrap()

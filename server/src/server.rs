@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use device::cpu::Workers;
 use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
@@ -128,6 +129,7 @@ impl Server {
             config: options.world,
             backend: started.backend,
             fan_out: FanOutMode::Overlapped,
+            workers: Workers::new(options.threads)?,
             listeners,
             mirror,
             inboxes: shards.inboxes,

@@ -1,17 +1,19 @@
-//! Ticks that overlap the fan-out of the tick before, against ticks that wait for it: the
-//! server's own loop at full rate, with shards that encode for every client and send
-//! nothing.
+//! Ticks that overlap the fan-out of the tick before, against ticks that wait for it, and
+//! the work of the tick thread step by step: the server's own loop at full rate, with shards
+//! that encode for every client and send nothing.
 
 use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use clap::{Args, value_parser};
+use clap::Args;
+use server::metrics::steps::Step;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
 
 use super::backends::{BackendOptions, Candidate};
+use super::clients::ClientCounts;
 use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::markdown::{grouped, head, line, number, title};
@@ -24,13 +26,13 @@ pub struct FanOut;
 ///
 /// All clients move in every tick, each sees about 20 others, and shards encode for each
 /// of them what a server would send. The next tick starts as soon as the loop is free:
-/// after the fan-out, or during it. Both ways must end each tick in the same state and
-/// encode the same number of bytes.
+/// after the fan-out, or during it. All ways must end each tick in the same state and
+/// encode the same number of bytes. A second table has the steps of the tick thread.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Number of clients
-    #[arg(long, default_value = "65536", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 20))]
-    pub clients: u32,
+    /// Numbers of clients: FIRST..LAST, doubling, or a list
+    #[arg(long, default_value = "65536", value_name = "RANGE")]
+    pub clients: ClientCounts,
     /// Threads that encode [default: one a core]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub shards: Option<usize>,
@@ -50,20 +52,28 @@ impl Bench for FanOut {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        for candidate in options.backends.named() {
-            let rows = measure(options, &candidate).context(candidate.name)?;
-            recorder.add(rows)?;
+        for &clients in &options.clients.0 {
+            for candidate in options.backends.named() {
+                let rows = measure(options, clients, &candidate).context(candidate.name)?;
+                recorder.add(rows)?;
+            }
         }
         Ok(())
     }
 
     fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
-        show(report, out)
+        let rows: Vec<&Row> = report.rows.iter().filter(|r| r.scenario == NAME).collect();
+        show_ways(report, &rows, out)?;
+        // Older reports have no steps.
+        match rows.iter().all(|row| row.stages_ms.is_empty()) {
+            true => Ok(()),
+            false => show_steps(report, &rows, out),
+        }
     }
 }
 
-/// Writes the table of a report: a row for each backend.
-fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Writes a row for each backend and number of clients.
+fn show_ways(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
     title(
         out,
         &format!("Awaited and overlapped fan-outs on {}", report.place()),
@@ -81,9 +91,8 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
             "ratio",
         ],
     )?;
-    let rows: Vec<&Row> = report.rows.iter().filter(|r| r.scenario == NAME).collect();
-    for ways in rows.chunks_exact(WAYS.len()) {
-        let [awaited, overlapped] = [ways[0], ways[1]];
+    let of = |way: Way| rows.iter().filter(move |row| row.approach == way.name);
+    for (awaited, overlapped) in of(AWAITED).zip(of(OVERLAPPED)) {
         let whole = |name: &str| awaited.whole(name).map_or(String::new(), grouped);
         let engine_ms = awaited.params.get("engine_ms");
         line(
@@ -103,32 +112,52 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes the work of the tick thread: a row for each way.
+fn show_steps(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
+    let text = format!("Steps of the tick thread in ms on {}", report.place());
+    title(out, &text)?;
+    let names = Step::ALL.map(Step::name);
+    let first = ["backend", "way", "threads", "clients"];
+    let last = ["without backend", "p99"];
+    head(out, &[&first[..], &names[..], &last[..]].concat())?;
+    for row in rows {
+        let mut cells = vec![row.backend.clone(), row.approach.clone()];
+        cells.extend(["host_threads", "clients"].map(|name| row.cell(name)));
+        cells.extend(names.map(|name| number(row.stage(name))));
+        cells.extend(["host_ms_p50", "host_ms_p99"].map(|name| number(row.float(name))));
+        line(out, &cells)?;
+    }
+    Ok(())
+}
+
 /// A row for each way.
-fn measure(options: &Options, candidate: &Candidate) -> anyhow::Result<Vec<Row>> {
-    let world = world(options.clients, options.backends.run.seed())?;
+fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Result<Vec<Row>> {
+    let world = world(clients, options.backends.run.seed())?;
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let shards = options.shards.unwrap_or_else(cores);
-    let mut rounds = WAYS.map(|(fan_out, name)| (fan_out, name, vec![]));
+    let mut rounds = WAYS.map(|way| (way, way.threads(options), vec![]));
     let mut first: Option<(Vec<u64>, u64)> = None;
     for _ in 0..options.runs {
-        for (fan_out, name, runs) in &mut rounds {
+        for (way, threads, runs) in &mut rounds {
             let run = offline::run(offline::Options {
                 world: world.clone(),
                 backend: candidate.start(&world)?,
                 shards,
                 ticks: options.ticks,
-                fan_out: *fan_out,
+                fan_out: way.fan_out,
+                threads: *threads,
                 is_checked: false,
             })?;
             let (hashes, bytes) = first.get_or_insert_with(|| (run.hashes.clone(), run.bytes));
-            ensure!(run.hashes == *hashes, "{name}: another state");
-            ensure!(run.bytes == *bytes, "{name}: other bytes");
+            ensure!(run.hashes == *hashes, "{}: another state", way.name);
+            ensure!(run.bytes == *bytes, "{}: other bytes", way.name);
             runs.push(run);
         }
     }
-    let row = |(_, name, runs): &(FanOutMode, &str, Vec<offline::Run>)| {
-        let mut row = row(name, runs, candidate);
-        row.put("clients", options.clients);
+    let row = |(way, threads, runs): &(Way, usize, Vec<offline::Run>)| {
+        let mut row = row(way.name, runs, candidate);
+        row.put("host_threads", *threads);
+        row.put("clients", clients);
         row.put("shards", shards);
         row
     };
@@ -151,6 +180,10 @@ fn row(way: &str, runs: &[offline::Run], candidate: &Candidate) -> Row {
     if let Some(last) = runs.last() {
         row.put("engine_ms", last.figures.engine_ms(0.5));
         row.put("tick_ms", last.figures.tick_ms(0.5));
+        row.put("host_ms_p50", last.figures.host_ms(0.5));
+        row.put("host_ms_p99", last.figures.host_ms(0.99));
+        let steps = Step::ALL.map(|step| (step.name().to_owned(), last.figures.step_ms(step, 0.5)));
+        row.stages_ms = steps.into();
         row.put("bytes", last.bytes);
         row.work = last.figures.deliveries / last.figures.ticks.max(1);
         let hash = last.hashes.last().copied().unwrap_or(0);
@@ -179,11 +212,41 @@ fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     Ok(script::world::parse(&text, "the bench's world")?)
 }
 
+/// A way to run the loop.
+#[derive(Clone, Copy)]
+struct Way {
+    name: &'static str,
+    fan_out: FanOutMode,
+    /// The tick's own work has as many threads as the backend.
+    is_parallel: bool,
+}
+
+impl Way {
+    fn threads(self, options: &Options) -> usize {
+        match self.is_parallel {
+            true => options.backends.run.threads(),
+            false => 1,
+        }
+    }
+}
+
+const ONE_THREAD: Way = Way {
+    name: "awaited, the steps on one thread",
+    fan_out: FanOutMode::Awaited,
+    is_parallel: false,
+};
+const AWAITED: Way = Way {
+    name: "the fan-out awaited",
+    fan_out: FanOutMode::Awaited,
+    is_parallel: true,
+};
+const OVERLAPPED: Way = Way {
+    name: "the fan-out overlapped",
+    fan_out: FanOutMode::Overlapped,
+    is_parallel: true,
+};
 /// The baseline first.
-const WAYS: [(FanOutMode, &str); 2] = [
-    (FanOutMode::Awaited, "the fan-out awaited"),
-    (FanOutMode::Overlapped, "the fan-out overlapped"),
-];
+const WAYS: [Way; 3] = [ONE_THREAD, AWAITED, OVERLAPPED];
 const SIDE_PER_CLIENT: f64 = 20.0;
 /// What rows of this bench are called.
 const NAME: &str = "fan-out";

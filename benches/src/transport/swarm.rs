@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
-use client_bot::{BehaviourKind, Swarm as Bots, SwarmOptions, Trust};
+use client_bot::BehaviourKind;
 use server::commands::demo::world::demo_world;
 use server::metrics::machine;
+use server::metrics::steps::Step;
 use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
-use shared::WorldConfig;
 
+use super::bots::{self, Bots};
 use super::cores::{Cores, own, stay_on};
 use super::floor::{self, Traffic};
 use crate::bench::Bench;
@@ -90,7 +91,7 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Title, parameter, whether it is a whole number.
-const COLUMNS: [(&str, &str, bool); 18] = [
+const COLUMNS: [(&str, &str, bool); 19] = [
     ("backend", "backend", false),
     ("bots", "behaviour", false),
     ("clients", "clients", true),
@@ -113,6 +114,7 @@ const COLUMNS: [(&str, &str, bool); 18] = [
         "client_ticks_per_core_second",
         true,
     ),
+    ("bytes per client", "server_bytes_per_client", true),
 ];
 
 fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row> {
@@ -131,23 +133,30 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     stay_on(&cores.bots)?;
     let rss_before = machine::rss_bytes();
     let begun = Instant::now();
-    let mut bots = Bots::start(bots(options, clients, cores, &server, &world))?;
-    while !bots.is_settled() {
+    let mut bots = Bots::start(&bots::Options {
+        server: server.address(),
+        clients: clients as usize,
+        behaviour: options.behaviour,
+        threads: cores.bots.len(),
+        sockets: cores.server.len() * SOCKETS_PER_SHARD,
+        seed: world.seed,
+    })?;
+    while !bots.is_settled()? {
         if begun.elapsed() > JOIN_WAIT || !server.is_running() {
-            bail!("only {} joined", bots.progress().connected);
+            bail!("only {} joined", server.stats().figures().clients);
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     let joined = begun.elapsed();
-    bots.play();
+    bots.play()?;
     std::thread::sleep(WARM_UP);
-    let rss = machine::rss_bytes();
     server.stats().restart();
     let before = machine::thread_seconds(is_of_server);
     std::thread::sleep(Duration::from_secs(u64::from(options.seconds)));
     let seconds = machine::thread_seconds(is_of_server) - before;
     let figures = server.stats().figures();
-    bots.rest();
+    let rss = machine::rss_bytes();
+    bots.rest()?;
     std::thread::sleep(REST);
     let report = bots.finish()?;
     let backend = server.backend();
@@ -193,6 +202,10 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.put("ticks_late", figures.ticks_late);
     row.put("engine_ms_p50", figures.engine_ms(0.5));
     row.put("engine_ms_p99", figures.engine_ms(0.99));
+    row.put("host_ms_p50", figures.host_ms(0.5));
+    row.put("host_ms_p99", figures.host_ms(0.99));
+    let steps = Step::ALL.map(|step| (step.name().to_owned(), figures.step_ms(step, 0.5)));
+    row.stages_ms = steps.into();
     row.put("tick_ms_p50", figures.tick_ms(0.5));
     row.put("tick_ms_p99", figures.tick_ms(0.99));
     row.put("put_off_percent", per_client_tick(100 * figures.put_off));
@@ -220,42 +233,17 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         "client_ticks_per_core_second",
         (1e6 / server_us).round() as u64,
     );
-    // The bots have their share of it.
     row.put(
-        "rss_bytes_per_client",
+        "server_bytes_per_client",
         rss.saturating_sub(rss_before) / u64::from(clients),
     );
     row.work = figures.client_ticks;
     Ok(row)
 }
 
-fn bots(
-    options: &Options,
-    clients: u32,
-    cores: &Cores,
-    server: &Server,
-    world: &WorldConfig,
-) -> SwarmOptions {
-    SwarmOptions {
-        server: server.address(),
-        name: "localhost".to_owned(),
-        trust: Trust::Certificate(server.certificate().clone()),
-        token: String::new(),
-        clients: clients as usize,
-        behaviour: options.behaviour,
-        play: None,
-        rate_hz: None,
-        threads: cores.bots.len(),
-        sockets: cores.server.len() * SOCKETS_PER_SHARD,
-        seed: world.seed,
-        faults: Default::default(),
-        verify: true,
-    }
-}
-
-/// Whether a thread belongs to the server: not to the bots, and not to the bench itself.
+/// Whether a thread of this process belongs to the server, not to the bench itself.
 fn is_of_server(name: &str) -> bool {
-    !name.starts_with("bots-") && !name.starts_with("benches")
+    !name.starts_with("benches")
 }
 
 const NAME: &str = "swarm";

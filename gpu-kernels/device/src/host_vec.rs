@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use lock::Pinned;
@@ -74,6 +75,15 @@ impl<T> HostVec<T> {
         T: Clone + Default,
     {
         self.resize(len, T::default());
+    }
+
+    /// Appends items that the threads of the current pool make.
+    pub fn extend_on_threads(&mut self, items: impl IndexedParallelIterator<Item = T>)
+    where
+        T: Send,
+    {
+        self.reserve(items.len());
+        self.items.par_extend(items);
     }
 
     /// Makes room for this many more items.
@@ -259,11 +269,12 @@ mod tests {
     fn growing_by_any_way_ends_the_lock() {
         let count = Arc::new(());
         let lock = || Some(Pinned(count.clone()));
-        let grow: [fn(&mut HostVec<u32>); 4] = [
+        let grow: [fn(&mut HostVec<u32>); 5] = [
             |items| items.push(1),
             |items| items.extend_from_slice(&[1; 3]),
             |items| items.resize(100, 0),
             |items| items.extend(0..100),
+            |items| items.extend_on_threads([1; 100].par_iter().copied()),
         ];
         for grow in grow {
             let mut items = HostVec::from(vec![0; 1]);

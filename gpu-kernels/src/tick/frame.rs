@@ -1,14 +1,18 @@
 //! The input of a tick.
 
+mod batch;
 mod commands;
+mod order;
 mod regions;
 
 use crate::tick::error::TickError;
 pub use crate::tick::timed::POPULATION_TOKEN;
 use crate::tick::timed::TIMED_WORDS_MAX;
+pub use batch::Batch;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
 use device::HostVec;
+pub use order::CommandOrder;
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::world::config::DELAY_TICKS_MAX;
@@ -148,17 +152,9 @@ impl Frame {
         kind: CommandKind,
         words: &[i32],
     ) -> Command {
-        // A command with more words than can be counted is malformed all the same, and one
-        // that begins beyond all counts is rejected with the frame.
-        let word_start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        let command = batch::command(self.words.len(), entity, sequence, kind, words);
         self.words.extend_from_slice(words);
-        Command {
-            entity,
-            sequence,
-            word_start,
-            kind: kind.id(),
-            word_count: u16::try_from(words.len()).unwrap_or(u16::MAX),
-        }
+        command
     }
 
     /// Appends a spawn command for a random place in the world. The output's birth has the
@@ -196,6 +192,10 @@ impl Frame {
     /// on how they arrived, and favours no entity.
     pub fn order(&mut self, seed: u64) {
         self.commands.order(seed, self.tick);
+        self.order_after(seed);
+    }
+
+    fn order_after(&mut self, seed: u64) {
         let tick = self.tick;
         self.after.sort_by_cached_key(|a| {
             let command = &a.command;

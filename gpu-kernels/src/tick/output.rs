@@ -1,5 +1,6 @@
 //! The output of a tick.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use device::HostVec;
@@ -70,17 +71,19 @@ pub struct Changes {
 impl Changes {
     /// Each changed entity with its changes as (columns, new values), ascending by slot.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &[u16], &[i32])> {
-        self.slots
-            .iter()
-            .zip(self.offsets.windows(2))
-            .map(|(&slot, range)| {
-                let range = range[0] as usize..range[1] as usize;
-                (
-                    Slot(slot),
-                    &self.columns[range.clone()],
-                    &self.values[range],
-                )
-            })
+        self.range(0..self.slots.len())
+    }
+
+    /// The same for some of the entities, by their places in `slots`.
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = (Slot, &[u16], &[i32])> {
+        places.map(|place| {
+            let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
+            (
+                Slot(self.slots[place]),
+                &self.columns[range.clone()],
+                &self.values[range],
+            )
+        })
     }
 }
 
@@ -96,9 +99,15 @@ pub struct Courses {
 impl Courses {
     /// Each entity with its velocity; axes that the world lacks are missing.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &[i32])> {
+        self.range(0..self.slots.len())
+    }
+
+    /// The same for some of the entities, by their places in `slots`.
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = (Slot, &[i32])> {
         let dimensions = (self.velocities.len() / self.slots.len().max(1)).max(1);
-        let velocities = self.velocities.chunks_exact(dimensions);
-        self.slots.iter().map(|&slot| Slot(slot)).zip(velocities)
+        let velocities = &self.velocities[places.start * dimensions..places.end * dimensions];
+        let slots = self.slots[places].iter().map(|&slot| Slot(slot));
+        slots.zip(velocities.chunks_exact(dimensions))
     }
 }
 

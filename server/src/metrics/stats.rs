@@ -7,6 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::counts::Ages;
+use super::steps::{Step, StepTimes};
 
 /// What a server has done since [`Stats::restart`].
 #[derive(Clone, Debug)]
@@ -40,6 +41,10 @@ pub struct Figures {
     pub over_budget: BTreeMap<String, u64>,
     /// Work of the tick thread, in microseconds.
     engine_us: Histogram<u64>,
+    /// The same without the backend's tick.
+    host_us: Histogram<u64>,
+    /// By step, in microseconds.
+    steps_us: [Histogram<u64>; Step::ALL.len()],
     /// From taking in commands to the last datagram, in microseconds.
     tick_us: Histogram<u64>,
 }
@@ -50,7 +55,7 @@ pub struct TickFigures {
     pub clients: u64,
     pub late: bool,
     pub skipped: u64,
-    pub engine: Duration,
+    pub steps: StepTimes,
     pub tick: Duration,
     pub commands_applied: u64,
     pub deliveries: u64,
@@ -101,6 +106,8 @@ impl Figures {
             age_us: histogram(),
             over_budget: BTreeMap::new(),
             engine_us: histogram(),
+            host_us: histogram(),
+            steps_us: std::array::from_fn(|_| histogram()),
             tick_us: histogram(),
         }
     }
@@ -113,6 +120,16 @@ impl Figures {
     /// A quantile of the tick thread's work, in milliseconds.
     pub fn engine_ms(&self, quantile: f64) -> f64 {
         self.engine_us.value_at_quantile(quantile) as f64 / 1000.0
+    }
+
+    /// A quantile of the tick thread's work without the backend's tick, in milliseconds.
+    pub fn host_ms(&self, quantile: f64) -> f64 {
+        self.host_us.value_at_quantile(quantile) as f64 / 1000.0
+    }
+
+    /// A quantile of one step of the tick thread, in milliseconds.
+    pub fn step_ms(&self, step: Step, quantile: f64) -> f64 {
+        self.steps_us[step as usize].value_at_quantile(quantile) as f64 / 1000.0
     }
 
     /// A quantile of whole ticks, in milliseconds.
@@ -165,7 +182,13 @@ impl Stats {
             let age = us(tick.period * ticks).max(1);
             figures.age_us.saturating_record_n(age, u64::from(clients));
         }
-        figures.engine_us.saturating_record(us(tick.engine).max(1));
+        let engine = us(tick.steps.total());
+        figures.engine_us.saturating_record(engine.max(1));
+        let host = us(tick.steps.host());
+        figures.host_us.saturating_record(host.max(1));
+        for (step, times) in Step::ALL.into_iter().zip(&mut figures.steps_us) {
+            times.saturating_record(us(tick.steps.of(step)).max(1));
+        }
         figures.tick_us.saturating_record(us(tick.tick).max(1));
     }
 

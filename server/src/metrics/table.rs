@@ -8,6 +8,7 @@ use std::time::Duration;
 use gpu_kernels::Stage;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
+use super::steps::Step;
 pub use tick_counts::record_counts;
 
 /// A metric as Prometheus sees it.
@@ -153,8 +154,8 @@ macro_rules! table {
 table! {
     TICK_STAGE: Histogram = "tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
-    TICK_LISTEN: Histogram = "tick_listen_seconds",
-        "matching changes and notifications with subscriptions; part of `tick_engine_seconds`";
+    TICK_STEP: Histogram = "tick_step_seconds" ["step": &STEPS],
+        "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `publish`";
     TICK_ENGINE: Histogram = "tick_engine_seconds",
         "work of the tick thread";
     TICK_FAN_OUT_WAIT: Histogram = "tick_fan_out_wait_seconds",
@@ -172,7 +173,7 @@ table! {
     CLIENTS: Gauge = "clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "age_at_client_seconds",
-        "how old what a client is known to have is when it is told of a tick; a tick's time if it has acknowledged the tick before";
+        "how old what a client is known to have is when it is told of a tick; a tick's time if it has acknowledged the tick before; a sample of the clients of each tick";
     CLIENTS_PUT_OFF: Counter = "clients_put_off_total",
         "how often a client was told nothing of a tick because its shard had no time";
     CLIENTS_OUT_OF_TOUCH: Counter = "clients_out_of_touch_total",
@@ -214,6 +215,15 @@ const STAGES: [&str; Stage::ALL.len()] = {
     let mut i = 0;
     while i < names.len() {
         names[i] = Stage::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const STEPS: [&str; Step::ALL.len()] = {
+    let mut names = [""; Step::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Step::ALL[i].name();
         i += 1;
     }
     names

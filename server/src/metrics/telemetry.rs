@@ -9,6 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::counts::{FanOutCounts, Refusals};
 use super::stats::TickFigures;
+use super::steps::Step;
 use super::{machine, port, table};
 
 /// What the metrics need to know of one tick.
@@ -17,8 +18,6 @@ pub struct TickReport<'a> {
     pub output: &'a TickOutput,
     /// Subscriptions that ended by themselves.
     pub subscriptions_lost: u64,
-    /// The time of matching changes and notifications with subscriptions.
-    pub listen: Duration,
     /// How long the tick waited for the fan-out of the one before.
     pub fan_out_wait: Duration,
     pub fan_out: &'a FanOutCounts,
@@ -64,8 +63,12 @@ pub fn record(report: &TickReport<'_>) {
     table::PACKETS.add_to("sent", sent.packets_sent);
     table::PACKETS.add_to("received", sent.packets_received);
     table::SOCKET_DROPS.add(sent.socket_drops);
+    // The recorder keeps each sample by itself, so all clients would be too many.
+    let clients: u32 = sent.ages.iter().map(|(_, clients)| clients).sum();
+    let per_sample = clients.div_ceil(AGE_SAMPLES_MAX).max(1);
     for (ticks, clients) in sent.ages.iter() {
-        table::AGE_AT_CLIENT.record_many(report.period * ticks, clients as usize);
+        let samples = clients.div_ceil(per_sample) as usize;
+        table::AGE_AT_CLIENT.record_many(report.period * ticks, samples);
     }
     table::DATAGRAMS.add(sent.datagrams);
     table::SENT_BYTES.add_to("datagram", sent.datagram_bytes);
@@ -88,11 +91,16 @@ fn record_times(report: &TickReport<'_>) {
         let time = report.output.stages.of(stage);
         table::TICK_STAGE.record_to(stage.name(), time);
     }
-    table::TICK_LISTEN.record(report.listen);
-    table::TICK_ENGINE.record(report.figures.engine);
+    let steps = &report.figures.steps;
+    for step in Step::ALL {
+        table::TICK_STEP.record_to(step.name(), steps.of(step));
+    }
+    table::TICK_ENGINE.record(steps.total());
     table::TICK_FAN_OUT_WAIT.record(report.fan_out_wait);
     table::TICK.record(report.figures.tick);
     table::TICK_LATENESS.record(report.lateness);
 }
 
+/// About so many in each tick.
+const AGE_SAMPLES_MAX: u32 = 1024;
 const UDP_ERRORS_EVERY_TICKS: u32 = 16;

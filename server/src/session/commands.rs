@@ -63,7 +63,6 @@ impl Session {
                 entity: player.entity,
                 sequence,
                 kind,
-                word_count: count as u16,
             };
             inbox.push(command, own);
         }

@@ -46,7 +46,7 @@ pub struct Directory {
 }
 
 /// The client that a row stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Presence {
     pub ticket: Ticket,
     pub is_connected: bool,
@@ -372,6 +372,11 @@ impl Directory {
             is_connected,
             entity,
         })
+    }
+
+    /// The rows of which [`Directory::presence`] may say something new since the last call.
+    pub fn take_changed(&mut self) -> Vec<ClientRow> {
+        self.rows.take_changed()
     }
 
     /// The number of clients in the world, including those that wait for a rebirth.

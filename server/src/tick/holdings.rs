@@ -1,7 +1,8 @@
 //! Regions and subscriptions of clients: what is granted, and what becomes of it while a
 //! client is away and once it is gone. Without I/O and without a clock.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use gpu_kernels::listen::{SubscribeError, SubscriptionRegistry, UnsubscribeError};
 use gpu_kernels::tick::frame::RegionError;
@@ -21,7 +22,9 @@ pub struct Holdings {
     /// The subscription registry; none in worlds without subscriptions.
     registry: Option<SubscriptionRegistry>,
     /// By client row; rows without regions and subscriptions are left out.
-    clients: BTreeMap<ClientRow, ClientHoldings>,
+    clients: HashMap<ClientRow, ClientHoldings>,
+    /// Clients that were granted something since the last tick.
+    granted: Vec<ClientRow>,
 }
 
 /// Why a request is rejected.
@@ -77,7 +80,8 @@ impl Holdings {
         Holdings {
             config: config.clone(),
             registry,
-            clients: BTreeMap::new(),
+            clients: HashMap::new(),
+            granted: vec![],
         }
     }
 
@@ -108,10 +112,26 @@ impl Holdings {
     /// Tells the world of changed regions. Takes the regions of a client out of the world
     /// while it is away, puts them back when it returns, and drops its regions and its
     /// subscriptions when it is gone. Those that follow the client's own entity follow
-    /// its next one when it is reborn. `presence` says which client a row stands for.
-    pub fn follow(&mut self, presence: impl Fn(ClientRow) -> Option<Presence>, frame: &mut Frame) {
-        let registry = self.registry.as_ref();
-        self.clients.retain(|&client, holdings| {
+    /// its next one when it is reborn. `presence` says which client a row stands for, and
+    /// `changed` of which rows it says something new.
+    pub fn follow(
+        &mut self,
+        changed: impl IntoIterator<Item = ClientRow>,
+        presence: impl Fn(ClientRow) -> Option<Presence>,
+        frame: &mut Frame,
+    ) {
+        let mut concerned = std::mem::take(&mut self.granted);
+        let has_some = |client: &ClientRow| self.clients.contains_key(client);
+        concerned.extend(changed.into_iter().filter(has_some));
+        // The world's order of changes must not depend on that of requests.
+        concerned.sort_unstable();
+        concerned.dedup();
+        for client in concerned.drain(..) {
+            let Entry::Occupied(mut entry) = self.clients.entry(client) else {
+                continue;
+            };
+            let holdings = entry.get_mut();
+            let registry = self.registry.as_ref();
             let registry = registry.filter(|_| holdings.has_subscribed);
             let presence = presence(client).filter(|p| p.ticket == holdings.ticket);
             holdings.show(presence.is_some_and(|p| p.is_connected));
@@ -120,7 +140,8 @@ impl Holdings {
                 if let Some(registry) = registry {
                     registry.forget(client);
                 }
-                return false;
+                entry.remove();
+                continue;
             };
             if holdings.go_on_as(presence.entity)
                 && let Some(registry) = registry
@@ -128,8 +149,11 @@ impl Holdings {
                 registry.set_entity(client, presence.entity);
             }
             holdings.write(client, frame);
-            holdings.has_subscribed || holdings.regions.iter().any(Option::is_some)
-        });
+            if !holdings.has_subscribed && holdings.regions.iter().all(Option::is_none) {
+                entry.remove();
+            }
+        }
+        self.granted = concerned;
     }
 
     fn registry(&self) -> Result<&SubscriptionRegistry, RequestError> {
@@ -147,9 +171,10 @@ impl Holdings {
         }
     }
 
-    /// The holdings of a client, which may be empty.
+    /// The holdings of a client, which may be empty, for a grant.
     fn of(&mut self, client: ClientRow, presence: &Presence) -> &mut ClientHoldings {
         let count = self.config.limits.regions_per_client as usize;
+        self.granted.push(client);
         self.clients
             .entry(client)
             .or_insert_with(|| ClientHoldings {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gpu_kernels::Batch;
 use gpu_kernels::listen::SubscribeError;
 use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
@@ -25,9 +26,8 @@ pub struct Inbox {
     /// client.
     newcomers: HashMap<SessionId, usize>,
     pub requests: Vec<PendingRequest>,
-    commands: Vec<ClientCommand>,
-    /// The words of the commands, one command's after the other's.
-    words: Vec<i32>,
+    /// In the order of arrival.
+    pub commands: Batch,
     pub refusals: Refusals,
 }
 
@@ -70,7 +70,6 @@ pub struct ClientCommand {
     pub entity: EntityId,
     pub sequence: u32,
     pub kind: CommandKind,
-    pub word_count: u16,
 }
 
 impl Inbox {
@@ -96,20 +95,14 @@ impl Inbox {
         self.changes.iter().copied().flatten()
     }
 
-    /// Appends a command, whose `words` are `word_count` many.
+    /// Appends a command.
     pub fn push(&mut self, command: ClientCommand, words: &[i32]) {
-        self.commands.push(command);
-        self.words.extend_from_slice(words);
-    }
-
-    /// Each command with its words, in the order of arrival.
-    pub fn commands(&self) -> impl Iterator<Item = (&ClientCommand, &[i32])> {
-        let mut words = &self.words[..];
-        self.commands.iter().map(move |command| {
-            let (own, rest) = words.split_at(usize::from(command.word_count));
-            words = rest;
-            (command, own)
-        })
+        let ClientCommand {
+            entity,
+            sequence,
+            kind,
+        } = command;
+        self.commands.push(entity, sequence, kind, words);
     }
 
     /// Empties it for another tick, keeping its memory.
@@ -118,7 +111,6 @@ impl Inbox {
         self.newcomers.clear();
         self.requests.clear();
         self.commands.clear();
-        self.words.clear();
         self.refusals = Refusals::default();
     }
 }

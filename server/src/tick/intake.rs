@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use gpu_kernels::Frame;
+use device::cpu::Workers;
+use gpu_kernels::{Batch, Frame};
 use shared::wire::control::Ticket;
 
 use super::directory::Directory;
@@ -14,16 +15,16 @@ use crate::metrics::counts::Refusals;
 pub struct Intake {
     /// By shard.
     inboxes: Vec<SharedInbox>,
-    /// An empty inbox to swap in.
-    spare: Inbox,
+    /// By shard: an inbox to swap in, empty between ticks but for its memory.
+    spares: Vec<Inbox>,
     tickets: TicketSource,
 }
 
 impl Intake {
     pub fn new(inboxes: Vec<SharedInbox>) -> Intake {
         Intake {
+            spares: inboxes.iter().map(|_| Inbox::default()).collect(),
             inboxes,
-            spare: Inbox::default(),
             tickets: TicketSource::new(),
         }
     }
@@ -31,15 +32,16 @@ impl Intake {
     /// Takes joins, leaves, requests and commands, and says what the shards refused.
     pub fn gather(
         &mut self,
+        workers: &Workers,
         directory: &mut Directory,
         requests: &mut RequestQueue,
         frame: &mut Frame,
     ) -> Refusals {
         let mut refusals = Refusals::default();
-        for (shard, inbox) in self.inboxes.iter().enumerate() {
-            self.spare.reset();
-            inbox.swap(&mut self.spare, frame.tick);
-            for change in self.spare.changes() {
+        for (shard, (shared, inbox)) in self.inboxes.iter().zip(&mut self.spares).enumerate() {
+            inbox.reset();
+            shared.swap(inbox, frame.tick);
+            for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {
                         directory.join(shard, &join, self.tickets.next(), frame);
@@ -47,12 +49,11 @@ impl Intake {
                     SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
                 }
             }
-            requests.push(shard, self.spare.requests.drain(..));
-            for (command, words) in self.spare.commands() {
-                frame.push(command.entity, command.sequence, command.kind, words);
-            }
-            refusals += self.spare.refusals;
+            requests.push(shard, inbox.requests.drain(..));
+            refusals += inbox.refusals;
         }
+        let commands: Vec<&Batch> = self.spares.iter().map(|inbox| &inbox.commands).collect();
+        frame.append(workers, &commands);
         refusals
     }
 }
@@ -93,13 +94,14 @@ mod tests {
         let mut requests = RequestQueue::new(&config);
         let inbox = SharedInbox::default();
         let mut intake = Intake::new(vec![inbox.clone()]);
+        let workers = Workers::new(1).unwrap();
         let mut frame = Frame::new(Tick(0));
         for session in 0..40 {
             let resume = None;
             inbox.lock().join(Join { session, resume });
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });
-            intake.gather(&mut directory, &mut requests, &mut frame);
+            intake.gather(&workers, &mut directory, &mut requests, &mut frame);
             let taken_in = frame.tick;
             directory.prepare(&mut frame, taken_in);
             let output = backend.tick(&frame).unwrap();

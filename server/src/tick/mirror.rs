@@ -1,15 +1,18 @@
 //! The world on the host, for the fan-out: kept up to date from the outputs of ticks.
 
 mod courses;
+mod part;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use device::cpu::{Workers, ranges};
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
 use shared::wire::movement::{MovementCodec, Tail, Told};
 use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
 
 use courses::Courses;
+use part::Part;
 
 /// The mirror that the tick and the shards share. The tick writes it only when no shard
 /// reads: after all reports on one tick, before the publication of the next.
@@ -18,6 +21,19 @@ pub struct SharedMirror(Arc<RwLock<Mirror>>);
 
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
+    layout: Layout,
+    pub masks: AudienceMasks,
+    /// By kind: the columns it has, as bits.
+    kinds: Vec<u64>,
+    entities: Vec<Entry>,
+    courses: Vec<Courses>,
+    rows: Vec<i32>,
+    /// The last tick that was taken in.
+    tick: Tick,
+}
+
+/// What the entities of a world have in common.
+struct Layout {
     columns: usize,
     dimensions: usize,
     /// The largest coordinates.
@@ -27,14 +43,6 @@ pub struct Mirror {
     /// Whether ticks say whose course is told anew.
     has_courses: bool,
     movement: MovementCodec,
-    pub masks: AudienceMasks,
-    /// By kind: the columns it has, as bits.
-    kinds: Vec<u64>,
-    entities: Vec<Entry>,
-    courses: Courses,
-    rows: Vec<i32>,
-    /// The last tick that was taken in.
-    tick: Tick,
 }
 
 /// Columns by audience, as bits.
@@ -92,12 +100,14 @@ impl Mirror {
             columns: 0,
         };
         Mirror {
-            columns: schema.attributes.len(),
-            dimensions: schema.dimensions(),
-            edges: config.size_raw().map(|size| size - 1),
-            position: (1 << schema.dimensions()) - 1,
-            has_courses: config.motion.is_some(),
-            movement,
+            layout: Layout {
+                columns: schema.attributes.len(),
+                dimensions: schema.dimensions(),
+                edges: config.size_raw().map(|size| size - 1),
+                position: (1 << schema.dimensions()) - 1,
+                has_courses: config.motion.is_some(),
+                movement,
+            },
             masks: AudienceMasks {
                 movement: mask(Audience::Movement),
                 state: mask(Audience::State),
@@ -109,7 +119,7 @@ impl Mirror {
                 .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
                 .collect(),
             entities: vec![empty; capacity],
-            courses: Courses::new(capacity),
+            courses: vec![Courses::default(); capacity],
             rows: vec![0; capacity * schema.attributes.len()],
             tick: Tick(0),
         }
@@ -117,78 +127,43 @@ impl Mirror {
 
     /// Takes in a tick's births, changes and courses. Packs each entity of whose movement
     /// clients are told once.
-    pub fn apply(&mut self, output: &TickOutput) {
+    pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
-        let newborns = output
-            .births
-            .iter()
-            .filter_map(|b| Some((b.kind, b.entity?)));
-        for ((kind, id), row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
-            self.rows[id.slot.index() * self.columns..][..self.columns].copy_from_slice(row);
-            let entry = &mut self.entities[id.slot.index()];
-            (entry.id, entry.kind) = (id, kind);
-            (entry.changed, entry.columns) = (output.tick, u64::MAX);
-            let course = Course {
-                tick: self.tick,
-                position: self.position(id.slot),
-                velocity: [0; 3],
-            };
-            self.courses.restart(id.slot, course);
-            self.pack(id.slot);
-        }
-        for (slot, columns, values) in output.changes.iter() {
-            let row = &mut self.rows[slot.index() * self.columns..][..self.columns];
-            let mut mask = 0;
-            for (&column, &value) in columns.iter().zip(values) {
-                row[usize::from(column)] = value;
-                mask |= 1 << column;
-            }
-            // Courses say which changes of a position are told.
-            if self.has_courses {
-                mask &= !self.position;
-            } else if mask & self.position != 0 {
-                self.set_course(slot, &[]);
-            }
-            let entry = &mut self.entities[slot.index()];
-            entry.changed = output.tick;
-            entry.columns = mask;
-            if mask & self.masks.movement != 0 {
-                self.pack(slot);
-            }
-        }
-        for (slot, velocity) in output.courses.iter() {
-            let entry = &mut self.entities[slot.index()];
-            if entry.changed != output.tick {
-                entry.changed = output.tick;
-                entry.columns = 0;
-            }
-            entry.columns |= self.position;
-            self.set_course(slot, velocity);
-            self.pack(slot);
-        }
-    }
-
-    /// Begins a course where the entity is, as far as steps go; it rests on axes without a
-    /// velocity.
-    fn set_course(&mut self, slot: Slot, given: &[i32]) {
-        let mut velocity = [0; 3];
-        velocity[..given.len()].copy_from_slice(given);
-        let before = self.courses.newest(slot);
-        let expected = self.movement.expected(before, self.tick, &velocity);
-        let course = Course {
-            tick: self.tick,
-            position: self.movement.told(self.position(slot), expected),
-            velocity,
+        self.part().take_births(output);
+        let (changed, told) = (output.changes.slots.len(), output.courses.slots.len());
+        // Slots ascend in both lists, so a range of slots is a range of either.
+        let parts = workers.parts_of(changed.max(told), GRAIN);
+        let longer = match changed >= told {
+            true => &output.changes.slots,
+            false => &output.courses.slots,
         };
-        self.courses.push(slot, course);
+        let starts = ranges(longer.len(), parts).skip(1);
+        let ends = starts.map(|range| longer[range.start] as usize);
+        let ends: Vec<usize> = ends.chain([self.entities.len()]).collect();
+        let mut rest = self.part();
+        let mut tasks = Vec::with_capacity(parts);
+        for end in ends {
+            let (part, later) = rest.split_at(end);
+            tasks.push(part);
+            rest = later;
+        }
+        workers.run(tasks, |mut part| {
+            part.take_changes(output);
+            part.take_courses(output);
+        });
     }
 
-    fn pack(&mut self, slot: Slot) {
-        let velocity = &self.courses.newest(slot).velocity;
-        let tail = self
-            .movement
-            .tail(self.kind(slot), velocity, self.row(slot));
-        self.entities[slot.index()].tail = tail;
+    /// All entities.
+    fn part(&mut self) -> Part<'_> {
+        Part {
+            layout: &self.layout,
+            masks: self.masks,
+            tick: self.tick,
+            first: 0,
+            entities: &mut self.entities,
+            courses: &mut self.courses,
+            rows: &mut self.rows,
+        }
     }
 
     /// The entity that lives or last lived in a slot.
@@ -208,37 +183,35 @@ impl Mirror {
 
     /// The values of all columns.
     pub fn row(&self, slot: Slot) -> &[i32] {
-        &self.rows[slot.index() * self.columns..][..self.columns]
+        &self.rows[slot.index() * self.layout.columns..][..self.layout.columns]
     }
 
     /// In raw units; for an entity that died in this tick, the place of its death.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
-        let axes = &self.row(slot)[..self.dimensions];
+        let axes = &self.row(slot)[..self.layout.dimensions];
         position[..axes.len()].copy_from_slice(axes);
         position
     }
 
     /// What clients take the entity's movement for, from this tick on.
     pub fn course(&self, slot: Slot) -> Course {
-        let course = self.courses.newest(slot);
-        Course {
-            tick: self.tick,
-            position: course.at(self.tick, &self.edges),
-            velocity: course.velocity,
-        }
+        let course = self.courses[slot.index()].newest();
+        course.from(self.tick, &self.layout.edges)
     }
 
     /// The entity's movement as datagrams of this tick carry it to a client that knew in the
     /// tick `base` how it moved.
     pub fn told(&self, slot: Slot, base: Option<Tick>) -> Told {
-        let course = self.courses.newest(slot);
-        let known = base.and_then(|base| self.courses.at(slot, base));
-        let expected =
-            known.map(|known| self.movement.expected(known, self.tick, &course.velocity));
+        let Layout {
+            edges, movement, ..
+        } = &self.layout;
+        let courses = &self.courses[slot.index()];
+        let newest = courses.newest();
+        let known = base.and_then(|base| courses.at(base));
         Told {
-            position: course.at(self.tick, &self.edges),
-            expected,
+            position: newest.at(self.tick, edges),
+            expected: known.map(|known| movement.expected(known, self.tick, &newest.velocity)),
             tail: self.entities[slot.index()].tail,
         }
     }
@@ -253,7 +226,7 @@ impl Mirror {
     }
 
     pub fn movement_codec(&self) -> &MovementCodec {
-        &self.movement
+        &self.layout.movement
     }
 }
 
@@ -271,3 +244,9 @@ impl Before for Mirror {
         Mirror::row(self, slot)
     }
 }
+
+/// The number of entities that take a thread about 20 µs.
+const GRAIN: usize = 1024;
+
+#[cfg(test)]
+mod tests;

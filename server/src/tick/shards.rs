@@ -75,8 +75,9 @@ impl<T> Shards<T> {
         self.busy.is_some()
     }
 
-    /// Hands a tick to all shards. Fails while one is with them, or if a shard has ended.
-    pub fn publish(&mut self, publication: Publication, record: T) -> Result<()> {
+    /// Hands a tick to all shards; then `record` makes what the tick thread keeps of it.
+    /// Fails while a tick is with them, or if a shard has ended.
+    pub fn publish(&mut self, publication: Publication, record: impl FnOnce() -> T) -> Result<()> {
         if self.is_busy() {
             bail!("a tick is published while the one before is with the shards");
         }
@@ -89,7 +90,7 @@ impl<T> Shards<T> {
         }
         self.busy = Some(Busy {
             publication,
-            record,
+            record: record(),
             missing: self.senders.len(),
             report: None,
         });

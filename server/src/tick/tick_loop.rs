@@ -16,9 +16,10 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use device::cpu::Workers;
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
-use gpu_kernels::{Backend, Frame, TickOutput};
+use gpu_kernels::{Backend, CommandOrder, Frame, TickOutput};
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use tracing::{debug, info};
 
@@ -33,6 +34,7 @@ use super::shards::{FannedOut, ShardSender, Shards};
 use crate::durable::journal::JournalWriter;
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
+use crate::metrics::steps::{Step, StepClock, StepTimes};
 use crate::metrics::table;
 use crate::metrics::telemetry::{self, TickReport};
 use crate::session::SessionWorld;
@@ -46,7 +48,10 @@ pub struct TickLoop {
     holdings: Holdings,
     /// Matches the tick with subscriptions; none in worlds without them.
     listeners: Option<Listeners>,
+    /// The threads of the steps that are worth several.
+    workers: Workers,
     intake: Intake,
+    order: CommandOrder,
     requests: RequestQueue,
     /// The answers of this tick, by shard.
     answers: Vec<(usize, SessionEvent)>,
@@ -73,6 +78,8 @@ pub struct Parts {
     pub config: WorldConfig,
     pub backend: Box<dyn Backend>,
     pub fan_out: FanOutMode,
+    /// For the tick's own work.
+    pub workers: Workers,
     pub listeners: Option<Listeners>,
     /// The world before its first tick.
     pub mirror: Mirror,
@@ -112,9 +119,7 @@ pub struct TickRecord {
     start: Start,
     begun: Instant,
     /// The thread's work, without `fan_out_wait`.
-    engine: Duration,
-    /// The time of matching changes and notifications with subscriptions.
-    listen: Duration,
+    steps: StepTimes,
     /// How long the tick waited for the fan-out of the one before.
     fan_out_wait: Duration,
     refusals: Refusals,
@@ -133,7 +138,9 @@ impl TickLoop {
             directory: Directory::new(&parts.config),
             holdings: Holdings::new(&parts.config, registry),
             listeners: parts.listeners,
+            workers: parts.workers,
             intake: Intake::new(parts.inboxes),
+            order: CommandOrder::new(),
             requests: RequestQueue::new(&parts.config),
             answers: vec![],
             mirror: SharedMirror::new(parts.mirror),
@@ -188,26 +195,36 @@ impl TickLoop {
     /// the end of its fan-out.
     pub fn tick(&mut self, start: Start) -> Result<()> {
         let begun = Instant::now();
+        let mut clock = StepClock::start(begun);
         let refusals = self.gather();
+        clock.end(Step::Gather);
+        self.order
+            .order(&self.workers, &mut self.frame, self.config.seed);
+        clock.end(Step::Order);
         let output = self.backend.tick(&self.frame)?;
+        clock.end(Step::Backend);
         let is_recorded = self.record(&output);
-        let listening = Instant::now();
+        clock.end(Step::Record);
         let subscribed = self.listen(&output);
-        let waiting = Instant::now();
+        clock.end(Step::Listen);
         let fanned_out = self.shards.wait()?;
-        let waited = Instant::now();
+        let fan_out_wait = clock.lap();
         self.apply(&output);
-        let record = TickRecord {
-            start,
-            begun,
-            engine: begun.elapsed() - (waited - waiting),
-            listen: waiting - listening,
-            fan_out_wait: waited - waiting,
-            refusals,
-            clients: self.directory.live() as u64,
-            is_recorded,
-        };
-        self.publish(output, subscribed, record)?;
+        clock.end(Step::Apply);
+        let clients = self.directory.live() as u64;
+        let publication = self.publication(output, subscribed);
+        self.shards.publish(publication, || {
+            clock.end(Step::Publish);
+            TickRecord {
+                start,
+                begun,
+                steps: clock.times(),
+                fan_out_wait,
+                refusals,
+                clients,
+                is_recorded,
+            }
+        })?;
         // Figures can wait; the shards could not.
         if let Some(fanned_out) = fanned_out {
             self.conclude(fanned_out);
@@ -278,18 +295,19 @@ impl TickLoop {
         info!(tick = %self.frame.tick, "other scripts are in force");
     }
 
-    /// Makes the frame: from the inboxes, the directory and the holdings.
+    /// Fills the frame: from the inboxes, the directory and the holdings.
     fn gather(&mut self) -> Refusals {
         self.reload();
         let frame = &mut self.frame;
         let requests = &mut self.requests;
-        let mut refusals = self.intake.gather(&mut self.directory, requests, frame);
+        let mut refusals = self
+            .intake
+            .gather(&self.workers, &mut self.directory, requests, frame);
         refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
-        let directory = &self.directory;
-        self.holdings
-            .follow(|client| directory.presence(client), frame);
-        frame.order(self.config.seed);
+        let changed = self.directory.take_changed();
+        let presence = |client| self.directory.presence(client);
+        self.holdings.follow(changed, presence, frame);
         refusals
     }
 
@@ -312,30 +330,25 @@ impl TickLoop {
     /// Brings the mirror and the directory up to date. No shard reads the mirror now.
     fn apply(&mut self, output: &TickOutput) {
         let mut mirror = self.mirror.write();
-        mirror.apply(output);
+        mirror.apply(&self.workers, output);
         self.directory.settle(output, |slot| mirror.position(slot));
     }
 
-    fn publish(
-        &mut self,
-        output: Arc<TickOutput>,
-        subscribed: Notices,
-        record: TickRecord,
-    ) -> Result<()> {
+    /// What the shards get of a tick.
+    fn publication(&mut self, output: Arc<TickOutput>, subscribed: Notices) -> Publication {
         let mut events = vec![vec![]; self.shards.count()];
         for (shard, event) in self.directory.events().chain(self.answers.drain(..)) {
             events[shard].push(event);
         }
         self.frame.reset(output.tick.next());
-        let publication = Publication {
+        Publication {
             tick: output.tick,
             output,
             mirror: self.mirror.clone(),
             subscribed,
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
-        };
-        self.shards.publish(publication, record)
+        }
     }
 
     /// Takes in what the shards report of a tick, and counts it.
@@ -353,7 +366,7 @@ impl TickLoop {
             clients: record.clients,
             late: !late_by.is_zero(),
             skipped: record.start.skipped,
-            engine: record.engine,
+            steps: record.steps,
             tick: report.finished - record.begun,
             commands_applied: counts.applied,
             deliveries: counts.deliveries,
@@ -380,7 +393,6 @@ impl TickLoop {
             figures: &figures,
             output: &publication.output,
             subscriptions_lost: publication.subscribed.lost().len() as u64,
-            listen: record.listen,
             fan_out_wait: record.fan_out_wait,
             fan_out: &report.counts,
             refusals: &record.refusals,

@@ -31,6 +31,15 @@ impl Course {
         position
     }
 
+    /// The same course, told from a later tick on.
+    pub fn from(&self, tick: Tick, max: &[i32; 3]) -> Course {
+        Course {
+            tick,
+            position: self.at(tick, max),
+            velocity: self.velocity,
+        }
+    }
+
     /// Whether the entity goes on by itself.
     pub fn glides(&self) -> bool {
         self.velocity != [0; 3]

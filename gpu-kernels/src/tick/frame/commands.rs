@@ -13,7 +13,7 @@ use device::HostVec;
 /// reading all commands again takes longer than running them.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    items: HostVec<Command>,
+    pub(super) items: HostVec<Command>,
     /// `None` after other kinds of changes.
     survey: Option<Survey>,
 }
@@ -41,6 +41,32 @@ impl Commands {
         self.survey = Some(Survey::default());
     }
 
+    /// Makes room for this many more commands.
+    pub(super) fn reserve(&mut self, additional: usize) {
+        self.items.reserve(additional);
+    }
+
+    /// Appends commands whose words come behind the first `words`.
+    pub(super) fn append(&mut self, other: &Commands, words: usize) {
+        self.add_survey(other, words);
+        self.items.extend(other.items.iter().map(behind(words)));
+    }
+
+    /// The same on the threads of the current pool.
+    pub(super) fn append_on_threads(&mut self, other: &Commands, words: usize) {
+        self.add_survey(other, words);
+        let items = other.items.par_iter().with_min_len(GRAIN / 8);
+        self.items.extend_on_threads(items.map(behind(words)));
+    }
+
+    fn add_survey(&mut self, other: &Commands, words: usize) {
+        if let Some(survey) = &mut self.survey {
+            let mut others = other.survey();
+            others.words += words;
+            *survey = survey.and(&others);
+        }
+    }
+
     /// Sorts by (mix(seed, tick, entity), sequence).
     pub(super) fn order(&mut self, seed: u64, tick: Tick) {
         self.items
@@ -64,10 +90,15 @@ impl Survey {
             commands.iter().for_each(|command| survey.add(command));
             survey
         });
-        chunks.reduce(Survey::default, |a, b| Survey {
-            kinds: std::array::from_fn(|i| a.kinds[i] + b.kinds[i]),
-            words: a.words.max(b.words),
-        })
+        chunks.reduce(Survey::default, |a, b| a.and(&b))
+    }
+
+    /// The survey of both lists.
+    fn and(&self, other: &Survey) -> Survey {
+        Survey {
+            kinds: std::array::from_fn(|i| self.kinds[i] + other.kinds[i]),
+            words: self.words.max(other.words),
+        }
     }
 
     fn add(&mut self, command: &Command) {
@@ -76,6 +107,15 @@ impl Survey {
         }
         let end = command.word_start as usize + usize::from(command.word_count);
         self.words = self.words.max(end);
+    }
+}
+
+/// Moves a command's words behind the first `words`.
+fn behind(words: usize) -> impl Fn(&Command) -> Command {
+    let words = u32::try_from(words).unwrap_or(u32::MAX);
+    move |command| Command {
+        word_start: command.word_start.saturating_add(words),
+        ..*command
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Rows {
     /// The row of each session that has one.
     of_sessions: HashMap<Place, ClientRow>,
     live: usize,
+    /// Rows that were set since the last [`Rows::take_changed`].
+    changed: Vec<ClientRow>,
 }
 
 impl Row {
@@ -64,6 +66,7 @@ impl Rows {
             rows: vec![Row::Free; count as usize],
             of_sessions: HashMap::new(),
             live: 0,
+            changed: vec![],
         }
     }
 
@@ -83,6 +86,12 @@ impl Rows {
         }
         self.live -= usize::from(before.is_live());
         self.live += usize::from(row.is_live());
+        self.changed.push(client);
+    }
+
+    /// The rows that were set since the last call, some of them several times.
+    pub fn take_changed(&mut self) -> Vec<ClientRow> {
+        std::mem::take(&mut self.changed)
     }
 
     /// The row that stands for a session; none if it has none, or has it no more.

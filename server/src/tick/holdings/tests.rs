@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+
 use gpu_kernels::listen::Listeners;
 use shared::Tick;
 
@@ -12,6 +14,8 @@ struct World {
     holdings: Holdings,
     frame: Frame,
     presence: Option<Presence>,
+    /// What it was in the tick before.
+    followed: Option<Presence>,
 }
 
 fn world() -> World {
@@ -27,6 +31,7 @@ fn world() -> World {
             is_connected: true,
             entity: Some(EntityId::new(5, 1)),
         }),
+        followed: None,
     }
 }
 
@@ -54,7 +59,9 @@ impl World {
     fn tick(&mut self) -> Vec<Changed> {
         let presence = self.presence;
         let presence_of = |row| presence.filter(|_| row == ROW);
-        self.holdings.follow(presence_of, &mut self.frame);
+        let is_new = std::mem::replace(&mut self.followed, presence) != presence;
+        let changed = is_new.then_some(ROW);
+        self.holdings.follow(changed, presence_of, &mut self.frame);
         let changes = std::mem::take(&mut self.frame.regions).into_iter();
         changes
             .map(|change| {
@@ -111,6 +118,35 @@ fn the_world_is_told_of_each_region_once_a_tick() {
     world.set_region(1, Some(region(5))).unwrap();
     world.presence = None;
     assert_eq!(world.tick(), [(0, None), (1, None)]);
+}
+
+#[test]
+fn a_tick_looks_at_no_client_of_whom_nothing_is_new() {
+    let mut world = world();
+    let presence = world.presence.unwrap();
+    let body = RequestBody::SetRegion {
+        index: 0,
+        region: Some(region(1)),
+    };
+    for client in [5, 2, 7].map(ClientRow) {
+        world.holdings.grant(client, &presence, &body).unwrap();
+    }
+    let mut follow = |changed: &[u32]| {
+        let asked = RefCell::new(vec![]);
+        let presence_of = |client: ClientRow| {
+            asked.borrow_mut().push(client.0);
+            Some(presence)
+        };
+        let changed = changed.iter().copied().map(ClientRow);
+        world
+            .holdings
+            .follow(changed, presence_of, &mut world.frame);
+        asked.into_inner()
+    };
+    assert_eq!(follow(&[]), [2, 5, 7]);
+    assert!(follow(&[]).is_empty());
+    // Row 1 holds nothing.
+    assert_eq!(follow(&[7, 1, 2, 7]), [2, 7]);
 }
 
 #[test]

@@ -135,6 +135,7 @@ impl World {
             config,
             backend: Box::new(backend),
             fan_out,
+            workers: Workers::new(1).unwrap(),
             listeners: None,
             inboxes: vec![SharedInbox::default()],
             shards: vec![ShardSender::new(to_shard, || ())],

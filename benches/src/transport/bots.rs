@@ -1,0 +1,191 @@
+//! Bots in a process of their own, so that the memory of this one is the server's.
+//!
+//! The other process is this program again, with the hidden subcommand [`NAME`]. It says a
+//! line when its bots have settled, takes the lines of [`Word`], and ends with its report.
+
+use std::io::{BufRead, BufReader, Write, stdin};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use client_bot::report::SwarmReport;
+use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
+
+/// The hidden subcommand.
+pub const NAME: &str = "bots";
+
+/// Which bots to run, as a command line.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    #[arg(long)]
+    pub server: SocketAddr,
+    #[arg(long)]
+    pub clients: usize,
+    #[arg(long, value_enum)]
+    pub behaviour: BehaviourKind,
+    #[arg(long)]
+    pub threads: usize,
+    #[arg(long)]
+    pub sockets: usize,
+    #[arg(long)]
+    pub seed: u64,
+}
+
+/// A process of bots. Dropping it ends it.
+pub struct Bots {
+    process: Child,
+    words: ChildStdin,
+    lines: Receiver<String>,
+}
+
+/// What the process of bots is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Word {
+    /// The bots begin to play.
+    Play,
+    /// They send no more commands.
+    Rest,
+    /// They compare what they know, and leave.
+    Finish,
+}
+
+impl Bots {
+    /// Starts the process on the cores of this thread; its bots begin to connect.
+    pub fn start(options: &Options) -> anyhow::Result<Bots> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut process = Command::new(program)
+            .arg(NAME)
+            .args(options.words())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the process of the bots")?;
+        let (words, said) = (process.stdin.take(), process.stdout.take());
+        let (Some(words), Some(said)) = (words, said) else {
+            bail!("the process of the bots has no pipes");
+        };
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(said).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Bots {
+            process,
+            words,
+            lines,
+        })
+    }
+
+    /// Whether every bot has connected, or has failed to.
+    pub fn is_settled(&self) -> anyhow::Result<bool> {
+        match self.lines.try_recv() {
+            Ok(_) => Ok(true),
+            Err(TryRecvError::Empty) => Ok(false),
+            Err(TryRecvError::Disconnected) => bail!("the bots have failed"),
+        }
+    }
+
+    /// Lets the bots play.
+    pub fn play(&mut self) -> anyhow::Result<()> {
+        self.say(Word::Play)
+    }
+
+    /// Lets the bots send no more commands, so that the world comes to rest.
+    pub fn rest(&mut self) -> anyhow::Result<()> {
+        self.say(Word::Rest)
+    }
+
+    /// Ends the bots, and gives their report.
+    pub fn finish(mut self) -> anyhow::Result<SwarmReport> {
+        self.say(Word::Finish)?;
+        let report = self.lines.recv_timeout(FINISH_PATIENCE);
+        let report = report.context("the bots do not report")?;
+        serde_json::from_str(&report).context("the bots' report cannot be read")
+    }
+
+    fn say(&mut self, word: Word) -> anyhow::Result<()> {
+        let said = writeln!(self.words, "{}", word.text()).and_then(|()| self.words.flush());
+        said.context("the bots have failed")
+    }
+}
+
+impl Drop for Bots {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Options {
+    fn words(&self) -> Vec<String> {
+        let behaviour = self.behaviour.name().to_owned();
+        let values = [
+            ("--server", self.server.to_string()),
+            ("--clients", self.clients.to_string()),
+            ("--behaviour", behaviour),
+            ("--threads", self.threads.to_string()),
+            ("--sockets", self.sockets.to_string()),
+            ("--seed", self.seed.to_string()),
+        ];
+        let words = values.map(|(name, value)| [name.to_owned(), value]);
+        words.concat()
+    }
+}
+
+impl Word {
+    fn text(self) -> &'static str {
+        match self {
+            Word::Play => "play",
+            Word::Rest => "rest",
+            Word::Finish => "finish",
+        }
+    }
+}
+
+/// Runs the bots that a command line names, as the process at the other end tells them.
+pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
+    let options = Options::from_arg_matches(matches)?;
+    let mut swarm = Swarm::start(SwarmOptions {
+        server: options.server,
+        name: "localhost".to_owned(),
+        // The server is the process that started this one.
+        trust: Trust::AnyCertificate,
+        token: String::new(),
+        clients: options.clients,
+        behaviour: options.behaviour,
+        play: None,
+        rate_hz: None,
+        threads: options.threads,
+        sockets: options.sockets,
+        seed: options.seed,
+        faults: Default::default(),
+        verify: true,
+    })?;
+    while !swarm.is_settled() {
+        std::thread::sleep(POLL);
+    }
+    println!("settled");
+    for line in stdin().lines() {
+        match Word::from_str(&line?, false) {
+            Ok(Word::Play) => swarm.play(),
+            Ok(Word::Rest) => swarm.rest(),
+            Ok(Word::Finish) => {
+                let report = swarm.finish()?;
+                println!("{}", serde_json::to_string(&report)?);
+                return Ok(());
+            }
+            Err(problem) => bail!("{problem}"),
+        }
+    }
+    bail!("the process of the server has ended")
+}
+
+const POLL: Duration = Duration::from_millis(20);
+const FINISH_PATIENCE: Duration = Duration::from_secs(120);

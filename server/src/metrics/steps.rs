@@ -1,0 +1,97 @@
+//! The steps of a tick on the tick thread, and how long each took.
+
+use std::time::{Duration, Instant};
+
+/// The steps in order; the wait for the fan-out of the tick before is none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Step {
+    /// From the inboxes, the directory and the holdings into the frame.
+    Gather,
+    /// The order of the frame's commands.
+    Order,
+    /// The backend's tick.
+    Backend,
+    /// The recording.
+    Record,
+    /// Matching with subscriptions.
+    Listen,
+    /// The mirror and the directory.
+    Apply,
+    /// Handing everything to the shards.
+    Publish,
+}
+
+impl Step {
+    pub const ALL: [Step; 7] = [
+        Step::Gather,
+        Step::Order,
+        Step::Backend,
+        Step::Record,
+        Step::Listen,
+        Step::Apply,
+        Step::Publish,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Step::Gather => "gather",
+            Step::Order => "order",
+            Step::Backend => "backend",
+            Step::Record => "record",
+            Step::Listen => "listen",
+            Step::Apply => "apply",
+            Step::Publish => "publish",
+        }
+    }
+}
+
+/// The time that each step of a tick took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTimes([Duration; Step::ALL.len()]);
+
+impl StepTimes {
+    pub fn of(&self, step: Step) -> Duration {
+        self.0[step as usize]
+    }
+
+    pub fn total(&self) -> Duration {
+        self.0.iter().sum()
+    }
+
+    /// All steps but the backend's.
+    pub fn host(&self) -> Duration {
+        self.total() - self.of(Step::Backend)
+    }
+}
+
+/// Measures steps that follow each other.
+pub struct StepClock {
+    times: StepTimes,
+    since: Instant,
+}
+
+impl StepClock {
+    pub fn start(now: Instant) -> StepClock {
+        StepClock {
+            times: StepTimes::default(),
+            since: now,
+        }
+    }
+
+    /// The step ends now, and the next one begins.
+    pub fn end(&mut self, step: Step) {
+        let time = self.lap();
+        self.times.0[step as usize] += time;
+    }
+
+    /// The time since the last step, which counts as none.
+    pub fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.since, now)
+    }
+
+    pub fn times(&self) -> StepTimes {
+        self.times
+    }
+}

@@ -1,0 +1,151 @@
+//! A tick's output into the entities of a range of slots, on one thread.
+
+use std::ops::Range;
+
+use gpu_kernels::TickOutput;
+use shared::{Course, Slot, Tick};
+
+use super::{AudienceMasks, Courses, Entry, Layout};
+
+/// The entities of a range of slots, as one thread brings them up to date.
+pub struct Part<'a> {
+    pub layout: &'a Layout,
+    pub masks: AudienceMasks,
+    pub tick: Tick,
+    /// The slot of the first entity.
+    pub first: usize,
+    pub entities: &'a mut [Entry],
+    pub courses: &'a mut [Courses],
+    pub rows: &'a mut [i32],
+}
+
+impl<'a> Part<'a> {
+    /// The entities below a slot, and the others.
+    pub fn split_at(self, slot: usize) -> (Part<'a>, Part<'a>) {
+        let entities = self.entities.split_at_mut(slot - self.first);
+        let courses = self.courses.split_at_mut(slot - self.first);
+        let rows = (slot - self.first) * self.layout.columns;
+        let rows = self.rows.split_at_mut(rows);
+        let below = Part {
+            entities: entities.0,
+            courses: courses.0,
+            rows: rows.0,
+            ..self
+        };
+        let others = Part {
+            first: slot,
+            entities: entities.1,
+            courses: courses.1,
+            rows: rows.1,
+            ..below
+        };
+        (below, others)
+    }
+
+    /// Where its slots are in an ascending list.
+    fn among(&self, slots: &[u32]) -> Range<usize> {
+        let place = |slot: usize| slots.partition_point(|&s| (s as usize) < slot);
+        place(self.first)..place(self.first + self.entities.len())
+    }
+
+    pub fn take_births(&mut self, output: &TickOutput) {
+        let newborns = output
+            .births
+            .iter()
+            .filter_map(|b| Some((b.kind, b.entity?)));
+        let rows = output.birth_rows.chunks_exact(self.layout.columns);
+        for ((kind, id), row) in newborns.zip(rows) {
+            self.row(id.slot).copy_from_slice(row);
+            let entry = self.entry(id.slot);
+            (entry.id, entry.kind) = (id, kind);
+            (entry.changed, entry.columns) = (output.tick, u64::MAX);
+            let first = self.course(id.slot, &[]);
+            self.courses[id.slot.index() - self.first] = Courses::new(first);
+            self.pack(id.slot);
+        }
+    }
+
+    pub fn take_changes(&mut self, output: &TickOutput) {
+        let Layout {
+            position,
+            has_courses,
+            ..
+        } = *self.layout;
+        let own = self.among(&output.changes.slots);
+        for (slot, columns, values) in output.changes.range(own) {
+            let row = self.row(slot);
+            let mut mask = 0;
+            for (&column, &value) in columns.iter().zip(values) {
+                row[usize::from(column)] = value;
+                mask |= 1 << column;
+            }
+            // Courses say which changes of a position are told.
+            if has_courses {
+                mask &= !position;
+            } else if mask & position != 0 {
+                self.set_course(slot, &[]);
+            }
+            let entry = self.entry(slot);
+            entry.changed = output.tick;
+            entry.columns = mask;
+            if mask & self.masks.movement != 0 {
+                self.pack(slot);
+            }
+        }
+    }
+
+    pub fn take_courses(&mut self, output: &TickOutput) {
+        let position = self.layout.position;
+        let own = self.among(&output.courses.slots);
+        for (slot, velocity) in output.courses.range(own) {
+            let entry = self.entry(slot);
+            if entry.changed != output.tick {
+                entry.changed = output.tick;
+                entry.columns = 0;
+            }
+            entry.columns |= position;
+            self.set_course(slot, velocity);
+            self.pack(slot);
+        }
+    }
+
+    fn entry(&mut self, slot: Slot) -> &mut Entry {
+        &mut self.entities[slot.index() - self.first]
+    }
+
+    fn row(&mut self, slot: Slot) -> &mut [i32] {
+        let columns = self.layout.columns;
+        &mut self.rows[(slot.index() - self.first) * columns..][..columns]
+    }
+
+    /// The course from where the entity is; it rests on axes without a velocity.
+    fn course(&mut self, slot: Slot, velocity: &[i32]) -> Course {
+        let mut course = Course {
+            tick: self.tick,
+            ..Course::default()
+        };
+        let dimensions = self.layout.dimensions;
+        course.position[..dimensions].copy_from_slice(&self.row(slot)[..dimensions]);
+        course.velocity[..velocity.len()].copy_from_slice(velocity);
+        course
+    }
+
+    /// Begins a course where the entity is, as far as steps go.
+    fn set_course(&mut self, slot: Slot, velocity: &[i32]) {
+        let movement = &self.layout.movement;
+        let mut course = self.course(slot, velocity);
+        let courses = &mut self.courses[slot.index() - self.first];
+        let expected = movement.expected(courses.newest(), self.tick, &course.velocity);
+        course.position = movement.told(course.position, expected);
+        courses.push(course);
+    }
+
+    fn pack(&mut self, slot: Slot) {
+        let place = slot.index() - self.first;
+        let columns = self.layout.columns;
+        let row = &self.rows[place * columns..][..columns];
+        let velocity = &self.courses[place].newest().velocity;
+        let entry = &mut self.entities[place];
+        entry.tail = self.layout.movement.tail(entry.kind, velocity, row);
+    }
+}
