@@ -24,6 +24,8 @@ pub struct Inbox {
     /// By session: its place in `changes`, if it came in since the last tick as a new
     /// client.
     newcomers: HashMap<SessionId, usize>,
+    /// Sessions that have sent their first datagram.
+    pub heard: Vec<SessionId>,
     pub requests: Vec<PendingRequest>,
     commands: Vec<ClientCommand>,
     /// The words of the commands, one command's after the other's.
@@ -116,6 +118,7 @@ impl Inbox {
     pub fn reset(&mut self) {
         self.changes.clear();
         self.newcomers.clear();
+        self.heard.clear();
         self.requests.clear();
         self.commands.clear();
         self.words.clear();

@@ -47,6 +47,9 @@ impl Intake {
                     SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
                 }
             }
+            for session in self.spare.heard.drain(..) {
+                directory.confirm((shard, session));
+            }
             requests.push(shard, self.spare.requests.drain(..));
             for (command, words) in self.spare.commands() {
                 frame.push(command.entity, command.sequence, command.kind, words);
