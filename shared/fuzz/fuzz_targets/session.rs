@@ -20,7 +20,6 @@ fuzz_target!(|data: &[u8]| {
     let welcome = codec::to_bytes(&Welcome {
         tick: Tick(1000),
         entity: EntityId::new(1, 1),
-        epoch: 1,
         commands_epoch: 1,
         ticket: [1; 16],
         resumed: false,

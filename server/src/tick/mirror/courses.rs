@@ -50,7 +50,8 @@ impl Courses {
             false => (newest + 1) % COURSES_KEPT,
         };
         ring.courses[place] = course;
-        ring.newest = place as u8;
+        // A place is below `COURSES_KEPT`.
+        ring.newest = u8::try_from(place).unwrap_or(0);
     }
 
     /// Begins the first course of a newborn entity.
