@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use shared::world::logic::Text;
 
@@ -56,9 +56,12 @@ pub struct Arguments {
     /// Name in the server's certificate
     #[arg(long, default_value = "localhost")]
     name: String,
-    /// Token that the server requires
-    #[arg(long, default_value = "")]
+    /// Token that the server requires; every user of this machine can read it here
+    #[arg(long, default_value = "", value_parser = token)]
     token: String,
+    /// File with the token that the server requires
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    token_file: Option<PathBuf>,
     /// Threads to run the bots on [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
@@ -79,7 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         server: resolve(&arguments.server)?,
         name: arguments.name.clone(),
         trust: trust(arguments)?,
-        token: arguments.token.clone(),
+        token: match &arguments.token_file {
+            Some(path) => read_token(path)?,
+            None => arguments.token.clone(),
+        },
         clients: arguments.clients as usize,
         behaviour: arguments.behaviour,
         play: arguments.play.as_deref().map(read_play).transpose()?,
@@ -187,6 +193,27 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a token: a hello has room for it.
+pub fn token(text: &str) -> Result<String, String> {
+    match text.len() {
+        0..=TOKEN_BYTES_MAX => Ok(text.to_owned()),
+        bytes => Err(format!(
+            "a token of {bytes} bytes, where {TOKEN_BYTES_MAX} are allowed"
+        )),
+    }
+}
+
+/// The token in a file: its text without the end of the line.
+pub fn read_token(path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the token in {}", path.display()))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        bail!("{} holds no token", path.display());
+    }
+    token(text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
+}
+
 /// Parses a whole number of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -203,6 +230,8 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Leaves room for the other fields of a hello.
+const TOKEN_BYTES_MAX: usize = 512;
 /// How long bots may take to connect.
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How long the world rests before views are compared.

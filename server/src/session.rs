@@ -11,6 +11,8 @@
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
 
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
 pub mod acknowledgement;
 pub mod commands;
 pub mod fan_out;

@@ -14,6 +14,8 @@
 //! | [`publication`] | from the tick to shards, and their reports |
 //! | [`shards`] | the shards as the tick thread sees them |
 
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
 pub mod backend;
 pub mod directory;
 pub mod holdings;

@@ -11,6 +11,8 @@
 //! | [`requests`] | requests, read no faster than a client may send them |
 //! | [`pace`] | how many clients a shard has time to tell of a tick |
 
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
 pub mod client;
 pub mod door;
 pub mod handshake;

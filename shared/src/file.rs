@@ -22,6 +22,9 @@
 //! | `check` | checks that several keys share |
 //! | `unchecked` | definitions that did not come from a file, by the same checks |
 
+// A number that does not fit is a problem of the file, and not another number.
+#![deny(clippy::cast_possible_truncation)]
+
 mod build;
 mod check;
 mod commands;

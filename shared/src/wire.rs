@@ -13,6 +13,9 @@
 //! sentence. Every decoder accepts arbitrary bytes: it returns a [`DecodeError`] for
 //! those it can't read, and allocates in proportion to the input.
 
+// A number that does not fit is an error, and not another number.
+#![deny(clippy::cast_possible_truncation)]
+
 pub mod bits;
 pub mod codec;
 pub mod commands;

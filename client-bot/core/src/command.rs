@@ -88,7 +88,7 @@ impl CommandQueue {
 
     /// Writes the commands into a datagram.
     pub fn fill(&self, datagram: &mut ClientDatagram) {
-        let count = self.unconfirmed.len() as u32;
+        let count = u32::try_from(self.unconfirmed.len()).unwrap_or(u32::MAX);
         datagram.first_sequence = self.next_sequence.wrapping_sub(count);
         datagram.kinds.clear();
         datagram.words.clear();

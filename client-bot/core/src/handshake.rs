@@ -28,7 +28,9 @@ pub struct Welcomed {
 impl Handshake {
     pub fn new(hello: &Hello) -> Handshake {
         let body = codec::to_bytes(hello);
-        let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
+        // A longer one is rejected by the server.
+        let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let mut bytes = length.to_le_bytes().to_vec();
         bytes.extend_from_slice(&body);
         Handshake {
             hello: bytes,

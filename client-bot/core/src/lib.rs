@@ -29,6 +29,7 @@
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod command;
 pub mod event;

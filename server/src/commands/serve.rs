@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::{at_least_one, read_token, token};
 use client_bot::connect::fingerprint;
 use client_bot::say;
 
@@ -51,9 +51,13 @@ pub struct ServeArguments {
     /// Record the frame and the state hash of every tick, for `myriad replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Token that clients must show; without one, every client may come in
-    #[arg(long, default_value = "")]
+    /// Token that clients must show; every user of this machine can read it here. Without
+    /// one, every client may come in
+    #[arg(long, default_value = "", value_parser = token)]
     token: String,
+    /// File with the token that clients must show
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    token_file: Option<PathBuf>,
 }
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
@@ -75,7 +79,10 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         backend: arguments.backend,
         metrics: arguments.metrics,
         record: arguments.record,
-        token: arguments.token,
+        token: match &arguments.token_file {
+            Some(path) => read_token(path)?,
+            None => arguments.token,
+        },
     })?;
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());

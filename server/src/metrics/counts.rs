@@ -13,8 +13,10 @@ pub struct Refusals {
     pub malformed: u64,
     /// Rejected requests.
     pub requests: u64,
-    /// Connections that were turned away, as too many had not said hello.
+    /// Connections that were turned away at the door.
     pub connections: u64,
+    /// Hellos with a wrong token.
+    pub tokens: u64,
 }
 
 /// What a shard sent in the fan-out of one tick.
@@ -83,6 +85,7 @@ impl AddAssign for Refusals {
         self.malformed += other.malformed;
         self.requests += other.requests;
         self.connections += other.connections;
+        self.tokens += other.tokens;
     }
 }
 

@@ -1,11 +1,12 @@
 //! The HTTP port that shows the metrics.
 //!
 //! Whoever reaches the port may hold it open, send headers slowly, or use up the process's
-//! file descriptors: connections are few and short, and a failing `accept` is tried again
-//! after a pause. It answers each connection once.
+//! file descriptors: connections are few and short, a new one takes the place of an old one
+//! where there is no room, and a failing `accept` is tried again after a pause. It answers
+//! each connection once.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,14 +20,14 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
 /// What one port may hold.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Connections at a time; others wait in the kernel.
+    /// Connections at a time.
     connections: usize,
     /// For a request's headers.
     header_time: Duration,
@@ -75,36 +76,25 @@ pub fn serve(address: SocketAddr, metrics: PrometheusHandle) -> Result<()> {
 
 /// Where connections come from.
 trait Accept {
-    async fn accept(&mut self) -> io::Result<TcpStream>;
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)>;
 }
 
 impl Accept for TcpListener {
-    async fn accept(&mut self) -> io::Result<TcpStream> {
-        TcpListener::accept(self).await.map(|(stream, _)| stream)
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        TcpListener::accept(self).await
     }
 }
 
 async fn accept_all(mut listener: impl Accept, render: Render, limits: Limits) {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let mut held = Held::default();
     let mut pause = PAUSE_MIN;
-    // The semaphore is never closed.
-    while let Ok(place) = room.clone().acquire_owned().await {
+    loop {
         match listener.accept().await {
-            Ok(stream) => {
+            Ok((stream, address)) => {
                 pause = PAUSE_MIN;
-                let render = render.clone();
-                tokio::spawn(async move {
-                    let _place = place;
-                    let answered = timeout(
-                        limits.connection_time,
-                        answer(stream, render, limits.header_time),
-                    );
-                    match answered.await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(error)) => debug!(%error, "a reader of metrics"),
-                        Err(_) => debug!("a reader of metrics was too slow"),
-                    }
-                });
+                held.make_room(limits.connections);
+                let reader = tokio::spawn(serve_one(stream, render.clone(), limits));
+                held.0.push((address.ip(), reader.abort_handle()));
             }
             Err(error) => {
                 // Most often the process has no file descriptor left: trying again at once
@@ -114,6 +104,36 @@ async fn accept_all(mut listener: impl Accept, render: Render, limits: Limits) {
                 pause = (pause * 2).min(PAUSE_MAX);
             }
         }
+    }
+}
+
+/// The open connections, each with its address, oldest first.
+#[derive(Default)]
+struct Held(Vec<(IpAddr, AbortHandle)>);
+
+impl Held {
+    /// Ends a connection if there are as many as may be: the oldest of the address that has
+    /// the most. So a reader is answered however many connections a stranger holds.
+    fn make_room(&mut self, connections_max: usize) {
+        self.0.retain(|(_, connection)| !connection.is_finished());
+        if self.0.len() < connections_max {
+            return;
+        }
+        let number_of = |address: IpAddr| self.0.iter().filter(|held| held.0 == address).count();
+        let most = self.0.iter().map(|held| number_of(held.0)).max();
+        let oldest = (self.0.iter()).position(|held| Some(number_of(held.0)) == most);
+        if let Some(oldest) = oldest {
+            self.0.remove(oldest).1.abort();
+        }
+    }
+}
+
+async fn serve_one(stream: TcpStream, render: Render, limits: Limits) {
+    let answer = answer(stream, render, limits.header_time);
+    match timeout(limits.connection_time, answer).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => debug!(%error, "a reader of metrics"),
+        Err(_) => debug!("a reader of metrics was too slow"),
     }
 }
 
@@ -219,29 +239,57 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_say_nothing_are_closed_and_keep_no_reader_out() {
+    fn connections_that_say_nothing_are_closed_in_time() {
         let address = start(Duration::from_millis(50));
-        let mut silent: Vec<StdStream> = (0..12).map(|_| open(address)).collect();
         let mut slow = open(address);
         slow.write_all(b"GET /metrics HTTP/1.1\r\nHo").unwrap();
+        for stream in [open(address), slow] {
+            assert_ended(stream);
+        }
+    }
+
+    #[test]
+    fn a_reader_is_answered_though_strangers_hold_every_connection() {
+        let address = start(DEADLINE);
+        let mut silent: Vec<StdStream> = (0..12).map(|_| open(address)).collect();
         let page = ask(address, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(page.ends_with("a page"), "{page}");
-        silent.push(slow);
-        for mut stream in silent {
-            let mut rest = vec![];
-            // A reset is an end, too.
-            if let Err(error) = stream.read_to_end(&mut rest) {
-                assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
-            }
-            assert!(!rest.ends_with(b"a page"));
+        // Those that came first have made room.
+        silent.truncate(8);
+        silent.into_iter().for_each(assert_ended);
+    }
+
+    #[tokio::test]
+    async fn room_is_made_at_the_cost_of_the_address_that_holds_the_most() {
+        let connection = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let [reader, stranger] = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
+        let from = [reader, stranger, stranger, reader, stranger];
+        let mut held = Held(from.map(|address| (address, connection())).into());
+        let left = |held: &mut Held, connections_max| {
+            held.make_room(connections_max);
+            held.0.iter().map(|held| held.0).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&mut held, 6), from);
+        assert_eq!(left(&mut held, 5), [reader, stranger, reader, stranger]);
+        // Two each: the oldest of all goes.
+        assert_eq!(left(&mut held, 4), [stranger, reader, stranger]);
+        assert_eq!(left(&mut held, 3), [reader, stranger]);
+    }
+
+    fn assert_ended(mut stream: StdStream) {
+        let mut rest = vec![];
+        // A reset is an end, too.
+        if let Err(error) = stream.read_to_end(&mut rest) {
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
         }
+        assert!(!rest.ends_with(b"a page"));
     }
 
     /// No descriptor is left, ever.
     struct Exhausted(Arc<AtomicU32>);
 
     impl Accept for Exhausted {
-        async fn accept(&mut self) -> io::Result<TcpStream> {
+        async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Err(io::Error::other("too many open files"))
         }

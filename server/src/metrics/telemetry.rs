@@ -60,6 +60,7 @@ pub fn record(report: &TickReport<'_>) {
     table::CLIENTS_PUT_OFF.add(sent.put_off);
     table::CLIENTS_OUT_OF_TOUCH.add(sent.out_of_touch);
     table::CONNECTIONS_REFUSED.add(refusals.connections);
+    table::TOKENS_WRONG.add(refusals.tokens);
     table::PACKETS.add_to("sent", sent.packets_sent);
     table::PACKETS.add_to("received", sent.packets_received);
     table::SOCKET_DROPS.add(sent.socket_drops);

@@ -44,11 +44,11 @@ impl Session {
         self.acknowledge(&datagram.acknowledgement);
         self.quota.fill(inbox.tick);
         let mut words = &datagram.words[..];
-        for (i, &kind) in datagram.kinds.iter().enumerate() {
+        for (i, &kind) in (0..).zip(&datagram.kinds) {
             let count = codec.word_count(kind).unwrap_or(0);
             let (own, rest) = words.split_at(count);
             words = rest;
-            let sequence = datagram.first_sequence.wrapping_add(i as u32);
+            let sequence = datagram.first_sequence.wrapping_add(i);
             if sequence.wrapping_sub(self.next_sequence) > u32::MAX / 2 {
                 inbox.refusals.commands_repeated += 1;
                 continue;

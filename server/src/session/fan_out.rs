@@ -304,7 +304,7 @@ impl Iterator for Columns<'_> {
         if self.bits == 0 {
             return None;
         }
-        let column = self.bits.trailing_zeros();
+        let column = self.bits.trailing_zeros() & 63;
         self.bits &= self.bits - 1;
         Some((column as u16, self.row[column as usize]))
     }

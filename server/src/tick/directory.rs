@@ -12,8 +12,10 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
 use rows::{Row, Rows, Waiting};
+use tickets::Tickets;
 
 mod rows;
+mod tickets;
 
 /// A session's place: its shard and its number there.
 pub type Place = (usize, SessionId);
@@ -28,7 +30,7 @@ pub struct Directory {
     respawn_ticks: u32,
     rows: Rows,
     free: BinaryHeap<Reverse<u32>>,
-    tickets: HashMap<Ticket, ClientRow>,
+    tickets: Tickets,
     /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
     deadlines: VecDeque<(Tick, ClientRow)>,
     /// The client of each player's entity.
@@ -48,6 +50,7 @@ pub struct Directory {
 /// The client that a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Presence {
+    /// The first that the client was given.
     pub ticket: Ticket,
     pub is_connected: bool,
     /// None while it waits for a birth.
@@ -74,7 +77,7 @@ impl Directory {
                 .map_or(1, |fall| fall.respawn_ticks),
             rows: Rows::new(clients),
             free: (0..clients).map(Reverse).collect(),
-            tickets: HashMap::new(),
+            tickets: Tickets::default(),
             deadlines: VecDeque::new(),
             players: HashMap::new(),
             observers: BTreeMap::new(),
@@ -88,15 +91,21 @@ impl Directory {
     /// A client comes in, or resumes. `ticket` is a new one for it.
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let place = (shard, join.session);
-        if let Some(&client) = join.resume.and_then(|t| self.tickets.get(&t)) {
+        if let Some(client) = join.resume.and_then(|t| self.tickets.client(t)) {
+            let new = ticket;
             match self.rows.get(client) {
-                Row::Lost(entity, ticket, _) => return self.resume(client, place, entity, ticket),
+                Row::Lost(entity, ticket, _) => {
+                    self.tickets.give(client, new, join.resume);
+                    return self.resume(client, place, entity, ticket);
+                }
                 Row::Live(old, entity, ticket) => {
+                    self.tickets.give(client, new, join.resume);
                     self.close(old, Close::Resumed, "the session goes on elsewhere");
                     frame.forget.push(client);
                     return self.resume(client, place, entity, ticket);
                 }
                 Row::Fallen(waiting, ticket) => {
+                    self.tickets.give(client, new, join.resume);
                     if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
                         self.close(old, Close::Resumed, "the session goes on elsewhere");
                         self.blind(client, frame);
@@ -117,7 +126,7 @@ impl Directory {
         };
         let row = Row::Joining(Some(place), ticket);
         self.rows.set(ClientRow(client), row);
-        self.tickets.insert(ticket, ClientRow(client));
+        self.tickets.give(ClientRow(client), ticket, None);
         frame.spawn_in(&self.birthplace, client, client);
     }
 
@@ -125,6 +134,13 @@ impl Directory {
         self.rows.set(client, Row::Live(place, entity, ticket));
         self.assign(client, true);
         self.observers.insert(client, Target::Entity(entity));
+    }
+
+    /// A client has said something in the world, so it has read its welcome.
+    pub fn confirm(&mut self, place: Place) {
+        if let Some(client) = self.rows.of_session(place) {
+            self.tickets.confirm(client);
+        }
     }
 
     /// A client is gone.
@@ -143,7 +159,7 @@ impl Directory {
                     let deadline = self.wait(client, frame.tick);
                     self.rows.set(client, Row::Lost(entity, ticket, deadline));
                 } else {
-                    self.end(client, entity, ticket, frame);
+                    self.end(client, entity, frame);
                 }
             }
             Row::Fallen(_, ticket) => {
@@ -190,8 +206,8 @@ impl Directory {
             self.deadlines.pop_front();
             match self.rows.get(client) {
                 // A client that was lost again since then has a later deadline.
-                Row::Lost(entity, ticket, own) if own == deadline => {
-                    self.end(client, entity, ticket, frame);
+                Row::Lost(entity, _, own) if own == deadline => {
+                    self.end(client, entity, frame);
                 }
                 Row::Fallen(Waiting::Absent(own), ticket) if own == deadline => {
                     self.rows.set(client, Row::Joining(None, ticket));
@@ -282,8 +298,8 @@ impl Directory {
                 self.rows.set(client, Row::Lost(entity, ticket, tick));
                 self.deadlines.push_front((tick, client));
             }
-            (Row::Joining(place, ticket), None) => {
-                self.free_row(client, ticket);
+            (Row::Joining(place, _), None) => {
+                self.free_row(client);
                 if let Some(place) = place {
                     self.close(
                         place,
@@ -336,7 +352,7 @@ impl Directory {
             self.rebirths.pop_front();
             match self.rows.get(client) {
                 Row::Fallen(_, own) if own == ticket => self.fallen.push(client),
-                Row::Joining(None, own) if own == ticket => self.free_row(client, ticket),
+                Row::Joining(None, own) if own == ticket => self.free_row(client),
                 _ => {}
             }
         }
@@ -393,7 +409,8 @@ impl Directory {
     }
 
     fn assign(&mut self, client: ClientRow, resumed: bool) {
-        if let Row::Live((shard, session), entity, ticket) = self.rows.get(client) {
+        if let Row::Live((shard, session), entity, first) = self.rows.get(client) {
+            let ticket = self.tickets.newest(client).unwrap_or(first);
             self.events.push((
                 shard,
                 SessionEvent::Assigned {
@@ -407,14 +424,14 @@ impl Directory {
         }
     }
 
-    fn end(&mut self, client: ClientRow, entity: EntityId, ticket: Ticket, frame: &mut Frame) {
+    fn end(&mut self, client: ClientRow, entity: EntityId, frame: &mut Frame) {
         frame.push(entity, 0, CommandKind::DESPAWN, &[]);
         self.players.remove(&entity);
-        self.free_row(client, ticket);
+        self.free_row(client);
     }
 
-    fn free_row(&mut self, client: ClientRow, ticket: Ticket) {
-        self.tickets.remove(&ticket);
+    fn free_row(&mut self, client: ClientRow) {
+        self.tickets.forget(client);
         self.rows.set(client, Row::Free);
         self.free.push(Reverse(client.0));
     }

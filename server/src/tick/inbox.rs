@@ -25,6 +25,8 @@ pub struct Inbox {
     /// By session: its place in `changes`, if it came in since the last tick as a new
     /// client.
     newcomers: HashMap<SessionId, usize>,
+    /// Sessions that have sent their first datagram.
+    pub heard: Vec<SessionId>,
     pub requests: Vec<PendingRequest>,
     /// In the order of arrival.
     pub commands: Batch,
@@ -109,6 +111,7 @@ impl Inbox {
     pub fn reset(&mut self) {
         self.changes.clear();
         self.newcomers.clear();
+        self.heard.clear();
         self.requests.clear();
         self.commands.clear();
         self.refusals = Refusals::default();

@@ -49,6 +49,9 @@ impl Intake {
                     SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
                 }
             }
+            for session in inbox.heard.drain(..) {
+                directory.confirm((shard, session));
+            }
             requests.push(shard, inbox.requests.drain(..));
             refusals += inbox.refusals;
         }

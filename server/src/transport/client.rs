@@ -29,6 +29,8 @@ pub struct Player {
     pub id: SessionId,
     pub session: Session,
     pub requests: Requests,
+    /// It has sent a datagram that could be read.
+    pub is_heard: bool,
 }
 
 impl Player {

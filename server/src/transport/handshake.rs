@@ -18,6 +18,8 @@ pub struct Admission {
 pub struct Refusal {
     pub close: Close,
     pub reason: String,
+    /// It may have guessed the token.
+    pub is_guess: bool,
 }
 
 /// Collects the bytes of a hello.
@@ -76,7 +78,10 @@ fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
     // How long it takes says nothing of how much of a guess is right.
     let is_ours = hello.token.as_bytes().ct_eq(admission.token.as_bytes());
     if !bool::from(is_ours) {
-        return Err(refused("the token is not the server's".to_owned()));
+        return Err(Refusal {
+            is_guess: true,
+            ..refused("the token is not the server's".to_owned())
+        });
     }
     match hello.schema_hash {
         Some(hash) if hash != admission.schema_hash => Err(refused(format!(
@@ -91,6 +96,7 @@ pub fn refused(reason: String) -> Refusal {
     Refusal {
         close: Close::Refused,
         reason,
+        is_guess: false,
     }
 }
 
@@ -98,6 +104,7 @@ pub fn malformed(error: &dyn std::fmt::Display) -> Refusal {
     Refusal {
         close: Close::Malformed,
         reason: error.to_string(),
+        is_guess: false,
     }
 }
 

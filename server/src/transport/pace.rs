@@ -45,7 +45,7 @@ impl Pace {
 
     /// So many clients that were told nothing took this long.
     pub fn note_putting_off(&mut self, clients: usize, time: Duration) {
-        if let Some(each) = time.checked_div(clients as u32) {
+        if let Some(each) = time.checked_div(u32::try_from(clients).unwrap_or(u32::MAX)) {
             self.putting_off = average(self.putting_off, each);
         }
     }
@@ -68,7 +68,9 @@ impl Pace {
 impl Budget {
     /// Whether there is time to tell another client, when so many are left.
     pub fn allows(&self, now: Instant, left: usize) -> bool {
-        let reserve = self.putting_off.saturating_mul(left as u32);
+        let reserve = self
+            .putting_off
+            .saturating_mul(u32::try_from(left).unwrap_or(u32::MAX));
         now + reserve.min(self.reserve_max) < self.end
     }
 }

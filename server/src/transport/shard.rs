@@ -96,7 +96,10 @@ impl Application for Shard {
         if load.connections >= self.connections_max {
             return Open::Refuse;
         }
-        match self.door.ask(address, incoming.remote_address_validated()) {
+        match self
+            .door
+            .ask(address, incoming.remote_address_validated(), now)
+        {
             Answer::Prove => return Open::Retry,
             Answer::Away => {
                 self.count_refusals(|refusals| refusals.connections += 1);
@@ -127,8 +130,13 @@ impl Application for Shard {
                         Ok(None) => {}
                         Err(refusal) => {
                             debug!(reason = %refusal.reason, "a client was refused");
-                            if refusal.close == Close::Malformed {
-                                self.count_refusals(|refusals| refusals.malformed += 1);
+                            self.count_refusals(|refusals| {
+                                let is_malformed = refusal.close == Close::Malformed;
+                                refusals.malformed += u64::from(is_malformed);
+                                refusals.tokens += u64::from(refusal.is_guess);
+                            });
+                            if refusal.is_guess {
+                                self.door.note_guess(stranger.address, link.now());
                             }
                             close(link, refusal.close, &refusal.reason);
                         }
@@ -181,6 +189,7 @@ impl Shard {
             id,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
+            is_heard: false,
         })
     }
 
@@ -197,6 +206,10 @@ impl Shard {
             Client::Player(player) => {
                 let mut inbox = self.inbox.lock();
                 let taken = player.session.take_in(&self.datagram, codec, &mut inbox);
+                if taken.is_ok() && !player.is_heard {
+                    player.is_heard = true;
+                    inbox.heard.push(player.id);
+                }
                 taken.map_err(|error| error.to_string())
             }
         };

@@ -123,6 +123,7 @@ impl Folder {
         }
         let names = vec!["game.example".to_owned()];
         let identity = rcgen::generate_simple_self_signed(names).unwrap();
+        fs::write(folder.join("token.txt"), "open sesame").unwrap();
         fs::write(folder.join("cert.pem"), identity.cert.pem()).unwrap();
         fs::write(folder.join("key.pem"), identity.signing_key.serialize_pem()).unwrap();
         Folder(folder)

@@ -3,7 +3,6 @@
 use libfuzzer_sys::fuzz_target;
 use shared::wire::commands::CommandCodec;
 use shared::wire::movement::MovementCodec;
-use shared::Course;
 use shared::wire::stream::StreamCodec;
 
 fuzz_target!(|text: &str| {
@@ -13,7 +12,7 @@ fuzz_target!(|text: &str| {
         CommandCodec::new(schema, 0);
         StreamCodec::new(schema);
         for kind in 0..schema.kinds.len() {
-            movement.pack(kind as u16, &Course::default(), &schema.default_row(kind));
+            movement.tail(kind as u16, &[0; 3], &schema.default_row(kind));
         }
     }
 });

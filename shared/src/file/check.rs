@@ -46,6 +46,14 @@ pub(super) fn unexpected<T>(
     problem(key, format!("expected {expected}, found {found}"))
 }
 
+/// The place of an entry of a list, as a world numbers it.
+pub(super) fn place(key: &str, index: usize) -> Result<u16, Problem> {
+    match u16::try_from(index) {
+        Ok(place) => Ok(place),
+        Err(_) => problem(key, "expected at most 65536 of them"),
+    }
+}
+
 pub(super) fn in_range<T: PartialOrd + Display>(
     key: &str,
     value: T,

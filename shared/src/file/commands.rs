@@ -1,6 +1,6 @@
 //! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
-use super::check::{Problem, Problems, in_range, problem, unexpected};
+use super::check::{Problem, Problems, in_range, place, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
 use crate::world::command::{CommandKind, CommandSchema};
@@ -68,7 +68,7 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
         ticks,
         command: command.kind,
         words,
-        own_place: own_place.map(|place| place as u16),
+        own_place: own_place.map(|first| place(&key, first)).transpose()?,
     })
 }
 

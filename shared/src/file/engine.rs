@@ -1,6 +1,6 @@
 //! What the engine itself makes of attributes: falls and rebirths, and new owners.
 
-use super::check::{Problem, Problems, in_range, problem};
+use super::check::{Problem, Problems, in_range, place, problem};
 use super::{kinds, raw};
 use crate::world::attribute::AttributeType;
 use crate::world::config::{DELAY_TICKS_MAX, Fall};
@@ -47,7 +47,7 @@ fn fall(schema: &Schema, kind: &Kind, raw: &raw::Kind) -> Result<Option<Fall>, P
         return problem(key, "only i32 and fixed attributes have `falls_at`");
     }
     let at = kinds::value(&key, attribute.ty, value, &[], &[])?;
-    let column = schema.column(&attribute.name).unwrap_or_default() as u16;
+    let column = place(&key, schema.column(&attribute.name).unwrap_or_default())?;
     let values = kind.attributes.iter().find(|a| a.column == column);
     // An entity that is born at this value would fall again at once.
     if values.is_none_or(|own| own.default <= at) {
@@ -103,5 +103,6 @@ pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u
             return problem(key, "expected true as in other kinds");
         }
     }
-    Ok(schema.column(name).map(|column| column as u16))
+    let column = schema.column(name);
+    column.map(|column| place(name, column)).transpose()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Problem, Problems, fixed, in_range, problem, unexpected};
+use super::check::{Problem, Problems, fixed, in_range, place, problem, unexpected};
 use super::{raw, wire_step};
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
@@ -11,7 +11,7 @@ use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Sch
 /// The index of the kind of this name; `key` is where the file names it.
 pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
     match schema.kind(name) {
-        Some(index) => Ok(index as u16),
+        Some(index) => place(key, index),
         None => {
             let names: Vec<_> = schema.kinds.iter().map(|k| k.name.as_str()).collect();
             unexpected(key, format!("{name:?}"), format!("one of {names:?}"))
@@ -95,12 +95,13 @@ fn kind(
     attributes: &mut Vec<Attribute>,
     problems: &mut Problems,
 ) -> Kind {
-    let mut own: Vec<KindAttribute> = (0..dimensions)
-        .map(|axis| KindAttribute {
-            column: axis as u16,
+    let mut own: Vec<KindAttribute> = (0..)
+        .zip(&attributes[..dimensions])
+        .map(|(column, axis)| KindAttribute {
+            column,
             default: 0,
             min: 0,
-            max: attributes[axis].max,
+            max: axis.max,
         })
         .collect();
     for raw_attribute in &raw.attributes {
@@ -171,7 +172,7 @@ fn column(
         }
         known.min = known.min.min(bounds.min);
         known.max = known.max.max(bounds.max);
-        return Ok(i as u16);
+        return place(key, i);
     }
     if attributes.len() == ATTRIBUTES_MAX {
         let message = format!(
@@ -181,7 +182,7 @@ fn column(
         return problem(key, message);
     }
     attributes.push(own);
-    Ok((attributes.len() - 1) as u16)
+    place(key, attributes.len() - 1)
 }
 
 fn properties(attribute: &Attribute) -> String {
@@ -240,6 +241,12 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
     Ok(Bounds { default, min, max })
 }
 
+/// The number of a symbol, one of the world's sorted `symbols`.
+fn number_of(symbols: &[String], symbol: &str) -> i32 {
+    let found = symbols.binary_search_by(|own| own.as_str().cmp(symbol));
+    i32::try_from(found.unwrap_or(0)).unwrap_or(i32::MAX)
+}
+
 /// The default and bounds that an attribute's type gives it.
 fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds, Problem> {
     let (default, min, max) = match raw.ty {
@@ -247,7 +254,7 @@ fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result
         AttributeType::Bool => (0, 0, 1),
         AttributeType::Entity => (-1, i32::MIN, i32::MAX),
         AttributeType::Symbol => {
-            let index = |s: &String| symbols.binary_search(s).unwrap_or(0) as i32;
+            let index = |s: &String| number_of(symbols, s);
             let own: Vec<i32> = raw.symbols.iter().map(index).collect();
             match (own.first(), own.iter().min(), own.iter().max()) {
                 (Some(&first), Some(&min), Some(&max)) => (first, min, max),
@@ -279,7 +286,7 @@ pub(super) fn value(
         (AttributeType::Fixed, toml::Value::Float(f)) => number(key, *f),
         (AttributeType::Bool, toml::Value::Boolean(b)) => Ok(i32::from(*b)),
         (AttributeType::Symbol, toml::Value::String(s)) if own_symbols.contains(s) => {
-            Ok(symbols.binary_search(s).unwrap_or(0) as i32)
+            Ok(number_of(symbols, s))
         }
         (AttributeType::Entity, _) => problem(key, "an attribute of type entity has no default"),
         (AttributeType::I32, _) => unexpected(key, value, "a whole number"),

@@ -48,10 +48,10 @@ pub(super) fn limits(
         regions_per_client: regions.per_client,
         region_edge_max: regions.edge_max,
         entity_regions: regions.of_entities,
-        commands_per_tick: tick.commands as u32,
-        timed_commands: tick.timed_commands as u32,
-        updates_per_tick: tick.updates as u32,
-        notifications_per_tick: tick.notifications as u32,
+        commands_per_tick: of_32_bits(tick.commands),
+        timed_commands: of_32_bits(tick.timed_commands),
+        updates_per_tick: of_32_bits(tick.updates),
+        notifications_per_tick: of_32_bits(tick.notifications),
         deliveries_per_tick: tick.deliveries,
         client_commands_per_tick: commands,
         client_commands_burst: limit!(problems, raw.client_commands_burst, commands, 10_000),
@@ -145,6 +145,11 @@ fn notifications(raw: &raw::Limits, needs: &Needs<'_>, commands: u64) -> Result<
         u64::from(needs.is_heard),
         INDEX_MAX,
     )
+}
+
+/// A limit that was checked to be at most [`INDEX_MAX`].
+fn of_32_bits(limit: u64) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 /// Commands, updates and the rest of a tick are indexed in 31 bits.

@@ -1,6 +1,6 @@
 //! The keys of `[world]` that say how movement is told.
 
-use super::check::{Problem, Problems, SIZE_MAX, fixed, problem, unexpected};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, place, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::AttributeType;
 use crate::world::config::Motion;
@@ -43,7 +43,7 @@ fn velocity(schema: &Schema, raw: &raw::Section) -> Result<Vec<u16>, Problem> {
             let key = kinds::attribute_key(schema, name);
             problem(key, "an attribute of `world.velocity` has type fixed")
         }
-        Some(column) if column >= dimensions => Ok(column as u16),
+        Some(column) if column >= dimensions => place(key, column),
         _ => unexpected(
             key,
             format!("{name:?}"),

@@ -314,8 +314,13 @@ impl UncheckedWorld {
             .then_some(i64::from(default));
         let others = range.filter(|&place| Some(place) != first);
         let all = first.into_iter().chain(others);
-        all.map(|place| self.schema.symbols[place as usize].clone())
-            .collect()
+        all.filter_map(|place| {
+            self.schema
+                .symbols
+                .get(usize::try_from(place).ok()?)
+                .cloned()
+        })
+        .collect()
     }
 
     fn raw_every(&self, every: &Every) -> Result<raw::Every, Problem> {

@@ -28,7 +28,7 @@ impl BitWriter {
         self.pending_bits += bits;
         if self.pending_bits >= 32 {
             self.bytes
-                .extend_from_slice(&(self.pending as u32).to_le_bytes());
+                .extend_from_slice(&self.pending.to_le_bytes()[..4]);
             self.pending >>= 32;
             self.pending_bits -= 32;
         }
@@ -110,10 +110,23 @@ impl<'a> BitReader<'a> {
         window[..available].copy_from_slice(&self.bytes[first..first + available]);
         let value = u128::from_le_bytes(window) >> (self.position % 8);
         self.position += bits as usize;
-        Ok(if bits == 64 {
-            value as u64
-        } else {
-            value as u64 & ((1 << bits) - 1)
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the rest is not of this field"
+        )]
+        let value = value as u64;
+        Ok(match bits {
+            64 => value,
+            _ => value & ((1 << bits) - 1),
+        })
+    }
+
+    /// The next field, of `bits` (at most 64), as a number of a smaller type.
+    pub fn get_as<T: TryFrom<u64>>(&mut self, bits: u32) -> Result<T, DecodeError> {
+        let found = self.get(bits)?;
+        T::try_from(found).map_err(|_| DecodeError::OutOfRange {
+            what: "a number",
+            found,
         })
     }
 
@@ -126,7 +139,7 @@ impl<'a> BitReader<'a> {
         while self.get(1)? == 1 {
             quotient += 1;
             if quotient == RICE_ESCAPE {
-                return Ok(self.get(32)? as u32);
+                return self.get_as(32);
             }
         }
         let value = u64::from(quotient) << parameter | self.get(parameter)?;
@@ -141,14 +154,14 @@ impl<'a> BitReader<'a> {
     }
 
     pub fn get_small(&mut self) -> Result<u32, DecodeError> {
-        let bits = self.get(6)?;
+        let bits: u32 = self.get_as(6)?;
         if bits > 32 {
             return Err(DecodeError::OutOfRange {
                 what: "a number's length",
-                found: bits,
+                found: bits.into(),
             });
         }
-        Ok(self.get(bits as u32)? as u32)
+        self.get_as(bits)
     }
 
     /// Fails if more than the padding of the last byte is left.

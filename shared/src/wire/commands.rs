@@ -48,8 +48,10 @@ impl Acknowledgement {
         if tick > self.newest {
             let ahead = tick.0 - self.newest.0;
             // The old newest becomes one of the 32 before the new one.
-            let moved = (u64::from(self.mask) << 1 | 1).checked_shl(ahead - 1);
-            self.mask = moved.unwrap_or(0) as u32;
+            let all = u64::from(self.mask) << 1 | 1;
+            // One that is too far back is not among the 32.
+            let kept = all.checked_shl(ahead - 1).unwrap_or(0) & u64::from(u32::MAX);
+            self.mask = u32::try_from(kept).unwrap_or(0);
             self.newest = tick;
         } else if let age @ 1..=32 = self.newest.0 - tick.0 {
             self.mask |= 1 << (age - 1);
@@ -84,7 +86,7 @@ impl CommandCodec {
         CommandCodec {
             epoch,
             previous: None,
-            symbols: schema.symbols.len() as u32,
+            symbols: u32::try_from(schema.symbols.len()).unwrap_or(u32::MAX),
             words: schema
                 .commands_by_number(types)
                 .into_iter()
@@ -145,7 +147,7 @@ impl CommandCodec {
         out.kinds.clear();
         out.words.clear();
         let mut reader = BitReader::new(bytes);
-        let epoch = reader.get(8)? as u8;
+        let epoch = reader.get_as(8)?;
         if Some(epoch) == self.previous {
             return Err(DecodeError::Outdated(epoch));
         }
@@ -156,14 +158,14 @@ impl CommandCodec {
             });
         }
         out.acknowledgement = Acknowledgement {
-            newest: Tick(reader.get(32)? as u32),
-            mask: reader.get(32)? as u32,
-            stream: Tick(reader.get(32)? as u32),
+            newest: Tick(reader.get_as(32)?),
+            mask: reader.get_as(32)?,
+            stream: Tick(reader.get_as(32)?),
         };
         let count = reader.get(4)?;
-        out.first_sequence = reader.get(32)? as u32;
+        out.first_sequence = reader.get_as(32)?;
         for _ in 0..count {
-            let id = reader.get(8)? as u16;
+            let id = reader.get_as(8)?;
             let kind = CommandKind(id);
             let types = self.types(kind).ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);

@@ -31,7 +31,7 @@ impl FieldCodec {
             slot_bits: bits_for(u64::from(schema.world.capacity) - 1),
             capacity: schema.world.capacity,
             kinds: schema.kinds.len(),
-            symbols: schema.symbols.len() as u32,
+            symbols: u32::try_from(schema.symbols.len()).unwrap_or(u32::MAX),
             attributes: schema.attributes.clone(),
         }
     }
@@ -41,8 +41,8 @@ impl FieldCodec {
     }
 
     pub(super) fn slot(&self, reader: &mut BitReader<'_>) -> Result<Slot, DecodeError> {
-        let slot = below("a slot", reader.get(self.slot_bits)?, self.capacity.into())?;
-        Ok(Slot(slot as u32))
+        let slot = reader.get(self.slot_bits)?;
+        Ok(Slot(below("a slot", slot, self.capacity.into())?))
     }
 
     pub(super) fn put_entity(&self, writer: &mut BitWriter, entity: EntityId) {
@@ -66,8 +66,7 @@ impl FieldCodec {
     }
 
     pub(super) fn kind(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
-        let kind = below("a kind", reader.get(self.kind_bits())?, self.kinds as u64)?;
-        Ok(kind as u16)
+        below("a kind", reader.get(self.kind_bits())?, self.kinds as u64)
     }
 
     pub(super) fn put_column(&self, writer: &mut BitWriter, column: u16) {
@@ -76,8 +75,7 @@ impl FieldCodec {
 
     pub(super) fn column(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
         let columns = self.attributes.len() as u64;
-        let column = below("an attribute's column", reader.get(COLUMN_BITS)?, columns)?;
-        Ok(column as u16)
+        below("an attribute's column", reader.get(COLUMN_BITS)?, columns)
     }
 
     pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
@@ -92,14 +90,15 @@ impl FieldCodec {
         column: u16,
     ) -> Result<i32, DecodeError> {
         let attribute = &self.attributes[usize::from(column)];
-        let value = i64::from(attribute.min) + reader.get(attribute.bits())? as i64;
-        if value > i64::from(attribute.max) {
-            return Err(DecodeError::OutOfRange {
+        let above: i64 = reader.get_as(attribute.bits())?;
+        let value = i64::from(attribute.min).saturating_add(above);
+        match i32::try_from(value) {
+            Ok(value) if value <= attribute.max => Ok(value),
+            _ => Err(DecodeError::OutOfRange {
                 what: "an attribute",
-                found: value as u64,
-            });
+                found: value.cast_unsigned(),
+            }),
         }
-        Ok(value as i32)
     }
 
     /// Reads a word of a command or notification.
@@ -129,17 +128,16 @@ pub(super) fn word(
 ) -> Result<i32, DecodeError> {
     Ok(match ty {
         AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
-        AttributeType::Bool => reader.get(1)? as i32,
-        AttributeType::Entity => reader.get(32)? as i32,
-        AttributeType::Symbol => below("a symbol", reader.get(32)?, symbols.into())? as i32,
+        AttributeType::Bool => reader.get_as(1)?,
+        AttributeType::Entity => reader.get_as::<u32>(32)?.cast_signed(),
+        AttributeType::Symbol => below("a symbol", reader.get(32)?, symbols.into())?,
     })
 }
 
-fn below(what: &'static str, found: u64, end: u64) -> Result<u64, DecodeError> {
-    if found < end {
-        Ok(found)
-    } else {
-        Err(DecodeError::OutOfRange { what, found })
+fn below<T: TryFrom<u64>>(what: &'static str, found: u64, end: u64) -> Result<T, DecodeError> {
+    match T::try_from(found) {
+        Ok(number) if found < end => Ok(number),
+        _ => Err(DecodeError::OutOfRange { what, found }),
     }
 }
 

@@ -7,10 +7,10 @@ use super::DecodeError;
 pub fn put(length: usize, out: &mut Vec<u8>) {
     let mut rest = length;
     while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
+        out.push(rest.to_le_bytes()[0] | 0x80);
         rest >>= 7;
     }
-    out.push(rest as u8);
+    out.push(rest.to_le_bytes()[0]);
 }
 
 /// The number of bytes that [`put`] appends.

@@ -199,7 +199,7 @@ impl MovementCodec {
         }));
         forms.choose(&self.axes, entities.iter().map(|entity| &entity.place));
         let gap_mean = match slots.last() {
-            Some(&last) => (last + 1) / slots.len() as u32,
+            Some(&last) => (last + 1) / u32::try_from(slots.len()).unwrap_or(u32::MAX),
             None => 0,
         };
         let parameter = gap_mean.checked_ilog2().unwrap_or(0);
@@ -274,7 +274,8 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
 
 /// The number nearest to `reference` whose low 16 bits are `low`.
 pub const fn nearest(low: u16, reference: u32) -> u32 {
-    reference.wrapping_add(low.wrapping_sub(reference as u16) as i16 as u32)
+    let ahead = low.wrapping_sub((reference & 0xffff) as u16);
+    reference.wrapping_add_signed(ahead.cast_signed() as i32)
 }
 
 const COUNT_LENGTH_BITS: u32 = 4;

@@ -129,7 +129,7 @@ impl NoticeCodec {
         let heard = reader.get_bool()?;
         let count = reader.get(SUBSCRIPTION_COUNT_BITS)?;
         let subscriptions = (0..count)
-            .map(|_| Ok(reader.get(32)? as u32))
+            .map(|_| reader.get_as(32))
             .collect::<Result<Vec<_>, DecodeError>>()?;
         let body = match is_notification {
             false => self.read_change(fields, reader)?,
@@ -147,11 +147,11 @@ impl NoticeCodec {
         fields: &FieldCodec,
         reader: &mut BitReader<'_>,
     ) -> Result<NoticeBody, DecodeError> {
-        let id = reader.get(8)?;
-        let kind = NotificationKind(id as u16);
+        let id = reader.get_as(8)?;
+        let kind = NotificationKind(id);
         let types = self.types(kind).ok_or(DecodeError::OutOfRange {
             what: "a notification's kind",
-            found: id,
+            found: id.into(),
         })?;
         let source = match reader.get_bool()? {
             true => fields.entity(reader)?,
@@ -178,7 +178,7 @@ impl NoticeCodec {
         let column = fields.column(reader)?;
         let old = fields.value(reader, column)?;
         let new = fields.value(reader, column)?;
-        let command = match reader.get(COMMAND_BITS)? as u16 {
+        let command = match reader.get_as::<u16>(COMMAND_BITS)? {
             0 => None,
             id => Some(self.command(id - 1)?),
         };

@@ -98,7 +98,9 @@ impl Request {
     /// Appends the request with its length to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let bytes = codec::to_bytes(self);
-        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        // A longer one is rejected by whoever reads it.
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&length.to_le_bytes());
         out.extend_from_slice(&bytes);
     }
 }

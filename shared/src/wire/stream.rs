@@ -224,7 +224,7 @@ impl StreamCodec {
             });
         }
         let mut reader = BitReader::new(bytes);
-        let tick = Tick(nearest(reader.get(TICK_BITS)? as u16, newest.0));
+        let tick = Tick(nearest(reader.get_as(TICK_BITS)?, newest.0));
         let mut messages = vec![];
         while let Some(message) = self.read_message(&mut reader)? {
             messages.push(message);
@@ -245,7 +245,7 @@ impl StreamCodec {
             TAG_ANSWER => Message::Answer(read_answer(reader)?),
             TAG_NOTICE => Message::Notice(self.notices.read(&self.fields, reader)?),
             TAG_FULL => Message::Full,
-            TAG_LOST => Message::Lost(reader.get(32)? as u32),
+            TAG_LOST => Message::Lost(reader.get_as(32)?),
             TAG_INTERFACE => Message::Interface(read_interface(reader)?),
             _ => {
                 return Err(DecodeError::OutOfRange {
@@ -292,7 +292,7 @@ impl StreamCodec {
 }
 
 fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
-    let request = reader.get(32)? as u32;
+    let request = reader.get_as(32)?;
     if reader.get_bool()? {
         return Ok(Answer {
             request,
@@ -301,7 +301,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     }
     let length = reader.get(REASON_LENGTH_BITS)?;
     let bytes = (0..length)
-        .map(|_| Ok(reader.get(8)? as u8))
+        .map(|_| reader.get_as(8))
         .collect::<Result<Vec<_>, DecodeError>>()?;
     let reason = String::from_utf8(bytes)
         .map_err(|error| DecodeError::Malformed(format!("the reason in an answer: {error}")))?;
@@ -314,7 +314,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
 fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
     let length = reader.get(INTERFACE_LENGTH_BITS)?;
     let bytes = (0..length)
-        .map(|_| Ok(reader.get(8)? as u8))
+        .map(|_| reader.get_as(8))
         .collect::<Result<Vec<_>, DecodeError>>()?;
     codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
 }

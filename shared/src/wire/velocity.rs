@@ -51,9 +51,9 @@ impl PackedVelocity {
 pub(super) fn get(reader: &mut BitReader<'_>, dimensions: usize) -> Result<[i32; 3], DecodeError> {
     let mut velocity = [0; 3];
     if reader.get_bool()? {
-        let width = WIDTH_MIN + reader.get(WIDTH_BITS)? as u32;
+        let width = WIDTH_MIN + reader.get_as::<u32>(WIDTH_BITS)?;
         for axis in &mut velocity[..dimensions] {
-            *axis = unzigzag(reader.get(width)? as u32);
+            *axis = unzigzag(reader.get_as(width)?);
         }
     }
     Ok(velocity)

@@ -7,7 +7,8 @@ use shared::{ClientRow, EntityId, Tick};
 
 use super::Place;
 
-/// What a client row stands for.
+/// What a client row stands for. The ticket is the first that the client was given: it tells
+/// the client from those that had the row before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
     Free,

@@ -7,7 +7,7 @@ use shared::{Course, Tick};
 pub struct Courses {
     courses: [Course; COURSES_KEPT],
     /// The place of the newest one.
-    newest: u8,
+    newest: usize,
 }
 
 impl Courses {
@@ -20,13 +20,13 @@ impl Courses {
     }
 
     pub fn newest(&self) -> &Course {
-        &self.courses[usize::from(self.newest)]
+        &self.courses[self.newest]
     }
 
     /// The course that was the newest by a tick; `None` if that is too long ago, or the
     /// entity was not born.
     pub fn at(&self, tick: Tick) -> Option<&Course> {
-        let newest = usize::from(self.newest);
+        let newest = self.newest;
         (0..COURSES_KEPT)
             .map(|age| &self.courses[(newest + COURSES_KEPT - age) % COURSES_KEPT])
             .find(|course| course.tick <= tick)
@@ -34,13 +34,13 @@ impl Courses {
 
     /// Begins a course. One that began in the same tick is forgotten.
     pub fn push(&mut self, course: Course) {
-        let newest = usize::from(self.newest);
+        let newest = self.newest;
         let place = match self.courses[newest].tick == course.tick {
             true => newest,
             false => (newest + 1) % COURSES_KEPT,
         };
         self.courses[place] = course;
-        self.newest = place as u8;
+        self.newest = place;
     }
 }
 

@@ -20,34 +20,35 @@ impl MovementCodec {
     ) -> Result<(), DecodeError> {
         out.clear();
         let mut reader = BitReader::new(bytes);
-        out.tick = Tick(nearest(reader.get(16)? as u16, newest.0));
+        out.tick = Tick(nearest(reader.get_as(16)?, newest.0));
         (out.part, out.is_last_part) = match reader.get_bool()? {
             true => (0, true),
-            false => (reader.get(4)? as u8, reader.get_bool()?),
+            false => (reader.get_as(4)?, reader.get_bool()?),
         };
-        out.processed_low = reader.get(16)? as u16;
+        out.processed_low = reader.get_as(16)?;
         let count = read_count(&mut reader)?;
         if count == 0 {
             return reader.finish();
         }
-        let parameter = reader.get(GAP_PARAMETER_BITS)? as u32;
+        let parameter = reader.get_as(GAP_PARAMETER_BITS)?;
         let forms = Forms::read(&mut reader, &self.axes)?;
         let base = Tick(out.tick.0.wrapping_sub(forms.base_ticks));
         out.base = (forms.base_ticks > 0).then_some(base);
         let dimensions = self.axes.count();
-        let mut next: u64 = 0;
+        let (mut index, mut next) = (0, 0u32);
         for _ in 0..count {
-            let slot = next + u64::from(reader.get_rice(parameter)?);
-            if slot >= u64::from(self.capacity) {
+            let gap = reader.get_rice(parameter)?;
+            let slot = next.saturating_add(gap);
+            if slot >= self.capacity {
                 return Err(DecodeError::OutOfRange {
                     what: "a slot",
-                    found: slot,
+                    found: u64::from(next) + u64::from(gap),
                 });
             }
             next = slot + 1;
-            let slot = Slot(slot as u32);
+            let slot = Slot(slot);
             let read = forms.read_place(&mut reader, &self.axes)?;
-            let (index, extras) = (out.slots.len() as u32, out.extras.len());
+            let extras = out.extras.len();
             let extra = |column, value| out.extras.push((index, column, value));
             let velocity = self.tails.read(&mut reader, dimensions, extra)?;
             let position = match read {
@@ -62,6 +63,7 @@ impl MovementCodec {
                     self.axes.resolve(expected, difference)?
                 }
             };
+            index += 1;
             out.slots.push(slot);
             out.positions.extend(&position[..dimensions]);
             out.velocities.extend(&velocity[..dimensions]);
@@ -82,8 +84,8 @@ impl Movement {
 }
 
 /// The number of entities.
-fn read_count(reader: &mut BitReader<'_>) -> Result<u64, DecodeError> {
-    let length = reader.get(COUNT_LENGTH_BITS)? as u32;
+fn read_count(reader: &mut BitReader<'_>) -> Result<u32, DecodeError> {
+    let length: u32 = reader.get_as(COUNT_LENGTH_BITS)?;
     if length > COUNT_BITS {
         return Err(DecodeError::OutOfRange {
             what: "the length of a number of entities",
@@ -92,6 +94,6 @@ fn read_count(reader: &mut BitReader<'_>) -> Result<u64, DecodeError> {
     }
     match length {
         0 => Ok(0),
-        _ => Ok(1 << (length - 1) | reader.get(length - 1)?),
+        _ => Ok(1 << (length - 1) | reader.get_as::<u32>(length - 1)?),
     }
 }

@@ -141,8 +141,8 @@ impl Axes {
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
         let mut position = course.at(Tick(tick.0.wrapping_sub(1)), &self.max);
         for axis in 0..3 {
-            let ahead = i64::from(position[axis]) + i64::from(velocity[axis]);
-            position[axis] = ahead.clamp(0, i64::from(self.max[axis])) as i32;
+            let ahead = position[axis].saturating_add(velocity[axis]);
+            position[axis] = ahead.clamp(0, self.max[axis]);
         }
         position
     }
@@ -207,13 +207,13 @@ impl Axis {
     }
 
     fn checked(&self, value: i64) -> Result<i32, DecodeError> {
-        if !(0..=i64::from(self.max)).contains(&value) {
-            return Err(DecodeError::OutOfRange {
+        match i32::try_from(value) {
+            Ok(value) if (0..=self.max).contains(&value) => Ok(value),
+            _ => Err(DecodeError::OutOfRange {
                 what: "a position",
-                found: value as u64,
-            });
+                found: value.cast_unsigned(),
+            }),
         }
-        Ok(value as i32)
     }
 }
 
@@ -344,7 +344,9 @@ impl Forms {
             Form::Difference if self.difference_bits > 0 => {
                 bits += 1;
                 if place.values != [0; 3] {
-                    bits += self.difference_bits * axes.count() as u32;
+                    for _ in 0..axes.count() {
+                        bits += self.difference_bits;
+                    }
                 }
             }
             Form::Difference => {}
@@ -391,13 +393,13 @@ impl Forms {
     /// Reads what [`Forms::put`] wrote.
     pub fn read(reader: &mut BitReader<'_>, axes: &Axes) -> Result<Forms, DecodeError> {
         let mut forms = Forms {
-            base_ticks: reader.get(BASE_BITS)? as u32,
+            base_ticks: reader.get_as(BASE_BITS)?,
             ..Forms::default()
         };
         let mut has_others = true;
         if forms.base_ticks > 0 {
             has_others = !reader.get_bool()?;
-            forms.difference_bits = reader.get(DIFFERENCE_LENGTH_BITS)? as u32;
+            forms.difference_bits = reader.get_as(DIFFERENCE_LENGTH_BITS)?;
         }
         if has_others {
             forms.others = 1;
@@ -406,7 +408,7 @@ impl Forms {
             if !is_wide {
                 let mut corner = [0; 3];
                 for (width, corner) in forms.widths(axes).zip(&mut corner) {
-                    *corner = reader.get(width.corner_bits())? as u32;
+                    *corner = reader.get_as(width.corner_bits())?;
                 }
                 forms.corner = Some(corner);
             }
@@ -424,7 +426,7 @@ impl Forms {
         if is_difference {
             if self.difference_bits > 0 && reader.get_bool()? {
                 for steps in &mut place[..axes.count()] {
-                    *steps = unzigzag(reader.get(self.difference_bits)? as u32);
+                    *steps = unzigzag(reader.get_as(self.difference_bits)?);
                 }
             }
             return Ok(Read::Difference(place));
@@ -433,7 +435,7 @@ impl Forms {
             let bits = reader.get(self.full_bits(width))?;
             let value = match self.corner {
                 Some(corner) => width.complete(bits, u64::from(corner[i])),
-                None => bits as i64,
+                None => bits.cast_signed(),
             };
             place[i] = axis.checked(value << self.step(axis))?;
         }

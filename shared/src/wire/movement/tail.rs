@@ -43,7 +43,7 @@ impl TailCodec {
             .skip(schema.dimensions())
             .filter(|(_, attribute)| attribute.audience == Audience::Movement)
             .map(|(column, attribute)| Extra {
-                column: column as u16,
+                column: u16::try_from(column).unwrap_or(u16::MAX),
                 bits: attribute.bits().saturating_sub(attribute.step),
                 step: attribute.step,
                 min: attribute.min,
@@ -119,13 +119,13 @@ impl Extra {
 
     fn value(&self, steps: u64) -> Result<i32, DecodeError> {
         let value = i64::from(self.min) + ((steps as i64) << self.step);
-        if value > i64::from(self.max) {
-            return Err(DecodeError::OutOfRange {
+        match i32::try_from(value) {
+            Ok(value) if value <= self.max => Ok(value),
+            _ => Err(DecodeError::OutOfRange {
                 what: "an attribute",
-                found: value as u64,
-            });
+                found: value.cast_unsigned(),
+            }),
         }
-        Ok(value as i32)
     }
 }
 
@@ -136,7 +136,12 @@ impl Tail {
             return;
         }
         let value = u128::from(value & ((1 << bits) - 1)) << self.len;
-        self.low |= value as u64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the next line has the rest"
+        )]
+        let low = value as u64;
+        self.low |= low;
         self.high |= (value >> 64) as u64;
         self.len += bits;
     }

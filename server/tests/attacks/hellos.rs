@@ -1,0 +1,183 @@
+//! Attacks with hellos: clients that come and go, and guesses of what others know.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use client_bot::client_core::Handshake;
+use client_bot::connect::hello;
+use shared::wire::PROTOCOL_VERSION;
+use shared::wire::codec;
+use shared::wire::control::{Close, Hello, Welcome};
+use shared::world::mix::mix;
+
+use crate::attacker::{Attacker, garbage};
+use crate::common::raw::{closed, framed};
+use crate::field::{Field, scaled};
+
+#[tokio::test]
+async fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+    let field = Field::start().await;
+    let attackers = [1, 2, 3].map(|network| Attacker::new(&field, network));
+    for round in 0..scaled(150) {
+        let attacker = &attackers[round % attackers.len()];
+        let (connection, _send, _receive) = attacker.greet(&hello("", None)).await;
+        // Half of them say goodbye; the others just close.
+        let code = if round % 2 == 0 {
+            Close::Bye.code()
+        } else {
+            77
+        };
+        connection.close(code.into(), b"");
+    }
+    field.stands().await;
+}
+
+#[tokio::test]
+async fn hellos_that_cannot_be_read_end_their_connections_and_are_counted_once() {
+    let field = Field::start().await;
+    let attacker = Attacker::new(&field, 1);
+    let good = codec::to_bytes(&hello("", None));
+    let mut expected = 0;
+    for seed in 0..scaled(60) as u64 {
+        let bytes = match seed % 4 {
+            0 => [&40u32.to_le_bytes()[..], &garbage(seed, 40)].concat(),
+            // Huge lengths are announced, and many bytes follow.
+            1 => [&u32::MAX.to_le_bytes()[..], &garbage(seed, 3000)].concat(),
+            2 => [&1025u32.to_le_bytes()[..], &garbage(seed, 1025)].concat(),
+            _ => framed(&(good.clone(), garbage(seed, 9))),
+        };
+        let connection = attacker.connect().await;
+        let (mut send, _receive) = connection.open_bi().await.unwrap();
+        let _ = send.write_all(&bytes).await;
+        // More malformed messages count no more.
+        for _ in 0..10 {
+            let _ = connection.send_datagram(garbage(seed, 30).into());
+        }
+        let (code, reason) = closed(&connection).await;
+        assert_eq!(code, u64::from(Close::Malformed.code()), "{reason}");
+        expected += 1;
+    }
+    field
+        .until_figure("messages_malformed_total", expected)
+        .await;
+    field.stands().await;
+}
+
+#[tokio::test]
+async fn clients_of_other_versions_are_told_why_they_may_not_come_in() {
+    let field = Field::start().await;
+    let attacker = Attacker::new(&field, 1);
+    for round in 0..scaled(60) {
+        let of_version = Hello {
+            version: PROTOCOL_VERSION + 1 + round as u16 % 100,
+            ..hello("", None)
+        };
+        let (connection, _send, _receive) = attacker.greet(&of_version).await;
+        let (code, reason) = closed(&connection).await;
+        assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+        assert!(reason.contains("protocol version"), "{reason}");
+    }
+    field.stands().await;
+}
+
+#[tokio::test]
+async fn guessed_tickets_resume_nobody() {
+    let field = Field::start().await;
+    let attacker = Attacker::new(&field, 1);
+    for seed in 0..scaled(60) as u64 {
+        let mut guess = [0; 16];
+        guess[..8].copy_from_slice(&mix(seed, 0).to_le_bytes());
+        guess[8..].copy_from_slice(&mix(seed, seed % 2).to_le_bytes());
+        let (connection, _send, mut receive) = attacker.greet(&hello("", Some(guess))).await;
+        let welcome = welcome(&mut receive).await.expect("a welcome");
+        assert!(!welcome.resumed);
+        assert_ne!(welcome.ticket, guess);
+        connection.close(Close::Bye.code().into(), b"bye");
+    }
+    field.stands().await;
+}
+
+#[tokio::test]
+async fn of_many_resumes_of_one_ticket_one_client_is_left() {
+    let field = Field::start().await;
+    let attackers = [1, 2, 3, 4].map(|network| Attacker::new(&field, network));
+    let first = field.join().await;
+    let entity = first.welcome.entity;
+    let (mut ticket, mut tickets) = (first.welcome.ticket, HashSet::new());
+    // A connection that is dropped says goodbye.
+    let mut all = vec![];
+    for _ in 0..scaled(8) {
+        // They hurry, so most of them come within one tick.
+        let resume = hello("", Some(ticket));
+        let greetings = attackers.iter().map(|attacker| attacker.greet(&resume));
+        let mut racers = vec![];
+        for greeting in greetings {
+            racers.push(greeting.await);
+        }
+        field.ticks(3).await;
+        let mut alive = racers
+            .iter_mut()
+            .filter(|racer| racer.0.close_reason().is_none());
+        let (_, _, receive) = alive.next().expect("one of them is in");
+        let welcome = welcome(receive).await.expect("a welcome");
+        assert!(welcome.resumed);
+        assert_eq!(welcome.entity, entity);
+        assert!(alive.next().is_none(), "two clients act as one entity");
+        ticket = welcome.ticket;
+        tickets.insert(ticket);
+        all.extend(racers);
+    }
+    let (code, _) = closed(&first.connection).await;
+    assert_eq!(code, u64::from(Close::Resumed.code()));
+    assert_eq!(
+        tickets.len(),
+        scaled(8),
+        "each resume has a ticket of its own"
+    );
+    drop((all, attackers));
+    field.stands().await;
+}
+
+#[tokio::test]
+async fn guesses_of_the_token_are_few_and_counted() {
+    let field = Field::start_with_token("open sesame").await;
+    let (attacker, other) = (Attacker::new(&field, 1), Attacker::new(&field, 2));
+    let (begun, mut refused) = (Instant::now(), 0);
+    for guess in 0..scaled(60) {
+        let Some(connection) = attacker.try_connect().await else {
+            continue;
+        };
+        let (mut send, _receive) = connection.open_bi().await.unwrap();
+        let _ = send
+            .write_all(&framed(&hello(&format!("{guess}"), None)))
+            .await;
+        let (code, reason) = closed(&connection).await;
+        assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+        assert_eq!(reason, "the token is not the server's");
+        refused += 1;
+    }
+    // Ten, and one more every five seconds.
+    let allowed = 10 + begun.elapsed().as_secs() / 5;
+    assert!(
+        (10..=allowed).contains(&refused),
+        "{refused} guesses were heard"
+    );
+    field.until_figure("tokens_wrong_total", refused).await;
+    // Elsewhere, nobody is kept out.
+    let (connection, _send, mut receive) = other.greet(&hello("open sesame", None)).await;
+    welcome(&mut receive).await.expect("a welcome");
+    connection.close(Close::Bye.code().into(), b"bye");
+    field.stands().await;
+}
+
+/// Reads a stream up to its welcome; none if it ends before.
+async fn welcome(receive: &mut quinn::RecvStream) -> Option<Welcome> {
+    let mut handshake = Handshake::new(&hello("", None));
+    loop {
+        let chunk = receive.read_chunk(1 << 16, true).await.ok()??;
+        let welcomed = handshake.handle_stream(&chunk.bytes);
+        if let Some(welcomed) = welcomed.expect("a readable welcome") {
+            return Some(welcomed.welcome);
+        }
+    }
+}
