@@ -41,6 +41,8 @@ pub struct SwarmReport {
     pub is_verified: bool,
     pub verify_checked: u64,
     pub verify_errors: u64,
+    /// Checks that hold, but only since a stream has caught up with its datagrams.
+    pub verify_late: u64,
     /// Cases that no bot knows enough to judge.
     pub verify_open: u64,
     pub sessions_lost: u64,
@@ -116,10 +118,13 @@ impl SwarmReport {
     }
 
     fn verification_text(&self) -> String {
-        let checks = format!(
+        let mut checks = format!(
             "{} checks, {} errors",
             self.verify_checked, self.verify_errors
         );
+        if self.verify_late > 0 {
+            checks += &format!(", {} late", self.verify_late);
+        }
         match (self.is_verified, self.verify_open) {
             (false, _) => "off".to_owned(),
             (true, 0) => checks,

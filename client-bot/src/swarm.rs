@@ -94,6 +94,7 @@ impl Swarm {
 
     /// Collects and compares what the bots know, ends their connections, and reports.
     pub fn finish(mut self) -> Result<SwarmReport, ClientError> {
+        self.wait_for_rest();
         self.state.set_phase(Phase::Compare);
         let asked = Instant::now();
         while !self.state.has_all_views() && asked.elapsed() < VIEWS_WAIT {
@@ -106,6 +107,20 @@ impl Swarm {
             self.verify(&mut report);
         }
         Ok(report)
+    }
+
+    /// Waits until the server has processed all commands. If that takes longer than the
+    /// caller has waited, what they did still has to reach all bots.
+    fn wait_for_rest(&self) {
+        let is_asked = self.options.verify && self.state.phase() == Phase::Rest;
+        if !is_asked || self.state.is_at_rest() {
+            return;
+        }
+        let asked = Instant::now();
+        while !self.state.is_at_rest() && asked.elapsed() < VIEWS_WAIT {
+            std::thread::sleep(POLL);
+        }
+        std::thread::sleep(REST);
     }
 
     /// Waits for all threads, and gives the first error.
@@ -154,6 +169,7 @@ impl Swarm {
             is_verified: self.options.verify,
             verify_checked: 0,
             verify_errors: 0,
+            verify_late: 0,
             verify_open: 0,
             sessions_lost: state.lost.load(Relaxed),
             examples: state.complaints(),
@@ -174,11 +190,14 @@ impl Swarm {
         }
         report.verify_checked = history.findings.checked.load(Relaxed);
         report.verify_errors = history.findings.errors.load(Relaxed);
+        report.verify_late = history.findings.late.load(Relaxed);
         report.verify_open = history.findings.open.load(Relaxed);
         report.examples.extend(history.findings.examples());
     }
 }
 
 const POLL: Duration = Duration::from_millis(20);
-/// How long bots may take to hand in their views.
+/// Only entities that have not moved for a second are compared.
+const REST: Duration = Duration::from_millis(1200);
+/// How long bots may take to come to rest, and to hand in their views.
 const VIEWS_WAIT: Duration = Duration::from_secs(20);

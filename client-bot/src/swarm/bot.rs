@@ -48,6 +48,12 @@ struct Playing {
     log: Log,
     /// The counts at the beginning of play.
     counted: Option<ViewCounts>,
+    /// The sequence number of its last command.
+    commanded: u32,
+    /// The server has said that it has processed that, at rest.
+    is_at_rest: bool,
+    /// The number of its last request, whose answer says that it has read its stream.
+    last_request: Option<u32>,
 }
 
 impl Bot {
@@ -126,8 +132,7 @@ impl Bot {
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
-                Phase::Connect | Phase::Play | Phase::Rest => bot.flush(link),
-                Phase::Compare | Phase::Leave => {}
+                _ => bot.flush(link),
             }
         }
     }
@@ -141,14 +146,24 @@ impl Bot {
             Phase::Connect => bot.flush(link),
             Phase::Play => return bot.play(link, bots),
             Phase::Rest => bot.rest(link, bots),
-            Phase::Compare | Phase::Leave => return self.hand_in(bots),
+            Phase::Compare | Phase::Leave => {
+                if bot.has_caught_up(link) {
+                    return self.hand_in(bots);
+                }
+            }
         }
-        bots.wake_at(link.handle(), link.now() + bot.period);
+        let wait = match bots.state.phase() {
+            Phase::Connect | Phase::Play => bot.period,
+            Phase::Rest | Phase::Compare | Phase::Leave => bot.period.min(REST_PERIOD),
+        };
+        bots.wake_at(link.handle(), link.now() + wait);
     }
 
     fn hand_in(&mut self, bots: &mut Bots) {
-        if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done) {
-            bots.state.hand_in(bot.final_view(self.number));
+        if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done)
+            && let Some(history) = bots.state.history.get()
+        {
+            bots.state.hand_in(bot.final_view(self.number, history));
         }
     }
 
@@ -218,8 +233,12 @@ impl Playing {
             log: Log {
                 checker,
                 unprocessed: Unprocessed::default(),
+                answered: None,
             },
             counted: None,
+            commanded: 0,
+            is_at_rest: false,
+            last_request: None,
         })
     }
 
@@ -244,6 +263,7 @@ impl Playing {
         for (kind, words, count) in input.commands {
             if let Ok(sequence) = self.session.command(kind, &words[..count]) {
                 sent += 1;
+                self.commanded = sequence;
                 self.log.unprocessed.send(sequence, now, self.period);
             }
         }
@@ -295,14 +315,37 @@ impl Playing {
             self.behaviour.rest(self.session.view(), &mut last);
             for (kind, words, count) in last.commands {
                 // One that is refused leaves the entity on its way, which is no harm.
-                self.session.command(kind, &words[..count]).ok();
+                if let Ok(sequence) = self.session.command(kind, &words[..count]) {
+                    self.commanded = sequence;
+                }
             }
+        }
+        let missing = self.commanded.wrapping_sub(self.session.view().processed());
+        if !self.is_at_rest && missing.cast_signed() <= 0 {
+            self.is_at_rest = true;
+            bots.state.resting.fetch_add(1, Relaxed);
         }
         self.flush(link);
     }
 
+    /// Whether it has read all that the server said before now. To find out, it asks for
+    /// something that is refused: the answer comes behind all of that.
+    fn has_caught_up(&mut self, link: &mut Link<'_>) -> bool {
+        let Some(checker) = &mut self.log.checker else {
+            return true;
+        };
+        if self.last_request.is_none() {
+            let id = NO_SUBSCRIPTION;
+            let number = self.session.unsubscribe(id);
+            checker.request(number, Request::Unsubscribe { id });
+            self.last_request = Some(number);
+        }
+        self.flush(link);
+        self.log.answered == self.last_request
+    }
+
     /// What the bot knows at the end.
-    fn final_view(mut self, number: usize) -> FinalView {
+    fn final_view(mut self, number: usize, history: &History) -> FinalView {
         let view = self.session.view();
         let mut last = FinalView {
             bot: number,
@@ -318,7 +361,7 @@ impl Playing {
             let second_ago = view.newest().0.saturating_sub(view.schema().world.tick_hz);
             last.is_dead |= checker.is_newborn(view.newest());
             last.touched = checker.touched_after(Tick(second_ago));
-            (last.regions, last.record) = checker.finish();
+            (last.regions, last.record) = checker.finish(history);
         }
         last
     }
@@ -328,6 +371,8 @@ impl Playing {
 struct Log {
     checker: Option<Checker>,
     unprocessed: Unprocessed,
+    /// The last request that was answered.
+    answered: Option<u32>,
 }
 
 /// The log of a bot, and what it shares with others.
@@ -356,6 +401,9 @@ impl EventHandler for SharedLog<'_> {
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
+        if let Message::Answer(answer) = message {
+            self.log.answered = Some(answer.request);
+        }
         if let (Some(checker), Some(history)) =
             (&mut self.log.checker, self.bots.state.history.get())
         {
@@ -364,6 +412,10 @@ impl EventHandler for SharedLog<'_> {
     }
 }
 
+/// Bots that rest look this often whether there is nothing left to do.
+const REST_PERIOD: Duration = Duration::from_millis(100);
+/// No bot subscribes by this number.
+const NO_SUBSCRIPTION: u32 = u32::MAX;
 /// Of the server's words one may be late by half a tick.
 const WORD_WAIT_PERIODS: f64 = 1.5;
 /// Acknowledgements wait this long for a turn to carry them.

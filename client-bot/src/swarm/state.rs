@@ -32,6 +32,8 @@ pub struct SwarmState {
     pub failed: AtomicU64,
     /// Bots that were in the world and lost their connection.
     pub lost: AtomicU64,
+    /// Bots whose last commands are processed, at rest.
+    pub resting: AtomicU64,
     /// Packets that the system did not take.
     pub send_errors: AtomicU64,
     /// Packets that arrived when a socket's buffer was full.
@@ -66,6 +68,7 @@ impl SwarmState {
             connected: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            resting: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             socket_drops: AtomicU64::new(0),
             commands_sent: AtomicU64::new(0),
@@ -157,6 +160,12 @@ impl SwarmState {
 
     pub fn views(&self) -> MutexGuard<'_, Vec<FinalView>> {
         lock(&self.views)
+    }
+
+    /// Whether the server has processed the last commands of all bots that are still there.
+    pub fn is_at_rest(&self) -> bool {
+        let lost = self.lost.load(Relaxed);
+        self.resting.load(Relaxed) + lost >= self.connected.load(Relaxed)
     }
 
     /// Whether every bot that is still there has handed in its view.

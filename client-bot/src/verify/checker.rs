@@ -11,6 +11,9 @@ use super::record::BotRecord;
 use super::regions::RegionLog;
 use super::sight::Placed;
 use crate::behaviour::Request;
+use suspects::{Misplaced, Missing, Suspects};
+
+mod suspects;
 
 /// Compares what one bot is told with the history of the others, and keeps its record.
 pub struct Checker {
@@ -27,6 +30,8 @@ pub struct Checker {
     complete: VecDeque<Tick>,
     /// Enters and leaves, oldest first.
     memberships: VecDeque<Membership>,
+    /// What looks wrong in ticks that the stream has not reached.
+    suspects: Suspects,
     /// Requests that are not answered yet, oldest first, with their numbers.
     requests: VecDeque<(u32, Request)>,
     regions: RegionLog,
@@ -38,6 +43,7 @@ pub struct Checker {
 }
 
 /// Where an entity was in some tick.
+#[derive(Clone, Copy)]
 struct Shown {
     slot: Slot,
     position: [i32; 3],
@@ -86,6 +92,7 @@ impl Checker {
             streamed: Tick(0),
             complete: VecDeque::new(),
             memberships: VecDeque::new(),
+            suspects: Suspects::default(),
             requests: VecDeque::new(),
             regions: RegionLog::default(),
             record: BotRecord::new(bots, schema),
@@ -111,13 +118,17 @@ impl Checker {
     }
 
     /// The bot's regions at the end, and its record.
-    pub fn finish(self) -> (Vec<Region>, BotRecord) {
+    pub fn finish(self, history: &History) -> (Vec<Region>, BotRecord) {
+        self.suspects.leave_open(&history.findings);
         (self.regions.last(), self.record)
     }
 
     /// Notes a message of the stream.
     pub fn message(&mut self, history: &History, tick: Tick, message: &Message) {
-        self.streamed = self.streamed.max(tick);
+        if tick > self.streamed {
+            self.judge_suspects(history, tick);
+            self.streamed = tick;
+        }
         self.record.message(self.entity, tick, message);
         match message {
             Message::Enter {
@@ -325,40 +336,38 @@ impl Checker {
     }
 
     /// Checks the positions of others against what their own bots were told.
-    fn compare_positions(&self, history: &History, tick: Tick, positions: &[Shown]) {
-        for &Shown {
-            slot,
-            position,
-            told,
-        } in positions
-        {
-            // It came or went in between, of which the bot learns later.
-            let changed = |m: &Membership| m.slot == slot.0 && told < m.tick && m.tick <= tick;
-            let is_unsure = self.streamed < tick || self.memberships.iter().any(changed);
-            if told < tick && is_unsure {
+    fn compare_positions(&mut self, history: &History, tick: Tick, positions: &[Shown]) {
+        let dimensions = history.dimensions;
+        for &shown in positions {
+            if self.came_or_went(&shown, tick) {
                 continue;
             }
-            let Some(owner) = history.owner(slot) else {
+            let Some(owner) = history.owner(shown.slot) else {
                 continue;
             };
-            let expected = history.read(owner, tick).filter(|own| own.0 == slot);
+            let expected = history.read(owner, tick).filter(|own| own.0 == shown.slot);
             let Some((_, expected)) = expected else {
                 continue;
             };
-            let dimensions = history.dimensions;
-            let is_same = position[..dimensions] == expected[..dimensions];
-            history.findings.check(is_same, || {
-                format!(
-                    "tick {tick}: bot {} was told in tick {told} that slot {} is at \
-                     {position:?}, its own bot {expected:?}",
-                    self.bot, slot.0
-                )
-            });
+            let is_same = shown.position[..dimensions] == expected[..dimensions];
+            // It may have come or gone in between, of which the bot learns later.
+            if !is_same && shown.told < tick && self.streamed < tick {
+                let misplaced = Misplaced {
+                    tick,
+                    shown,
+                    expected,
+                };
+                self.suspects.hold_misplaced(&history.findings, misplaced);
+                continue;
+            }
+            history
+                .findings
+                .check(is_same, || self.misplacement(tick, &shown, &expected));
         }
     }
 
     /// Checks that other bots that could be seen for two ticks were in view.
-    fn look_for_missing(&self, history: &History, view: &View, last: Tick) {
+    fn look_for_missing(&mut self, history: &History, view: &View, last: Tick) {
         let Some(first) = last.0.checked_sub(2).map(Tick) else {
             return;
         };
@@ -373,6 +382,7 @@ impl Checker {
             return;
         };
         let regions: Vec<Region> = self.regions.throughout(first, last).collect();
+        let mut suspects = vec![];
         for other in (0..history.bots).filter(|&other| other != self.bot) {
             let visible = [0, 1, 2]
                 .map(|i| visible_slot(history, &regions, kind, other, (ticks[i], &own[i])));
@@ -380,12 +390,20 @@ impl Checker {
                 continue;
             };
             let is_seen = self.saw(view, slot.0, last);
-            history.findings.check(is_seen, || {
-                format!(
-                    "tick {last}: bot {} does not see slot {}, which it should for two ticks",
-                    self.bot, slot.0
-                )
-            });
+            match is_seen || self.streamed >= last {
+                true => history
+                    .findings
+                    .check(is_seen, || self.blindness(last, slot)),
+                false => suspects.push(slot),
+            }
+        }
+        if !suspects.is_empty() {
+            let missing = Missing {
+                tick: last,
+                slots: suspects,
+                regions,
+            };
+            self.suspects.hold_missing(&history.findings, missing);
         }
     }
 
@@ -449,3 +467,6 @@ const OVERWRITTEN_TICKS: u32 = 96;
 const POSITIONS_PERIOD: usize = 8;
 /// Each bot looks for missing entities in one of so many ticks, as it looks at every bot.
 const MISSING_PERIOD: usize = 32;
+
+#[cfg(test)]
+mod tests;

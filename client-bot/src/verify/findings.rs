@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct Findings {
     pub checked: AtomicU64,
     pub errors: AtomicU64,
+    /// Checks that hold, but only since a bot's stream has caught up with its datagrams.
+    pub late: AtomicU64,
     /// Cases that no bot knows enough to judge.
     pub open: AtomicU64,
     /// The first few errors as sentences.
@@ -26,6 +28,12 @@ impl Findings {
         if examples.len() < EXAMPLES_MAX {
             examples.push(describe());
         }
+    }
+
+    /// Counts a check of what looked wrong before the stream had passed its tick.
+    pub fn check_late(&self, holds: bool, describe: impl FnOnce() -> String) {
+        self.late.fetch_add(u64::from(holds), Relaxed);
+        self.check(holds, describe);
     }
 
     /// Counts a case that cannot be judged.

@@ -149,6 +149,16 @@ impl BotRecord {
         }
     }
 
+    /// Whether an entity with this slot is in view, as the stream has said so far.
+    pub fn sees(&self, slot: Slot) -> bool {
+        self.in_view.contains_key(&slot.0)
+    }
+
+    /// The number of entities in view.
+    pub fn sees_count(&self) -> usize {
+        self.in_view.len()
+    }
+
     fn note_changes(&mut self, tick: Tick, slot: Slot, values: &[(u16, i32)]) {
         let is_recorded = self.is_recorded(tick);
         let Some(known) = self.in_view.get_mut(&slot.0) else {

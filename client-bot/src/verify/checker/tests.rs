@@ -1,0 +1,197 @@
+//! A bot whose stream is far behind its datagrams.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use client_core::{EventHandler, Session};
+use shared::wire::bits::BitWriter;
+use shared::wire::control::Welcome;
+use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
+use shared::wire::stream::StreamCodec;
+use shared::{Course, Schema};
+
+use super::*;
+
+const OWN: EntityId = EntityId::new(0, 1);
+const OTHER: EntityId = EntityId::new(1, 1);
+/// The bots stand here, in sight of each other.
+const PLACES: [[i32; 3]; 2] = [[40_000, 40_000, 0], [41_000, 40_000, 0]];
+
+/// The first of two bots, and the server's end of its connection.
+struct Bot {
+    session: Session,
+    checker: Checker,
+    history: History,
+    movement: MovementCodec,
+    stream: StreamCodec,
+    schema: Schema,
+}
+
+struct Heard<'a>(&'a mut Checker, &'a History);
+
+impl EventHandler for Heard<'_> {
+    fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
+        self.0.datagram(self.1, view, summary, movement);
+    }
+
+    fn message(&mut self, tick: Tick, message: &Message) {
+        self.0.message(self.1, tick, message);
+    }
+}
+
+impl Bot {
+    /// A bot that sees itself from tick 1 on.
+    fn new() -> Bot {
+        let schema = script::world::default().schema;
+        let welcome = Welcome {
+            tick: Tick(0),
+            entity: OWN,
+            commands_epoch: 1,
+            ticket: [1; 16],
+            resumed: false,
+            schema: schema.clone(),
+        };
+        let history = History::new(&schema, 2);
+        history.register(0, OWN);
+        history.register(1, OTHER);
+        let mut bot = Bot {
+            session: Session::new(&welcome).unwrap(),
+            checker: Checker::new(0, OWN, 2, &schema),
+            history,
+            movement: MovementCodec::new(&schema).unwrap(),
+            stream: StreamCodec::new(&schema),
+            schema,
+        };
+        bot.frame(1, |stream, writer, row| {
+            stream.enter(writer, OWN, 0, true, &standing(1, PLACES[0]), row);
+        });
+        bot
+    }
+
+    /// Ticks pass: both bots are told where they are, and this one nothing of the other.
+    fn pass(&mut self, ticks: std::ops::Range<u32>) {
+        for tick in ticks {
+            for (bot, (entity, place)) in [OWN, OTHER].into_iter().zip(PLACES).enumerate() {
+                self.history.write(bot, Tick(tick), entity.slot, &place);
+            }
+            self.datagram(tick, None);
+        }
+    }
+
+    /// A datagram of a tick that tells of the other bot, if anything.
+    fn datagram(&mut self, tick: u32, other: Option<[i32; 3]>) {
+        let header = Header {
+            tick: Tick(tick),
+            base: None,
+            processed: 0,
+        };
+        let slots: &[u32] = if other.is_some() {
+            &[OTHER.slot.0]
+        } else {
+            &[]
+        };
+        let position = other.unwrap_or_default();
+        let told = Told {
+            position,
+            expected: None,
+            tail: self.movement.tail(0, &[0; 3], &self.schema.default_row(0)),
+        };
+        let mut bytes = vec![];
+        let mut scratch = MovementScratch::default();
+        self.movement
+            .encode(header, slots, |_| told, &mut scratch, |b| bytes = b);
+        let mut heard = Heard(&mut self.checker, &self.history);
+        self.session.handle_datagram(&bytes, &mut heard).unwrap();
+    }
+
+    fn frame(&mut self, tick: u32, write: impl Fn(&StreamCodec, &mut BitWriter, &[i32])) {
+        let (mut writer, mut bytes) = (BitWriter::default(), vec![]);
+        self.stream.begin(&mut writer, Tick(tick));
+        write(&self.stream, &mut writer, &self.schema.default_row(0));
+        self.stream.finish(&mut writer, &mut bytes);
+        let mut heard = Heard(&mut self.checker, &self.history);
+        self.session.handle_stream(&bytes, &mut heard).unwrap();
+    }
+
+    fn other_enters(&mut self, tick: u32) {
+        self.frame(tick, |stream, writer, row| {
+            stream.enter(writer, OTHER, 0, false, &standing(tick, PLACES[1]), row);
+        });
+    }
+
+    fn other_leaves(&mut self, tick: u32) {
+        self.frame(tick, |stream, writer, _| stream.leave(writer, OTHER.slot));
+    }
+
+    /// Checks, errors, late ones, and cases left open.
+    fn found(self) -> [u64; 4] {
+        self.checker.finish(&self.history);
+        let found = &self.history.findings;
+        [&found.checked, &found.errors, &found.late, &found.open].map(|n| n.load(Relaxed))
+    }
+}
+
+fn standing(tick: u32, position: [i32; 3]) -> Course {
+    Course {
+        tick: Tick(tick),
+        position,
+        velocity: [0; 3],
+    }
+}
+
+#[test]
+fn an_enter_that_comes_after_thousands_of_ticks_is_late_and_not_wrong() {
+    let mut bot = Bot::new();
+    bot.pass(2..3000);
+    bot.other_enters(2);
+    // The next frame says that there was nothing in between.
+    bot.other_leaves(2999);
+    let [checked, errors, late, open] = bot.found();
+    assert!(late > 50 && checked >= late, "{checked}, {late}");
+    assert_eq!((errors, open), (0, 0));
+}
+
+#[test]
+fn an_entity_of_which_the_stream_never_tells_is_missing() {
+    let mut bot = Bot::new();
+    bot.pass(2..200);
+    assert_eq!(bot.history.findings.errors.load(Relaxed), 0);
+    // The stream passes those ticks without an enter.
+    bot.other_enters(199);
+    let [_, errors, late, _] = bot.found();
+    assert!(errors >= 4, "{errors}");
+    assert_eq!(late, 0);
+}
+
+#[test]
+fn what_the_stream_never_reaches_is_left_open() {
+    let mut bot = Bot::new();
+    bot.pass(2..200);
+    let [_, errors, late, open] = bot.found();
+    assert!(open >= 4, "{open}");
+    assert_eq!((errors, late), (0, 0));
+}
+
+#[test]
+fn a_place_that_differs_is_held_until_the_stream_says_whether_the_entity_had_left() {
+    for has_left in [true, false] {
+        let mut bot = Bot::new();
+        bot.other_enters(2);
+        // From here on its bot is told of another place, and this one of nothing: it may
+        // have left, and come back.
+        bot.pass(3..10);
+        for tick in 10..100 {
+            bot.history.write(0, Tick(tick), OWN.slot, &PLACES[0]);
+            bot.history
+                .write(1, Tick(tick), OTHER.slot, &[39_000, 40_000, 0]);
+            bot.datagram(tick, None);
+        }
+        assert_eq!(bot.history.findings.errors.load(Relaxed), 0);
+        if has_left {
+            bot.other_leaves(9);
+        }
+        bot.frame(100, |stream, writer, _| stream.full(writer));
+        let [_, errors, late, _] = bot.found();
+        assert_eq!(errors > 0, !has_left, "{errors}");
+        assert_eq!(late > 0, has_left, "{late}");
+    }
+}
