@@ -142,7 +142,7 @@ fn ticks_in_flight_overlap_and_end_in_the_same_state() {
 #[test]
 fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
     let folder = Folder::new();
-    let line = "fan-out --clients 256 --ticks 4 --runs 2 --shards 2 --threads 1";
+    let line = "fan-out --clients 256 --ticks 4 --runs 2 --shards 2 --threads 2 --record";
     let (report, tables, _) = run_and_keep(line, &folder);
 
     let rows = &report.rows;

@@ -15,6 +15,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
 
+use crate::durable::journal::JournalWriter;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
@@ -34,6 +35,7 @@ pub struct Options {
     pub fan_out: FanOutMode,
     /// Threads of the tick's own work, beside the backend's.
     pub threads: usize,
+    pub journal: Option<JournalWriter>,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -62,6 +64,7 @@ pub fn run(options: Options) -> Result<Run> {
         ticks,
         fan_out,
         threads: tick_threads,
+        journal,
         is_checked,
     } = options;
     let clients = world.limits.clients as usize;
@@ -90,7 +93,7 @@ pub fn run(options: Options) -> Result<Run> {
         inboxes: inboxes.clone(),
         shards: senders,
         reports,
-        journal: None,
+        journal,
         reloads: None,
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
@@ -231,6 +234,7 @@ mod tests {
             ticks: 12,
             fan_out,
             threads: 2,
+            journal: None,
             is_checked: true,
         })
         .unwrap()

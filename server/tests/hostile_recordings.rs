@@ -202,7 +202,7 @@ fn write(config: &WorldConfig, ticks: &[(Frame, StateHash)]) -> Vec<u8> {
     let memory = Memory::default();
     let mut journal = JournalWriter::to(memory.clone(), config).unwrap();
     for (frame, hash) in ticks {
-        assert!(journal.record(frame, hash));
+        assert!(journal.record(&mut frame.clone(), hash));
     }
     journal.finish().unwrap();
     let bytes = memory.0.lock().unwrap();

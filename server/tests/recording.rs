@@ -114,7 +114,7 @@ async fn a_difference_is_found_in_its_tick() {
             if i == middle {
                 change(&mut frame, &mut hash);
             }
-            assert!(journal.record(&frame, &hash));
+            assert!(journal.record(&mut frame, &hash));
         }
         journal.finish().unwrap();
         replay(&changed.0, cpu(), 2)

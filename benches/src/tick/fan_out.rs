@@ -2,11 +2,12 @@
 //! the work of the tick thread step by step: the server's own loop at full rate, with shards
 //! that encode for every client and send nothing.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use server::durable::journal::{JournalWriter, Sink};
 use server::metrics::steps::Step;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
@@ -42,6 +43,9 @@ pub struct Options {
     /// Runs of each way, by turns
     #[arg(long, default_value = "3", value_name = "N", value_parser = at_least_one)]
     pub runs: usize,
+    /// Record all ticks, to nowhere
+    #[arg(long)]
+    pub record: bool,
     #[command(flatten)]
     pub backends: BackendOptions,
 }
@@ -146,6 +150,10 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                 ticks: options.ticks,
                 fan_out: way.fan_out,
                 threads: *threads,
+                journal: options
+                    .record
+                    .then(|| JournalWriter::to(Nowhere, &world))
+                    .transpose()?,
                 is_checked: false,
             })?;
             let (hashes, bytes) = first.get_or_insert_with(|| (run.hashes.clone(), run.bytes));
@@ -162,6 +170,25 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
         row
     };
     Ok(rounds.iter().map(row).collect())
+}
+
+/// A disk that takes everything at once.
+struct Nowhere;
+
+impl Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Nowhere {
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The samples are the ticks of all runs.

@@ -52,7 +52,7 @@ impl Intake {
             for session in inbox.heard.drain(..) {
                 directory.confirm((shard, session));
             }
-            requests.push(shard, inbox.requests.drain(..));
+            requests.push(directory, shard, inbox.requests.drain(..));
             refusals += inbox.refusals;
         }
         let commands: Vec<&Batch> = self.spares.iter().map(|inbox| &inbox.commands).collect();

@@ -147,10 +147,7 @@ impl Mirror {
             tasks.push(part);
             rest = later;
         }
-        workers.run(tasks, |mut part| {
-            part.take_changes(output);
-            part.take_courses(output);
-        });
+        workers.run(tasks, |part| part.take(output));
     }
 
     /// All entities.

@@ -19,10 +19,12 @@ use super::publication::SessionEvent;
 
 /// The requests of all clients.
 pub struct RequestQueue {
-    sessions: HashMap<Place, Waiting>,
-    /// A turn for the oldest request of each session: the price that its client will have
-    /// paid by then, and the number of the turn, which decides between equal ones.
-    turns: BinaryHeap<Reverse<(u64, u64, Place)>>,
+    /// By row, so that what waits for one client is one connection's share.
+    clients: HashMap<ClientRow, Waiting>,
+    /// A turn for the oldest request of each client: the price that it will have paid by
+    /// then, and the number of the turn, which decides between equal ones. A client that
+    /// goes on with another connection leaves its turn behind.
+    turns: BinaryHeap<Reverse<(u64, u64, ClientRow)>>,
     turns_given: u64,
     /// What a client has paid by now that was answered as late as any. One that asks for the
     /// first time begins with it.
@@ -30,10 +32,13 @@ pub struct RequestQueue {
     prices: Prices,
 }
 
-/// The requests of a session, oldest first.
+/// The requests of a client, oldest first.
 struct Waiting {
-    client: ClientRow,
+    /// The session that sent them.
+    place: Place,
     requests: VecDeque<Priced>,
+    /// The number of its turn.
+    turn: u64,
     /// The price of its answered requests, on top of what everybody has paid.
     paid: u64,
 }
@@ -46,7 +51,7 @@ struct Priced {
 impl RequestQueue {
     pub fn new(config: &WorldConfig) -> RequestQueue {
         RequestQueue {
-            sessions: HashMap::new(),
+            clients: HashMap::new(),
             turns: BinaryHeap::new(),
             turns_given: 0,
             paid: 0,
@@ -54,19 +59,35 @@ impl RequestQueue {
         }
     }
 
-    pub fn push(&mut self, shard: usize, requests: impl Iterator<Item = PendingRequest>) {
+    /// Takes in requests of a shard's sessions.
+    pub fn push(
+        &mut self,
+        directory: &Directory,
+        shard: usize,
+        requests: impl Iterator<Item = PendingRequest>,
+    ) {
         for request in requests {
-            let place = (shard, request.session);
-            let waiting = self.sessions.entry(place).or_insert_with(|| Waiting {
-                client: request.client,
+            let (client, place) = (request.client, (shard, request.session));
+            // The row may have gone on with another connection: nobody is there to be
+            // answered.
+            if !directory.is_at(client, place) {
+                continue;
+            }
+            let new = || Waiting {
+                place,
                 requests: VecDeque::new(),
+                turn: 0,
                 paid: self.paid,
-            });
+            };
+            let waiting = self.clients.entry(client).or_insert_with(new);
+            if waiting.place != place {
+                *waiting = new();
+            }
             let price = self.prices.of(&request);
             waiting.requests.push_back(Priced { request, price });
             if waiting.requests.len() == 1 {
                 waiting.paid = waiting.paid.max(self.paid);
-                self.give_turn(place);
+                self.give_turn(client);
             }
         }
     }
@@ -79,30 +100,23 @@ impl RequestQueue {
         holdings: &mut Holdings,
         events: &mut Vec<(usize, SessionEvent)>,
     ) -> u64 {
-        // A row may have gone on with another connection: then nobody is there to be
-        // answered, and what waits for one client must not exceed one connection's share.
-        let paid = self.paid;
-        self.sessions.retain(|place, waiting| {
-            let matters = !waiting.requests.is_empty() || waiting.paid > paid;
-            matters && directory.is_at(waiting.client, *place)
-        });
         let mut rejected = 0;
         let mut price = 0;
         while price < TICK_PRICE_MAX
-            && let Some(Reverse((_, _, place))) = self.turns.pop()
+            && let Some(Reverse((_, turn, client))) = self.turns.pop()
         {
-            // Sessions that are gone still have their turn.
-            let Some(waiting) = self.sessions.get_mut(&place) else {
+            let Some(waiting) = self.clients.get_mut(&client).filter(|w| w.turn == turn) else {
+                continue;
+            };
+            let place = waiting.place;
+            let presence = directory.presence(client);
+            let presence = presence.filter(|_| directory.is_at(client, place));
+            let (Some(presence), Some(request)) = (presence, waiting.requests.pop_front()) else {
+                // It is gone since it asked.
+                self.clients.remove(&client);
                 continue;
             };
             self.paid = self.paid.max(waiting.paid);
-            let (Some(request), Some(presence)) = (
-                waiting.requests.pop_front(),
-                directory.presence(waiting.client),
-            ) else {
-                self.sessions.remove(&place);
-                continue;
-            };
             waiting.paid += request.price;
             price += request.price;
             let request = request.request;
@@ -110,7 +124,7 @@ impl RequestQueue {
                 Ok(body) => holdings.grant(request.client, &presence, &body),
                 Err(error) => Err(RequestError::from(error)),
             };
-            self.give_turn(place);
+            self.give_turn(client);
             rejected += u64::from(granted.is_err());
             let answer = Answer {
                 request: request.number,
@@ -121,22 +135,25 @@ impl RequestQueue {
         }
         if self.turns.is_empty() {
             // Nobody waits, so nobody is behind another.
-            self.sessions.clear();
+            self.clients.clear();
             self.paid = 0;
         }
         rejected
     }
 
-    /// Puts the oldest request of a session, if there is one, into its place among those of
+    /// Puts the oldest request of a client, if there is one, into its place among those of
     /// all.
-    fn give_turn(&mut self, place: Place) {
-        let waiting = self.sessions.get(&place);
-        let Some((waiting, oldest)) = waiting.and_then(|w| Some((w, w.requests.front()?))) else {
+    fn give_turn(&mut self, client: ClientRow) {
+        let Some(waiting) = self.clients.get_mut(&client) else {
+            return;
+        };
+        let Some(oldest) = waiting.requests.front() else {
             return;
         };
         let paid = waiting.paid + oldest.price;
         self.turns_given += 1;
-        self.turns.push(Reverse((paid, self.turns_given, place)));
+        waiting.turn = self.turns_given;
+        self.turns.push(Reverse((paid, waiting.turn, client)));
     }
 }
 

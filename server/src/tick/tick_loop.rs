@@ -311,10 +311,10 @@ impl TickLoop {
         refusals
     }
 
-    /// Records the tick. False if it can't be recorded any more.
+    /// Records the tick, which takes its frame. False if it can't be recorded any more.
     fn record(&mut self, output: &TickOutput) -> bool {
         let journal = self.journal.as_mut();
-        journal.is_none_or(|journal| journal.record(&self.frame, &output.hash))
+        journal.is_none_or(|journal| journal.record(&mut self.frame, &output.hash))
     }
 
     /// Matches changes and notifications with subscriptions. The mirror is still that of

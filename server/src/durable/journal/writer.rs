@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
+    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
 };
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ impl Sink for File {
 pub struct JournalWriter {
     /// None once the recording has stopped.
     records: Option<SyncSender<Queued>>,
+    /// Frames that were written, for their memory.
+    written: Receiver<Box<Frame>>,
     /// How writing ended.
     ended: Receiver<Result<()>>,
     queued_bytes: Arc<AtomicUsize>,
@@ -78,36 +80,46 @@ impl JournalWriter {
     ) -> Result<JournalWriter> {
         let (records, incoming) = sync_channel(queue_records);
         let (end, ended) = channel();
+        let (returned, written) = channel();
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let start = Record::Start(Box::new(config.clone()));
         let bytes_max = tick_bytes_max(config);
-        let written = queued_bytes.clone();
+        let mut thread = Thread {
+            sink: BufWriter::new(sink),
+            bytes_max,
+            queued_bytes: queued_bytes.clone(),
+            returned,
+        };
         std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || {
                 // Nobody listens once the server has given up on the disk.
-                let _ = end.send(write_all(sink, &start, &incoming, bytes_max, &written));
+                let _ = end.send(thread.write_all(&start, &incoming));
             })
             .context("cannot start the journal's thread")?;
         Ok(JournalWriter {
             records: Some(records),
+            written,
             ended,
             queued_bytes,
             stopped: None,
         })
     }
 
-    /// Appends a tick, without waiting for the disk. False if it is not recorded, since the
-    /// recording has ended.
-    pub fn record(&mut self, frame: &Frame, hash: &StateHash) -> bool {
+    /// Appends a tick, without waiting for the disk. Takes its frame and leaves another
+    /// one, with the memory of one that is written. False if the tick is not recorded, since
+    /// the recording has ended.
+    pub fn record(&mut self, frame: &mut Frame, hash: &StateHash) -> bool {
         let Some(records) = &self.records else {
             self.count_lost();
             return false;
         };
-        let bytes = bytes_of(frame);
+        let (tick, bytes) = (frame.tick, bytes_of(frame));
         let waiting = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let mut recorded = self.written.try_iter().last().unwrap_or_default();
+        std::mem::swap(&mut *recorded, frame);
         let queued = Queued {
-            record: Record::Tick(Box::new(frame.clone()), hash.clone()),
+            record: Record::Tick(recorded, hash.clone()),
             bytes,
         };
         let reason = if waiting > QUEUE_BYTES_MAX {
@@ -122,7 +134,7 @@ impl JournalWriter {
                 },
             }
         };
-        self.stop(frame.tick, reason);
+        self.stop(tick, reason);
         false
     }
 
@@ -172,22 +184,34 @@ impl Stopped {
     }
 }
 
-fn write_all(
-    sink: impl Sink,
-    start: &Record<WorldConfig>,
-    incoming: &Receiver<Queued>,
+/// What the journal's thread needs.
+struct Thread<S: Sink> {
+    sink: BufWriter<S>,
+    /// Of a tick's record.
     bytes_max: usize,
-    queued_bytes: &AtomicUsize,
-) -> Result<()> {
-    let mut out = BufWriter::new(sink);
-    out.write_all(MAGIC)?;
-    write_record(&mut out, start, usize::MAX)?;
-    for Queued { record, bytes } in incoming {
-        write_record(&mut out, &record, bytes_max)?;
-        queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    queued_bytes: Arc<AtomicUsize>,
+    returned: Sender<Box<Frame>>,
+}
+
+impl<S: Sink> Thread<S> {
+    fn write_all(
+        &mut self,
+        start: &Record<WorldConfig>,
+        incoming: &Receiver<Queued>,
+    ) -> Result<()> {
+        self.sink.write_all(MAGIC)?;
+        write_record(&mut self.sink, start, usize::MAX)?;
+        for Queued { record, bytes } in incoming {
+            write_record(&mut self.sink, &record, self.bytes_max)?;
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            if let Record::Tick(frame, _) = record {
+                // A world that has ended needs none.
+                let _ = self.returned.send(frame);
+            }
+        }
+        self.sink.flush()?;
+        Ok(self.sink.get_mut().sync()?)
     }
-    out.flush()?;
-    Ok(out.get_mut().sync()?)
 }
 
 fn write_record(
@@ -305,12 +329,12 @@ mod tests {
         let mut journal = JournalWriter::to(disk.clone(), &config).unwrap();
         let hash = StateHash::default();
         let mut tick = 0;
-        while journal.record(&frame(tick), &hash) {
+        while journal.record(&mut frame(tick), &hash) {
             tick += 1;
             std::thread::yield_now();
         }
         for later in tick + 1..tick + 10 {
-            assert!(!journal.record(&frame(later), &hash));
+            assert!(!journal.record(&mut frame(later), &hash));
         }
         let failure = journal.finish().unwrap_err().to_string();
         let expected =
@@ -328,7 +352,7 @@ mod tests {
         let mut journal = JournalWriter::with_queue(disk.clone(), &config, 5).unwrap();
         let hash = StateHash::default();
         let recorded = (0..100)
-            .filter(|&tick| journal.record(&frame(tick), &hash))
+            .filter(|&tick| journal.record(&mut frame(tick), &hash))
             .count();
         assert!((5..100).contains(&recorded), "{recorded} ticks");
         disk.change(|state| state.is_stalled = false);
@@ -348,7 +372,7 @@ mod tests {
         let disk = Disk::default();
         disk.change(|state| state.room = Some(100));
         let mut journal = JournalWriter::to(disk, &config).unwrap();
-        journal.record(&Frame::new(Tick(0)), &StateHash::default());
+        journal.record(&mut Frame::new(Tick(0)), &StateHash::default());
         let failure = format!("{:#}", journal.finish().unwrap_err());
         assert!(failure.ends_with("no space is left"), "{failure}");
     }

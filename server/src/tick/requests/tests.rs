@@ -56,7 +56,8 @@ impl World {
             number: *number,
             body: Ok(body),
         };
-        self.queue.push(0, std::iter::once(request));
+        let requests = std::iter::once(request);
+        self.queue.push(&self.directory, 0, requests);
     }
 
     fn subscribe(&mut self, client: u32, predicate: &str) {
@@ -174,8 +175,42 @@ fn requests_of_sessions_that_are_gone_are_forgotten() {
     while answered.len() < 40 {
         answered.extend(world.answered());
         assert!(answered.iter().all(|&(session, _)| session != 1));
-        assert!(!world.queue.sessions.contains_key(&(0, 1)));
     }
     world.answered();
-    assert!(world.queue.sessions.is_empty() && world.queue.turns.is_empty());
+    assert!(world.queue.clients.is_empty() && world.queue.turns.is_empty());
+    // What it asked for on its way out is not taken in.
+    world.request(1, region());
+    assert!(world.queue.clients.is_empty());
+}
+
+#[test]
+fn a_client_that_goes_on_with_another_connection_asks_anew() {
+    let mut world = World::new(2);
+    for _ in 0..20 {
+        world.subscribe(0, &dear());
+        world.subscribe(1, &dear());
+    }
+    let join = Join {
+        session: 7,
+        resume: Some([0; 16]),
+    };
+    let mut frame = Frame::new(Tick(1));
+    world.directory.join(0, &join, [9; 16], &mut frame);
+    let request = PendingRequest {
+        session: 7,
+        client: ClientRow(0),
+        number: 1,
+        body: Ok(region()),
+    };
+    let requests = std::iter::once(request);
+    world.queue.push(&world.directory, 0, requests);
+    assert_eq!(world.queue.clients[&ClientRow(0)].requests.len(), 1);
+    let mut answered = vec![];
+    while answered.len() < 21 {
+        answered.extend(world.answered());
+    }
+    let of = |session| answered.iter().filter(|a| a.0 == session).count();
+    assert_eq!([of(0), of(1), of(7)], [0, 20, 1]);
+    world.answered();
+    assert!(world.queue.turns.is_empty());
 }
