@@ -230,12 +230,13 @@ impl Session {
             base: Some(base),
             processed: self.processed.sequence(),
         };
+        let told_from = header.base_ticks().map(|_| base);
         let mirror = view.mirror;
         scratch.due_slots.clear();
         scratch.due_slots.extend(due.iter().map(|due| due.slot));
         let entity = |i: usize| {
             let Due { slot, is_known } = due[i];
-            mirror.told(Slot(slot), is_known.then_some(base))
+            mirror.told(Slot(slot), told_from.filter(|_| is_known))
         };
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;

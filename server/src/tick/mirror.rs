@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use device::cpu::{Workers, ranges};
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
-use shared::wire::movement::{MovementCodec, Tail, Told};
+use shared::wire::movement::{MovementCodec, Place, Tail, Told};
 use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
 
 use courses::Courses;
@@ -59,9 +59,19 @@ struct Entry {
     kind: u16,
     /// What datagrams carry of it beside its position.
     tail: Tail,
+    /// Of the tick `changed`, if a new course began in it.
+    turn: Option<Turn>,
     /// The last tick of which clients are told, and the columns that they are told of.
     changed: Tick,
     columns: u64,
+}
+
+/// Where a new course begins, for clients that know the one before.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// The first tick of the course before.
+    since: Tick,
+    place: Place,
 }
 
 impl SharedMirror {
@@ -96,6 +106,7 @@ impl Mirror {
             id: EntityId::NONE,
             kind: 0,
             tail: Tail::default(),
+            turn: None,
             changed: Tick(0),
             columns: 0,
         };
@@ -198,19 +209,37 @@ impl Mirror {
     }
 
     /// The entity's movement as datagrams of this tick carry it to a client that knew in the
-    /// tick `base` how it moved.
+    /// tick `base`, an earlier one, how it moved.
     pub fn told(&self, slot: Slot, base: Option<Tick>) -> Told {
+        let entry = &self.entities[slot.index()];
+        let is_new = entry.changed == self.tick && entry.columns & self.layout.position != 0;
+        let place = match (base, entry.turn) {
+            (None, _) => None,
+            (Some(base), Some(turn)) if is_new && turn.since <= base => Some(turn.place),
+            (Some(base), _) => self.difference(slot, base),
+        };
+        Told {
+            place: place.unwrap_or_else(|| self.full(slot)),
+            tail: entry.tail,
+        }
+    }
+
+    fn full(&self, slot: Slot) -> Place {
+        let newest = self.courses[slot.index()].newest();
+        let Layout {
+            edges, movement, ..
+        } = &self.layout;
+        movement.full(newest.at(self.tick, edges))
+    }
+
+    fn difference(&self, slot: Slot, base: Tick) -> Option<Place> {
         let Layout {
             edges, movement, ..
         } = &self.layout;
         let courses = &self.courses[slot.index()];
         let newest = courses.newest();
-        let known = base.and_then(|base| courses.at(base));
-        Told {
-            position: newest.at(self.tick, edges),
-            expected: known.map(|known| movement.expected(known, self.tick, &newest.velocity)),
-            tail: self.entities[slot.index()].tail,
-        }
+        let expected = movement.expected(courses.at(base)?, self.tick, &newest.velocity);
+        movement.difference(&newest.at(self.tick, edges), &expected)
     }
 
     /// The columns of which clients are told in this tick, as bits.

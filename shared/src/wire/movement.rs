@@ -47,7 +47,8 @@ use super::bits::BitWriter;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
-use place::{Axes, Forms, Place};
+pub use place::Place;
+use place::{Axes, Forms};
 pub use tail::Tail;
 use tail::TailCodec;
 
@@ -62,11 +63,8 @@ pub struct MovementCodec {
 /// An entity that a datagram tells of.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    /// Where clients are told it is in the datagram's tick.
-    pub position: [i32; 3],
-    /// Where the client takes it for; see [`MovementCodec::expected`]. `None` if the base
-    /// knows nothing of it.
-    pub expected: Option<[i32; 3]>,
+    /// Where it is in the datagram's tick.
+    pub place: Place,
     /// The rest, packed.
     pub tail: Tail,
 }
@@ -92,8 +90,7 @@ pub struct MovementScratch {
 /// An entity as it is written.
 struct Entity {
     slot: u32,
-    place: Place,
-    tail: Tail,
+    told: Told,
 }
 
 /// A decoded datagram. Reused for the next one, it soon allocates nothing.
@@ -174,6 +171,17 @@ impl MovementCodec {
         self.axes.expected(course, tick, velocity)
     }
 
+    /// A position in full.
+    pub fn full(&self, position: [i32; 3]) -> Place {
+        Place::full(position)
+    }
+
+    /// A position as the difference from the [expected](MovementCodec::expected) one. `None`
+    /// if it is shorter in full. A datagram without a base has room for none.
+    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<Place> {
+        self.axes.difference(position, expected)
+    }
+
     /// Encodes entities into as few datagrams as possible, at least one, and passes each
     /// to `send`. `slots` ascends; `entity` returns what is told of one, by its index in
     /// `slots`. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams:
@@ -187,17 +195,14 @@ impl MovementCodec {
         mut send: impl FnMut(Vec<u8>),
     ) -> usize {
         let MovementScratch { writer, entities } = scratch;
-        let mut forms = Forms::new(header.base_ticks());
         entities.clear();
-        entities.extend(slots.iter().enumerate().map(|(i, &slot)| {
-            let told = entity(i);
-            Entity {
-                slot,
-                place: self.axes.place(&told, &mut forms),
-                tail: told.tail,
-            }
+        let all = slots.iter().enumerate();
+        entities.extend(all.map(|(i, &slot)| Entity {
+            slot,
+            told: entity(i),
         }));
-        forms.choose(&self.axes, entities.iter().map(|entity| &entity.place));
+        let places = entities.iter().map(|entity| &entity.told.place);
+        let forms = Forms::of(places, header.base_ticks(), &self.axes);
         let gap_mean = match slots.last() {
             Some(&last) => (last + 1) / u32::try_from(slots.len()).unwrap_or(u32::MAX),
             None => 0,
@@ -231,8 +236,8 @@ impl MovementCodec {
         let mut next = 0;
         let fitting = entities.iter().take(ENTITIES_MAX).take_while(|entity| {
             bits += BitWriter::rice_bits(entity.slot - next, parameter)
-                + forms.place_bits(&self.axes, &entity.place)
-                + entity.tail.bits();
+                + forms.place_bits(&self.axes, &entity.told.place)
+                + entity.told.tail.bits();
             next = entity.slot + 1;
             bits as usize <= DATAGRAM_BYTES_MAX * 8
         });
@@ -250,8 +255,8 @@ impl MovementCodec {
         for entity in entities {
             writer.put_rice(entity.slot - next, parameter);
             next = entity.slot + 1;
-            forms.put_place(writer, &self.axes, &entity.place);
-            entity.tail.put(writer);
+            forms.put_place(writer, &self.axes, &entity.told.place);
+            entity.told.tail.put(writer);
         }
     }
 }

@@ -145,11 +145,12 @@ pub fn movement(
     let entity = |slot: u32| {
         let (kind, row) = &entities[&slot];
         let course = course(schema, row, velocity(schema, row));
-        let past = header.base.and_then(|base| any_past(schema, row, base));
+        let base = header.base_ticks().and(header.base);
+        let past = base.and_then(|base| any_past(schema, row, base));
         let expected = past.map(|past| codec.expected(&past, header.tick, &course.velocity));
+        let difference = expected.and_then(|e| codec.difference(&course.position, &e));
         Told {
-            position: course.position,
-            expected,
+            place: difference.unwrap_or_else(|| codec.full(course.position)),
             tail: codec.tail(*kind, &course.velocity, row),
         }
     };

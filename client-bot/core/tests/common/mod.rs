@@ -76,9 +76,11 @@ impl Server {
         known: Option<Course>,
     ) -> Vec<u8> {
         let (tick, velocity) = (Tick(tick), [velocity, 0, 0]);
+        let position = [x, 0, 0];
+        let expected = known.map(|known| self.movement.expected(&known, tick, &velocity));
+        let difference = expected.and_then(|e| self.movement.difference(&position, &e));
         let told = Told {
-            position: [x, 0, 0],
-            expected: known.map(|known| self.movement.expected(&known, tick, &velocity)),
+            place: difference.unwrap_or_else(|| self.movement.full(position)),
             tail: self.movement.tail(0, &velocity, &[x, 0, 0]),
         };
         let header = Header {

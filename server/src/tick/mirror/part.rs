@@ -5,7 +5,7 @@ use std::ops::Range;
 use gpu_kernels::TickOutput;
 use shared::{Course, Slot, Tick};
 
-use super::{AudienceMasks, Courses, Entry, Layout};
+use super::{AudienceMasks, Courses, Entry, Layout, Turn};
 
 /// The entities of a range of slots, as one thread brings them up to date.
 pub struct Part<'a> {
@@ -73,6 +73,7 @@ impl<'a> Part<'a> {
             let entry = self.entry(id.slot);
             (entry.id, entry.kind) = (id, kind);
             (entry.changed, entry.columns) = (output.tick, u64::MAX);
+            entry.turn = None;
             let first = self.course(id.slot, &[]);
             self.courses[id.slot.index() - self.first] = Courses::new(first);
             self.pack(id.slot);
@@ -149,9 +150,16 @@ impl<'a> Part<'a> {
         let movement = &self.layout.movement;
         let mut course = self.course(slot, velocity);
         let courses = &mut self.courses[slot.index() - self.first];
-        let expected = movement.expected(courses.newest(), self.tick, &course.velocity);
+        let before = courses.newest();
+        let expected = movement.expected(before, self.tick, &course.velocity);
         course.position = movement.told(course.position, expected);
+        let turn = |place| Turn {
+            since: before.tick,
+            place,
+        };
+        let turn = movement.difference(&course.position, &expected).map(turn);
         courses.push(course);
+        self.entry(slot).turn = turn;
     }
 
     fn pack(&mut self, slot: Slot) {

@@ -1,6 +1,6 @@
 //! The forms of a position.
 
-use super::{BASE_BITS, Told};
+use super::BASE_BITS;
 use crate::wire::DecodeError;
 use crate::wire::bits::{BitReader, BitWriter, unzigzag, zigzag};
 use crate::world::attribute::bits_for;
@@ -39,8 +39,8 @@ struct Width {
 }
 
 /// A position on its way into a datagram.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
     form: Form,
     /// The position in raw units, or the difference in steps as 0, -1, 1, -2, … on each
     /// axis.
@@ -61,7 +61,6 @@ pub(super) struct Forms {
     pub base_ticks: u32,
     /// Bits of a difference on each axis.
     difference_bits: u32,
-    differences: usize,
     others: usize,
     /// Whether positions are in raw units, as one of them is no multiple of the steps.
     is_exact: bool,
@@ -74,6 +73,15 @@ pub(super) enum Read {
     Position([i32; 3]),
     /// In steps.
     Difference([i32; 3]),
+}
+
+impl Place {
+    pub fn full(position: [i32; 3]) -> Place {
+        Place {
+            form: Form::Full,
+            values: position.map(|value| value as u32),
+        }
+    }
 }
 
 impl Axes {
@@ -140,6 +148,9 @@ impl Axes {
 
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
         let mut position = course.at(Tick(tick.0.wrapping_sub(1)), &self.max);
+        if *velocity == [0; 3] {
+            return position;
+        }
         for axis in 0..3 {
             let ahead = position[axis].saturating_add(velocity[axis]);
             position[axis] = ahead.clamp(0, self.max[axis]);
@@ -147,32 +158,8 @@ impl Axes {
         position
     }
 
-    /// The cheapest form of an entity's position; `forms` takes note of it.
-    pub fn place(&self, told: &Told, forms: &mut Forms) -> Place {
-        if forms.base_ticks > 0
-            && let Some(expected) = told.expected
-            && let Some(values) = self.difference(&told.position, &expected)
-        {
-            let all = values.iter().fold(0, |all, axis| all | axis);
-            forms.differences += 1;
-            forms.difference_bits = forms.difference_bits.max(u32::BITS - all.leading_zeros());
-            return Place {
-                form: Form::Difference,
-                values,
-            };
-        }
-        forms.others += 1;
-        let mut axes = self.axes.iter().zip(told.position);
-        forms.is_exact |= axes.any(|(axis, value)| !axis.is_on_grid(value));
-        Place {
-            form: Form::Full,
-            values: told.position.map(|value| value as u32),
-        }
-    }
-
-    /// The difference in steps; `None` if it is none of whole steps, or low bits are as
-    /// short.
-    fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<[u32; 3]> {
+    /// `None` if the difference is none of whole steps, or low bits are as short.
+    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<Place> {
         let mut values = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
             let difference = position[i] - expected[i];
@@ -182,7 +169,10 @@ impl Axes {
                 return None;
             }
         }
-        Some(values)
+        Some(Place {
+            form: Form::Difference,
+            values,
+        })
     }
 
     /// The position that is so many steps from an expected one.
@@ -235,23 +225,40 @@ impl Width {
 }
 
 impl Forms {
-    pub fn new(base_ticks: Option<u32>) -> Forms {
-        Forms {
-            base_ticks: base_ticks.unwrap_or(0),
-            ..Forms::default()
+    /// The forms that suit all of these places.
+    pub fn of<'a>(
+        places: impl Iterator<Item = &'a Place> + Clone,
+        base_ticks: Option<u32>,
+        axes: &Axes,
+    ) -> Forms {
+        let mut forms = Forms::default();
+        let mut differences = 0;
+        let mut all = 0;
+        for place in places.clone() {
+            match place.form {
+                Form::Difference => {
+                    differences += 1;
+                    all |= place.values[0] | place.values[1] | place.values[2];
+                }
+                Form::Full => {
+                    forms.others += 1;
+                    let mut values = axes.axes.iter().zip(place.values);
+                    forms.is_exact |= values.any(|(axis, value)| !axis.is_on_grid(value as i32));
+                }
+            }
         }
-    }
-
-    /// Chooses between low bits and wide, once all places are known.
-    pub fn choose<'a>(&mut self, axes: &Axes, places: impl Iterator<Item = &'a Place>) {
-        if self.differences == 0 {
-            self.base_ticks = 0;
+        if differences > 0 {
+            debug_assert!(base_ticks.is_some(), "a difference needs a base");
+            forms.base_ticks = base_ticks.unwrap_or(0);
+            forms.difference_bits = u32::BITS - all.leading_zeros();
         }
-        let widths = self.widths(axes);
-        let saved = widths.map(|width| width.bits - width.low_bits);
-        if self.others as u64 * u64::from(saved.sum::<u32>()) > u64::from(self.corner_bits(axes)) {
-            self.corner = self.corner_of(axes, places.filter(|place| place.form == Form::Full));
+        let widths = forms.widths(axes);
+        let saved: u32 = widths.map(|width| width.bits - width.low_bits).sum();
+        if forms.others as u64 * u64::from(saved) > u64::from(forms.corner_bits(axes)) {
+            let full = places.filter(|place| place.form == Form::Full);
+            forms.corner = forms.corner_of(axes, full);
         }
+        forms
     }
 
     fn widths<'a>(&self, axes: &'a Axes) -> impl Iterator<Item = &'a Width> {

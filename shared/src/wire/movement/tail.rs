@@ -147,8 +147,10 @@ impl Tail {
     }
 
     pub(super) fn put(&self, writer: &mut BitWriter) {
-        writer.put(self.low, self.len.min(64));
-        writer.put(self.high, self.len.saturating_sub(64));
+        if self.len > 0 {
+            writer.put(self.low, self.len.min(64));
+            writer.put(self.high, self.len.saturating_sub(64));
+        }
         self.velocity.put(writer);
     }
 
