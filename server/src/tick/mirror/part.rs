@@ -173,4 +173,4 @@ impl<'a> Part<'a> {
 }
 
 /// Slots that take some 200 KiB.
-const BLOCK: usize = 2048;
+const BLOCK: usize = 512;
