@@ -188,4 +188,4 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
 }
 
 const POLL: Duration = Duration::from_millis(20);
-const FINISH_PATIENCE: Duration = Duration::from_secs(120);
+const FINISH_PATIENCE: Duration = Duration::from_secs(300);

@@ -141,9 +141,18 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         sockets: cores.server.len() * SOCKETS_PER_SHARD,
         seed: world.seed,
     })?;
+    let mut said = Duration::ZERO;
     while !bots.is_settled()? {
         if begun.elapsed() > JOIN_WAIT || !server.is_running() {
             bail!("only {} joined", server.stats().figures().clients);
+        }
+        if begun.elapsed() > said + SAY_PERIOD {
+            said = begun.elapsed();
+            let connected = server.stats().figures().clients;
+            eprintln!(
+                "{connected} of {clients} clients after {:.0} s",
+                said.as_secs_f64()
+            );
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -247,6 +256,8 @@ fn is_of_server(name: &str) -> bool {
 }
 
 const NAME: &str = "swarm";
+/// Long joins say how far they are.
+const SAY_PERIOD: Duration = Duration::from_secs(5);
 /// All packets of a socket go to one shard, so that few sockets would be spread unevenly.
 const SOCKETS_PER_SHARD: usize = 128;
 const JOIN_WAIT: Duration = Duration::from_secs(120);

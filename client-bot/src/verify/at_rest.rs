@@ -18,11 +18,10 @@ use super::sight::{Placed, squared_distance};
 /// still play.
 pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     let world = RestingWorld::new(history, schema, views);
-    for view in views
-        .iter()
-        .step_by(history.share)
-        .filter(|view| !view.is_dead)
-    {
+    // Each view that is checked is compared with the places of all entities.
+    let share = history.share.max(views.len().pow(2) / COMPARISONS_MAX);
+    let checked = views.iter().step_by(share);
+    for view in checked.filter(|view| !view.is_dead) {
         let Some(own) = view.entities.get(&view.entity.slot.0) else {
             history
                 .findings
@@ -190,6 +189,9 @@ fn moves(entity: &Entity, last: Tick, newest: Tick, edges: &[i32; 3]) -> bool {
     let course = &entity.course;
     course.tick > last || course.at(newest, edges) != course.at(newest.next(), edges)
 }
+
+/// Some ten seconds of one core.
+const COMPARISONS_MAX: usize = 1 << 28;
 
 /// The largest coordinates; 0 on axes that the world lacks.
 fn edges(schema: &Schema) -> [i32; 3] {
