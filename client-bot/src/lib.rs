@@ -2,8 +2,9 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`connect`] | certificates, sockets, the handshake |
-//! | [`client`] | a client: [`client_core::Session`] and its connection |
+//! | [`connect`] | which server to trust, and why a connection ended |
+//! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
+//! | [`client`], [`connector`] | a client for tokio: [`client_core::Session`] and its connection |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
@@ -18,8 +19,10 @@ pub mod behaviour;
 pub mod cli;
 pub mod client;
 pub mod connect;
+pub mod connector;
 pub mod console;
 pub mod filter;
+pub mod game_client;
 pub mod network;
 pub mod report;
 pub mod swarm;
@@ -28,7 +31,9 @@ pub mod verify;
 pub use behaviour::BehaviourKind;
 pub use client::Client;
 pub use client_core::{EventHandler, View};
-pub use connect::{Connector, Trust};
+pub use connect::Trust;
+pub use connector::Connector;
+pub use game_client::GameClient;
 pub use report::SwarmReport;
 pub use swarm::{Swarm, SwarmOptions};
 

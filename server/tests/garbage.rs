@@ -35,7 +35,7 @@ async fn an_unacceptable_hello_is_refused_with_the_reason() {
         server.stats().figures().malformed == malformed
     })
     .await;
-    let schema_hash = Some(common::world(PLAIN).schema.hash());
+    let schema_hash = Some(common::world(PLAIN).schema.for_clients().hash());
     let right = Hello {
         schema_hash,
         ..good

@@ -7,9 +7,10 @@
 //!   later than their place on the line are [jitter](Clock::jitter);
 //! - the *round trip*: a command that was processed in a tick came in time for it, and too
 //!   late for the one before, which gives a bound on each side;
-//! - the *lead*: how long before a tick's place on the line its input is sent. Input that is
-//!   late makes the lead longer, and input in time makes it a little shorter, so that it
-//!   arrives just in time. By how much a command is early cannot be known, only its tick.
+//! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just
+//!   in time for it. It is the round trip, the jitter and a margin, and changes if several
+//!   inputs are processed later, or earlier, than in the tick they were meant for. By how much
+//!   one is early within its tick cannot be known.
 //!
 //! Times are spans since some moment that the caller chooses, once for all calls.
 
@@ -32,14 +33,18 @@ pub struct Clock {
     inputs: VecDeque<Input>,
     /// The bounds on the round trip that the latest inputs gave, oldest first.
     bounds: VecDeque<(i64, i64)>,
-    /// What the transport measured.
-    told_round_trip: Option<i64>,
-    lead: i64,
-    /// When the lead was made longer last: input from before says nothing of it.
-    lengthened: i64,
-    /// Of the latest inputs: whether each was late, the newest in the lowest bit.
+    /// What the transport knew at first.
+    first_round_trip: Option<i64>,
+    /// What the lead is, without jitter and margin.
+    way: i64,
+    /// The latest inputs since the way was changed last, the newest in the lowest bit: whether
+    /// each was late, and whether it was early.
     late: u64,
+    early: u64,
     judged: u32,
+    /// Whether each of the latest 64 inputs was late.
+    all_late: u64,
+    all_judged: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +64,9 @@ struct Input {
 }
 
 impl Clock {
-    /// A clock that has heard nothing yet.
-    pub fn new(tick_hz: u32) -> Clock {
+    /// A clock that has heard nothing yet. `round_trip` is a first guess, if there is one.
+    pub(crate) fn new(tick_hz: u32, round_trip: Option<Duration>) -> Clock {
+        let first = round_trip.map(nanoseconds);
         let period = 1_000_000_000 / i64::from(tick_hz.max(1));
         Clock {
             period,
@@ -70,11 +76,13 @@ impl Clock {
             newest: Tick(0),
             inputs: VecDeque::new(),
             bounds: VecDeque::new(),
-            told_round_trip: None,
-            lead: period,
-            lengthened: i64::MIN,
+            first_round_trip: first,
+            way: first.unwrap_or(period),
             late: 0,
+            early: 0,
             judged: 0,
+            all_late: 0,
+            all_judged: 0,
         }
     }
 
@@ -109,12 +117,11 @@ impl Clock {
     }
 
     /// From sending a word until its effect may be heard of, without the wait for a tick.
-    /// `None` until the transport or the first command tells.
+    /// `None` before the first command, unless the transport knew.
     pub fn round_trip(&self) -> Option<Duration> {
-        if let Some(told) = self.told_round_trip {
-            return Some(duration(told));
-        }
-        let least = self.bounds.iter().map(|b| b.1).min()?;
+        let Some(least) = self.bounds.iter().map(|b| b.1).min() else {
+            return self.first_round_trip.map(duration);
+        };
         // What a lost datagram delayed says only that the round trip is shorter.
         let lows = self.bounds.iter().map(|b| b.0).filter(|&low| low < least);
         let low = lows.max().unwrap_or(least - self.period).max(0);
@@ -128,25 +135,16 @@ impl Clock {
 
     /// How long before the word of a tick is expected its input is sent.
     pub fn lead(&self) -> Duration {
-        duration(self.lead)
+        duration(self.way + self.jitter + self.period / MARGIN)
     }
 
     /// The share of the latest 64 inputs that were processed later than in the tick they
     /// were meant for, from 0 to 1: their datagrams were lost, or came too late.
     pub fn late_share(&self) -> f64 {
-        match self.judged {
+        match self.all_judged {
             0 => 0.0,
-            judged => f64::from(self.late.count_ones()) / f64::from(judged.min(64)),
+            judged => f64::from(self.all_late.count_ones()) / f64::from(judged.min(64)),
         }
-    }
-
-    /// The round trip as the transport measures it.
-    pub fn set_round_trip(&mut self, round_trip: Duration) {
-        let told = nanoseconds(round_trip);
-        if self.told_round_trip.is_none() && self.judged == 0 {
-            self.lead = told + self.period / LEAD_MARGIN;
-        }
-        self.told_round_trip = Some(told);
     }
 }
 
@@ -201,27 +199,40 @@ impl Clock {
             if self.bounds.len() > BOUNDS_MAX {
                 self.bounds.pop_front();
             }
-            if self.judged == 0 && self.told_round_trip.is_none() {
-                self.lead = high.max(0);
+            if self.first_round_trip.is_none() {
+                self.first_round_trip = Some(high.max(0));
+                self.way = high.max(0);
             }
             // Of input that was meant for a tick in between nothing is known.
             let is_late = input.tick <= self.newest;
             if is_late || tick <= input.tick {
-                self.late = self.late << 1 | u64::from(is_late);
-                self.judged = self.judged.saturating_add(1);
-                self.adapt(is_late, input.at);
+                self.adapt(is_late, tick < input.tick);
             }
         }
     }
 
-    fn adapt(&mut self, is_late: bool, sent: i64) {
-        if !is_late {
-            self.lead -= self.period / LEAD_SHORTER;
-        } else if sent >= self.lengthened {
-            self.lead += self.period / LEAD_LONGER;
-            self.lengthened = self.arrivals.back().map_or(sent, |a| a.at);
-        }
-        self.lead = self.lead.clamp(0, LEAD_MAX);
+    fn adapt(&mut self, is_late: bool, is_early: bool) {
+        self.all_late = self.all_late << 1 | u64::from(is_late);
+        self.all_judged = self.all_judged.saturating_add(1);
+        self.late = self.late << 1 | u64::from(is_late);
+        self.early = self.early << 1 | u64::from(is_early);
+        self.judged += 1;
+        let lately = |bits: u64| (bits & ((1 << LATELY) - 1)).count_ones();
+        let first = self.first_round_trip.unwrap_or_default();
+        let change = if lately(self.late) >= MANY {
+            self.period / 4
+        } else if lately(self.late) >= SOME && self.way < first + self.period / 4 {
+            // It may be loss, against which a longer lead does not help.
+            self.period / 8
+        } else if lately(self.early) >= SOME {
+            -self.period / 8
+        } else if self.judged >= u64::BITS && self.late == 0 {
+            -self.period / 32
+        } else {
+            return;
+        };
+        self.way = (self.way + change).clamp(0, WAY_MAX);
+        (self.late, self.early, self.judged) = (0, 0, 0);
     }
 }
 
@@ -241,8 +252,10 @@ const ARRIVALS_MAX: usize = 256;
 /// Inputs of which the server says nothing.
 const INPUTS_MAX: usize = 256;
 const BOUNDS_MAX: usize = 32;
-/// In parts of a tick: with these, about one input in ten is late.
-const LEAD_LONGER: i64 = 6;
-const LEAD_SHORTER: i64 = 64;
-const LEAD_MARGIN: i64 = 4;
-const LEAD_MAX: i64 = 2_000_000_000;
+/// The lead has this part of a tick to spare, beside the jitter.
+const MARGIN: i64 = 4;
+/// Of the latest so many inputs, the lead follows some and many.
+const LATELY: u32 = 16;
+const SOME: u32 = 3;
+const MANY: u32 = 6;
+const WAY_MAX: i64 = 2_000_000_000;

@@ -15,14 +15,16 @@
 
 use std::time::Duration;
 
+use script::Forecast;
 use shared::wire::DecodeError;
-use shared::wire::control::{Close, Hello, Ticket};
+use shared::wire::control::{Close, Hello, Quotas, Ticket, Welcome};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::clock::Clock;
 use crate::command::CommandError;
 use crate::event::Event;
 use crate::handshake::{Handshake, hello};
+use crate::prediction::Prediction;
 use crate::record::{Record, Recorder};
 use crate::request::PredicateTooLong;
 use crate::retry::{RetryOptions, is_worth_a_retry};
@@ -38,6 +40,7 @@ pub struct Game {
     /// Attempts in a row that failed.
     failed: u32,
     ticket: Option<Ticket>,
+    first_round_trip: Option<Duration>,
     /// `None` before the first welcome.
     world: Option<Box<World>>,
     /// Events that no world has.
@@ -116,6 +119,8 @@ struct World {
     clock: Clock,
     scene: Scene,
     record: Record,
+    prediction: Prediction,
+    quotas: Quotas,
     /// The newest tick that input was sent for.
     input: Option<Tick>,
     /// When a datagram was sent last.
@@ -132,6 +137,7 @@ impl Game {
             stage: Stage::Waiting(Duration::ZERO),
             failed: 0,
             ticket: None,
+            first_round_trip: None,
             world: None,
             events: vec![],
         }
@@ -142,6 +148,9 @@ impl Game {
         let mut events = std::mem::take(&mut self.events);
         if let Some(world) = &mut self.world {
             world.scene.advance(&world.clock, now);
+            if let Some(tick) = world.clock.input_tick(now) {
+                world.prediction.advance(tick, now);
+            }
             let told = std::mem::take(&mut world.record.events);
             // What was told came before the end of the connection that told it.
             let lost = events.iter().position(|e| matches!(e, Event::Lost { .. }));
@@ -177,9 +186,23 @@ impl Game {
         self.world.as_ref().map(|world| &world.scene)
     }
 
-    /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
+    /// The client's own entity, ahead of the server; `None` before the first welcome.
+    pub fn prediction(&self) -> Option<&Prediction> {
+        self.world.as_ref().map(|world| &world.prediction)
+    }
+
+    /// What the client may do; `None` before the first welcome.
+    pub fn quotas(&self) -> Option<&Quotas> {
+        self.world.as_ref().map(|world| &world.quotas)
+    }
+
+    /// Where an entity in view is shown, in units; 0 on axes that the world lacks. The
+    /// client's own entity is ahead of the server, all others are behind.
     pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
-        self.scene()?.position(entity)
+        let world = self.world.as_ref()?;
+        let is_own = world.session.view().entity() == entity;
+        let predicted = is_own.then(|| world.prediction.position()).flatten();
+        predicted.or_else(|| world.scene.position(entity))
     }
 
     /// Lets a later game go on as the same entity.
@@ -210,6 +233,7 @@ impl Game {
         let world = self.playing().ok_or(CommandError::NotInWorld)?;
         let sequence = world.session.command(kind, words)?;
         world.unsent = Some(sequence);
+        world.prediction.give(sequence, kind, words);
         Ok(sequence)
     }
 
@@ -249,7 +273,8 @@ impl Game {
             Stage::Connecting { until } | Stage::Greeting { until, .. } if now >= until => {
                 let seconds = self.options.connect_timeout.as_secs_f64();
                 self.lose(format!("no welcome within {seconds} seconds"), true, now);
-                Step::Close(Close::Bye, "no welcome in time")
+                // Not for good: the client wants to resume.
+                Step::Close(Close::Resumed, "no welcome in time")
             }
             Stage::Playing { heard } if now >= heard + self.options.silence_timeout => {
                 let seconds = self.options.silence_timeout.as_secs_f64();
@@ -258,15 +283,16 @@ impl Game {
                     true,
                     now,
                 );
-                // Not for good: the client wants to resume.
                 Step::Close(Close::Resumed, "nothing was heard")
             }
             _ => Step::Wait,
         }
     }
 
-    /// The transport has opened the connection that was asked for, with a stream.
-    pub fn opened(&mut self) {
+    /// The transport has opened the connection that was asked for, with a stream. It may
+    /// know a round trip, which is a first guess until commands tell.
+    pub fn opened(&mut self, round_trip: Option<Duration>) {
+        self.first_round_trip = round_trip;
         if let Stage::Connecting { until } = self.stage {
             let hello = Hello {
                 schema_hash: self.options.schema_hash,
@@ -327,13 +353,6 @@ impl Game {
         }
     }
 
-    /// The round trip as the transport measures it, if it does.
-    pub fn set_round_trip(&mut self, round_trip: Duration) {
-        if let Some(world) = &mut self.world {
-            world.clock.set_round_trip(round_trip);
-        }
-    }
-
     /// The next bytes to send on the stream; empty where there are none.
     pub fn stream_bytes(&self) -> &[u8] {
         match (&self.stage, &self.world) {
@@ -374,16 +393,22 @@ impl Game {
             session,
             rest,
         } = welcomed;
+        let forecast = Forecast::from_bytes(&welcome.forecast, &welcome.schema)?;
         self.stage = Stage::Playing { heard: now };
         self.failed = 0;
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
         let mut world = match before {
             Some(mut world) => {
-                world.resume(session);
+                world.resume(session, forecast);
                 world
             }
-            None => Box::new(World::new(session)),
+            None => Box::new(World::new(
+                session,
+                forecast,
+                &welcome,
+                self.first_round_trip,
+            )),
         };
         let event = match welcome.resumed {
             true => Event::Resumed(welcome.entity),
@@ -407,13 +432,20 @@ impl Game {
 }
 
 impl World {
-    fn new(session: Session) -> World {
+    fn new(
+        session: Session,
+        forecast: Forecast,
+        welcome: &Welcome,
+        round_trip: Option<Duration>,
+    ) -> World {
         let view = session.view();
         let schema = view.schema();
         World {
-            clock: Clock::new(schema.world.tick_hz),
+            clock: Clock::new(schema.world.tick_hz, round_trip),
             scene: Scene::new(schema),
             record: Record::new(schema, view.entity()),
+            prediction: Prediction::new(schema, forecast),
+            quotas: welcome.quotas,
             session,
             input: None,
             sent: Duration::ZERO,
@@ -421,23 +453,36 @@ impl World {
         }
     }
 
-    fn resume(&mut self, session: Session) {
+    fn resume(&mut self, session: Session, forecast: Forecast) {
         self.record.resume(session.view().entity());
         self.session = session;
         self.clock.forget_inputs();
+        self.prediction.resume();
+        self.prediction.set_forecast(forecast);
         self.unsent = None;
     }
 
     fn handle_stream(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
         let (session, mut recorder) = self.recorder(now);
         session.handle_stream(bytes, &mut recorder)?;
-        self.record.settle(self.session.view(), &mut self.scene);
+        let forecast = recorder.forecast.take();
+        let view = self.session.view();
+        if let Some(bytes) = forecast {
+            let forecast = Forecast::from_bytes(&bytes, view.schema())?;
+            self.prediction.set_forecast(forecast);
+        }
+        self.record.settle(view, &mut self.scene);
         Ok(())
     }
 
     fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
         let (session, mut recorder) = self.recorder(now);
-        session.handle_datagram(bytes, &mut recorder)
+        session.handle_datagram(bytes, &mut recorder)?;
+        if let Some(tick) = recorder.heard {
+            let arrived = self.session.arrived();
+            self.prediction.hear(self.session.view(), &arrived, tick);
+        }
+        Ok(())
     }
 
     fn recorder(&mut self, now: Duration) -> (&mut Session, Recorder<'_>) {
@@ -445,7 +490,10 @@ impl World {
             record: &mut self.record,
             scene: &mut self.scene,
             clock: &mut self.clock,
+            prediction: &mut self.prediction,
             now,
+            heard: None,
+            forecast: None,
         };
         (&mut self.session, recorder)
     }
@@ -466,11 +514,18 @@ impl World {
         if !is_time {
             return None;
         }
-        self.input = due.or(self.input);
+        if let Some(tick) = due {
+            self.input = due;
+            self.prediction.reach(self.session.view(), tick);
+        }
         let datagram = self.session.datagram()?;
         self.sent = now;
-        if let (Some(sequence), Some(tick)) = (self.unsent.take(), due) {
-            self.clock.send(sequence, tick, now);
+        if let Some(sequence) = self.unsent.take() {
+            let acknowledged = self.session.arrived().newest;
+            self.prediction.send(sequence, acknowledged);
+            if let Some(tick) = due {
+                self.clock.send(sequence, tick, now);
+            }
         }
         Some(datagram)
     }

@@ -25,6 +25,7 @@
 //! | [`game`] | a client's end of a game, over any number of connections |
 //! | [`clock`] | the server's clock, and when input is sent |
 //! | [`scene`] | what is shown between what was heard |
+//! | [`prediction`] | the own entity, ahead of the server |
 //! | [`retry`] | when a lost client connects again |
 //! | [`handshake`] | hello and welcome |
 //! | [`session`] | one client's end of a connection |
@@ -42,6 +43,7 @@ pub mod event;
 pub mod frame;
 pub mod game;
 pub mod handshake;
+pub mod prediction;
 mod receipt;
 mod record;
 pub mod request;
@@ -55,12 +57,15 @@ pub use command::CommandError;
 pub use event::{Change, DatagramSummary, Event, EventHandler};
 pub use game::{Ending, Game, GameOptions, Step};
 pub use handshake::{Handshake, Welcomed, hello};
+pub use prediction::Prediction;
 pub use request::PredicateTooLong;
 pub use retry::RetryOptions;
 pub use scene::Scene;
 pub use session::Session;
 pub use view::{Entity, View, ViewCounts};
 
+/// What a client may do.
+pub use shared::wire::control::Quotas;
 /// A decoded movement datagram.
 pub use shared::wire::movement::Movement;
 /// What a client is told once, beside its view.

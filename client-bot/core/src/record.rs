@@ -7,6 +7,7 @@ use shared::{Course, EntityId, Schema, Tick};
 
 use crate::clock::Clock;
 use crate::event::{Change, DatagramSummary, Event, EventHandler};
+use crate::prediction::Prediction;
 use crate::scene::Scene;
 use crate::view::View;
 use crate::{Message, Movement};
@@ -39,7 +40,12 @@ pub(crate) struct Recorder<'a> {
     pub record: &'a mut Record,
     pub scene: &'a mut Scene,
     pub clock: &'a mut Clock,
+    pub prediction: &'a mut Prediction,
     pub now: Duration,
+    /// The tick of a datagram that was taken in.
+    pub heard: Option<Tick>,
+    /// What clients predict with from now on.
+    pub forecast: Option<Vec<u8>>,
 }
 
 impl Record {
@@ -147,6 +153,7 @@ impl EventHandler for Recorder<'_> {
             tick, processed, ..
         } = summary;
         self.clock.hear(tick, processed, self.now);
+        self.heard = Some(tick);
         self.scene.take_in(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;
@@ -191,6 +198,10 @@ impl EventHandler for Recorder<'_> {
                 Event::Left { tick, entity }
             }
             Message::State { slot, values } => {
+                if *slot == self.record.own.slot {
+                    let columns = values.iter().map(|&(column, _)| column);
+                    self.prediction.tell(tick, columns);
+                }
                 return self.record.set(tick, slot.0, values.iter().copied());
             }
             Message::Reborn(entity) => {
@@ -204,7 +215,10 @@ impl EventHandler for Recorder<'_> {
             },
             Message::Full => Event::NoticesFull(tick),
             Message::Lost(id) => Event::SubscriptionLost(*id),
-            Message::Interface(_) => Event::InterfaceChanged,
+            Message::Interface(interface) => {
+                self.forecast = Some(interface.forecast.clone());
+                Event::InterfaceChanged
+            }
         };
         self.record.events.push(event);
     }

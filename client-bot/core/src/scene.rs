@@ -24,12 +24,9 @@ pub struct Scene {
     snap: f64,
     /// By slot.
     ways: FxHashMap<u32, Way>,
-    /// The tick that is shown; `None` before the first word.
-    shown: Option<f64>,
-    shown_at: Duration,
+    shown: Playhead,
     delay_ticks: f64,
-    /// The newest tick of which a word was heard.
-    heard: Tick,
+    heard: Heard,
 }
 
 /// Where an entity was, and where it goes.
@@ -47,6 +44,37 @@ struct Leg {
     course: Course,
     /// The entity followed the leg before up to this tick, and then went straight here.
     left: Tick,
+    /// How far it went in the last tick of that way.
+    step: [i32; 3],
+}
+
+/// The ticks of which words have arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    newest: Tick,
+    /// Bit `i`: of tick `newest − i`.
+    mask: u128,
+}
+
+impl Heard {
+    fn note(&mut self, tick: Tick) {
+        let ahead = tick.0.saturating_sub(self.newest.0);
+        self.mask = self.mask.checked_shl(ahead).unwrap_or(0);
+        self.newest = self.newest.max(tick);
+        self.mask |= 1u128.checked_shl(self.newest.0 - tick.0).unwrap_or(0);
+    }
+
+    fn has(&self, tick: Tick) -> bool {
+        let age = self.newest.0.checked_sub(tick.0);
+        age.and_then(|age| self.mask.checked_shr(age))
+            .is_some_and(|bits| bits & 1 == 1)
+    }
+
+    /// The newest tick before this one.
+    fn before(&self, tick: Tick) -> Option<Tick> {
+        let ticks = tick.0.saturating_sub(u128::BITS)..tick.0;
+        ticks.rev().map(Tick).find(|&tick| self.has(tick))
+    }
 }
 
 impl Scene {
@@ -60,16 +88,15 @@ impl Scene {
             edges,
             snap: f64::from(schema.world.aoi.raw()) / 2.0,
             ways: FxHashMap::default(),
-            shown: None,
-            shown_at: Duration::ZERO,
+            shown: Playhead::default(),
             delay_ticks: 0.0,
-            heard: Tick(0),
+            heard: Heard::default(),
         }
     }
 
     /// The tick that is shown, and the share of the way to the next one.
     pub fn shown_tick(&self) -> Option<f64> {
-        self.shown
+        self.shown.tick()
     }
 
     /// By how many ticks what is shown is older than what may have been heard.
@@ -80,7 +107,11 @@ impl Scene {
     /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
     pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
         let way = self.ways.get(&entity.slot.0).filter(|w| w.id == entity)?;
-        let place = way.place(self.shown.unwrap_or_default(), &self.edges);
+        let place = way.place(
+            self.shown.tick().unwrap_or_default(),
+            &self.heard,
+            &self.edges,
+        );
         Some(units(std::array::from_fn(|axis| {
             place[axis] + way.offset[axis]
         })))
@@ -88,8 +119,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Moves on to what is to be shown now. The shown tick never goes back, and goes at most
-    /// a tenth faster or slower than the world.
+    /// Moves on to what is to be shown now.
     pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
         let Some(heard) = clock.heard_tick(now) else {
             return;
@@ -97,21 +127,10 @@ impl Scene {
         let period = clock.period().as_secs_f64();
         self.delay_ticks = 1.0 + clock.jitter().as_secs_f64() / period;
         let goal = heard - self.delay_ticks;
-        let seconds = now.saturating_sub(self.shown_at).as_secs_f64();
-        self.shown_at = self.shown_at.max(now);
-        let step = seconds / period;
-        self.shown = Some(match self.shown {
-            Some(shown) if (goal - shown - step).abs() * period < SKIP_SECONDS => {
-                let error = goal - shown - step;
-                shown + step + error.clamp(-step * SLEW, step * SLEW)
-            }
-            // After a pause, or for the first time.
-            _ => goal,
-        });
-        let left = (-seconds / FADE_SECONDS).exp();
-        let shown = self.shown.unwrap_or_default();
+        let seconds = self.shown.advance(goal, 1.0 / period, now);
+        let shown = self.shown.tick().unwrap_or_default();
         for way in self.ways.values_mut() {
-            way.offset = way.offset.map(|o| o * left);
+            fade(&mut way.offset, seconds);
             way.forget_before(shown);
         }
     }
@@ -120,6 +139,7 @@ impl Scene {
         let legs = VecDeque::from([Leg {
             course,
             left: course.tick,
+            step: [0; 3],
         }]);
         let offset = [0.0; 3];
         self.ways.insert(id.slot.0, Way { id, legs, offset });
@@ -141,7 +161,7 @@ impl Scene {
             course.velocity[..self.dimensions].copy_from_slice(&movement.velocities[own]);
             self.go(slot.0, course);
         }
-        self.heard = self.heard.max(tick);
+        self.heard.note(tick);
     }
 
     /// Takes in a course of an entity.
@@ -149,12 +169,12 @@ impl Scene {
         let Some(way) = self.ways.get_mut(&slot) else {
             return;
         };
-        let shown = self.shown.unwrap_or_default();
-        let before = way.place(shown, &self.edges);
-        if !way.insert(course, self.heard, &self.edges) {
+        let shown = self.shown.tick().unwrap_or_default();
+        let before = way.place(shown, &self.heard, &self.edges);
+        if !way.insert(course, &self.heard, &self.edges) {
             return;
         }
-        let after = way.place(shown, &self.edges);
+        let after = way.place(shown, &self.heard, &self.edges);
         for axis in 0..3 {
             way.offset[axis] += before[axis] - after[axis];
         }
@@ -164,9 +184,39 @@ impl Scene {
     }
 }
 
+/// A tick that is shown. It never goes back, and goes at most a tenth faster or slower than
+/// the world.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Playhead {
+    /// `None` before anything is shown.
+    tick: Option<f64>,
+    at: Duration,
+}
+
+impl Playhead {
+    pub fn tick(&self) -> Option<f64> {
+        self.tick
+    }
+
+    /// Moves on towards a tick, and gives the seconds since the last call.
+    pub fn advance(&mut self, goal: f64, tick_hz: f64, now: Duration) -> f64 {
+        let seconds = now.saturating_sub(self.at).as_secs_f64();
+        self.at = self.at.max(now);
+        let step = seconds * tick_hz;
+        self.tick = Some(match self.tick {
+            Some(tick) if (goal - tick - step).abs() < SKIP_SECONDS * tick_hz => {
+                tick + step + (goal - tick - step).clamp(-step * SLEW, step * SLEW)
+            }
+            // After a pause, or for the first time.
+            _ => goal,
+        });
+        seconds
+    }
+}
+
 impl Way {
     /// Adds a course in its place. False if it is older than all that is known.
-    fn insert(&mut self, course: Course, heard: Tick, edges: &[i32; 3]) -> bool {
+    fn insert(&mut self, course: Course, heard: &Heard, edges: &[i32; 3]) -> bool {
         let after = self.legs.partition_point(|l| l.course.tick < course.tick);
         let is_known = self.legs.get(after).map(|l| l.course.tick) == Some(course.tick);
         if after == 0 || is_known {
@@ -174,10 +224,13 @@ impl Way {
         }
         let before = self.legs[after - 1].course;
         let left = left_at(&before, &course, heard, edges);
+        let start = before.at(left, edges);
+        let ticks = (course.tick.0 - left.0) as i32;
+        let step = std::array::from_fn(|i| course.position[i].wrapping_sub(start[i]) / ticks);
         if let Some(next) = self.legs.get_mut(after) {
             next.left = next.left.max(course.tick);
         }
-        self.legs.insert(after, Leg { course, left });
+        self.legs.insert(after, Leg { course, left, step });
         if self.legs.len() > LEGS_MAX {
             self.legs.pop_front();
         }
@@ -185,14 +238,15 @@ impl Way {
     }
 
     /// Where the entity is in a tick and a share of the next.
-    fn place(&self, tick: f64, edges: &[i32; 3]) -> [f64; 3] {
+    fn place(&self, tick: f64, heard: &Heard, edges: &[i32; 3]) -> [f64; 3] {
         let after = self
             .legs
             .partition_point(|l| f64::from(l.course.tick.0) <= tick);
         let Some(leg) = after.checked_sub(1).and_then(|i| self.legs.get(i)) else {
             return self.legs[0].course.position.map(f64::from);
         };
-        match self.legs.get(after) {
+        let next = self.legs.get(after);
+        match next {
             Some(next) if tick > f64::from(next.left.0) => {
                 let start = leg.course.at(next.left, edges);
                 let ticks = f64::from(next.course.tick.0 - next.left.0);
@@ -201,8 +255,9 @@ impl Way {
             }
             _ => {
                 let whole = Tick(tick as u32);
-                let start = leg.course.at(whole, edges);
-                let end = leg.course.at(whole.next(), edges);
+                let course = leg.likely_course(heard, next.is_some());
+                let start = course.at(whole, edges);
+                let end = course.at(whole.next(), edges);
                 between(start, end, tick - f64::from(whole.0))
             }
         }
@@ -219,11 +274,28 @@ impl Way {
     }
 }
 
+impl Leg {
+    /// The course from here on. One who takes a first step is told with the next one that it
+    /// goes on like this. Where that word is missing, it probably was told so.
+    fn likely_course(&self, heard: &Heard, is_left: bool) -> Course {
+        let next = self.course.tick.next();
+        let is_missing = heard.newest > next && !heard.has(next);
+        match self.course.glides() || is_left || !is_missing {
+            true => self.course,
+            false => Course {
+                velocity: self.step,
+                ..self.course
+            },
+        }
+    }
+}
+
 /// The last tick in which an entity can have been on a course, before it was somewhere else.
-/// All words between the tick `heard` and the newer course may be lost, so it is the last from
-/// which that is in reach.
-fn left_at(before: &Course, after: &Course, heard: Tick, edges: &[i32; 3]) -> Tick {
+/// The words since it was heard of a tick may be lost, so it is the last from which the newer
+/// course is in reach.
+fn left_at(before: &Course, after: &Course, heard: &Heard, edges: &[i32; 3]) -> Tick {
     let last = Tick(after.tick.0 - 1);
+    let heard = heard.before(after.tick).unwrap_or_default();
     let first = before.tick.max(heard).min(last);
     let speed = |course: &Course| length(course.velocity.map(f64::from));
     let speed = speed(before).max(speed(after)) * REACH;
@@ -242,14 +314,20 @@ fn left_at(before: &Course, after: &Course, heard: Tick, edges: &[i32; 3]) -> Ti
     left
 }
 
-fn between(start: [i32; 3], end: [i32; 3], share: f64) -> [f64; 3] {
+/// What is left of a difference after some seconds.
+pub(crate) fn fade(offset: &mut [f64; 3], seconds: f64) {
+    let left = (-seconds / FADE_SECONDS).exp();
+    *offset = offset.map(|o| o * left);
+}
+
+pub(crate) fn between(start: [i32; 3], end: [i32; 3], share: f64) -> [f64; 3] {
     std::array::from_fn(|axis| {
         let (start, end) = (f64::from(start[axis]), f64::from(end[axis]));
         start + (end - start) * share
     })
 }
 
-fn length(vector: [f64; 3]) -> f64 {
+pub(crate) fn length(vector: [f64; 3]) -> f64 {
     vector.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 

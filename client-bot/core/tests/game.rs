@@ -29,14 +29,14 @@ fn welcome_bytes(welcome: &Welcome) -> Vec<u8> {
 /// A game that was welcomed at this time.
 fn welcomed(now: Duration) -> Game {
     let mut game = Game::new(GameOptions::default());
-    join(&mut game, now, &welcome());
+    join(&mut game, now, &welcome(), None);
     assert_eq!(game.poll(now), [Event::Welcomed(OWN)]);
     game
 }
 
-fn join(game: &mut Game, now: Duration, welcome: &Welcome) {
+fn join(game: &mut Game, now: Duration, welcome: &Welcome, round_trip: Option<Duration>) {
     assert_eq!(game.next_step(now), Step::Connect);
-    game.opened();
+    game.opened(round_trip);
     assert!(!game.stream_bytes().is_empty(), "a hello");
     game.stream_sent(usize::MAX >> 1);
     game.handle_stream(&welcome_bytes(welcome), now).unwrap();
@@ -170,7 +170,9 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
     for (seed, up_ms, down_ms, jitter_ms) in [(1, 5, 5, 1), (2, 80, 80, 40), (3, 30, 120, 10)] {
         let mut dice = Dice(seed);
         let mut server = Server::new();
-        let mut game = welcomed(Duration::ZERO);
+        let mut game = Game::new(GameOptions::default());
+        let first = Duration::from_millis(up_ms + down_ms);
+        join(&mut game, Duration::ZERO, &welcome(), Some(first));
         let step = game.view().unwrap().schema().command_named("move");
         let step = step.expect("this world has it").kind;
         let mut up: Vec<(Duration, Vec<u8>)> = vec![];
@@ -259,7 +261,7 @@ fn a_lost_game_comes_back_and_says_only_what_is_new() {
         ..welcome()
     };
     let now = now + *wait;
-    join(&mut game, now, &again);
+    join(&mut game, now, &again, None);
     let news = EntityId::new(31, 1);
     let frame = server.frame(41, |stream, writer| {
         for (entity, hp) in [(OWN, 100), (OTHER, 60), (news, 100)] {
@@ -329,7 +331,7 @@ fn a_server_that_does_not_answer_is_tried_a_few_times() {
 fn a_refused_game_does_not_try_again() {
     let mut game = Game::new(GameOptions::default());
     assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
-    game.opened();
+    game.opened(None);
     let reason = "the token is not the server's".to_owned();
     let ending = Ending {
         code: Some(u64::from(Close::Refused.code())),
