@@ -73,8 +73,8 @@ struct Kinds {
     bounds: Vec<Vec<(i32, i32)>>,
     /// By column.
     merges: Vec<MergeRule>,
-    /// By column: whether datagrams tell of it.
-    is_movement: Vec<bool>,
+    /// By column: how exactly datagrams tell of it, in raw units; `None`: they don't.
+    steps: Vec<Option<u32>>,
 }
 
 /// How often the server's word was another than the prediction.
@@ -186,11 +186,26 @@ impl Prediction {
 
     /// Input for a tick is complete: predicts up to it.
     pub(crate) fn reach(&mut self, view: &View, tick: Tick) {
+        let (mut goal, mut has_new) = (tick, false);
         let new = self.commands.iter_mut().rev();
-        new.take_while(|command| command.tick.is_none())
-            .for_each(|command| command.tick = Some(tick));
+        for command in new.take_while(|command| command.tick.is_none()) {
+            // A tick that was heard of is over.
+            goal = tick.max(self.heard.next());
+            command.tick = Some(goal);
+            has_new = true;
+        }
         self.reached = tick;
-        self.run_to(view, tick);
+        match self.newest() {
+            // It was predicted already, without these commands.
+            Some((newest, _)) if has_new && newest >= goal => {
+                let shown = self.place();
+                let kept = goal.0.saturating_sub(self.first.0) as usize;
+                self.states.truncate(kept.max(1));
+                self.run_to(view, newest);
+                self.fade_from(shown);
+            }
+            _ => self.run_to(view, goal),
+        }
     }
 
     /// The newest command was sent for the first time, behind an acknowledgement.
@@ -268,7 +283,8 @@ impl Prediction {
         }
         let goal = before.map_or(self.reached, |(tick, _)| tick);
         self.run_to(view, goal);
-        self.correct(before, shown, is_certain && !is_new);
+        self.correct(before, is_certain && !is_new);
+        self.fade_from(shown);
     }
 
     /// Notes when commands ran, or that they came too late. True if that is news.
@@ -317,12 +333,15 @@ impl Prediction {
             return row;
         };
         for (column, value) in row.iter_mut().enumerate() {
-            let changed = self.changed[column].filter(|_| !self.kinds.is_movement[column]);
-            let is_open = changed.is_some_and(|changed| {
-                tick.0 < changed.0.saturating_add(self.tick_hz)
-                    && self.told[column].is_none_or(|told| told < changed)
-            });
-            if is_open {
+            let is_right = match self.kinds.steps[column] {
+                // Rounded, it would be the same.
+                Some(step) => value.abs_diff(predicted[column]) < step,
+                None => self.changed[column].is_some_and(|changed| {
+                    tick.0 < changed.0.saturating_add(self.tick_hz)
+                        && self.told[column].is_none_or(|told| told < changed)
+                }),
+            };
+            if is_right {
                 *value = predicted[column];
             }
         }
@@ -347,14 +366,9 @@ impl Prediction {
         }
     }
 
-    /// Compares the prediction with the one before, and fades from what was shown.
-    fn correct(
-        &mut self,
-        before: Option<(Tick, [i32; 3])>,
-        shown: Option<[f64; 3]>,
-        is_certain: bool,
-    ) {
-        let (Some((tick, before)), Some(shown)) = (before, shown) else {
+    /// Compares the prediction with the one before.
+    fn correct(&mut self, before: Option<(Tick, [i32; 3])>, is_certain: bool) {
+        let Some((tick, before)) = before else {
             return;
         };
         self.corrections.compared += u64::from(is_certain);
@@ -368,9 +382,15 @@ impl Prediction {
         let error: [f64; 3] = std::array::from_fn(|i| f64::from(now[i]) - f64::from(before[i]));
         self.corrections.corrected += 1;
         self.corrections.last = length(units(error));
-        let place = self.place().unwrap_or(shown);
+    }
+
+    /// What is shown does not jump, unless it is far.
+    fn fade_from(&mut self, shown: Option<[f64; 3]>) {
+        let (Some(before), Some(now)) = (shown, self.place()) else {
+            return;
+        };
         for axis in 0..3 {
-            self.offset[axis] += shown[axis] - place[axis];
+            self.offset[axis] += before[axis] - now[axis];
         }
         if length(self.offset) > self.snap {
             self.offset = [0.0; 3];
@@ -477,8 +497,8 @@ impl Kinds {
             columns: schema.kind_columns(),
             bounds: kinds.map(|kind| schema.bounds(kind)).collect(),
             merges: attributes.clone().map(|a| a.merge).collect(),
-            is_movement: attributes
-                .map(|a| a.audience == Audience::Movement)
+            steps: attributes
+                .map(|a| (a.audience == Audience::Movement).then(|| 1 << a.step.min(31)))
                 .collect(),
         }
     }

@@ -132,7 +132,7 @@ impl World for Anything {
     }
 
     fn generation(&self, slot: Slot) -> Option<u32> {
-        (slot.0 % 3 > 0).then_some(1)
+        (!slot.0.is_multiple_of(3)).then_some(1)
     }
 
     fn kind(&self, _: Slot) -> u16 {
@@ -140,7 +140,7 @@ impl World for Anything {
     }
 
     fn has(&self, slot: Slot, _: usize) -> bool {
-        slot.0 % 3 > 0
+        !slot.0.is_multiple_of(3)
     }
 
     fn near(&self, _: [i32; 3], _: i32, slots: &mut Vec<u32>) {

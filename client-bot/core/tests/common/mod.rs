@@ -51,11 +51,14 @@ pub fn session() -> Session {
 
 impl Server {
     pub fn new() -> Server {
-        let schema = schema();
+        Server::of(&schema())
+    }
+
+    pub fn of(schema: &Schema) -> Server {
         Server {
-            movement: MovementCodec::new(&schema).expect("a world's own schema"),
-            stream: StreamCodec::new(&schema),
-            commands: CommandCodec::new(&schema, EPOCH),
+            movement: MovementCodec::new(schema).expect("a world's own schema"),
+            stream: StreamCodec::new(schema),
+            commands: CommandCodec::new(schema, EPOCH),
             processed: 0,
         }
     }
