@@ -11,7 +11,8 @@ use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::CommandKind;
 use shared::wire::control::{Close, Hello, Ticket};
 
-use crate::connect::{ClientError, Connected, Connector, ended};
+use crate::connect::{ClientError, ended};
+use crate::connector::{Connected, Connector};
 
 pub use client_core::EventHandler;
 

@@ -1,23 +1,20 @@
-//! Trust, sockets and the handshake.
+//! Which server to trust, how to speak with it, and why a connection ended.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client_core::{Handshake, Session, Welcomed};
+use quic::proto::crypto::rustls::QuicClientConfig;
+use quic::proto::{ClientConfig, ConnectError, ConnectionError, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
-use quinn::{
-    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, SendStream,
-    TokioRuntime, TransportConfig, VarInt,
-};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use shared::wire::control::{Close, Hello, Welcome};
+use shared::wire::control::Close;
 use shared::wire::{self, DecodeError};
 use thiserror::Error;
 
@@ -46,123 +43,15 @@ pub enum ClientError {
     #[error("cannot read PEM certificates from {path}: {message}")]
     Authority { path: String, message: String },
     #[error("cannot connect: {0}")]
-    Connect(#[from] quinn::ConnectError),
+    Connect(#[from] ConnectError),
     #[error("the server refused: {0}")]
     Refused(String),
+    #[error("no welcome from {server} within {seconds} seconds")]
+    TimedOut { server: SocketAddr, seconds: f64 },
     #[error("the connection ended: {0}")]
     Ended(String),
     #[error("cannot read what the server sent: {0}")]
     Unreadable(#[from] DecodeError),
-}
-
-/// A socket from which to connect.
-pub struct Connector {
-    endpoint: Endpoint,
-    turns: Turns,
-    server: SocketAddr,
-    name: String,
-}
-
-/// A connection that the server has welcomed.
-pub struct Connected {
-    pub connection: Connection,
-    /// The client's end of the stream, for requests.
-    pub send: SendStream,
-    pub receive: RecvStream,
-    pub welcome: Welcome,
-    pub session: Session,
-    /// Bytes of the stream behind the welcome, see [`Welcomed::rest`].
-    pub rest: Vec<u8>,
-    /// Each lets a packet out, however bad the way is.
-    pub turns: Turns,
-}
-
-impl Connector {
-    /// Opens a socket for connections to one server, whose certificate must carry `name`
-    /// if an authority signed it. Must be called inside a tokio runtime.
-    pub fn new(server: SocketAddr, name: &str, trust: &Trust) -> Result<Connector, ClientError> {
-        let any: IpAddr = match server {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let socket = quic::socket::bind(SocketAddr::new(any, 0), false);
-        let mut endpoint = Endpoint::new(
-            EndpointConfig::default(),
-            None,
-            socket.map_err(ClientError::Socket)?,
-            Arc::new(TokioRuntime),
-        )
-        .map_err(ClientError::Socket)?;
-        let turns = Turns::default();
-        endpoint.set_default_client_config(client_config(trust, turns.clone())?);
-        Ok(Connector {
-            endpoint,
-            turns,
-            server,
-            name: name.to_owned(),
-        })
-    }
-
-    /// Waits until the close of every connection is sent, for a second at most.
-    pub async fn wait_idle(&self) {
-        let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
-    }
-
-    /// Connects, sends the hello and waits for the welcome.
-    pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
-        let connecting = self.endpoint.connect(self.server, &self.name)?;
-        let connection = connecting.await.map_err(ended)?;
-        let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
-        let Welcomed {
-            welcome,
-            session,
-            rest,
-        } = match shake_hands(hello, &mut send, &mut receive).await {
-            Ok(welcomed) => welcomed,
-            Err(HandshakeError::Unreadable(error)) => return Err(error.into()),
-            // The connection's own end says more than the stream's.
-            Err(HandshakeError::Stream(message)) => {
-                let reason = connection.close_reason();
-                return Err(reason.map_or(ClientError::Ended(message), ended));
-            }
-        };
-        Ok(Connected {
-            connection,
-            send,
-            receive,
-            welcome,
-            session,
-            rest,
-            turns: self.turns.clone(),
-        })
-    }
-}
-
-enum HandshakeError {
-    /// The stream has ended.
-    Stream(String),
-    Unreadable(DecodeError),
-}
-
-async fn shake_hands(
-    hello: &Hello,
-    send: &mut SendStream,
-    receive: &mut RecvStream,
-) -> Result<Welcomed, HandshakeError> {
-    let mut handshake = Handshake::new(hello);
-    let ended = |error: &dyn std::fmt::Display| HandshakeError::Stream(error.to_string());
-    send.write_all(handshake.stream_bytes())
-        .await
-        .map_err(|e| ended(&e))?;
-    loop {
-        let chunk = receive.read_chunk(CHUNK_BYTES_MAX, true).await;
-        let chunk = chunk.map_err(|e| ended(&e))?;
-        let chunk = chunk.ok_or_else(|| ended(&"the stream is finished"))?;
-        let welcomed = handshake.handle_stream(&chunk.bytes);
-        if let Some(welcomed) = welcomed.map_err(HandshakeError::Unreadable)? {
-            return Ok(welcomed);
-        }
-    }
 }
 
 /// Why a connection ended, in the server's words if it gave any.
@@ -191,8 +80,7 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
         .with_custom_certificate_verifier(verifier(trust, provider)?)
         .with_no_client_auth();
     tls.alpn_protocols = vec![wire::ALPN.to_vec()];
-    let crypto =
-        quinn::crypto::rustls::QuicClientConfig::try_from(tls).map_err(|e| tls_error(&e))?;
+    let crypto = QuicClientConfig::try_from(tls).map_err(|e| tls_error(&e))?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     let mut transport = TransportConfig::default();
     transport
@@ -304,5 +192,3 @@ pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
     bytes.copy_from_slice(hash.as_ref());
     bytes
 }
-
-const CHUNK_BYTES_MAX: usize = 64 * 1024;

@@ -1,9 +1,11 @@
-//! A client of Myriad over QUIC, and bots made of it.
+//! A client of Myriad over QUIC, and bots made of it. A game that needs only [`GameClient`]
+//! turns off the default features `bots` and `tokio`.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`connect`] | certificates, sockets, the handshake |
-//! | [`client`] | a client: [`client_core::Session`] and its connection |
+//! | [`connect`] | which server to trust, and why a connection ended |
+//! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
+//! | [`client`], [`connector`] | a client for tokio: [`client_core::Session`] and its connection |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
@@ -14,28 +16,47 @@
 //! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "bots")]
 pub mod behaviour;
+#[cfg(feature = "bots")]
 pub mod cli;
+#[cfg(feature = "tokio")]
 pub mod client;
 pub mod connect;
+#[cfg(feature = "tokio")]
+pub mod connector;
+#[cfg(feature = "bots")]
 pub mod console;
+#[cfg(feature = "bots")]
 pub mod filter;
+pub mod game_client;
+#[cfg(feature = "bots")]
 pub mod network;
+#[cfg(feature = "bots")]
 pub mod report;
+#[cfg(feature = "bots")]
 pub mod swarm;
+#[cfg(feature = "bots")]
 pub mod verify;
 
+#[cfg(feature = "bots")]
 pub use behaviour::BehaviourKind;
+#[cfg(feature = "tokio")]
 pub use client::Client;
 pub use client_core::{EventHandler, View};
-pub use connect::{Connector, Trust};
+pub use connect::Trust;
+#[cfg(feature = "tokio")]
+pub use connector::Connector;
+pub use game_client::GameClient;
+#[cfg(feature = "bots")]
 pub use report::SwarmReport;
+#[cfg(feature = "bots")]
 pub use swarm::{Swarm, SwarmOptions};
 
 /// The client without I/O that this one is made of.
 pub use client_core;
 
 /// Compiles the examples of the README.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "bots", feature = "tokio"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -272,11 +272,12 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
 
 fn shard_world(options: &ServerOptions) -> ShardWorld {
     let world = &options.world;
+    let session = SessionWorld::new(world);
     ShardWorld {
         admission: Admission {
-            schema_hash: world.schema.hash(),
+            schema_hash: session.schema.hash(),
             token: options.token.clone(),
         },
-        session: Arc::new(SessionWorld::new(world)),
+        session: Arc::new(session),
     }
 }

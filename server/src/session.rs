@@ -21,11 +21,12 @@ pub mod notices;
 pub mod quota;
 pub mod stream;
 
+use script::{Forecast, Logic};
 use shared::wire::commands::{Acknowledgement, CommandCodec};
-use shared::wire::control::{Interface, Ticket, Welcome};
+use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
-use shared::{ClientRow, EntityId, Limits, Tick, WorldConfig};
+use shared::{ClientRow, EntityId, Limits, Schema, Tick, WorldConfig};
 
 use acknowledgement::PendingMovement;
 use commands::Processed;
@@ -35,13 +36,22 @@ use stream::OutStream;
 /// What every session needs of the world.
 pub struct SessionWorld {
     pub config: WorldConfig,
+    /// As clients may know it.
+    pub schema: Schema,
+    /// What clients predict with.
+    forecast: Vec<u8>,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
 }
 
 impl SessionWorld {
     pub fn new(config: &WorldConfig) -> SessionWorld {
+        // The logic of a checked world compiles; if not, clients do not predict.
+        let logic = Logic::of(config);
+        let forecast = logic.map(|logic| Forecast::of(config, &logic).to_bytes());
         SessionWorld {
+            schema: config.schema.for_clients(),
+            forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
             config: config.clone(),
@@ -54,17 +64,23 @@ impl SessionWorld {
             commands_epoch: self.commands.epoch(),
             commands: self.config.schema.commands.clone(),
             notifications: self.config.schema.notifications.clone(),
+            forecast: self.forecast.clone(),
         }
     }
 
     /// The world after its scripts have changed. `None` if that makes no difference to
     /// clients.
-    pub fn changed(&self, config: &WorldConfig) -> Option<SessionWorld> {
+    pub fn changed(&self, config: &WorldConfig, forecast: &Forecast) -> Option<SessionWorld> {
         let (old, new) = (&self.config.schema, &config.schema);
-        if (&old.commands, &old.notifications) == (&new.commands, &new.notifications) {
+        let forecast = forecast.to_bytes();
+        if (&old.commands, &old.notifications) == (&new.commands, &new.notifications)
+            && self.forecast == forecast
+        {
             return None;
         }
         Some(SessionWorld {
+            schema: config.schema.for_clients(),
+            forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
             config: config.clone(),
@@ -156,7 +172,10 @@ impl Session {
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
-            schema: world.config.schema.clone(),
+            player_kind: world.config.player_kind,
+            quotas: Quotas::of(&world.config.limits),
+            schema: world.schema.clone(),
+            forecast: world.forecast.clone(),
         });
     }
 

@@ -123,7 +123,7 @@ async fn a_saved_script_is_in_force_while_the_world_runs() {
     assert_eq!(earn(&mut player).await, 1);
     world.save("earn.rs", TEN);
     while earn(&mut player).await != 10 {}
-    assert_eq!(interfaces(&player), 0, "nothing has changed for clients");
+    assert_eq!(interfaces(&player), 1, "clients foresee what it does now");
 }
 
 #[tokio::test]

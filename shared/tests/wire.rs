@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use script::builtin;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
-use shared::wire::control::{HELLO_BYTES_MAX, Hello, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::control::{
+    FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome,
+};
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
@@ -364,7 +366,10 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         commands_epoch: 255,
         ticket: [255; 16],
         resumed: true,
+        player_kind: u16::MAX,
+        quotas: Quotas::default(),
         schema: schema(&text),
+        forecast: vec![255; FORECAST_BYTES_MAX],
     };
     let bytes = codec::to_bytes(&welcome);
     assert_eq!(Welcome::decode(&bytes), Ok(welcome));

@@ -9,6 +9,8 @@ use thiserror::Error;
 /// Why a command cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
+    #[error("the client is not in the world")]
+    NotInWorld,
     #[error("clients of this world cannot send command {}", .0.id())]
     Unavailable(CommandKind),
     #[error("`{name}` takes {expected} numbers, found {found}")]

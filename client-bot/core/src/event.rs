@@ -1,9 +1,62 @@
 //! What a client can react to.
 
-use shared::Tick;
+use std::time::Duration;
+
+use shared::{EntityId, Tick};
 
 use crate::view::View;
-use crate::{Answer, Message, Movement};
+use crate::{Answer, Message, Movement, Notice};
+
+/// What has happened to a game since it was polled last, see [`Game::poll`](crate::Game::poll).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The client is in the world, as a new entity.
+    Welcomed(EntityId),
+    /// The client is in the world again, as the same entity.
+    Resumed(EntityId),
+    /// An entity is in view from now on. The view has its attributes.
+    Entered {
+        tick: Tick,
+        entity: EntityId,
+        /// An index into the schema's kinds.
+        kind: u16,
+    },
+    /// An entity is no longer in view. The client's own one leaves when it dies.
+    Left { tick: Tick, entity: EntityId },
+    /// Attributes of an entity in view have changed, other than the position.
+    Changed {
+        tick: Tick,
+        entity: EntityId,
+        changes: Vec<Change>,
+    },
+    /// The client's entity had died. The client acts as this one from now on.
+    Reborn(EntityId),
+    /// The client subscribed to this, or can hear it.
+    Notice { tick: Tick, notice: Notice },
+    /// The client reached its limit of notices in this tick: the rest is left out.
+    NoticesFull(Tick),
+    /// The reply to a request.
+    Answered(Answer),
+    /// The server had no room to keep the subscription of this id.
+    SubscriptionLost(u32),
+    /// The world's commands or notifications have changed; the view has the new schema.
+    InterfaceChanged,
+    /// The connection could not be opened, or has ended.
+    Lost {
+        reason: String,
+        /// After this time the client tries again; `None`: it does not.
+        retry_in: Option<Duration>,
+    },
+}
+
+/// A change of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// An index into the schema's attributes.
+    pub column: u16,
+    pub old: i32,
+    pub new: i32,
+}
 
 /// Is called for everything that the server tells a client, as it arrives.
 pub trait EventHandler {

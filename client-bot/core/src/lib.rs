@@ -1,7 +1,10 @@
-//! A client of Myriad without I/O and without a clock.
+//! A client of Myriad without I/O, for any transport: a bidirectional stream and datagrams, as
+//! QUIC and WebTransport offer them. The caller hands in what arrives and sends what it is
+//! given. Time is always passed in.
 //!
-//! The caller owns the transport: a bidirectional stream and datagrams, as QUIC and
-//! WebTransport offer them. It hands in what arrives and sends what it is given:
+//! A game uses a [`Game`]: it is polled once a frame, shows others between what was heard,
+//! predicts its own entity, and comes back when the connection is lost. It stands on a
+//! [`Session`], one connection without a clock, which load tests use by itself:
 //!
 //! | the transport | calls |
 //! | --- | --- |
@@ -13,14 +16,17 @@
 //! | once or twice per tick | sends [`Session::datagram`] |
 //!
 //! The [`View`] of the session holds the world as the server has told it. Single events
-//! come to an [`EventHandler`].
-//!
-//! Time does not matter here: what is lost is sent again with the next datagram, not
-//! after a delay. No input makes this crate panic. After an error the session cannot go
-//! on, and the connection should be closed.
+//! come to an [`EventHandler`]. What is lost is sent again with the next datagram, not after a
+//! delay. No input makes this crate panic. After an error the session cannot go on, and the
+//! connection should be closed.
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`game`] | a client's end of a game, over any number of connections |
+//! | [`clock`] | the server's clock, and when input is sent |
+//! | [`scene`] | what is shown between what was heard |
+//! | [`prediction`] | the own entity, ahead of the server |
+//! | [`retry`] | when a lost client connects again |
 //! | [`handshake`] | hello and welcome |
 //! | [`session`] | one client's end of a connection |
 //! | [`view`] | the world as one client was told of it |
@@ -31,22 +37,35 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod clock;
 pub mod command;
 pub mod event;
 pub mod frame;
+pub mod game;
 pub mod handshake;
+pub mod prediction;
 mod receipt;
+mod record;
 pub mod request;
+pub mod retry;
+pub mod scene;
 pub mod session;
 pub mod view;
 
+pub use clock::Clock;
 pub use command::CommandError;
-pub use event::{DatagramSummary, EventHandler};
+pub use event::{Change, DatagramSummary, Event, EventHandler};
+pub use game::{Ending, Game, GameOptions, Step};
 pub use handshake::{Handshake, Welcomed, hello};
+pub use prediction::Prediction;
 pub use request::PredicateTooLong;
+pub use retry::RetryOptions;
+pub use scene::Scene;
 pub use session::Session;
 pub use view::{Entity, View, ViewCounts};
 
+/// What a client may do.
+pub use shared::wire::control::Quotas;
 /// A decoded movement datagram.
 pub use shared::wire::movement::Movement;
 /// What a client is told once, beside its view.

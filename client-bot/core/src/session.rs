@@ -76,6 +76,11 @@ impl Session {
         &self.view
     }
 
+    /// The ticks that have arrived.
+    pub(crate) fn arrived(&self) -> Acknowledgement {
+        self.receipt.acknowledgement()
+    }
+
     /// Lets a later session go on as the same entity.
     pub fn ticket(&self) -> Ticket {
         self.ticket

@@ -88,6 +88,20 @@ impl Interpreter {
         invocation: &Invocation<'_>,
         effects: &mut impl Effects,
     ) -> Result<(), Overrun> {
+        self.run_bounded(code, space, world, invocation, effects, u64::MAX)
+    }
+
+    /// Likewise, but a run of more than so many instructions is an overrun: for code that
+    /// was not compiled here.
+    pub fn run_bounded(
+        &mut self,
+        code: &Code,
+        space: &Space,
+        world: &impl World,
+        invocation: &Invocation<'_>,
+        effects: &mut impl Effects,
+        insts_max: u64,
+    ) -> Result<(), Overrun> {
         self.registers.clear();
         self.registers.resize(code.registers as usize, 0);
         if self.near.len() < usize::from(code.loops) {
@@ -108,8 +122,9 @@ impl Interpreter {
             invocation,
             effects,
         };
-        let mut at = 0;
+        let (mut at, mut left) = (0, insts_max);
         while let Some(inst) = code.insts.get(at) {
+            left = left.checked_sub(1).ok_or(Overrun)?;
             at = match run.step(inst)? {
                 Next::Following => at + 1,
                 Next::At(target) => target as usize,

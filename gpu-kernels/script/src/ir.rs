@@ -7,17 +7,19 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use shared::world::logic::Budget;
 
 /// The entity that isn't there: dead, or never born.
 pub const NOBODY: i32 = -1;
 
 /// A register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Reg(pub u32);
 
 /// What an instruction reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operand {
     Const(i32),
     Reg(Reg),
@@ -30,7 +32,7 @@ pub type Point = [Operand; 3];
 pub type Target = u32;
 
 /// Operators with one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Unary {
     Neg,
     /// Of a `bool`.
@@ -46,7 +48,7 @@ pub enum Unary {
 }
 
 /// Operators with two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Binary {
     Add,
     Sub,
@@ -69,7 +71,7 @@ pub enum Binary {
 }
 
 /// An instruction. The first field is the register that it sets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inst {
     Copy(Reg, Operand),
     Unary(Reg, Unary, Operand),
@@ -119,7 +121,7 @@ pub enum Inst {
 }
 
 /// A command that a command puts off.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     /// 1 to [`DELAY_TICKS_MAX`](shared::world::config::DELAY_TICKS_MAX), to which it is
     /// clamped.
@@ -133,7 +135,7 @@ pub struct After {
 }
 
 /// A notification of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notify {
     pub kind: u16,
     /// The slot of the entity that it is about, which lives; `None`: about none.
@@ -154,7 +156,7 @@ pub const NEAR_RADIUS_MAX: i32 = (1 << 30) - 1;
 pub const NEAR_CENTER_MIN: i32 = -(1 << 30);
 
 /// A command's instructions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
     pub insts: Vec<Inst>,
     /// The number of registers. A register holds 0 until it is set.

@@ -1,4 +1,5 @@
-//! Game logic as scripts: commands in Rust's syntax, with semantics of their own.
+//! Game logic as scripts: commands in Rust's syntax, with semantics of their own. Without the
+//! feature `compile` only `arith`, `forecast`, `interpreter` and `ir` are there.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -10,6 +11,7 @@
 //! | `unit` | what names mean in all texts of a world |
 //! | `lower` | checks types, and turns functions into instructions |
 //! | `diagnostic` | what is wrong with a text, and how it is drawn |
+//! | `forecast` | what clients are sent, to predict their own entity |
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `interpreter` | runs instructions one by one |
@@ -19,23 +21,38 @@
 #![deny(unsafe_code)]
 
 pub mod arith;
+#[cfg(feature = "compile")]
 pub mod builtin;
+#[cfg(feature = "compile")]
 pub mod diagnostic;
+pub mod forecast;
 pub mod interpreter;
 pub mod ir;
+#[cfg(feature = "compile")]
 pub mod logic;
+#[cfg(feature = "compile")]
 mod lower;
 #[cfg(feature = "native")]
 pub mod native;
+#[cfg(feature = "compile")]
 pub mod parse;
+#[cfg(feature = "compile")]
 pub mod play;
+#[cfg(feature = "compile")]
 pub mod ptx;
+#[cfg(feature = "compile")]
 mod types;
+#[cfg(feature = "compile")]
 mod unit;
 #[cfg(feature = "file")]
 pub mod world;
 
+#[cfg(feature = "compile")]
 pub use diagnostic::Diagnostic;
+pub use forecast::Forecast;
+#[cfg(feature = "compile")]
 pub use logic::{Command, Logic, Problem};
+#[cfg(feature = "compile")]
 pub use lower::BUILTINS;
+#[cfg(feature = "compile")]
 pub use play::Play;

@@ -7,7 +7,7 @@
 
 use std::any::Any;
 
-use script::Logic;
+use script::{Forecast, Logic};
 use shared::WorldConfig;
 use shared::world::logic::LogicConfig;
 
@@ -24,13 +24,20 @@ pub trait LogicCompiler: Send {
 pub struct CompiledLogic {
     /// The world with these scripts.
     pub config: WorldConfig,
+    /// What clients of that world predict with.
+    pub forecast: Forecast,
     code: Box<dyn Any + Send>,
 }
 
 impl CompiledLogic {
-    pub(crate) fn new(config: WorldConfig, code: impl Any + Send) -> CompiledLogic {
+    pub(crate) fn new(
+        config: WorldConfig,
+        forecast: Forecast,
+        code: impl Any + Send,
+    ) -> CompiledLogic {
         CompiledLogic {
             config,
+            forecast,
             code: Box::new(code),
         }
     }

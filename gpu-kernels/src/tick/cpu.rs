@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
-use script::Logic;
 use script::logic::compile_with;
+use script::{Forecast, Logic};
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
@@ -158,8 +158,9 @@ struct CpuCompiler {
 
 impl LogicCompiler for CpuCompiler {
     fn compile(&mut self, config: WorldConfig, logic: Logic) -> Result<CompiledLogic, ScriptError> {
+        let forecast = Forecast::of(&config, &logic);
         self.scripts = Arc::new(self.scripts.changed(&config, logic)?);
-        Ok(CompiledLogic::new(config, self.scripts.clone()))
+        Ok(CompiledLogic::new(config, forecast, self.scripts.clone()))
     }
 }
 

@@ -99,7 +99,10 @@ mod tests {
             commands_epoch: 1,
             ticket: [1; 16],
             resumed: false,
+            player_kind: 0,
+            quotas: Default::default(),
             schema: script::world::default().schema,
+            forecast: vec![],
         });
         let welcome = stream.unsent().len();
         assert!(welcome > 101);

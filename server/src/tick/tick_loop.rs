@@ -286,9 +286,10 @@ impl TickLoop {
         };
         self.frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
+        let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
-        if let Some(session) = self.session.changed(&self.config) {
+        if let Some(session) = session {
             self.session = Arc::new(session);
             self.is_session_new = true;
         }

@@ -280,7 +280,7 @@ impl Shard {
         self.world = Arc::new(ShardWorld {
             session: session.clone(),
             admission: Admission {
-                schema_hash: session.config.schema.hash(),
+                schema_hash: session.schema.hash(),
                 token: self.world.admission.token.clone(),
             },
         });

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use client_bot::connect::{Connected, client_config};
+use client_bot::connect::client_config;
+use client_bot::connector::Connected;
 use quic::Turns;
 use quic::proto::{self, ConnectionHandle, DatagramEvent, EndpointConfig};
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, TransportConfig};

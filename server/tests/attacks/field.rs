@@ -10,7 +10,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use client_bot::connect::{Connected, hello};
+use client_bot::connect::hello;
+use client_bot::connector::Connected;
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
 use quic::Faults;
 use rustix::process::{Pid, Signal, kill_process};

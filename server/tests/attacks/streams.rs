@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use client_bot::client_core::Region;
-use client_bot::connect::{Connected, hello};
+use client_bot::connect::hello;
+use client_bot::connector::Connected;
 use quinn::VarInt;
 use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Request, RequestBody};

@@ -23,7 +23,10 @@ fuzz_target!(|data: &[u8]| {
         commands_epoch: 1,
         ticket: [1; 16],
         resumed: false,
+        player_kind: 0,
+        quotas: Default::default(),
         schema: schema.clone(),
+        forecast: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

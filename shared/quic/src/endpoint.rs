@@ -12,6 +12,7 @@ use quinn_proto::{
     DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent,
 };
 
+use crate::faults::Faults;
 use crate::link::Link;
 use crate::socket::{Packet, Socket, SocketCounts};
 
@@ -199,6 +200,13 @@ impl<S> Endpoint<S> {
     /// than the time between two words of the application.
     pub fn set_ack_wait(&mut self, wait: Duration) {
         self.ack_wait = wait.max(ACK_WAIT);
+    }
+
+    /// Loses, delays and doubles packets on purpose from now on, by a seed.
+    pub fn set_faults(&mut self, faults: Faults, seed: u64) {
+        for (socket, number) in self.sockets.iter_mut().zip(0..) {
+            socket.set_faults(faults, seed.wrapping_add(number));
+        }
     }
 
     /// Ends this endpoint's waits from another thread.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
-use crate::wire::control::{WELCOME_BYTES_MAX, Welcome};
+use crate::wire::control::{FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome};
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::fixed::Fixed;
@@ -233,10 +233,13 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         commands_epoch: u8::MAX,
         ticket: [u8::MAX; 16],
         resumed: true,
+        player_kind: u16::MAX,
+        quotas: Quotas::default(),
         schema: schema.clone(),
+        forecast: vec![0; FORECAST_BYTES_MAX],
     }
 }
 
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
-const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - 256;
+const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - 256;

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
+use crate::world::config::Limits;
+use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
@@ -12,6 +14,9 @@ use crate::world::schema::Schema;
 pub const HELLO_BYTES_MAX: usize = 1024;
 /// The most bytes of a welcome, which carries the schema.
 pub const WELCOME_BYTES_MAX: usize = FRAME_BYTES_MAX;
+
+/// The most bytes of a forecast.
+pub const FORECAST_BYTES_MAX: usize = 64 * 1024;
 
 /// Proves that a reconnecting client is the one whose connection was lost.
 pub type Ticket = [u8; 16];
@@ -42,7 +47,33 @@ pub struct Welcome {
     pub ticket: Ticket,
     /// Whether the entity is that of the ticket in the hello.
     pub resumed: bool,
+    /// The kind that clients are born as: an index into the schema's kinds.
+    pub player_kind: u16,
+    pub quotas: Quotas,
+    /// As clients may know it, see [`Schema::for_clients`].
     pub schema: Schema,
+    /// What a client needs to predict its own entity; empty: it can't.
+    pub forecast: Vec<u8>,
+}
+
+/// What a client may do, and how long the server waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quotas {
+    /// Commands in a tick, on average.
+    pub commands_per_tick: u32,
+    /// Commands at once, after having been quiet.
+    pub commands_burst: u32,
+    pub requests_per_second: u32,
+    pub regions: u32,
+    /// The longest edge of a region.
+    pub region_edge_max: Fixed,
+    pub subscriptions: u32,
+    /// Bytes of a subscription's predicate.
+    pub predicate_bytes: u32,
+    /// A client that is silent for this long is disconnected.
+    pub idle_seconds: u32,
+    /// A lost client can resume for this long.
+    pub resume_seconds: u32,
 }
 
 /// What there is to say and to hear from now on: the world's scripts have changed.
@@ -52,6 +83,25 @@ pub struct Interface {
     pub commands_epoch: u8,
     pub commands: Vec<CommandSchema>,
     pub notifications: Vec<NotificationSchema>,
+    /// As in the [`Welcome`].
+    pub forecast: Vec<u8>,
+}
+
+impl Quotas {
+    /// What the limits of a world allow a client.
+    pub fn of(limits: &Limits) -> Quotas {
+        Quotas {
+            commands_per_tick: limits.client_commands_per_tick,
+            commands_burst: limits.client_commands_burst,
+            requests_per_second: limits.client_requests_per_second,
+            regions: limits.regions_per_client,
+            region_edge_max: limits.region_edge_max,
+            subscriptions: limits.subscriptions_per_client,
+            predicate_bytes: limits.predicate_bytes,
+            idle_seconds: limits.idle_seconds,
+            resume_seconds: limits.resume_seconds,
+        }
+    }
 }
 
 impl Welcome {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attribute::Attribute;
+use super::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
 use super::notification::{NotificationKind, NotificationSchema};
@@ -107,6 +107,30 @@ impl Schema {
 
     pub fn notification_named(&self, name: &str) -> Option<&NotificationSchema> {
         self.notifications.iter().find(|n| n.name == name)
+    }
+
+    /// What clients may know: of a hidden attribute only that there is a column.
+    pub fn for_clients(&self) -> Schema {
+        let mut schema = self.clone();
+        let mut hidden = 0u64;
+        for (column, attribute) in schema.attributes.iter_mut().enumerate() {
+            if attribute.audience == Audience::Hidden {
+                hidden |= 1 << column;
+                *attribute = Attribute {
+                    name: String::new(),
+                    ty: AttributeType::I32,
+                    merge: MergeRule::Last,
+                    audience: Audience::Hidden,
+                    min: 0,
+                    max: 0,
+                    step: 0,
+                };
+            }
+        }
+        for kind in &mut schema.kinds {
+            kind.attributes.retain(|a| hidden >> a.column & 1 == 0);
+        }
+        schema
     }
 
     /// A table by number of what `of` says of each command; `None` for numbers that the

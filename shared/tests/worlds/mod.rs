@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
-use shared::wire::control::{Hello, Interface, Welcome};
+use shared::wire::control::{Hello, Interface, Quotas, Welcome};
 use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
@@ -213,6 +213,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             commands_epoch,
             commands: schema.commands.clone(),
             notifications: schema.notifications.clone(),
+            forecast: vec![commands_epoch; 3],
         })
     });
     prop_oneof![answer, notice, Just(Message::Full), lost, interface].boxed()
@@ -359,7 +360,13 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             commands_epoch,
             ticket,
             resumed,
+            player_kind: entity as u16,
+            quotas: Quotas {
+                commands_per_tick: tick,
+                ..Quotas::default()
+            },
             schema: schema.clone(),
+            forecast: ticket.to_vec(),
         },
     )
 }

@@ -6,7 +6,7 @@
 use client_core::Session;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
-use shared::wire::control::Welcome;
+use shared::wire::control::{Quotas, Welcome};
 use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::stream::StreamCodec;
 use shared::{Course, EntityId, Schema, Tick};
@@ -38,7 +38,10 @@ pub fn welcome() -> Welcome {
         commands_epoch: EPOCH,
         ticket: [7; 16],
         resumed: false,
+        player_kind: 0,
+        quotas: Quotas::default(),
         schema: schema(),
+        forecast: vec![],
     }
 }
 
@@ -48,11 +51,14 @@ pub fn session() -> Session {
 
 impl Server {
     pub fn new() -> Server {
-        let schema = schema();
+        Server::of(&schema())
+    }
+
+    pub fn of(schema: &Schema) -> Server {
         Server {
-            movement: MovementCodec::new(&schema).expect("a world's own schema"),
-            stream: StreamCodec::new(&schema),
-            commands: CommandCodec::new(&schema, EPOCH),
+            movement: MovementCodec::new(schema).expect("a world's own schema"),
+            stream: StreamCodec::new(schema),
+            commands: CommandCodec::new(schema, EPOCH),
             processed: 0,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use device::{CompileError, Device, DriverError, Kernel, Loaded, MachineCode};
-use script::{Command, Logic, ptx};
+use script::{Command, Forecast, Logic, ptx};
 use sha2::{Digest, Sha256};
 use shared::WorldConfig;
 use shared::world::command::COMMANDS_MAX;
@@ -139,7 +139,8 @@ impl Compiler {
 impl LogicCompiler for Compiler {
     fn compile(&mut self, config: WorldConfig, logic: Logic) -> Result<CompiledLogic, ScriptError> {
         let code = self.code(&config, &logic)?;
-        Ok(CompiledLogic::new(config, code))
+        let forecast = Forecast::of(&config, &logic);
+        Ok(CompiledLogic::new(config, forecast, code))
     }
 }
 

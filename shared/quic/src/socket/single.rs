@@ -1,4 +1,4 @@
-//! A system call a packet, for systems without batches.
+//! A system call a packet: for clients, and systems without batches.
 
 use std::io;
 use std::net::UdpSocket;

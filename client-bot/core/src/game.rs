@@ -1,0 +1,532 @@
+//! A client's end of a game, over any number of connections: what a game ships on.
+//!
+//! The transport opens and closes connections when it is told, hands in bytes and takes
+//! bytes; the game polls once a frame. All methods take the time as a span since some moment
+//! that the caller chooses once.
+//!
+//! | the transport | calls |
+//! | --- | --- |
+//! | once a frame | [`Game::next_step`], and opens or closes a connection if it says so |
+//! | has opened a connection with a stream | [`Game::opened`] |
+//! | receives | [`Game::handle_stream`], [`Game::handle_datagram`]; closes after an error |
+//! | can send on its stream | sends [`Game::stream_bytes`], then [`Game::stream_sent`] |
+//! | once a frame, after the game's input | sends [`Game::datagram`], if there is one |
+//! | has lost the connection | [`Game::closed`] |
+
+use std::time::Duration;
+
+use script::Forecast;
+use shared::wire::DecodeError;
+use shared::wire::control::{Close, Hello, Quotas, Ticket, Welcome};
+use shared::{CommandKind, EntityId, Tick};
+
+use crate::clock::Clock;
+use crate::command::CommandError;
+use crate::event::Event;
+use crate::handshake::{Handshake, hello};
+use crate::prediction::Prediction;
+use crate::record::{Record, Recorder};
+use crate::request::PredicateTooLong;
+use crate::retry::{RetryOptions, is_worth_a_retry};
+use crate::scene::Scene;
+use crate::session::Session;
+use crate::view::View;
+use crate::{Region, Welcomed};
+
+/// A game's end of a connection, and what it knows when that is lost.
+pub struct Game {
+    options: GameOptions,
+    stage: Stage,
+    /// Attempts in a row that failed.
+    failed: u32,
+    ticket: Option<Ticket>,
+    first_round_trip: Option<Duration>,
+    /// `None` before the first welcome.
+    world: Option<Box<World>>,
+    /// Events that no world has.
+    events: Vec<Event>,
+}
+
+/// How a game connects.
+#[derive(Clone, Debug)]
+pub struct GameOptions {
+    /// The word that the server requires; empty where it requires none.
+    pub token: String,
+    /// The hash of the schema that the game was built for, if it accepts no other.
+    pub schema_hash: Option<u64>,
+    /// From the attempt until the welcome.
+    pub connect_timeout: Duration,
+    /// A connection over which nothing was heard for this long is lost. Servers say
+    /// something each second.
+    pub silence_timeout: Duration,
+    pub retry: RetryOptions,
+}
+
+impl Default for GameOptions {
+    fn default() -> GameOptions {
+        GameOptions {
+            token: String::new(),
+            schema_hash: None,
+            connect_timeout: Duration::from_secs(5),
+            silence_timeout: Duration::from_secs(10),
+            retry: RetryOptions::default(),
+        }
+    }
+}
+
+/// What the transport is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing.
+    Wait,
+    /// Open a connection with a stream.
+    Connect,
+    /// Close the connection, with a code and a sentence.
+    Close(Close, &'static str),
+}
+
+/// Why a connection has ended, for [`Game::closed`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The code of a [`Close`], if the server closed it.
+    pub code: Option<u64>,
+    /// A sentence for people.
+    pub reason: String,
+}
+
+enum Stage {
+    /// Until the time of the next attempt.
+    Waiting(Duration),
+    Connecting {
+        until: Duration,
+    },
+    Greeting {
+        handshake: Handshake,
+        /// Bytes of the hello that the transport has taken.
+        sent: usize,
+        until: Duration,
+    },
+    Playing {
+        heard: Duration,
+    },
+    /// There are no more attempts.
+    Over,
+}
+
+/// What a game knows of the world, also while it is not connected.
+struct World {
+    session: Session,
+    clock: Clock,
+    scene: Scene,
+    record: Record,
+    prediction: Prediction,
+    quotas: Quotas,
+    /// The newest tick that input was sent for.
+    input: Option<Tick>,
+    /// When a datagram was sent last.
+    sent: Duration,
+    /// The newest command that was in no datagram yet.
+    unsent: Option<u32>,
+}
+
+impl Game {
+    /// A game that connects at its first step.
+    pub fn new(options: GameOptions) -> Game {
+        Game {
+            options,
+            stage: Stage::Waiting(Duration::ZERO),
+            failed: 0,
+            ticket: None,
+            first_round_trip: None,
+            world: None,
+            events: vec![],
+        }
+    }
+
+    /// Moves on to what is to be shown now, and gives what has happened since the last call.
+    pub fn poll(&mut self, now: Duration) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.events);
+        if let Some(world) = &mut self.world {
+            world.scene.advance(&world.clock, now);
+            if let Some(tick) = world.clock.input_tick(now) {
+                world.prediction.advance(tick, now);
+            }
+            let told = std::mem::take(&mut world.record.events);
+            // What was told came before the end of the connection that told it.
+            let lost = events.iter().position(|e| matches!(e, Event::Lost { .. }));
+            let at = lost.unwrap_or(events.len());
+            events.splice(at..at, told);
+        }
+        events
+    }
+
+    /// Whether the client is in the world, for all it knows.
+    pub fn is_playing(&self) -> bool {
+        matches!(self.stage, Stage::Playing { .. })
+    }
+
+    /// Whether the game has given up.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// The world as the server has told it; `None` before the first welcome. It stays as it
+    /// was while the connection is lost.
+    pub fn view(&self) -> Option<&View> {
+        self.world.as_ref().map(|world| world.session.view())
+    }
+
+    /// The server's clock; `None` before the first welcome.
+    pub fn clock(&self) -> Option<&Clock> {
+        self.world.as_ref().map(|world| &world.clock)
+    }
+
+    /// What is shown; `None` before the first welcome.
+    pub fn scene(&self) -> Option<&Scene> {
+        self.world.as_ref().map(|world| &world.scene)
+    }
+
+    /// The client's own entity, ahead of the server; `None` before the first welcome.
+    pub fn prediction(&self) -> Option<&Prediction> {
+        self.world.as_ref().map(|world| &world.prediction)
+    }
+
+    /// What the client may do; `None` before the first welcome.
+    pub fn quotas(&self) -> Option<&Quotas> {
+        self.world.as_ref().map(|world| &world.quotas)
+    }
+
+    /// Where an entity in view is shown, in units; 0 on axes that the world lacks. The
+    /// client's own entity is ahead of the server, all others are behind.
+    pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
+        let world = self.world.as_ref()?;
+        let is_own = world.session.view().entity() == entity;
+        let predicted = is_own.then(|| world.prediction.position()).flatten();
+        predicted.or_else(|| world.scene.position(entity))
+    }
+
+    /// Lets a later game go on as the same entity.
+    pub fn ticket(&self) -> Option<Ticket> {
+        self.ticket
+    }
+
+    /// Goes on as the entity of an earlier game, if that is still there.
+    pub fn set_ticket(&mut self, ticket: Ticket) {
+        self.ticket = Some(ticket);
+    }
+}
+
+/// What the game wants.
+impl Game {
+    /// The tick for which input is due, once for each tick: commands given now are sent with
+    /// the next [`Game::datagram`], which arrives just in time. `None` if there is nothing to
+    /// wait for, or input was sent already.
+    pub fn input_due(&self, now: Duration) -> Option<Tick> {
+        match self.stage {
+            Stage::Playing { .. } => self.world.as_ref()?.input_due(now),
+            _ => None,
+        }
+    }
+
+    /// Queues a command, and gives its sequence number. It is sent when input is due.
+    pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
+        let world = self.playing().ok_or(CommandError::NotInWorld)?;
+        let sequence = world.session.command(kind, words)?;
+        world.unsent = Some(sequence);
+        world.prediction.give(sequence, kind, words);
+        Ok(sequence)
+    }
+
+    /// See [`Session::set_region`]. `None` while the client is not in the world.
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> Option<u32> {
+        Some(self.playing()?.session.set_region(index, region))
+    }
+
+    /// See [`Session::subscribe`]. `None` while the client is not in the world.
+    pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
+        Some(self.playing()?.session.subscribe(id, predicate))
+    }
+
+    /// See [`Session::unsubscribe`]. `None` while the client is not in the world.
+    pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
+        Some(self.playing()?.session.unsubscribe(id))
+    }
+
+    fn playing(&mut self) -> Option<&mut World> {
+        match self.stage {
+            Stage::Playing { .. } => self.world.as_deref_mut(),
+            _ => None,
+        }
+    }
+}
+
+/// What the transport does.
+impl Game {
+    /// What is to be done now.
+    pub fn next_step(&mut self, now: Duration) -> Step {
+        match self.stage {
+            Stage::Waiting(until) if now >= until => {
+                let until = now + self.options.connect_timeout;
+                self.stage = Stage::Connecting { until };
+                Step::Connect
+            }
+            Stage::Connecting { until } | Stage::Greeting { until, .. } if now >= until => {
+                let seconds = self.options.connect_timeout.as_secs_f64();
+                self.lose(format!("no welcome within {seconds} seconds"), true, now);
+                // Not for good: the client wants to resume.
+                Step::Close(Close::Resumed, "no welcome in time")
+            }
+            Stage::Playing { heard } if now >= heard + self.options.silence_timeout => {
+                let seconds = self.options.silence_timeout.as_secs_f64();
+                self.lose(
+                    format!("nothing was heard for {seconds} seconds"),
+                    true,
+                    now,
+                );
+                Step::Close(Close::Resumed, "nothing was heard")
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    /// The transport has opened the connection that was asked for, with a stream. It may
+    /// know a round trip, which is a first guess until commands tell.
+    pub fn opened(&mut self, round_trip: Option<Duration>) {
+        self.first_round_trip = round_trip;
+        if let Stage::Connecting { until } = self.stage {
+            let hello = Hello {
+                schema_hash: self.options.schema_hash,
+                ..hello(&self.options.token, self.ticket)
+            };
+            self.stage = Stage::Greeting {
+                handshake: Handshake::new(&hello),
+                sent: 0,
+                until,
+            };
+        }
+    }
+
+    /// The connection has ended, or could not be opened.
+    pub fn closed(&mut self, ending: Ending, now: Duration) {
+        if !matches!(self.stage, Stage::Waiting(_) | Stage::Over) {
+            self.lose(ending.reason, ending.code.is_none_or(is_worth_a_retry), now);
+        }
+    }
+
+    /// The player leaves for good: the transport should close with [`Close::Bye`], and the
+    /// entity is removed.
+    pub fn leave(&mut self) {
+        self.stage = Stage::Over;
+        self.ticket = None;
+    }
+
+    /// Reads bytes of the stream. After an error the transport should close the connection.
+    pub fn handle_stream(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        match &mut self.stage {
+            Stage::Greeting { handshake, .. } => {
+                if let Some(welcomed) = handshake.handle_stream(bytes)? {
+                    self.welcome(welcomed, now)?;
+                }
+                Ok(())
+            }
+            Stage::Playing { heard } => {
+                *heard = now;
+                match &mut self.world {
+                    Some(world) => world.handle_stream(bytes, now),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a datagram. After an error the transport should close the connection.
+    pub fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        let Stage::Playing { heard } = &mut self.stage else {
+            // It is sent again.
+            return Ok(());
+        };
+        *heard = now;
+        match &mut self.world {
+            Some(world) => world.handle_datagram(bytes, now),
+            None => Ok(()),
+        }
+    }
+
+    /// The next bytes to send on the stream; empty where there are none.
+    pub fn stream_bytes(&self) -> &[u8] {
+        match (&self.stage, &self.world) {
+            (
+                Stage::Greeting {
+                    handshake, sent, ..
+                },
+                _,
+            ) => &handshake.stream_bytes()[*sent..],
+            (Stage::Playing { .. }, Some(world)) => world.session.stream_bytes(),
+            _ => &[],
+        }
+    }
+
+    /// The transport has taken the first so many of [`Game::stream_bytes`].
+    pub fn stream_sent(&mut self, count: usize) {
+        match (&mut self.stage, &mut self.world) {
+            (
+                Stage::Greeting {
+                    handshake, sent, ..
+                },
+                _,
+            ) => *sent = (*sent + count).min(handshake.stream_bytes().len()),
+            (Stage::Playing { .. }, Some(world)) => world.session.stream_sent(count),
+            _ => {}
+        }
+    }
+
+    /// The datagram that is to be sent now, if one is: at most one in a tick, however often
+    /// this is called.
+    pub fn datagram(&mut self, now: Duration) -> Option<Vec<u8>> {
+        self.playing()?.datagram(now)
+    }
+
+    fn welcome(&mut self, welcomed: Welcomed, now: Duration) -> Result<(), DecodeError> {
+        let Welcomed {
+            welcome,
+            session,
+            rest,
+        } = welcomed;
+        let forecast = Forecast::from_bytes(&welcome.forecast, &welcome.schema)?;
+        self.stage = Stage::Playing { heard: now };
+        self.failed = 0;
+        self.ticket = Some(welcome.ticket);
+        let before = self.world.take().filter(|_| welcome.resumed);
+        let mut world = match before {
+            Some(mut world) => {
+                world.resume(session, forecast);
+                world
+            }
+            None => Box::new(World::new(
+                session,
+                forecast,
+                &welcome,
+                self.first_round_trip,
+            )),
+        };
+        let event = match welcome.resumed {
+            true => Event::Resumed(welcome.entity),
+            false => Event::Welcomed(welcome.entity),
+        };
+        world.record.events.push(event);
+        let world = self.world.insert(world);
+        world.handle_stream(&rest, now)
+    }
+
+    fn lose(&mut self, reason: String, may_retry: bool, now: Duration) {
+        let wait = self.options.retry.wait(self.failed).filter(|_| may_retry);
+        self.failed += 1;
+        self.stage = match wait {
+            Some(wait) => Stage::Waiting(now + wait),
+            None => Stage::Over,
+        };
+        let retry_in = wait;
+        self.events.push(Event::Lost { reason, retry_in });
+    }
+}
+
+impl World {
+    fn new(
+        session: Session,
+        forecast: Forecast,
+        welcome: &Welcome,
+        round_trip: Option<Duration>,
+    ) -> World {
+        let view = session.view();
+        let schema = view.schema();
+        World {
+            clock: Clock::new(schema.world.tick_hz, round_trip),
+            scene: Scene::new(schema),
+            record: Record::new(schema, view.entity()),
+            prediction: Prediction::new(schema, forecast),
+            quotas: welcome.quotas,
+            session,
+            input: None,
+            sent: Duration::ZERO,
+            unsent: None,
+        }
+    }
+
+    fn resume(&mut self, session: Session, forecast: Forecast) {
+        self.record.resume(session.view().entity());
+        self.session = session;
+        self.clock.forget_inputs();
+        self.prediction.resume();
+        self.prediction.set_forecast(forecast);
+        self.unsent = None;
+    }
+
+    fn handle_stream(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        let (session, mut recorder) = self.recorder(now);
+        session.handle_stream(bytes, &mut recorder)?;
+        let forecast = recorder.forecast.take();
+        let view = self.session.view();
+        if let Some(bytes) = forecast {
+            let forecast = Forecast::from_bytes(&bytes, view.schema())?;
+            self.prediction.set_forecast(forecast);
+        }
+        self.record.settle(view, &mut self.scene);
+        Ok(())
+    }
+
+    fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        let (session, mut recorder) = self.recorder(now);
+        session.handle_datagram(bytes, &mut recorder)?;
+        if let Some(tick) = recorder.heard {
+            let arrived = self.session.arrived();
+            self.prediction.hear(self.session.view(), &arrived, tick);
+        }
+        Ok(())
+    }
+
+    fn recorder(&mut self, now: Duration) -> (&mut Session, Recorder<'_>) {
+        let recorder = Recorder {
+            record: &mut self.record,
+            scene: &mut self.scene,
+            clock: &mut self.clock,
+            prediction: &mut self.prediction,
+            now,
+            heard: None,
+            forecast: None,
+        };
+        (&mut self.session, recorder)
+    }
+
+    fn input_due(&self, now: Duration) -> Option<Tick> {
+        let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
+        let due = Tick(due as u32);
+        self.input.is_none_or(|sent| due > sent).then_some(due)
+    }
+
+    fn datagram(&mut self, now: Duration) -> Option<Vec<u8>> {
+        let due = self.input_due(now);
+        // Without a clock, words go out as if ticks began at any time.
+        let is_time = match self.clock.input_tick(now) {
+            Some(_) => due.is_some(),
+            None => now >= self.sent + self.clock.period(),
+        };
+        if !is_time {
+            return None;
+        }
+        if let Some(tick) = due {
+            self.input = due;
+            self.prediction.reach(self.session.view(), tick);
+        }
+        let datagram = self.session.datagram()?;
+        self.sent = now;
+        if let Some(sequence) = self.unsent.take() {
+            let acknowledged = self.session.arrived().newest;
+            self.prediction.send(sequence, acknowledged);
+            if let Some(tick) = due {
+                self.clock.send(sequence, tick, now);
+            }
+        }
+        Some(datagram)
+    }
+}

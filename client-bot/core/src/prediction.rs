@@ -1,0 +1,625 @@
+//! The client's own entity, ahead of the server: its commands take effect at once.
+//!
+//! The server runs each tick's commands and rules over the state before, and merges their
+//! updates. A prediction does the same for the own entity, with the same instructions: from
+//! the newest tick in which the server's state of it is certain, up to the tick for which
+//! input was sent last. What the server then says replaces what was predicted, and commands
+//! that it has not processed run again on top. Without conflicts nothing changes by that;
+//! with them, what is shown fades to what is true.
+//!
+//! The movement of a tick may be lost, and the server says nothing of who goes on as it said
+//! last. So its silence is certain only if every tick since its last word has arrived, or if
+//! it has processed a command behind the acknowledgement that told it what is missing.
+//!
+//! Not predicted: effects on other entities, of other clients and of commands that are put
+//! off, and what a [`Forecast`] leaves out. Those are seen when the server says so.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use script::Forecast;
+use script::arith::{self, Random};
+use script::forecast::Foreseen;
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
+use shared::wire::commands::Acknowledgement;
+use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
+
+use crate::scene::{Playhead, between, fade, length, units};
+use crate::view::View;
+
+/// The own entity, predicted.
+#[derive(Debug)]
+pub struct Prediction {
+    forecast: Forecast,
+    space: Space,
+    kinds: Kinds,
+    tick_hz: u32,
+    /// A correction larger than this is shown at once, in raw units.
+    snap: f64,
+    /// Whose states these are; `None` while it is not known.
+    own: Option<EntityId>,
+    /// The entity's row after the tick `first`, and after each one up to that of input.
+    states: VecDeque<Vec<i32>>,
+    first: Tick,
+    /// The newest tick in which the server's state is certain.
+    certain: Tick,
+    /// The newest tick for which input was sent.
+    reached: Tick,
+    commands: VecDeque<Planned>,
+    /// The newest tick of which it is known what was processed.
+    heard: Tick,
+    /// What the server knew to have arrived: (a command, the newest tick that was
+    /// acknowledged before it).
+    acknowledged: VecDeque<(u32, Tick)>,
+    /// By column: when it was predicted to change last.
+    changed: Vec<Option<Tick>>,
+    /// By column: when the server said last that it changed.
+    told: Vec<Option<Tick>>,
+    /// What is shown beside the prediction, in raw units.
+    offset: [f64; 3],
+    shown: Playhead,
+    corrections: Corrections,
+    interpreter: Interpreter,
+}
+
+/// What the schema says of columns.
+#[derive(Debug)]
+struct Kinds {
+    dimensions: usize,
+    edge: i32,
+    /// By kind: its columns, as bits.
+    columns: Vec<u64>,
+    /// By kind and column.
+    bounds: Vec<Vec<(i32, i32)>>,
+    /// By column.
+    merges: Vec<MergeRule>,
+    /// By column: how exactly datagrams tell of it, in raw units; `None`: they don't.
+    steps: Vec<Option<u32>>,
+}
+
+/// How often the server's word was another than the prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Corrections {
+    /// Words of the server that were compared with a prediction.
+    pub compared: u64,
+    /// Those after which the predicted position was another.
+    pub corrected: u64,
+    /// How far off the prediction was in the last of those, in units.
+    pub last: f64,
+}
+
+/// A command that was given, and when it is expected to run.
+#[derive(Debug)]
+struct Planned {
+    sequence: u32,
+    kind: CommandKind,
+    words: Vec<i32>,
+    /// `None` until it is sent.
+    tick: Option<Tick>,
+}
+
+impl Prediction {
+    pub(crate) fn new(schema: &Schema, forecast: Forecast) -> Prediction {
+        let mut size = [1; 3];
+        for (axis, length) in size.iter_mut().zip(&schema.world.size) {
+            *axis = length.raw();
+        }
+        let columns = schema.attributes.len();
+        Prediction {
+            space: Space {
+                dimensions: schema.dimensions(),
+                size,
+                budget: forecast.budget,
+            },
+            forecast,
+            kinds: Kinds::of(schema),
+            tick_hz: schema.world.tick_hz,
+            snap: f64::from(schema.world.aoi.raw()) / 2.0,
+            own: None,
+            states: VecDeque::new(),
+            first: Tick(0),
+            certain: Tick(0),
+            reached: Tick(0),
+            commands: VecDeque::new(),
+            heard: Tick(0),
+            acknowledged: VecDeque::new(),
+            changed: vec![None; columns],
+            told: vec![None; columns],
+            offset: [0.0; 3],
+            shown: Playhead::default(),
+            corrections: Corrections::default(),
+            interpreter: Interpreter::default(),
+        }
+    }
+
+    /// Whether a command is predicted.
+    pub fn foresees(&self, kind: CommandKind) -> bool {
+        self.forecast.command(kind).is_some()
+    }
+
+    /// The newest predicted tick, and the entity's row after it: one value for each column.
+    /// `None` while the client has no entity, or nothing can be predicted.
+    pub fn newest(&self) -> Option<(Tick, &[i32])> {
+        let row = self.states.back()?;
+        Some((Tick(self.first.0 + self.states.len() as u32 - 1), row))
+    }
+
+    /// Where the own entity is shown, in units; 0 on axes that the world lacks.
+    pub fn position(&self) -> Option<[f64; 3]> {
+        let place = self.place()?;
+        Some(units(std::array::from_fn(|axis| {
+            place[axis] + self.offset[axis]
+        })))
+    }
+
+    pub fn corrections(&self) -> Corrections {
+        self.corrections
+    }
+
+    /// A step begins with the input of its tick, and takes until the next.
+    fn place(&self) -> Option<[f64; 3]> {
+        let shown = self.shown.tick()?;
+        let last = self.states.len().checked_sub(1)?;
+        let state = |tick: f64| {
+            let ahead = (tick - f64::from(self.first.0)).clamp(0.0, last as f64);
+            self.kinds.position(&self.states[ahead as usize])
+        };
+        let whole = shown.floor();
+        Some(between(state(whole - 1.0), state(whole), shown - whole))
+    }
+}
+
+/// What the game does.
+impl Prediction {
+    /// A command was queued.
+    pub(crate) fn give(&mut self, sequence: u32, kind: CommandKind, words: &[i32]) {
+        if self.commands.len() == COMMANDS_MAX {
+            self.commands.pop_front();
+        }
+        self.commands.push_back(Planned {
+            sequence,
+            kind,
+            words: words.to_vec(),
+            tick: None,
+        });
+    }
+
+    /// Input for a tick is complete: predicts up to it.
+    pub(crate) fn reach(&mut self, view: &View, tick: Tick) {
+        let (mut goal, mut has_new) = (tick, false);
+        let new = self.commands.iter_mut().rev();
+        for command in new.take_while(|command| command.tick.is_none()) {
+            // A tick that was heard of is over.
+            goal = tick.max(self.heard.next());
+            command.tick = Some(goal);
+            has_new = true;
+        }
+        self.reached = tick;
+        match self.newest() {
+            // It was predicted already, without these commands.
+            Some((newest, _)) if has_new && newest >= goal => {
+                let shown = self.place();
+                let kept = goal.0.saturating_sub(self.first.0) as usize;
+                self.states.truncate(kept.max(1));
+                self.run_to(view, newest);
+                self.fade_from(shown);
+            }
+            _ => self.run_to(view, goal),
+        }
+    }
+
+    /// The newest command was sent for the first time, behind an acknowledgement.
+    pub(crate) fn send(&mut self, sequence: u32, acknowledged: Tick) {
+        if self.acknowledged.len() == COMMANDS_MAX {
+            self.acknowledged.pop_front();
+        }
+        self.acknowledged.push_back((sequence, acknowledged));
+    }
+
+    /// Moves on to what is shown at this tick of input.
+    pub(crate) fn advance(&mut self, tick: f64, now: Duration) {
+        let seconds = self.shown.advance(tick, f64::from(self.tick_hz), now);
+        fade(&mut self.offset, seconds);
+    }
+
+    /// The world's scripts have changed.
+    pub(crate) fn set_forecast(&mut self, forecast: Forecast) {
+        self.space.budget = forecast.budget;
+        self.forecast = forecast;
+    }
+
+    /// Another connection begins, with sequence numbers of its own.
+    pub(crate) fn resume(&mut self) {
+        self.forget();
+        self.commands.clear();
+        self.acknowledged.clear();
+    }
+
+    fn forget(&mut self) {
+        self.own = None;
+        self.states.clear();
+    }
+}
+
+/// What the server says.
+impl Prediction {
+    /// Lasting attributes of the own entity changed in a tick.
+    pub(crate) fn tell(&mut self, tick: Tick, columns: impl Iterator<Item = u16>) {
+        for column in columns {
+            self.told[usize::from(column)] = Some(tick);
+        }
+    }
+
+    /// A datagram of a tick has arrived, after which the view is this: compares it with what
+    /// was predicted.
+    pub(crate) fn hear(&mut self, view: &View, arrived: &Acknowledgement, tick: Tick) {
+        let own = view.own().filter(|_| !self.forecast.commands.is_empty());
+        let Some(own) = own else {
+            return self.forget();
+        };
+        let is_new = self.own != Some(own.id);
+        if tick <= self.heard && !is_new {
+            return;
+        }
+        self.heard = self.heard.max(tick);
+        let processed = view.processed();
+        let shown = self.place();
+        let before = self.newest();
+        let before = before.map(|(tick, row)| (tick, self.kinds.position(row)));
+        let is_replanned = self.replan(tick, processed);
+        let is_certain = tick == view.newest()
+            && tick == arrived.newest
+            && latest_missing(arrived, own.course.tick)
+                .is_none_or(|missing| missing < self.acknowledged_by(processed));
+        if is_certain || is_new {
+            let row = self.row_of_server(view, tick);
+            self.start_at(own.id, tick, row);
+            self.drop_processed(processed);
+        } else if is_replanned {
+            let certain = self.certain.0.saturating_sub(self.first.0) as usize;
+            self.states.truncate(certain + 1);
+        } else {
+            return;
+        }
+        let goal = before.map_or(self.reached, |(tick, _)| tick);
+        self.run_to(view, goal);
+        self.correct(before, is_certain && !is_new);
+        self.fade_from(shown);
+    }
+
+    /// Notes when commands ran, or that they came too late. True if that is news.
+    fn replan(&mut self, tick: Tick, processed: u32) -> bool {
+        let mut is_news = false;
+        for command in &mut self.commands {
+            let Some(planned) = command.tick else { break };
+            let known = match is_processed(command.sequence, processed) {
+                true => planned.min(tick),
+                false => planned.max(tick.next()),
+            };
+            is_news |= known != planned;
+            command.tick = Some(known);
+        }
+        is_news
+    }
+
+    /// The newest tick that the server knew to have arrived when it processed a command.
+    fn acknowledged_by(&self, processed: u32) -> Tick {
+        let mut known = self.acknowledged.iter().rev();
+        let last = known.find(|(sequence, _)| is_processed(*sequence, processed));
+        last.map_or(Tick(0), |&(_, tick)| tick)
+    }
+
+    fn drop_processed(&mut self, processed: u32) {
+        self.commands
+            .retain(|c| c.tick.is_none() || !is_processed(c.sequence, processed));
+        let next = |known: &VecDeque<(u32, Tick)>| known.get(1).map(|known| known.0);
+        while next(&self.acknowledged).is_some_and(|sequence| is_processed(sequence, processed)) {
+            self.acknowledged.pop_front();
+        }
+    }
+
+    /// The entity's row after a tick. Of lasting attributes the server speaks elsewhere and
+    /// later, so predicted changes of them stay until it had time for that.
+    fn row_of_server(&self, view: &View, tick: Tick) -> Vec<i32> {
+        let Some(own) = view.own() else {
+            return vec![];
+        };
+        let mut row = own.row.clone();
+        let position = view.position(own, tick);
+        row[..self.kinds.dimensions].copy_from_slice(&position[..self.kinds.dimensions]);
+        let ahead = tick.0.checked_sub(self.first.0);
+        let predicted = ahead.and_then(|ahead| self.states.get(ahead as usize));
+        let Some(predicted) = predicted.filter(|_| self.own == Some(own.id)) else {
+            return row;
+        };
+        for (column, value) in row.iter_mut().enumerate() {
+            let is_right = match self.kinds.steps[column] {
+                // Rounded, it would be the same.
+                Some(step) => value.abs_diff(predicted[column]) < step,
+                None => self.changed[column].is_some_and(|changed| {
+                    tick.0 < changed.0.saturating_add(self.tick_hz)
+                        && self.told[column].is_none_or(|told| told < changed)
+                }),
+            };
+            if is_right {
+                *value = predicted[column];
+            }
+        }
+        row
+    }
+
+    /// The server's state of this tick is certain. The one before is still shown.
+    fn start_at(&mut self, own: EntityId, tick: Tick, row: Vec<i32>) {
+        let ahead = tick.0.wrapping_sub(self.first.0) as usize;
+        if self.own != Some(own) || ahead >= self.states.len() {
+            self.states.clear();
+            self.first = tick;
+        } else {
+            self.states.truncate(ahead);
+        }
+        self.own = Some(own);
+        self.certain = tick;
+        self.states.push_back(row);
+        while self.states.len() > SHOWN_BEFORE {
+            self.states.pop_front();
+            self.first = self.first.next();
+        }
+    }
+
+    /// Compares the prediction with the one before.
+    fn correct(&mut self, before: Option<(Tick, [i32; 3])>, is_certain: bool) {
+        let Some((tick, before)) = before else {
+            return;
+        };
+        self.corrections.compared += u64::from(is_certain);
+        let now = match self.newest() {
+            Some((now, row)) if now == tick => self.kinds.position(row),
+            _ => return,
+        };
+        if now == before {
+            return;
+        }
+        let error: [f64; 3] = std::array::from_fn(|i| f64::from(now[i]) - f64::from(before[i]));
+        self.corrections.corrected += 1;
+        self.corrections.last = length(units(error));
+    }
+
+    /// What is shown does not jump, unless it is far.
+    fn fade_from(&mut self, shown: Option<[f64; 3]>) {
+        let (Some(before), Some(now)) = (shown, self.place()) else {
+            return;
+        };
+        for axis in 0..3 {
+            self.offset[axis] += before[axis] - now[axis];
+        }
+        if length(self.offset) > self.snap {
+            self.offset = [0.0; 3];
+        }
+    }
+}
+
+/// What the world does.
+impl Prediction {
+    fn run_to(&mut self, view: &View, goal: Tick) {
+        let Some(own) = self.own.and_then(|_| view.own()) else {
+            return;
+        };
+        let Some((mut tick, _)) = self.newest() else {
+            return;
+        };
+        // Beyond this the server was not heard for long, and nothing can be foreseen.
+        if goal.0.saturating_sub(self.certain.0) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
+            return;
+        }
+        while tick < goal {
+            tick = tick.next();
+            let row = self.next_row(view, own.id, own.kind, tick);
+            self.states.push_back(row);
+        }
+    }
+
+    /// Runs the commands and rules of a tick over the state before, and merges their updates.
+    fn next_row(&mut self, view: &View, own: EntityId, kind: u16, tick: Tick) -> Vec<i32> {
+        let Some(before) = self.states.back() else {
+            return vec![];
+        };
+        let foreground = Foreground {
+            view,
+            own,
+            kind,
+            row: before,
+            kinds: &self.kinds,
+        };
+        let mut updates = OwnUpdates {
+            slot: own.slot,
+            updates: vec![],
+        };
+        let mut run = |command: &Foreseen, words: &[i32]| {
+            let invocation = Invocation {
+                tick,
+                entity: own,
+                words,
+                random: Random::from_key(0),
+            };
+            let kept = updates.updates.len();
+            let ran = self.interpreter.run_bounded(
+                &command.code,
+                &self.space,
+                &foreground,
+                &invocation,
+                &mut updates,
+                INSTRUCTIONS_MAX,
+            );
+            if ran.is_err() {
+                updates.updates.truncate(kept);
+            }
+        };
+        let due = self.commands.iter().filter(|c| c.tick == Some(tick));
+        for planned in due {
+            let command = self.forecast.command(planned.kind);
+            let fits = |c: &&Foreseen| usize::from(c.word_count) == planned.words.len();
+            if let Some(command) = command.filter(fits) {
+                run(command, &planned.words);
+            }
+        }
+        let turn = u64::from(tick.0) + u64::from(own.slot.0);
+        for rule in &self.forecast.rules {
+            let Some(command) = self.forecast.command(rule.command) else {
+                continue;
+            };
+            if turn.is_multiple_of(u64::from(rule.ticks.max(1))) {
+                let mut words = rule.words.clone();
+                if let Some(place) = rule.own_place.map(usize::from) {
+                    let position = &before[..self.kinds.dimensions];
+                    words[place..place + position.len()].copy_from_slice(position);
+                }
+                run(command, &words);
+            }
+        }
+        let mut row = before.clone();
+        self.kinds.merge(&mut row, kind, updates.updates);
+        for (column, changed) in self.changed.iter_mut().enumerate() {
+            if row[column] != before[column] {
+                *changed = Some(tick);
+            }
+        }
+        row
+    }
+}
+
+impl Kinds {
+    fn of(schema: &Schema) -> Kinds {
+        let attributes = schema.attributes.iter();
+        let kinds = 0..schema.kinds.len();
+        Kinds {
+            dimensions: schema.dimensions(),
+            edge: schema.world.aoi.raw().max(1),
+            columns: schema.kind_columns(),
+            bounds: kinds.map(|kind| schema.bounds(kind)).collect(),
+            merges: attributes.clone().map(|a| a.merge).collect(),
+            steps: attributes
+                .map(|a| (a.audience == Audience::Movement).then(|| 1 << a.step.min(31)))
+                .collect(),
+        }
+    }
+
+    fn position(&self, row: &[i32]) -> [i32; 3] {
+        let mut position = [0; 3];
+        position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
+        position
+    }
+
+    /// Folds updates, (column, value) in command order, by the merge rules.
+    fn merge(&self, row: &mut [i32], kind: u16, mut updates: Vec<(u16, i32)>) {
+        updates.sort_by_key(|update| update.0);
+        for of_column in updates.chunk_by(|a, b| a.0 == b.0) {
+            let column = usize::from(of_column[0].0);
+            let mut values = of_column.iter().map(|&(_, value)| i64::from(value));
+            let before = i64::from(row[column]);
+            let folded = match self.merges[column] {
+                MergeRule::Sum => before + values.sum::<i64>(),
+                MergeRule::Min => values.min().unwrap_or(before),
+                MergeRule::Max => values.max().unwrap_or(before),
+                MergeRule::First => values.next().unwrap_or(before),
+                MergeRule::Last => values.next_back().unwrap_or(before),
+            };
+            let (min, max) = self.bounds[usize::from(kind)][column];
+            // Not `clamp`, which panics where a schema from elsewhere has them reversed.
+            row[column] = folded.min(i64::from(max)).max(i64::from(min)) as i32;
+        }
+    }
+}
+
+/// The world as far as it is in view, and the own entity as it is predicted.
+struct Foreground<'a> {
+    view: &'a View,
+    own: EntityId,
+    kind: u16,
+    row: &'a [i32],
+    kinds: &'a Kinds,
+}
+
+impl World for Foreground<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        if slot == self.own.slot {
+            return self.row[column];
+        }
+        let other = self.view.entities().get(&slot.0);
+        other.map_or(0, |other| other.row[column])
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let other = self.view.entities().get(&slot.0);
+        other.map(|other| other.id.generation)
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        let other = self.view.entities().get(&slot.0);
+        other.map_or(self.kind, |other| other.kind)
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.generation(slot).is_some()
+            && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        let mut found = vec![];
+        for (&slot, entity) in self.view.entities() {
+            let row = match slot == self.own.slot.0 {
+                true => self.row,
+                false => &entity.row,
+            };
+            let place = self.kinds.position(row);
+            if arith::is_within(place, center, radius) {
+                // By bucket, row by row, and then by slot.
+                let [x, y, z] = place.map(|axis| axis / self.kinds.edge);
+                found.push((z, y, x, slot));
+            }
+        }
+        found.sort_unstable();
+        slots.extend(found.into_iter().map(|place| place.3));
+    }
+}
+
+/// Keeps the updates of the own entity.
+struct OwnUpdates {
+    slot: Slot,
+    updates: Vec<(u16, i32)>,
+}
+
+impl Effects for OwnUpdates {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        if slot == self.slot {
+            self.updates.push((column, value));
+        }
+    }
+}
+
+// Forecasts are without these.
+impl Outgoing for OwnUpdates {
+    fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
+
+    fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
+}
+
+fn is_processed(sequence: u32, processed: u32) -> bool {
+    processed.wrapping_sub(sequence) as i32 >= 0
+}
+
+/// The latest tick behind `since` of which nothing has arrived, or not all. The server has
+/// sent again long ago what was missing further back than acknowledgements reach.
+fn latest_missing(arrived: &Acknowledgement, since: Tick) -> Option<Tick> {
+    let oldest = arrived.newest.0.saturating_sub(32).max(since.0 + 1);
+    let behind = oldest..arrived.newest.0;
+    behind.rev().map(Tick).find(|&tick| !arrived.has(tick))
+}
+
+/// More commands than a server processes in the longest round trip.
+const COMMANDS_MAX: usize = 256;
+/// A prediction reaches no further.
+const AHEAD_SECONDS: u32 = 4;
+/// States that are kept up to the certain one: what is shown may lie between the two before.
+const SHOWN_BEFORE: usize = 3;
+/// A command that takes longer is not predicted.
+const INSTRUCTIONS_MAX: u64 = 1 << 20;

@@ -1,0 +1,225 @@
+//! What a game was told, compared with what it knew: the events of [`Game::poll`](crate::Game).
+
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use shared::{Course, EntityId, Schema, Tick};
+
+use crate::clock::Clock;
+use crate::event::{Change, DatagramSummary, Event, EventHandler};
+use crate::prediction::Prediction;
+use crate::scene::Scene;
+use crate::view::View;
+use crate::{Message, Movement};
+
+/// What a game knows, across connections.
+#[derive(Debug)]
+pub(crate) struct Record {
+    dimensions: usize,
+    columns: usize,
+    own: EntityId,
+    /// By slot.
+    known: FxHashMap<u32, Known>,
+    /// The client's own entity has entered in this connection.
+    is_in_world: bool,
+    /// Entities that entered with the bytes that are being read.
+    entered: Vec<u32>,
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug)]
+struct Known {
+    id: EntityId,
+    row: Vec<i32>,
+    /// Known from an earlier connection only.
+    is_stale: bool,
+}
+
+/// Notes what a session is told.
+pub(crate) struct Recorder<'a> {
+    pub record: &'a mut Record,
+    pub scene: &'a mut Scene,
+    pub clock: &'a mut Clock,
+    pub prediction: &'a mut Prediction,
+    pub now: Duration,
+    /// The tick of a datagram that was taken in.
+    pub heard: Option<Tick>,
+    /// What clients predict with from now on.
+    pub forecast: Option<Vec<u8>>,
+}
+
+impl Record {
+    pub fn new(schema: &Schema, own: EntityId) -> Record {
+        Record {
+            dimensions: schema.dimensions(),
+            columns: schema.attributes.len(),
+            own,
+            known: FxHashMap::default(),
+            is_in_world: false,
+            entered: vec![],
+            events: vec![],
+        }
+    }
+
+    /// Another connection begins: it tells of all that is in view anew.
+    pub fn resume(&mut self, own: EntityId) {
+        self.own = own;
+        self.is_in_world = false;
+        self.known.values_mut().for_each(|k| k.is_stale = true);
+    }
+
+    /// The bytes are read. Whoever was known before, and is not in view of the first whole
+    /// frame, is gone.
+    pub fn settle(&mut self, view: &View, scene: &mut Scene) {
+        for slot in self.entered.drain(..) {
+            if let (Some(known), Some(entity)) =
+                (self.known.get_mut(&slot), view.entities().get(&slot))
+            {
+                // Movement that waited for the enter.
+                known.row.clone_from(&entity.row);
+                scene.go(slot, entity.course);
+            }
+        }
+        if !self.is_in_world && view.own().is_some() {
+            self.is_in_world = true;
+            let tick = view.newest();
+            let gone = self.known.extract_if(|_, known| known.is_stale);
+            for (slot, known) in gone {
+                scene.leave(slot);
+                let entity = known.id;
+                self.events.push(Event::Left { tick, entity });
+            }
+        }
+    }
+
+    fn enter(&mut self, tick: Tick, entity: EntityId, kind: u16, values: &[(u16, i32)]) {
+        let mut row = vec![0; self.columns];
+        for &(column, value) in values {
+            row[usize::from(column)] = value;
+        }
+        self.entered.push(entity.slot.0);
+        let known = Known {
+            id: entity,
+            row,
+            is_stale: false,
+        };
+        let before = self.known.insert(entity.slot.0, known);
+        match before {
+            Some(before) if before.id == entity => {
+                let changes = values.iter().map(|&(column, new)| Change {
+                    column,
+                    old: before.row[usize::from(column)],
+                    new,
+                });
+                self.change(tick, entity, changes.collect());
+            }
+            before => {
+                let gone = before.map(|before| before.id);
+                let gone = gone.map(|entity| Event::Left { tick, entity });
+                self.events.extend(gone);
+                self.events.push(Event::Entered { tick, entity, kind });
+            }
+        }
+    }
+
+    fn change(&mut self, tick: Tick, entity: EntityId, mut changes: Vec<Change>) {
+        changes.retain(|c| c.old != c.new && usize::from(c.column) >= self.dimensions);
+        if !changes.is_empty() {
+            self.events.push(Event::Changed {
+                tick,
+                entity,
+                changes,
+            });
+        }
+    }
+
+    fn set(&mut self, tick: Tick, slot: u32, values: impl Iterator<Item = (u16, i32)>) {
+        let Some(known) = self.known.get_mut(&slot) else {
+            return;
+        };
+        let mut changes = vec![];
+        for (column, new) in values {
+            let old = std::mem::replace(&mut known.row[usize::from(column)], new);
+            changes.push(Change { column, old, new });
+        }
+        let entity = known.id;
+        self.change(tick, entity, changes);
+    }
+}
+
+impl EventHandler for Recorder<'_> {
+    fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
+        let DatagramSummary {
+            tick, processed, ..
+        } = summary;
+        self.clock.hear(tick, processed, self.now);
+        self.heard = Some(tick);
+        self.scene.take_in(tick, movement);
+        for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
+            let slot = movement.slots[of_one[0].0 as usize].0;
+            // The datagram may be older than what the view knows.
+            if let Some(entity) = view.entities().get(&slot) {
+                let columns = of_one.iter().map(|&(_, column, _)| column);
+                let values = columns.map(|column| (column, entity.row[usize::from(column)]));
+                self.record.set(tick, slot, values);
+            }
+        }
+    }
+
+    fn message(&mut self, tick: Tick, message: &Message) {
+        let event = match message {
+            Message::Enter {
+                entity,
+                kind,
+                values,
+                velocity,
+                ..
+            } => {
+                let mut course = Course {
+                    tick,
+                    velocity: *velocity,
+                    ..Course::default()
+                };
+                let dimensions = self.record.dimensions;
+                for &(column, value) in values {
+                    if usize::from(column) < dimensions {
+                        course.position[usize::from(column)] = value;
+                    }
+                }
+                self.scene.enter(*entity, course);
+                return self.record.enter(tick, *entity, *kind, values);
+            }
+            Message::Leave(slot) => {
+                self.scene.leave(slot.0);
+                let gone = self.record.known.remove(&slot.0);
+                let Some(entity) = gone.map(|known| known.id) else {
+                    return;
+                };
+                Event::Left { tick, entity }
+            }
+            Message::State { slot, values } => {
+                if *slot == self.record.own.slot {
+                    let columns = values.iter().map(|&(column, _)| column);
+                    self.prediction.tell(tick, columns);
+                }
+                return self.record.set(tick, slot.0, values.iter().copied());
+            }
+            Message::Reborn(entity) => {
+                self.record.own = *entity;
+                Event::Reborn(*entity)
+            }
+            Message::Answer(answer) => Event::Answered(answer.clone()),
+            Message::Notice(notice) => Event::Notice {
+                tick,
+                notice: notice.clone(),
+            },
+            Message::Full => Event::NoticesFull(tick),
+            Message::Lost(id) => Event::SubscriptionLost(*id),
+            Message::Interface(interface) => {
+                self.forecast = Some(interface.forecast.clone());
+                Event::InterfaceChanged
+            }
+        };
+        self.record.events.push(event);
+    }
+}

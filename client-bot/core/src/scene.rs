@@ -1,0 +1,349 @@
+//! What is shown: entities in view at any moment, between what was heard.
+//!
+//! Others are shown a little later than they were heard of, so that mostly both the step
+//! before and the step after are known. The [delay](Scene::delay_ticks) is one tick and the
+//! jitter. An entity goes by its course where nothing newer is known. Where a word turns out
+//! to be different from what was shown, the difference fades out.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use shared::{Course, EntityId, Fixed, Schema, Tick};
+
+use crate::Movement;
+use crate::clock::Clock;
+
+/// The ways of the entities in view, and the tick that is shown.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    dimensions: usize,
+    /// The largest coordinates.
+    edges: [i32; 3],
+    /// A place farther than this from what was shown is not faded to, in raw units.
+    snap: f64,
+    /// By slot.
+    ways: FxHashMap<u32, Way>,
+    shown: Playhead,
+    delay_ticks: f64,
+    heard: Heard,
+}
+
+/// Where an entity was, and where it goes.
+#[derive(Clone, Debug)]
+struct Way {
+    id: EntityId,
+    /// By tick, at least one.
+    legs: VecDeque<Leg>,
+    /// What was shown beside the way, in raw units.
+    offset: [f64; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    course: Course,
+    /// The entity followed the leg before up to this tick, and then went straight here.
+    left: Tick,
+    /// How far it went in the last tick of that way.
+    step: [i32; 3],
+}
+
+/// The ticks of which words have arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    newest: Tick,
+    /// Bit `i`: of tick `newest − i`.
+    mask: u128,
+}
+
+impl Heard {
+    fn note(&mut self, tick: Tick) {
+        let ahead = tick.0.saturating_sub(self.newest.0);
+        self.mask = self.mask.checked_shl(ahead).unwrap_or(0);
+        self.newest = self.newest.max(tick);
+        self.mask |= 1u128.checked_shl(self.newest.0 - tick.0).unwrap_or(0);
+    }
+
+    fn has(&self, tick: Tick) -> bool {
+        let age = self.newest.0.checked_sub(tick.0);
+        age.and_then(|age| self.mask.checked_shr(age))
+            .is_some_and(|bits| bits & 1 == 1)
+    }
+
+    /// The newest tick before this one.
+    fn before(&self, tick: Tick) -> Option<Tick> {
+        let ticks = tick.0.saturating_sub(u128::BITS)..tick.0;
+        ticks.rev().map(Tick).find(|&tick| self.has(tick))
+    }
+}
+
+impl Scene {
+    pub(crate) fn new(schema: &Schema) -> Scene {
+        let mut edges = [0; 3];
+        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
+            *edge = size.raw() - 1;
+        }
+        Scene {
+            dimensions: schema.dimensions(),
+            edges,
+            snap: f64::from(schema.world.aoi.raw()) / 2.0,
+            ways: FxHashMap::default(),
+            shown: Playhead::default(),
+            delay_ticks: 0.0,
+            heard: Heard::default(),
+        }
+    }
+
+    /// The tick that is shown, and the share of the way to the next one.
+    pub fn shown_tick(&self) -> Option<f64> {
+        self.shown.tick()
+    }
+
+    /// By how many ticks what is shown is older than what may have been heard.
+    pub fn delay_ticks(&self) -> f64 {
+        self.delay_ticks
+    }
+
+    /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
+    pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
+        let way = self.ways.get(&entity.slot.0).filter(|w| w.id == entity)?;
+        let place = way.place(
+            self.shown.tick().unwrap_or_default(),
+            &self.heard,
+            &self.edges,
+        );
+        Some(units(std::array::from_fn(|axis| {
+            place[axis] + way.offset[axis]
+        })))
+    }
+}
+
+impl Scene {
+    /// Moves on to what is to be shown now.
+    pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
+        let Some(heard) = clock.heard_tick(now) else {
+            return;
+        };
+        let period = clock.period().as_secs_f64();
+        self.delay_ticks = 1.0 + clock.jitter().as_secs_f64() / period;
+        let goal = heard - self.delay_ticks;
+        let seconds = self.shown.advance(goal, 1.0 / period, now);
+        let shown = self.shown.tick().unwrap_or_default();
+        for way in self.ways.values_mut() {
+            fade(&mut way.offset, seconds);
+            way.forget_before(shown);
+        }
+    }
+
+    pub(crate) fn enter(&mut self, id: EntityId, course: Course) {
+        let legs = VecDeque::from([Leg {
+            course,
+            left: course.tick,
+            step: [0; 3],
+        }]);
+        let offset = [0.0; 3];
+        self.ways.insert(id.slot.0, Way { id, legs, offset });
+    }
+
+    pub(crate) fn leave(&mut self, slot: u32) {
+        self.ways.remove(&slot);
+    }
+
+    /// Takes in a datagram's movement.
+    pub(crate) fn take_in(&mut self, tick: Tick, movement: &Movement) {
+        for (i, slot) in movement.slots.iter().enumerate() {
+            let own = i * self.dimensions..(i + 1) * self.dimensions;
+            let mut course = Course {
+                tick,
+                ..Course::default()
+            };
+            course.position[..self.dimensions].copy_from_slice(&movement.positions[own.clone()]);
+            course.velocity[..self.dimensions].copy_from_slice(&movement.velocities[own]);
+            self.go(slot.0, course);
+        }
+        self.heard.note(tick);
+    }
+
+    /// Takes in a course of an entity.
+    pub(crate) fn go(&mut self, slot: u32, course: Course) {
+        let Some(way) = self.ways.get_mut(&slot) else {
+            return;
+        };
+        let shown = self.shown.tick().unwrap_or_default();
+        let before = way.place(shown, &self.heard, &self.edges);
+        if !way.insert(course, &self.heard, &self.edges) {
+            return;
+        }
+        let after = way.place(shown, &self.heard, &self.edges);
+        for axis in 0..3 {
+            way.offset[axis] += before[axis] - after[axis];
+        }
+        if length(way.offset) > self.snap {
+            way.offset = [0.0; 3];
+        }
+    }
+}
+
+/// A tick that is shown. It never goes back, and goes at most a tenth faster or slower than
+/// the world.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Playhead {
+    /// `None` before anything is shown.
+    tick: Option<f64>,
+    at: Duration,
+}
+
+impl Playhead {
+    pub fn tick(&self) -> Option<f64> {
+        self.tick
+    }
+
+    /// Moves on towards a tick, and gives the seconds since the last call.
+    pub fn advance(&mut self, goal: f64, tick_hz: f64, now: Duration) -> f64 {
+        let seconds = now.saturating_sub(self.at).as_secs_f64();
+        self.at = self.at.max(now);
+        let step = seconds * tick_hz;
+        self.tick = Some(match self.tick {
+            Some(tick) if (goal - tick - step).abs() < SKIP_SECONDS * tick_hz => {
+                tick + step + (goal - tick - step).clamp(-step * SLEW, step * SLEW)
+            }
+            // After a pause, or for the first time.
+            _ => goal,
+        });
+        seconds
+    }
+}
+
+impl Way {
+    /// Adds a course in its place. False if it is older than all that is known.
+    fn insert(&mut self, course: Course, heard: &Heard, edges: &[i32; 3]) -> bool {
+        let after = self.legs.partition_point(|l| l.course.tick < course.tick);
+        let is_known = self.legs.get(after).map(|l| l.course.tick) == Some(course.tick);
+        if after == 0 || is_known {
+            return false;
+        }
+        let before = self.legs[after - 1].course;
+        let left = left_at(&before, &course, heard, edges);
+        let start = before.at(left, edges);
+        let ticks = (course.tick.0 - left.0) as i32;
+        let step = std::array::from_fn(|i| course.position[i].wrapping_sub(start[i]) / ticks);
+        if let Some(next) = self.legs.get_mut(after) {
+            next.left = next.left.max(course.tick);
+        }
+        self.legs.insert(after, Leg { course, left, step });
+        if self.legs.len() > LEGS_MAX {
+            self.legs.pop_front();
+        }
+        true
+    }
+
+    /// Where the entity is in a tick and a share of the next.
+    fn place(&self, tick: f64, heard: &Heard, edges: &[i32; 3]) -> [f64; 3] {
+        let after = self
+            .legs
+            .partition_point(|l| f64::from(l.course.tick.0) <= tick);
+        let Some(leg) = after.checked_sub(1).and_then(|i| self.legs.get(i)) else {
+            return self.legs[0].course.position.map(f64::from);
+        };
+        let next = self.legs.get(after);
+        match next {
+            Some(next) if tick > f64::from(next.left.0) => {
+                let start = leg.course.at(next.left, edges);
+                let ticks = f64::from(next.course.tick.0 - next.left.0);
+                let share = (tick - f64::from(next.left.0)) / ticks;
+                between(start, next.course.position, share)
+            }
+            _ => {
+                let whole = Tick(tick as u32);
+                let course = leg.likely_course(heard, next.is_some());
+                let start = course.at(whole, edges);
+                let end = course.at(whole.next(), edges);
+                between(start, end, tick - f64::from(whole.0))
+            }
+        }
+    }
+
+    fn forget_before(&mut self, tick: f64) {
+        while self
+            .legs
+            .get(1)
+            .is_some_and(|next| f64::from(next.course.tick.0) <= tick)
+        {
+            self.legs.pop_front();
+        }
+    }
+}
+
+impl Leg {
+    /// The course from here on. One who takes a first step is told with the next one that it
+    /// goes on like this. Where that word is missing, it probably was told so.
+    fn likely_course(&self, heard: &Heard, is_left: bool) -> Course {
+        let next = self.course.tick.next();
+        let is_missing = heard.newest > next && !heard.has(next);
+        match self.course.glides() || is_left || !is_missing {
+            true => self.course,
+            false => Course {
+                velocity: self.step,
+                ..self.course
+            },
+        }
+    }
+}
+
+/// The last tick in which an entity can have been on a course, before it was somewhere else.
+/// The words since it was heard of a tick may be lost, so it is the last from which the newer
+/// course is in reach.
+fn left_at(before: &Course, after: &Course, heard: &Heard, edges: &[i32; 3]) -> Tick {
+    let last = Tick(after.tick.0 - 1);
+    let heard = heard.before(after.tick).unwrap_or_default();
+    let first = before.tick.max(heard).min(last);
+    let speed = |course: &Course| length(course.velocity.map(f64::from));
+    let speed = speed(before).max(speed(after)) * REACH;
+    let mut left = last;
+    while speed > 0.0 && left > first {
+        let place = before.at(left, edges);
+        let way = std::array::from_fn(|i| f64::from(after.position[i]) - f64::from(place[i]));
+        if length(way) <= speed * f64::from(after.tick.0 - left.0) {
+            break;
+        }
+        left = Tick(left.0 - 1);
+        if last.0 - left.0 > LOOK_BACK_TICKS {
+            return last;
+        }
+    }
+    left
+}
+
+/// What is left of a difference after some seconds.
+pub(crate) fn fade(offset: &mut [f64; 3], seconds: f64) {
+    let left = (-seconds / FADE_SECONDS).exp();
+    *offset = offset.map(|o| o * left);
+}
+
+pub(crate) fn between(start: [i32; 3], end: [i32; 3], share: f64) -> [f64; 3] {
+    std::array::from_fn(|axis| {
+        let (start, end) = (f64::from(start[axis]), f64::from(end[axis]));
+        start + (end - start) * share
+    })
+}
+
+pub(crate) fn length(vector: [f64; 3]) -> f64 {
+    vector.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Raw units as units.
+pub(crate) fn units(raw: [f64; 3]) -> [f64; 3] {
+    raw.map(|raw| raw / f64::from(Fixed::ONE.raw()))
+}
+
+/// Differences shrink to a third in this time.
+const FADE_SECONDS: f64 = 0.08;
+/// What is shown goes faster or slower by this share to catch up.
+const SLEW: f64 = 0.1;
+/// What is shown skips more than this.
+const SKIP_SECONDS: f64 = 1.0;
+/// More than a server tells in the time of the longest delay.
+const LEGS_MAX: usize = 64;
+const LOOK_BACK_TICKS: u32 = 64;
+/// Steps of the same speed differ by rounding.
+const REACH: f64 = 1.01;

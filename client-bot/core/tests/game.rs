@@ -1,0 +1,376 @@
+//! A game over a transport that the test plays: what it shows, says and sends, and when.
+
+mod common;
+
+use std::time::Duration;
+
+use client_core::{Change, Ending, Event, Game, GameOptions, RetryOptions, Step};
+use common::{OWN, Server, WELCOMED, welcome};
+use shared::wire::control::{Close, Welcome};
+use shared::wire::{codec, length};
+use shared::{EntityId, Slot, Tick};
+
+const OTHER: EntityId = EntityId {
+    slot: Slot(9),
+    generation: 3,
+};
+/// The default world ticks ten times a second.
+const PERIOD: Duration = Duration::from_millis(100);
+const UNIT: i32 = 4096;
+
+fn welcome_bytes(welcome: &Welcome) -> Vec<u8> {
+    let body = codec::to_bytes(welcome);
+    let mut bytes = vec![];
+    length::put(body.len(), &mut bytes);
+    bytes.extend(body);
+    bytes
+}
+
+/// A game that was welcomed at this time.
+fn welcomed(now: Duration) -> Game {
+    let mut game = Game::new(GameOptions::default());
+    join(&mut game, now, &welcome(), None);
+    assert_eq!(game.poll(now), [Event::Welcomed(OWN)]);
+    game
+}
+
+fn join(game: &mut Game, now: Duration, welcome: &Welcome, round_trip: Option<Duration>) {
+    assert_eq!(game.next_step(now), Step::Connect);
+    game.opened(round_trip);
+    assert!(!game.stream_bytes().is_empty(), "a hello");
+    game.stream_sent(usize::MAX >> 1);
+    game.handle_stream(&welcome_bytes(welcome), now).unwrap();
+}
+
+/// When a tick is heard of without delay.
+fn heard(tick: u32) -> Duration {
+    PERIOD * (tick - WELCOMED)
+}
+
+fn lost(reason: &str) -> Ending {
+    Ending {
+        code: None,
+        reason: reason.to_owned(),
+    }
+}
+
+#[test]
+fn a_game_is_told_who_entered_changed_and_left() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    let hp = server_column("hp");
+    let now = heard(11);
+    game.handle_stream(&server.enter(11, OTHER, 5 * UNIT), now)
+        .unwrap();
+    let state = server.frame(12, |stream, writer| {
+        stream.state(writer, OTHER.slot, [(hp, 70)].into_iter());
+    });
+    game.handle_stream(&state, now).unwrap();
+    game.handle_stream(&state, now).unwrap();
+    let leave = server.frame(13, |stream, writer| stream.leave(writer, OTHER.slot));
+    game.handle_stream(&leave, now).unwrap();
+    let (tick, entity) = (Tick(11), OTHER);
+    let kind = 0;
+    let changes = vec![Change {
+        column: hp,
+        old: 100,
+        new: 70,
+    }];
+    let expected = [
+        Event::Entered { tick, entity, kind },
+        Event::Changed {
+            tick: Tick(12),
+            entity,
+            changes,
+        },
+        Event::Left {
+            tick: Tick(13),
+            entity,
+        },
+    ];
+    assert_eq!(game.poll(now), expected);
+    assert_eq!(game.poll(now), []);
+}
+
+#[test]
+fn others_go_evenly_at_any_frame_rate_although_words_are_late_and_lost() {
+    let mut dice = Dice(7);
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    let speed = UNIT / 2;
+    game.handle_stream(&server.enter(11, OTHER, 10 * UNIT), heard(11))
+        .unwrap();
+    // It takes a step in each tick, and each is told: one in twenty words is lost, and the
+    // others are up to 40 ms late.
+    let mut words: Vec<(Duration, Vec<u8>)> = vec![];
+    for tick in 12..400 {
+        let late = Duration::from_millis(dice.below(40));
+        let x = 10 * UNIT + (tick as i32 - 11) * speed;
+        if dice.below(20) > 0 {
+            words.push((heard(tick) + late, server.movement(tick, OTHER.slot.0, x)));
+        }
+    }
+    words.sort_by_key(|word| word.0);
+    let mut words = words.into_iter().peekable();
+    let (mut frames, mut far) = (0, 0);
+    let mut now = heard(11);
+    let mut last = 0.0;
+    while now < heard(380) {
+        now += Duration::from_millis(5 + dice.below(20));
+        while let Some((at, word)) = words.next_if(|word| word.0 <= now) {
+            game.handle_datagram(&word, at).unwrap();
+        }
+        game.poll(now);
+        let x = game.position(OTHER).expect("it is in view")[0];
+        if now < heard(40) {
+            continue;
+        }
+        let tick = game.scene().and_then(|s| s.shown_tick()).expect("a tick");
+        let truth = 10.0 + (tick - 11.0) * f64::from(speed) / f64::from(UNIT);
+        frames += 1;
+        far += u32::from((x - truth).abs() > f64::from(speed) / f64::from(UNIT));
+        assert!(x >= last - 0.25, "it goes back from {last} to {x}");
+        last = x;
+    }
+    assert!(frames > 1000);
+    assert!(
+        far * 100 <= frames,
+        "{far} of {frames} frames are a step off"
+    );
+    let delay = game.scene().expect("a scene").delay_ticks();
+    assert!((1.3..1.45).contains(&delay), "{delay}");
+}
+
+#[test]
+fn one_whose_turn_was_lost_was_on_course_until_the_turn() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    game.handle_stream(&server.enter_gliding(11, OTHER, 10 * UNIT, UNIT), heard(11))
+        .unwrap();
+    for tick in 12..20 {
+        game.handle_datagram(&server.movement(tick, 77, 0), heard(tick))
+            .unwrap();
+        game.poll(heard(tick));
+    }
+    // It turned in tick 20; the word of it was lost, and came again in tick 22.
+    let back = server.course(22, OTHER.slot.0, (10 + 8 - 3) * UNIT, -UNIT);
+    game.handle_datagram(&back, heard(22)).unwrap();
+    let mut now = heard(22);
+    while now < heard(28) {
+        now += Duration::from_millis(10);
+        game.poll(now);
+    }
+    let tick = game.scene().and_then(|s| s.shown_tick()).expect("a tick");
+    let x = game.position(OTHER).expect("it is in view")[0];
+    assert!((x - (15.0 - (tick - 22.0))).abs() < 0.01, "{x} in {tick}");
+}
+
+#[test]
+fn input_is_sent_once_a_tick_and_arrives_in_time() {
+    for (seed, up_ms, down_ms, jitter_ms) in [(1, 5, 5, 1), (2, 80, 80, 40), (3, 30, 120, 10)] {
+        let mut dice = Dice(seed);
+        let mut server = Server::new();
+        let mut game = Game::new(GameOptions::default());
+        let first = Duration::from_millis(up_ms + down_ms);
+        join(&mut game, Duration::ZERO, &welcome(), Some(first));
+        let step = game.view().unwrap().schema().command_named("move");
+        let step = step.expect("this world has it").kind;
+        let mut up: Vec<(Duration, Vec<u8>)> = vec![];
+        let mut down: Vec<(Duration, Vec<u8>)> = vec![];
+        let way = |ms: u64, dice: &mut Dice| {
+            Duration::from_micros(1000 * ms + dice.below(1000 * jitter_ms))
+        };
+        let (mut now, mut tick, mut sent, mut inputs) = (heard(11), 11, 0, 0);
+        let start = now;
+        while tick < 600 {
+            now += Duration::from_micros(16_667);
+            // The server takes in what has come, tick by tick.
+            while heard(tick) <= now {
+                for (_, bytes) in up.extract_if(.., |word| word.0 <= heard(tick)) {
+                    let datagram = server.read(&bytes);
+                    let last = datagram.first_sequence + datagram.kinds.len() as u32 - 1;
+                    server.processed = server.processed.max(last);
+                }
+                let late = heard(tick) + way(down_ms, &mut dice);
+                down.push((late, server.movement(tick, OWN.slot.0, 0)));
+                tick += 1;
+            }
+            for (at, word) in down.extract_if(.., |word| word.0 <= now) {
+                game.handle_datagram(&word, at.max(now)).unwrap();
+            }
+            game.poll(now);
+            if game.input_due(now).is_some() {
+                game.command(step, &[1, 0]).unwrap();
+                inputs += 1;
+            }
+            while let Some(datagram) = game.datagram(now) {
+                sent += 1;
+                up.push((now + way(up_ms, &mut dice), datagram));
+            }
+        }
+        let ticks = (now - start).as_millis() / PERIOD.as_millis();
+        assert!(sent <= ticks + 3, "seed {seed}: {sent} in {ticks} ticks");
+        assert!(
+            inputs >= ticks - 10,
+            "seed {seed}: {inputs} in {ticks} ticks"
+        );
+        let clock = game.clock().unwrap();
+        let late = clock.late_share();
+        assert!(late < 0.25, "seed {seed}: {late} of the input was late");
+        // No earlier than the way takes, jitter and a frame each way; and half a tick.
+        let longest = Duration::from_millis(up_ms + down_ms + 2 * jitter_ms + 34 + 50);
+        let lead = clock.lead();
+        assert!(lead < longest, "seed {seed}: {lead:?} ahead");
+        let least = Duration::from_millis(up_ms + down_ms);
+        let round_trip = clock.round_trip().expect("commands were processed");
+        assert!(
+            (least / 2..longest + PERIOD / 2).contains(&round_trip),
+            "seed {seed}: {round_trip:?}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_game_comes_back_and_says_only_what_is_new() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    let now = heard(11);
+    let gone = EntityId::new(30, 1);
+    for entity in [OWN, OTHER, gone] {
+        let frame = server.enter(11, entity, UNIT);
+        game.handle_stream(&frame, now).unwrap();
+    }
+    assert_eq!(game.poll(now).len(), 3);
+    game.closed(lost("the cable was pulled"), now);
+    let events = game.poll(now);
+    let [
+        Event::Lost {
+            reason,
+            retry_in: Some(wait),
+        },
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(reason, "the cable was pulled");
+    assert!(game.view().is_some(), "what was seen last is still there");
+    assert_eq!(game.next_step(now), Step::Wait);
+    let again = Welcome {
+        resumed: true,
+        tick: Tick(40),
+        ..welcome()
+    };
+    let now = now + *wait;
+    join(&mut game, now, &again, None);
+    let news = EntityId::new(31, 1);
+    let frame = server.frame(41, |stream, writer| {
+        for (entity, hp) in [(OWN, 100), (OTHER, 60), (news, 100)] {
+            let course = shared::Course {
+                tick: Tick(41),
+                position: [UNIT, 0, 0],
+                velocity: [0; 3],
+            };
+            let is_own = entity == OWN;
+            stream.enter(writer, entity, 0, is_own, &course, &[UNIT, 0, hp]);
+        }
+    });
+    game.handle_stream(&frame, now).unwrap();
+    let tick = Tick(41);
+    let changes = vec![Change {
+        column: server_column("hp"),
+        old: 100,
+        new: 60,
+    }];
+    let expected = [
+        Event::Resumed(OWN),
+        Event::Changed {
+            tick,
+            entity: OTHER,
+            changes,
+        },
+        Event::Entered {
+            tick,
+            entity: news,
+            kind: 0,
+        },
+        Event::Left { tick, entity: gone },
+    ];
+    assert_eq!(game.poll(now), expected);
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_tried_a_few_times() {
+    let options = GameOptions {
+        retry: RetryOptions {
+            attempts: 2,
+            ..RetryOptions::default()
+        },
+        ..GameOptions::default()
+    };
+    let mut game = Game::new(options.clone());
+    let mut now = Duration::ZERO;
+    let (mut attempts, mut last) = (0, None);
+    while !game.is_over() {
+        match game.next_step(now) {
+            Step::Connect => attempts += 1,
+            Step::Close(..) | Step::Wait => {}
+        }
+        last = game.poll(now).pop().or(last);
+        now += Duration::from_millis(20);
+        assert!(now < Duration::from_secs(60), "it never ends");
+    }
+    assert_eq!(attempts, 3);
+    let reason = "no welcome within 5 seconds".to_owned();
+    let retry_in = None;
+    assert_eq!(last, Some(Event::Lost { reason, retry_in }));
+    // Three times the time-out, and two short waits.
+    assert!(now < options.connect_timeout * 3 + Duration::from_secs(1));
+}
+
+#[test]
+fn a_refused_game_does_not_try_again() {
+    let mut game = Game::new(GameOptions::default());
+    assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
+    game.opened(None);
+    let reason = "the token is not the server's".to_owned();
+    let ending = Ending {
+        code: Some(u64::from(Close::Refused.code())),
+        reason: reason.clone(),
+    };
+    game.closed(ending, Duration::ZERO);
+    let retry_in = None;
+    let lost = Event::Lost { reason, retry_in };
+    assert_eq!(game.poll(Duration::ZERO), [lost]);
+    assert!(game.is_over());
+}
+
+#[test]
+fn a_server_that_falls_silent_is_left() {
+    let mut game = welcomed(Duration::ZERO);
+    let silence = GameOptions::default().silence_timeout;
+    let almost = silence - Duration::from_millis(1);
+    assert_eq!(game.next_step(almost), Step::Wait);
+    assert!(matches!(game.next_step(silence), Step::Close(..)));
+    assert!(matches!(
+        game.poll(silence)[..],
+        [Event::Lost {
+            retry_in: Some(_),
+            ..
+        }]
+    ));
+}
+
+fn server_column(name: &str) -> u16 {
+    let column = common::schema().column(name);
+    column.expect("such an attribute") as u16
+}
+
+/// Small random numbers by a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = shared::world::mix::mix(self.0, 1);
+        (self.0 >> 33) % bound.max(1)
+    }
+}

@@ -1,0 +1,259 @@
+//! The own entity, ahead of a server that the test plays.
+
+mod common;
+
+use std::time::Duration;
+
+use client_core::{Game, GameOptions, Step};
+use common::{OWN, Server, WELCOMED};
+use script::{Forecast, Logic};
+use shared::wire::control::{Quotas, Welcome};
+use shared::wire::{codec, length};
+use shared::{CommandKind, Tick, WorldConfig};
+
+const PERIOD: Duration = Duration::from_millis(100);
+const UNIT: i32 = 4096;
+const ROUND_TRIP: Duration = Duration::from_millis(120);
+
+/// A world in which the own entity goes on as `steer` has set it.
+const SEA: &str = "
+    [world]
+    size = [200, 200]
+    tick_hz = 10
+
+    [logic]
+    builtin = ['move', 'steer']
+
+    [[kind]]
+    name = 'boat'
+    attributes = [
+        { name = 'vx', type = 'fixed', merge = 'last', audience = 'private' },
+        { name = 'vy', type = 'fixed', merge = 'last', audience = 'private' },
+    ]
+
+    [[every]]
+    kind = 'boat'
+    ticks = 1
+    command = 'drift'
+";
+
+/// A game, and the server's side of it.
+struct Play {
+    game: Game,
+    server: Server,
+    now: Duration,
+    /// The tick that the server runs next, and where it has the own entity along an axis.
+    tick: u32,
+    x: i32,
+    /// Datagrams on their way to the server, by when they arrive.
+    up: Vec<(Duration, Vec<u8>)>,
+    /// The last of the client's commands that was taken in.
+    taken: u32,
+}
+
+impl Play {
+    fn new(world: &str) -> Play {
+        let config = script::world::parse(world, "a test's world").expect("a valid world");
+        let server = Server::of(&config.schema);
+        let mut game = Game::new(GameOptions::default());
+        assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
+        game.opened(Some(ROUND_TRIP));
+        game.handle_stream(&welcome(&config), Duration::ZERO)
+            .unwrap();
+        let tick = WELCOMED + 1;
+        let x = 20 * UNIT;
+        let row = vec![x; config.schema.attributes.len()];
+        let row = [&[x, 0], &vec![0; row.len() - 2][..]].concat();
+        let enter = server.frame(tick, |stream, writer| {
+            let course = shared::Course {
+                tick: Tick(tick),
+                position: [x, 0, 0],
+                velocity: [0; 3],
+            };
+            stream.enter(writer, OWN, 0, true, &course, &row);
+        });
+        game.handle_stream(&enter, PERIOD).unwrap();
+        Play {
+            game,
+            server,
+            now: PERIOD,
+            tick,
+            x,
+            up: vec![],
+            taken: 0,
+        }
+    }
+
+    fn kind(&self, name: &str) -> CommandKind {
+        let schema = self.game.view().expect("it is welcomed").schema();
+        schema.command_named(name).expect("this world has it").kind
+    }
+
+    /// A frame of the game, and what the server does in it: in each tick it takes in the
+    /// words of the commands that have arrived, and `run` says how far the entity goes.
+    fn frame(&mut self, input: Option<(CommandKind, [i32; 2])>, run: impl Fn(u32, &[i32]) -> i32) {
+        self.now += Duration::from_millis(20);
+        let due = PERIOD * (self.tick - WELCOMED);
+        if self.now >= due + ROUND_TRIP / 2 {
+            let mut words = vec![];
+            let arrived = self.up.extract_if(.., |word| word.0 <= due);
+            for (_, bytes) in arrived.collect::<Vec<_>>() {
+                let datagram = self.server.read(&bytes);
+                for (i, words_of_one) in (0..).zip(datagram.words.chunks(2)) {
+                    let sequence = datagram.first_sequence + i;
+                    if sequence > self.taken {
+                        self.taken = sequence;
+                        words.extend(words_of_one);
+                    }
+                }
+            }
+            self.x += run(self.tick, &words);
+            self.server.processed = self.taken;
+            let told = self.server.movement(self.tick, OWN.slot.0, self.x);
+            self.game.handle_datagram(&told, self.now).unwrap();
+            self.tick += 1;
+        }
+        self.game.poll(self.now);
+        if self.game.input_due(self.now).is_some()
+            && let Some((kind, words)) = input
+        {
+            self.game.command(kind, &words).unwrap();
+        }
+        if let Some(datagram) = self.game.datagram(self.now) {
+            self.up.push((self.now + ROUND_TRIP / 2, datagram));
+        }
+    }
+
+    fn shown(&self) -> f64 {
+        self.game.position(OWN).expect("it is in view")[0]
+    }
+
+    fn predicted(&self) -> i32 {
+        let prediction = self.game.prediction().expect("it is welcomed");
+        prediction.newest().expect("it is predicted").1[0]
+    }
+
+    fn corrected(&self) -> u64 {
+        let prediction = self.game.prediction().expect("it is welcomed");
+        prediction.corrections().corrected
+    }
+}
+
+fn welcome(config: &WorldConfig) -> Vec<u8> {
+    let logic = Logic::of(config).expect("valid scripts");
+    let welcome = Welcome {
+        player_kind: config.player_kind,
+        quotas: Quotas::of(&config.limits),
+        schema: config.schema.for_clients(),
+        forecast: Forecast::of(config, &logic).to_bytes(),
+        ..common::welcome()
+    };
+    let body = codec::to_bytes(&welcome);
+    let mut bytes = vec![];
+    length::put(body.len(), &mut bytes);
+    bytes.extend(body);
+    bytes
+}
+
+/// How far `move` goes along the first axis: at most 2 units a command.
+fn moved(words: &[i32]) -> i32 {
+    let along = words.chunks(2).map(|step| step[0]);
+    along.map(|step| step.clamp(-2 * UNIT, 2 * UNIT)).sum()
+}
+
+#[test]
+fn input_is_seen_at_once_and_the_server_changes_nothing() {
+    let mut play = Play::new("");
+    let step = play.kind("move");
+    for _ in 0..40 {
+        play.frame(None, |_, _| 0);
+    }
+    let start = play.shown();
+    let server = play.x;
+    // A tick and a frame later it has gone a step; the server does not know of it yet.
+    for _ in 0..7 {
+        play.frame(Some((step, [UNIT, 0])), |_, words| moved(words));
+    }
+    assert_eq!(play.x, server);
+    assert!(
+        play.shown() > start + 0.5,
+        "from {start} to {}",
+        play.shown()
+    );
+    for _ in 0..500 {
+        // Longer steps than are allowed are foreseen, too.
+        play.frame(Some((step, [3 * UNIT, 0])), |_, words| moved(words));
+    }
+    assert!(play.x > server + 50 * UNIT);
+    assert!(play.predicted() > play.x, "it is ahead of the server");
+    assert_eq!(play.corrected(), 0);
+}
+
+#[test]
+fn what_the_server_says_otherwise_is_taken_over_and_faded_to() {
+    let mut play = Play::new("");
+    let step = play.kind("move");
+    let pushed = 60;
+    let mut last = None;
+    for _ in 0..500 {
+        let push = |tick, words: &[i32]| match tick == pushed {
+            true => moved(words) - 5 * UNIT,
+            false => moved(words),
+        };
+        play.frame(Some((step, [UNIT, 0])), push);
+        let shown = play.shown();
+        if let Some(last) = last.replace(shown) {
+            // A frame's part of a step, and of what fades in a frame.
+            assert!(f64::abs(shown - last) < 1.6, "from {last} to {shown}");
+        }
+    }
+    assert_eq!(play.corrected(), 1);
+    let behind = play.predicted() - play.x;
+    assert!((UNIT..4 * UNIT).contains(&behind), "{behind} behind");
+    let shown = play.shown() * f64::from(UNIT);
+    let ahead = f64::from(play.predicted()) - shown;
+    assert!((0.0..=1.1 * f64::from(UNIT)).contains(&ahead), "{ahead}");
+}
+
+#[test]
+fn rules_of_the_world_go_on_in_the_prediction() {
+    let mut play = Play::new(SEA);
+    let steer = play.kind("steer");
+    for _ in 0..40 {
+        play.frame(None, |_, _| 0);
+    }
+    let speed = std::cell::Cell::new(0);
+    let drift = |_, words: &[i32]| {
+        // A step by the velocity of the tick before.
+        let step = speed.get();
+        if let Some(&[vx, _]) = words.chunks(2).last() {
+            speed.set(vx);
+        }
+        step
+    };
+    while play.taken == 0 {
+        play.frame(Some((steer, [UNIT / 2, 0])), drift);
+    }
+    let told = play.server.frame(play.tick - 1, |stream, writer| {
+        let velocity = [(2, UNIT / 2), (3, 0)];
+        stream.state(writer, OWN.slot, velocity.into_iter());
+    });
+    play.game.handle_stream(&told, play.now).unwrap();
+    for _ in 0..100 {
+        play.frame(None, drift);
+    }
+    assert!(play.x > 25 * UNIT, "the server's boat drifts");
+    assert!(play.predicted() > play.x, "it is ahead of the server");
+    assert_eq!(play.corrected(), 0);
+}
+
+#[test]
+fn what_is_foreseen_follows_the_worlds_scripts() {
+    let play = Play::new(SEA);
+    let (steer, step) = (play.kind("steer"), play.kind("move"));
+    let prediction = play.game.prediction().expect("it is welcomed");
+    assert!(prediction.foresees(steer) && prediction.foresees(step));
+    let hidden = Play::new(&SEA.replace("'private'", "'hidden'"));
+    let prediction = hidden.game.prediction().expect("it is welcomed");
+    assert!(!prediction.foresees(steer) && prediction.foresees(step));
+}

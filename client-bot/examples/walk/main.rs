@@ -1,0 +1,60 @@
+//! Walk through a world in a terminal: who is around moves at 60 frames a second, whatever the
+//! server's tick rate, and you move at once. Keys: w, a, s, d; x to stop, q to leave.
+//!
+//! ```sh
+//! cargo run -p client-bot --example walk -- 127.0.0.1:4433 --loss 5 --delay 80 --jitter 40
+//! ```
+
+mod terminal;
+
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use client_bot::client_core::{Event, GameOptions};
+use client_bot::{GameClient, Trust};
+use shared::Fixed;
+use terminal::{Arguments, Terminal};
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let (options, trust) = (GameOptions::default(), Trust::AnyCertificate);
+    let mut client = GameClient::new(arguments.server, "localhost", &trust, options)?;
+    client.set_faults(arguments.network.faults(), 1);
+    let mut terminal = Terminal::new(arguments.script)?;
+    let (started, mut frames) = (Instant::now(), 0u32);
+    while started.elapsed().as_secs_f64() < arguments.seconds {
+        // What has happened, and what is shown now.
+        for event in client.poll() {
+            if let Event::Lost { reason, retry_in } = event {
+                anyhow::ensure!(retry_in.is_some(), "lost: {reason}");
+            }
+        }
+        let Some(direction) = terminal.direction()? else {
+            break;
+        };
+        // Once in each tick of the server.
+        if let (Some(_), Some(view)) = (client.input_due(), client.view()) {
+            let step = view.schema().command_named("move");
+            let step = step.ok_or_else(|| anyhow::anyhow!("this world has no `move`"))?;
+            let kind = step.kind;
+            let words = direction.map(|along| Fixed::from_f64(along).unwrap_or_default().raw());
+            client.command(kind, &words)?;
+        }
+        client.flush();
+        terminal.draw(&client);
+        frames += 1;
+        std::thread::sleep(Duration::from_millis(16));
+    }
+    let others = client
+        .view()
+        .map_or(0, |view| view.entities().len().saturating_sub(1));
+    let prediction = client.game().prediction();
+    let corrections = prediction.map(|p| p.corrections()).unwrap_or_default();
+    client.leave();
+    drop(terminal);
+    println!(
+        "{frames} frames, {others} others in view, {} of {} predictions corrected",
+        corrections.corrected, corrections.compared
+    );
+    Ok(())
+}

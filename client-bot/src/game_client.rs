@@ -1,0 +1,293 @@
+//! A client for a game loop: no runtime, no thread, nothing that waits.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use client_core::{
+    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, View,
+};
+use quic::proto::{ClientConfig, ConnectionError, Incoming};
+use quic::{
+    Application, Endpoint, Event as Arrival, Faults, Handle, Link, Load, Open, Socket, Turns,
+};
+use shared::wire::control::Close;
+use shared::{CommandKind, EntityId, Tick};
+
+use crate::connect::{ClientError, Trust, client_config};
+
+/// A [`Game`] and the connections that it runs over.
+///
+/// Once a frame a game calls [`GameClient::poll`], gives commands if
+/// [`GameClient::input_due`], and calls [`GameClient::flush`]. A game that stops doing so for
+/// some seconds loses its connection, and gets it back.
+pub struct GameClient {
+    endpoint: Endpoint<Attempt>,
+    driver: Driver,
+    config: ClientConfig,
+    turns: Turns,
+    turned: Instant,
+    server: SocketAddr,
+    name: String,
+    handle: Option<Handle>,
+}
+
+/// The number of an attempt to connect: only the latest one matters.
+type Attempt = u32;
+
+/// What the endpoint tells.
+struct Driver {
+    game: Game,
+    started: Instant,
+    attempt: Attempt,
+}
+
+impl GameClient {
+    /// Opens a socket towards a server, whose certificate must carry `name` if an authority
+    /// signed it. The first [`GameClient::poll`] begins to connect.
+    pub fn new(
+        server: SocketAddr,
+        name: &str,
+        trust: &Trust,
+        mut options: GameOptions,
+    ) -> Result<GameClient, ClientError> {
+        if options.retry.seed == 0 {
+            options.retry.seed = RandomState::new().hash_one(server);
+        }
+        let turns = Turns::default();
+        let socket = Socket::towards(server).map_err(ClientError::Socket)?;
+        let now = Instant::now();
+        Ok(GameClient {
+            endpoint: Endpoint::new(vec![socket], None).map_err(ClientError::Socket)?,
+            driver: Driver {
+                game: Game::new(options),
+                started: now,
+                attempt: 0,
+            },
+            config: client_config(trust, turns.clone())?,
+            turns,
+            turned: now,
+            server,
+            name: name.to_owned(),
+            handle: None,
+        })
+    }
+
+    /// Loses, delays and doubles packets on purpose from now on, by a seed.
+    pub fn set_faults(&mut self, faults: Faults, seed: u64) {
+        self.endpoint.set_faults(faults, seed);
+    }
+
+    /// What the client knows and shows.
+    pub fn game(&self) -> &Game {
+        &self.driver.game
+    }
+
+    /// The world as the server has told it; `None` before the first welcome.
+    pub fn view(&self) -> Option<&View> {
+        self.driver.game.view()
+    }
+
+    /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
+    pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
+        self.driver.game.position(entity)
+    }
+
+    /// Takes in what has arrived, moves on what is shown, connects where that is due, and
+    /// gives what has happened since the last call. It does not wait.
+    pub fn poll(&mut self) -> Vec<Event> {
+        let now = Instant::now();
+        if let Err(error) = self.endpoint.wait(now) {
+            let reason = format!("cannot use the socket: {error}");
+            self.driver.end(None, reason);
+        }
+        self.endpoint.receive(&mut self.driver, PACKETS_MAX);
+        self.endpoint.upkeep(&mut self.driver);
+        match self.driver.game.next_step(self.driver.now()) {
+            Step::Wait => {}
+            Step::Connect => self.connect(),
+            Step::Close(code, reason) => self.close(code, reason),
+        }
+        self.endpoint.flush();
+        self.driver.game.poll(self.driver.now())
+    }
+
+    /// Waits until packets arrive, at most so long: for programs that show nothing.
+    pub fn wait(&mut self, longest: Duration) -> io::Result<()> {
+        self.endpoint.wait(Instant::now() + longest)
+    }
+
+    /// The tick for which input is due, see [`Game::input_due`].
+    pub fn input_due(&self) -> Option<Tick> {
+        self.driver.game.input_due(self.driver.now())
+    }
+
+    /// Queues a command, and gives its sequence number. It goes out with a
+    /// [`GameClient::flush`], just in time for a tick.
+    pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
+        self.driver.game.command(kind, words)
+    }
+
+    /// See [`Game::set_region`].
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> Option<u32> {
+        self.driver.game.set_region(index, region)
+    }
+
+    /// See [`Game::subscribe`].
+    pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
+        self.driver.game.subscribe(id, predicate)
+    }
+
+    /// See [`Game::unsubscribe`].
+    pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
+        self.driver.game.unsubscribe(id)
+    }
+
+    /// Sends what is due: at most one datagram in a tick, however often this is called.
+    pub fn flush(&mut self) {
+        let now = Instant::now();
+        if now >= self.turned + TURN_PERIOD {
+            self.turned = now;
+            self.turns.begin();
+        }
+        if let Some(handle) = self.handle {
+            self.endpoint
+                .visit(handle, &mut self.driver, now, |driver, link, _| {
+                    driver.send(link);
+                });
+        }
+        self.endpoint.flush();
+    }
+
+    /// Leaves for good: the entity is removed. Waits for a second at most until the server
+    /// knows.
+    pub fn leave(mut self) {
+        self.driver.game.leave();
+        self.close(Close::Bye, "bye");
+        let end = Instant::now() + LEAVE_WAIT;
+        while !self.endpoint.is_idle() && Instant::now() < end {
+            if self.endpoint.wait(end).is_err() {
+                break;
+            }
+            self.endpoint.receive(&mut self.driver, PACKETS_MAX);
+            self.endpoint.upkeep(&mut self.driver);
+        }
+        self.endpoint.flush();
+    }
+
+    fn connect(&mut self) {
+        self.driver.attempt += 1;
+        let connecting = self.endpoint.connect(
+            self.config.clone(),
+            self.server,
+            &self.name,
+            0,
+            self.driver.attempt,
+            Instant::now(),
+        );
+        match connecting {
+            Ok(handle) => self.handle = Some(handle),
+            Err(error) => self.driver.end(None, format!("cannot connect: {error}")),
+        }
+    }
+
+    fn close(&mut self, code: Close, reason: &str) {
+        // What the connection says of its end is known already.
+        self.driver.attempt += 1;
+        if let Some(handle) = self.handle.take() {
+            let now = Instant::now();
+            self.endpoint
+                .visit(handle, &mut self.driver, now, |_, link, _| {
+                    link.close(code.code(), reason);
+                });
+        }
+    }
+}
+
+impl Driver {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn end(&mut self, code: Option<u64>, reason: String) {
+        let now = self.now();
+        self.game.closed(Ending { code, reason }, now);
+    }
+
+    fn send(&mut self, link: &mut Link<'_>) {
+        let taken = link.write(self.game.stream_bytes());
+        self.game.stream_sent(taken);
+        let now = self.now();
+        if let Some(datagram) = self.game.datagram(now) {
+            // Fails only on a connection that is ending.
+            link.send_datagram(datagram.into());
+        }
+    }
+
+    fn take_in(&mut self, arrival: Arrival, link: &mut Link<'_>) {
+        let now = self.now();
+        let mut taken = Ok(());
+        match arrival {
+            Arrival::Connected => {
+                if link.open_stream() {
+                    self.game.opened(Some(link.round_trip()));
+                    self.send(link);
+                }
+            }
+            Arrival::Datagram(bytes) => taken = self.game.handle_datagram(&bytes, now),
+            Arrival::Readable => {
+                link.read(usize::MAX, |bytes| {
+                    if taken.is_ok() {
+                        taken = self.game.handle_stream(bytes, now);
+                    }
+                });
+            }
+            Arrival::Writable => self.send(link),
+        }
+        if let Err(error) = taken {
+            let reason = format!("cannot read what the server sent: {error}");
+            link.close(Close::Malformed.code(), &reason);
+            self.end(Some(u64::from(Close::Malformed.code())), reason);
+        }
+    }
+}
+
+impl Application for Driver {
+    type Session = Attempt;
+
+    fn open(&mut self, _: &Incoming, _: Load, _: Instant) -> Open<Attempt> {
+        Open::Ignore
+    }
+
+    fn event(&mut self, event: Arrival, link: &mut Link<'_>, attempt: &mut Attempt) {
+        if *attempt == self.attempt {
+            self.take_in(event, link);
+        }
+    }
+
+    fn settled(&mut self, link: &mut Link<'_>, attempt: &mut Attempt) {
+        // The rest of the welcome waits for the acknowledgement.
+        if *attempt == self.attempt && !self.game.is_playing() {
+            link.send_now();
+        }
+    }
+
+    fn closed(&mut self, _: Handle, attempt: Attempt, reason: ConnectionError) {
+        if attempt != self.attempt {
+            return;
+        }
+        match &reason {
+            ConnectionError::ApplicationClosed(close) => {
+                let sentence = String::from_utf8_lossy(&close.reason).into_owned();
+                self.end(Some(close.error_code.into_inner()), sentence);
+            }
+            reason => self.end(None, reason.to_string()),
+        }
+    }
+}
+
+/// Through a network that loses everything, a client sends no more than this often.
+const TURN_PERIOD: Duration = Duration::from_millis(20);
+const PACKETS_MAX: usize = 1024;
+const LEAVE_WAIT: Duration = Duration::from_secs(1);

@@ -1,0 +1,200 @@
+//! What clients are sent of a world's logic, to predict their own entity: instructions, not
+//! texts. A client needs no compiler, always has the logic that is in force, and learns no
+//! more of it than what it could find out by playing.
+//!
+//! A command is left out if it draws random numbers or names an attribute that is hidden
+//! from clients: they could not tell what it does.
+
+use serde::{Deserialize, Serialize};
+use shared::wire::control::FORECAST_BYTES_MAX;
+use shared::wire::{DecodeError, codec};
+use shared::world::command::COMMAND_WORDS_MAX;
+use shared::{CommandKind, Schema};
+
+use crate::ir::{Budget, Code, Inst, Operand, Reg};
+
+/// The commands and rules that a client can predict for its own entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// By number.
+    pub commands: Vec<Foreseen>,
+    /// The rules of the players' kind.
+    pub rules: Vec<ForeseenRule>,
+    pub budget: Budget,
+}
+
+/// A command that a client can predict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreseen {
+    pub kind: CommandKind,
+    pub word_count: u16,
+    /// Without what it tells and puts off.
+    pub code: Code,
+}
+
+/// A command that each player's entity gives every so many ticks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeseenRule {
+    pub ticks: u32,
+    pub command: CommandKind,
+    pub words: Vec<i32>,
+    /// From which of its words on the entity's own position stands.
+    pub own_place: Option<u16>,
+}
+
+impl Forecast {
+    /// The command of a number, if it can be predicted.
+    pub fn command(&self, kind: CommandKind) -> Option<&Foreseen> {
+        let at = self.commands.binary_search_by_key(&kind, |c| c.kind);
+        at.ok().map(|at| &self.commands[at])
+    }
+
+    /// Reads what [`Forecast::to_bytes`] wrote, from anybody: what it returns can be run in a
+    /// world of this schema. Nothing is the empty forecast.
+    pub fn from_bytes(bytes: &[u8], schema: &Schema) -> Result<Forecast, DecodeError> {
+        if bytes.is_empty() {
+            return Ok(Forecast::default());
+        }
+        let mut forecast: Forecast = codec::from_bytes::<MEMORY_MAX, _>(bytes)?;
+        match forecast.check(schema) {
+            Ok(()) => Ok(forecast),
+            Err(what) => Err(DecodeError::Malformed(format!("the forecast's {what}"))),
+        }
+    }
+
+    /// For [`Forecast::from_bytes`]. Nothing if it is longer than clients read.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let bytes = codec::to_bytes(self);
+        // Their reader counts lists at their full width, too.
+        let is_read = codec::from_bytes::<MEMORY_MAX, Forecast>(&bytes).is_ok();
+        if bytes.len() > FORECAST_BYTES_MAX || !is_read {
+            return vec![];
+        }
+        bytes
+    }
+
+    fn check(&mut self, schema: &Schema) -> Result<(), &'static str> {
+        let require = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+        require(
+            self.commands.is_sorted_by(|a, b| a.kind < b.kind),
+            "commands are not in order",
+        )?;
+        for command in &mut self.commands {
+            require(
+                usize::from(command.word_count) <= COMMAND_WORDS_MAX,
+                "command has too many words",
+            )?;
+            check_code(&mut command.code, command.word_count, schema)?;
+        }
+        for rule in &self.rules {
+            let words = self.command(rule.command).map(|c| c.word_count);
+            let place = rule.own_place.map_or(0, usize::from);
+            let end = place + rule.own_place.map_or(0, |_| schema.dimensions());
+            let fits = words.map(usize::from) == Some(rule.words.len());
+            require(
+                fits && rule.ticks > 0 && end <= rule.words.len(),
+                "rule gives a command that is not there",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'static str> {
+    let (registers, loops) = (code.registers, code.loops);
+    let columns = schema.attributes.len();
+    if registers > REGISTERS_MAX {
+        return Err("command has too many registers");
+    }
+    for inst in &mut code.insts {
+        let is_register = |reg: Reg| reg.0 < registers;
+        let mut is_sound = inst.sets().is_none_or(is_register);
+        inst.each_operand(|operand| {
+            is_sound &= !matches!(operand, Operand::Reg(reg) if !is_register(*reg));
+        });
+        is_sound &= match inst {
+            Inst::Word(_, word) => *word < words,
+            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
+                usize::from(*column) < columns
+            }
+            Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
+            Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
+            _ => true,
+        };
+        if !is_sound {
+            return Err("command has an instruction that can't be run");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "compile")]
+mod foresee {
+    use shared::{Audience, WorldConfig};
+
+    use super::{Forecast, Foreseen, ForeseenRule};
+    use crate::ir::{Code, Inst};
+    use crate::logic::Logic;
+
+    impl Forecast {
+        /// What clients of a world can predict, of the logic that it has.
+        pub fn of(config: &WorldConfig, logic: &Logic) -> Forecast {
+            let own_rules = config.every.iter().filter(|r| r.kind == config.player_kind);
+            let is_own_rule = |kind| own_rules.clone().any(|rule| rule.command == kind);
+            let is_hidden = |column: u16| {
+                let attributes = &config.schema.attributes;
+                attributes[usize::from(column)].audience == Audience::Hidden
+            };
+            let given = logic.commands.iter().filter(|command| {
+                let senders = command.schema.senders;
+                command.schema.has_actor && (senders.clients || is_own_rule(command.schema.kind))
+            });
+            let foreseen = given.filter(|c| is_foreseeable(&c.code, is_hidden));
+            let commands: Vec<Foreseen> = foreseen
+                .map(|command| Foreseen {
+                    kind: command.schema.kind,
+                    word_count: command.schema.words.len() as u16,
+                    code: own_part(&command.code),
+                })
+                .collect();
+            let rules = own_rules.clone().map(|rule| ForeseenRule {
+                ticks: rule.ticks,
+                command: rule.command,
+                words: rule.words.clone(),
+                own_place: rule.own_place,
+            });
+            let is_foreseen = |rule: &ForeseenRule| commands.iter().any(|c| c.kind == rule.command);
+            Forecast {
+                rules: rules.filter(is_foreseen).collect(),
+                commands,
+                budget: logic.budget,
+            }
+        }
+    }
+
+    fn is_foreseeable(code: &Code, is_hidden: impl Fn(u16) -> bool) -> bool {
+        let names_hidden = code.insts.iter().any(|inst| match *inst {
+            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
+                is_hidden(column)
+            }
+            _ => false,
+        });
+        code.has_updates() && !code.draws() && !names_hidden
+    }
+
+    /// What it tells and puts off is not for clients.
+    fn own_part(code: &Code) -> Code {
+        let mut code = code.clone();
+        for (inst, next) in code.insts.iter_mut().zip(1..) {
+            if matches!(inst, Inst::After(_) | Inst::Notify(_)) {
+                *inst = Inst::Jump(next);
+            }
+        }
+        code
+    }
+}
+
+/// More than a command that a compiler accepts has.
+const REGISTERS_MAX: u32 = 1 << 16;
+/// An instruction in memory is some times as large as on the wire.
+const MEMORY_MAX: usize = 16 * FORECAST_BYTES_MAX;
