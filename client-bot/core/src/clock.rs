@@ -259,3 +259,11 @@ const LATELY: u32 = 16;
 const SOME: u32 = 3;
 const MANY: u32 = 6;
 const WAY_MAX: i64 = 2_000_000_000;
+/// The tick in which a moment lies, in ticks; the first or last tick for one beyond.
+pub(crate) fn tick_of(moment: f64) -> Tick {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a float becomes the nearest number"
+    )]
+    Tick(moment as u32)
+}

@@ -20,7 +20,7 @@ use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Quotas, Ticket, Welcome};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
 use crate::event::Event;
 use crate::handshake::{Handshake, hello};
@@ -500,7 +500,7 @@ impl World {
 
     fn input_due(&self, now: Duration) -> Option<Tick> {
         let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
-        let due = Tick(due as u32);
+        let due = tick_of(due);
         self.input.is_none_or(|sent| due > sent).then_some(due)
     }
 

@@ -24,6 +24,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, Wor
 use shared::wire::commands::Acknowledgement;
 use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
 
+use crate::clock::tick_of;
 use crate::scene::{Playhead, between, fade, length, units};
 use crate::view::View;
 
@@ -141,7 +142,8 @@ impl Prediction {
     /// `None` while the client has no entity, or nothing can be predicted.
     pub fn newest(&self) -> Option<(Tick, &[i32])> {
         let row = self.states.back()?;
-        Some((Tick(self.first.0 + self.states.len() as u32 - 1), row))
+        let steps = u32::try_from(self.states.len() - 1).ok()?;
+        Some((Tick(self.first.0 + steps), row))
     }
 
     /// Where the own entity is shown, in units; 0 on axes that the world lacks.
@@ -162,7 +164,7 @@ impl Prediction {
         let last = self.states.len().checked_sub(1)?;
         let state = |tick: f64| {
             let ahead = (tick - f64::from(self.first.0)).clamp(0.0, last as f64);
-            self.kinds.position(&self.states[ahead as usize])
+            self.kinds.position(&self.states[tick_of(ahead).0 as usize])
         };
         let whole = shown.floor();
         Some(between(state(whole - 1.0), state(whole), shown - whole))
@@ -525,7 +527,8 @@ impl Kinds {
             };
             let (min, max) = self.bounds[usize::from(kind)][column];
             // Not `clamp`, which panics where a schema from elsewhere has them reversed.
-            row[column] = folded.min(i64::from(max)).max(i64::from(min)) as i32;
+            let within = folded.min(i64::from(max)).max(i64::from(min));
+            row[column] = i32::try_from(within).unwrap_or(max);
         }
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use shared::{Course, EntityId, Fixed, Schema, Tick};
 
 use crate::Movement;
-use crate::clock::Clock;
+use crate::clock::{Clock, tick_of};
 
 /// The ways of the entities in view, and the tick that is shown.
 #[derive(Clone, Debug)]
@@ -254,7 +254,7 @@ impl Way {
                 between(start, next.course.position, share)
             }
             _ => {
-                let whole = Tick(tick as u32);
+                let whole = tick_of(tick);
                 let course = leg.likely_course(heard, next.is_some());
                 let start = course.at(whole, edges);
                 let end = course.at(whole.next(), edges);

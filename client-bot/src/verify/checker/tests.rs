@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use client_core::{EventHandler, Session};
 use shared::wire::bits::BitWriter;
-use shared::wire::control::Welcome;
+use shared::wire::control::{Quotas, Welcome};
 use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::stream::StreamCodec;
 use shared::{Course, Schema};
@@ -48,7 +48,10 @@ impl Bot {
             commands_epoch: 1,
             ticket: [1; 16],
             resumed: false,
+            player_kind: 0,
+            quotas: Quotas::default(),
             schema: schema.clone(),
+            forecast: vec![],
         };
         let history = History::new(&schema, 2);
         history.register(0, OWN);
@@ -89,10 +92,8 @@ impl Bot {
         } else {
             &[]
         };
-        let position = other.unwrap_or_default();
         let told = Told {
-            position,
-            expected: None,
+            place: self.movement.full(other.unwrap_or_default()),
             tail: self.movement.tail(0, &[0; 3], &self.schema.default_row(0)),
         };
         let mut bytes = vec![];
