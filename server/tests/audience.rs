@@ -101,7 +101,9 @@ fn assert_told_only(player: &Player, own: EntityId) {
     let schema = player.client.view().schema();
     let column = |name: &str| schema.column(name).unwrap() as u16;
     let private = [column("hp"), column("gold")];
-    let hidden = column("luck");
+    assert_eq!(schema.column("luck"), None, "its name is hidden, too");
+    let is_hidden = |a: &shared::Attribute| a.audience == shared::Audience::Hidden;
+    let hidden = schema.attributes.iter().position(is_hidden).unwrap() as u16;
     for (tick, item) in &player.log.messages {
         let (slot, values) = match item {
             Message::Enter {

@@ -31,6 +31,8 @@ const WALKERS: usize = 5;
 const STEP: f64 = 0.5;
 const FRAME: Duration = Duration::from_millis(10);
 const TICKS: u32 = 300;
+/// On average. Between a turn and its word that was lost, others are shown off their way.
+const STEPS_PER_TURN: u32 = 30;
 
 /// Where everybody was in each tick, as a client without faults was told.
 #[derive(Default)]
@@ -91,7 +93,7 @@ impl Walker {
     fn frame(&mut self) {
         self.client.poll();
         if self.entity().is_some() && self.client.input_due().is_some() {
-            if self.below(12) == 0 {
+            if self.below(STEPS_PER_TURN) == 0 {
                 let along = |number| (f64::from(number) - 1.0) * STEP;
                 self.direction = [self.below(3), self.below(3)].map(along);
             }
