@@ -10,6 +10,8 @@ pub struct SwarmReport {
     pub behaviour: String,
     pub clients: u64,
     pub clients_connected: u64,
+    /// Attempts to join that bots made again, since no answer came.
+    pub joins_repeated: u64,
     /// The time that the bots played.
     pub seconds: f64,
     pub commands_sent: u64,
@@ -54,10 +56,13 @@ pub struct SwarmReport {
 impl SwarmReport {
     /// The report for people: lines of name and value.
     pub fn lines(&self) -> Vec<(String, String)> {
-        let clients = format!(
+        let mut clients = format!(
             "{} of {} connected, {} lost",
             self.clients_connected, self.clients, self.sessions_lost
         );
+        if self.joins_repeated > 0 {
+            clients += &format!(", {} joins repeated", self.joins_repeated);
+        }
         let updates = format!(
             "{} ({:.0} a second)",
             self.updates_delivered,

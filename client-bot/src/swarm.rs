@@ -151,6 +151,7 @@ impl Swarm {
             behaviour: self.options.behaviour_name().to_owned(),
             clients: self.options.clients as u64,
             clients_connected: connected,
+            joins_repeated: state.joins_repeated.load(Relaxed),
             seconds,
             commands_sent: state.commands_sent.load(Relaxed),
             updates_delivered: updates,

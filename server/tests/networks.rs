@@ -60,6 +60,30 @@ async fn what_a_player_does_gets_through_within_a_second_of_an_outage() {
     server.stop().unwrap();
 }
 
+#[tokio::test]
+async fn bots_that_get_no_answer_try_to_join_again() {
+    let server = start(PLAIN);
+    let relay = Relay::start(server.address());
+    relay.is_cut.store(true, Ordering::Relaxed);
+    let is_cut = relay.is_cut.clone();
+    // Longer than a bot waits for its welcome.
+    let back = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(11));
+        is_cut.store(false, Ordering::Relaxed);
+    });
+    // The relay passes on the packets of one socket.
+    let bots = Bots::start_with(&server, 3, BehaviourKind::Wander, |options| {
+        options.server = relay.address;
+        (options.threads, options.sockets) = (1, 1);
+    })
+    .await;
+    back.join().unwrap();
+    ticks(&server, 30).await;
+    let report = bots.verify(&server).await;
+    assert!(report.joins_repeated >= 3, "{}", report.joins_repeated);
+    server.stop().unwrap();
+}
+
 /// Sends a command and flushes sixty times a second. Gives the number of the last command.
 async fn play(client: &mut Client, log: &mut Log, time: Duration) -> u32 {
     let end = tokio::time::Instant::now() + time;

@@ -178,6 +178,9 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
             Ok(Word::Rest) => swarm.rest(),
             Ok(Word::Finish) => {
                 let report = swarm.finish()?;
+                for example in &report.examples {
+                    eprintln!("! {example}");
+                }
                 println!("{}", serde_json::to_string(&report)?);
                 return Ok(());
             }

@@ -170,9 +170,6 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     let report = bots.finish()?;
     let backend = server.backend();
     server.stop()?;
-    for example in &report.examples {
-        eprintln!("! {example}");
-    }
 
     let client_ticks = figures.client_ticks.max(1) as f64;
     let per_client_tick = |number: u64| number as f64 / client_ticks;
@@ -203,6 +200,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     let absent = report.clients.saturating_sub(report.clients_connected);
     let lost = report.sessions_lost.max(figures.sessions_lost);
     row.put("lost", lost + absent);
+    row.put("joins_repeated", report.joins_repeated);
     row.put("verify_checked", report.verify_checked);
     row.put("verify_errors", report.verify_errors);
     row.put("visible_mean", report.visible_mean);

@@ -14,15 +14,14 @@ use shared::wire::control::Close;
 use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use super::thread::Bots;
+use super::thread::{Attempt, Bots};
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
 
 /// A bot, from its first packet to its last.
 pub struct Bot {
-    /// Its number in the swarm.
-    number: usize,
+    attempt: Attempt,
     stage: Stage,
 }
 
@@ -57,9 +56,9 @@ struct Playing {
 }
 
 impl Bot {
-    pub fn new(number: usize, options: &SwarmOptions) -> Bot {
+    pub fn new(attempt: Attempt, options: &SwarmOptions) -> Bot {
         Bot {
-            number,
+            attempt,
             stage: Stage::Joining(Handshake::new(&hello(&options.token, None))),
         }
     }
@@ -99,7 +98,7 @@ impl Bot {
                 let Some(welcomed) = handshake.handle_stream(bytes)? else {
                     return Ok(());
                 };
-                let playing = Playing::new(self.number, welcomed.session, bots);
+                let playing = Playing::new(self.attempt.number, welcomed.session, bots);
                 let playing = playing.map_err(ClientError::Ended)?;
                 self.stage = Stage::Playing(Box::new(playing));
                 self.take_stream_bytes(&welcomed.rest, bots)
@@ -139,8 +138,11 @@ impl Bot {
 
     /// The time has come to act without a word of the server.
     pub fn wake(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
-        let Stage::Playing(bot) = &mut self.stage else {
-            return;
+        let bot = match &mut self.stage {
+            Stage::Playing(bot) => bot,
+            // It has waited for long enough.
+            Stage::Joining(_) => return self.leave(link),
+            Stage::Done => return,
         };
         match bots.state.phase() {
             Phase::Connect => bot.flush(link),
@@ -163,7 +165,8 @@ impl Bot {
         if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done)
             && let Some(history) = bots.state.history.get()
         {
-            bots.state.hand_in(bot.final_view(self.number, history));
+            bots.state
+                .hand_in(bot.final_view(self.attempt.number, history));
         }
     }
 
@@ -172,6 +175,16 @@ impl Bot {
         self.count_loss(error, &bots.state);
         self.stage = Stage::Done;
         self.leave(link);
+    }
+
+    /// What a bot does that could not join; `None` if it was welcomed, or has tried for long.
+    pub fn next_attempt(&self) -> Option<Attempt> {
+        let may_try = self.attempt.repeated < REPEATED_MAX;
+        let is_joining = matches!(self.stage, Stage::Joining(_));
+        (may_try && is_joining).then_some(Attempt {
+            repeated: self.attempt.repeated + 1,
+            ..self.attempt
+        })
     }
 
     /// The connection has ended before its time.
@@ -186,7 +199,7 @@ impl Bot {
                 state.complain(format!("a bot lost its connection: {error}"));
             }
             Stage::Playing(_) | Stage::Joining(_) => {
-                state.fail(format!("bot {}: {error}", self.number));
+                state.fail(format!("bot {}: {error}", self.attempt.number));
             }
             Stage::Done => {}
         }
@@ -416,6 +429,8 @@ impl EventHandler for SharedLog<'_> {
 const REST_PERIOD: Duration = Duration::from_millis(100);
 /// No bot subscribes by this number.
 const NO_SUBSCRIPTION: u32 = u32::MAX;
+/// A bot tries to join once more than this.
+const REPEATED_MAX: u32 = 2;
 /// Of the server's words one may be late by half a tick.
 const WORD_WAIT_PERIODS: f64 = 1.5;
 /// Acknowledgements wait this long for a turn to carry them.

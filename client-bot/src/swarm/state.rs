@@ -30,6 +30,8 @@ pub struct SwarmState {
     pub connected: AtomicU64,
     /// Bots that could not connect.
     pub failed: AtomicU64,
+    /// Attempts to join that bots made again.
+    pub joins_repeated: AtomicU64,
     /// Bots that were in the world and lost their connection.
     pub lost: AtomicU64,
     /// Bots whose last commands are processed, at rest.
@@ -67,6 +69,7 @@ impl SwarmState {
             phase: AtomicU8::new(Phase::Connect as u8),
             connected: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            joins_repeated: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             resting: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),

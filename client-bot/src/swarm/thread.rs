@@ -1,6 +1,7 @@
 //! One thread's bots, with sockets of their own.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
@@ -41,6 +42,16 @@ pub struct Bots {
     pub latencies: Latencies,
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
+    /// Bots that try again to join.
+    again: Vec<Attempt>,
+}
+
+/// A bot's attempt to join.
+#[derive(Clone, Copy)]
+pub struct Attempt {
+    pub number: usize,
+    /// How often it has tried before.
+    pub repeated: u32,
 }
 
 impl Thread {
@@ -63,6 +74,7 @@ impl Thread {
                 latencies: Latencies::new(state.clone()),
                 state,
                 wakes: vec![],
+                again: vec![],
             },
         })
     }
@@ -95,9 +107,15 @@ impl Thread {
     /// Lets bots begin to connect, not more at a time than a server handles well.
     fn connect_some(&mut self) {
         while self.endpoint.load().handshakes < HANDSHAKES_MAX {
-            let Some(number) = self.numbers.next() else {
+            let first = |number| Attempt {
+                number,
+                repeated: 0,
+            };
+            let again = self.bots.again.pop();
+            let Some(attempt) = again.or_else(|| self.numbers.next().map(first)) else {
                 return;
             };
+            let now = Instant::now();
             let Bots { options, state, .. } = &self.bots;
             let socket = self.connected % self.endpoint.sockets().len();
             self.connected += 1;
@@ -106,11 +124,14 @@ impl Thread {
                 options.server,
                 &options.name,
                 socket,
-                Bot::new(number, options),
-                Instant::now(),
+                Bot::new(attempt, options),
+                now,
             );
-            if let Err(error) = connecting {
-                state.fail(format!("bot {number}: cannot connect: {error}"));
+            match connecting {
+                Ok(handle) => self.bots.wake_at(handle, now + JOIN_WAIT),
+                Err(error) => {
+                    state.fail(format!("bot {}: cannot connect: {error}", attempt.number));
+                }
             }
         }
     }
@@ -190,8 +211,25 @@ impl Application for Bots {
         if let Some(wake) = self.wakes.get_mut(handle.index()) {
             *wake = None;
         }
-        if self.state.phase() < Phase::Leave {
-            bot.lost(&ended(reason), &self.state);
+        let phase = self.state.phase();
+        let is_refused = matches!(reason, ConnectionError::ApplicationClosed(_));
+        match bot.next_attempt() {
+            // In a crowd at the door, some are not heard.
+            Some(attempt) if phase == Phase::Connect && !is_refused => {
+                self.state.joins_repeated.fetch_add(1, Relaxed);
+                self.again.push(attempt);
+            }
+            _ if phase < Phase::Leave => {
+                let error = match reason {
+                    ConnectionError::LocallyClosed => ClientError::TimedOut {
+                        server: self.options.server,
+                        seconds: JOIN_WAIT.as_secs_f64(),
+                    },
+                    reason => ended(reason),
+                };
+                bot.lost(&error, &self.state);
+            }
+            _ => {}
         }
     }
 }
@@ -208,6 +246,8 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
     (0..sockets).map(socket).collect()
 }
 
+/// From the first packet to the welcome.
+const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.
 const HANDSHAKES_MAX: usize = 64;
 const PACKETS_MAX: usize = 1024;
