@@ -14,7 +14,6 @@ pub struct PendingMovement {
 /// Buffers of [`PendingMovement::merge`]; one set serves all clients in turn.
 #[derive(Default)]
 pub struct MergeScratch {
-    due: Vec<Due>,
     entities: Vec<Pending>,
 }
 
@@ -100,7 +99,7 @@ impl PendingMovement {
         due: &mut Vec<Due>,
         scratch: &mut MergeScratch,
     ) {
-        scratch.due.clear();
+        due.clear();
         scratch.entities.clear();
         let mut old = self.entities.iter().copied().peekable();
         let mut new = slots.iter().copied().peekable();
@@ -118,7 +117,7 @@ impl PendingMovement {
             let slot = next_new.min(next_old);
             let is_lost = waiting.is_some_and(|p| p.seems_lost(now));
             if is_new || is_lost {
-                scratch.due.push(Due {
+                due.push(Due {
                     slot,
                     is_known: waiting.is_none_or(|p| p.is_known(now)),
                 });
@@ -138,7 +137,6 @@ impl PendingMovement {
             }
         }
         std::mem::swap(&mut self.entities, &mut scratch.entities);
-        std::mem::swap(due, &mut scratch.due);
     }
 
     /// These found no room in the tick's datagrams.

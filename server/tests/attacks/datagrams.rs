@@ -7,8 +7,7 @@ use shared::Tick;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::Close;
 
-use crate::attacker::{encoded, garbage};
-use crate::common::raw::closed;
+use crate::attacker::{encoded, ended_as, garbage};
 use crate::common::units;
 use crate::field::{Field, scaled};
 
@@ -29,14 +28,10 @@ async fn malformed_datagrams_end_their_sessions_and_are_counted_once_each() {
         for _ in 0..30 {
             let _ = client.connection.send_datagram(bytes.clone().into());
         }
-        let (code, reason) = closed(&client.connection).await;
-        assert_eq!(code, u64::from(Close::Malformed.code()), "{reason}");
+        ended_as(&client.connection, Close::Malformed).await;
         expected += 1;
     }
-    field
-        .until_figure("messages_malformed_total", expected)
-        .await;
-    field.stands().await;
+    field.stands_after_malformed(expected).await;
 }
 
 #[tokio::test]
@@ -76,8 +71,7 @@ async fn lies_about_what_has_arrived_hurt_only_their_teller() {
         };
         let datagram = encoded(&client, &moves(lie, 1));
         client.connection.send_datagram(datagram.into()).unwrap();
-        let (code, reason) = closed(&client.connection).await;
-        assert_eq!(code, u64::from(Close::Malformed.code()), "{reason}");
+        let reason = ended_as(&client.connection, Close::Malformed).await;
         assert!(reason.contains("before it was sent"), "{reason}");
     }
     field.stands().await;

@@ -133,6 +133,13 @@ impl Field {
         Connector::new(self.address, "localhost", &self.trust).expect("a socket")
     }
 
+    /// The attack is over, and the server has counted so many malformed messages.
+    pub async fn stands_after_malformed(self, expected: u64) {
+        self.until_figure("messages_malformed_total", expected)
+            .await;
+        self.stands().await;
+    }
+
     /// The attack is over. A client can come in, nobody is left behind, what the bots were
     /// told was right, none of them was lost, and the server's memory is what it was.
     pub async fn stands(self) {

@@ -10,8 +10,8 @@ use shared::wire::codec;
 use shared::wire::control::{Close, Hello, Welcome};
 use shared::world::mix::mix;
 
-use crate::attacker::{Attacker, garbage};
-use crate::common::raw::{closed, framed};
+use crate::attacker::{Attacker, ended_as, garbage};
+use crate::common::raw::framed;
 use crate::field::{Field, scaled};
 
 #[tokio::test]
@@ -53,14 +53,10 @@ async fn hellos_that_cannot_be_read_end_their_connections_and_are_counted_once()
         for _ in 0..10 {
             let _ = connection.send_datagram(garbage(seed, 30).into());
         }
-        let (code, reason) = closed(&connection).await;
-        assert_eq!(code, u64::from(Close::Malformed.code()), "{reason}");
+        ended_as(&connection, Close::Malformed).await;
         expected += 1;
     }
-    field
-        .until_figure("messages_malformed_total", expected)
-        .await;
-    field.stands().await;
+    field.stands_after_malformed(expected).await;
 }
 
 #[tokio::test]
@@ -73,8 +69,7 @@ async fn clients_of_other_versions_are_told_why_they_may_not_come_in() {
             ..hello("", None)
         };
         let (connection, _send, _receive) = attacker.greet(&of_version).await;
-        let (code, reason) = closed(&connection).await;
-        assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+        let reason = ended_as(&connection, Close::Refused).await;
         assert!(reason.contains("protocol version"), "{reason}");
     }
     field.stands().await;
@@ -127,8 +122,7 @@ async fn of_many_resumes_of_one_ticket_one_client_is_left() {
         tickets.insert(ticket);
         all.extend(racers);
     }
-    let (code, _) = closed(&first.connection).await;
-    assert_eq!(code, u64::from(Close::Resumed.code()));
+    ended_as(&first.connection, Close::Resumed).await;
     assert_eq!(
         tickets.len(),
         scaled(8),
@@ -151,8 +145,7 @@ async fn guesses_of_the_token_are_few_and_counted() {
         let _ = send
             .write_all(&framed(&hello(&format!("{guess}"), None)))
             .await;
-        let (code, reason) = closed(&connection).await;
-        assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+        let reason = ended_as(&connection, Close::Refused).await;
         assert_eq!(reason, "the token is not the server's");
         refused += 1;
     }

@@ -10,8 +10,8 @@ use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Request, RequestBody};
 use tokio::time::timeout;
 
-use crate::attacker::{Attacker, garbage};
-use crate::common::raw::{closed, framed};
+use crate::attacker::{Attacker, ended_as, garbage};
+use crate::common::raw::framed;
 use crate::common::units;
 use crate::field::{Field, scaled};
 
@@ -24,8 +24,7 @@ async fn clients_that_never_acknowledge_their_stream_are_closed() {
     }
     // Their transports take in everything; they read nothing and say nothing.
     for client in &silent {
-        let (code, reason) = closed(&client.connection).await;
-        assert_eq!(code, u64::from(Close::TooSlow.code()), "{reason}");
+        ended_as(&client.connection, Close::TooSlow).await;
     }
     field.stands().await;
 }
@@ -40,8 +39,7 @@ async fn clients_whose_transports_take_nothing_are_closed() {
         shut.push(attacker.greet(&hello("", None)).await);
     }
     for (connection, ..) in &shut {
-        let (code, reason) = closed(connection).await;
-        assert_eq!(code, u64::from(Close::TooSlow.code()), "{reason}");
+        ended_as(connection, Close::TooSlow).await;
     }
     field.stands().await;
 }
@@ -110,14 +108,10 @@ async fn requests_of_huge_announced_lengths_end_their_sessions() {
         let length = [u32::MAX, REQUEST_BYTES_MAX as u32 + 1, 1 << 30][round as usize % 3];
         let bytes = [&length.to_le_bytes()[..], &garbage(1, 3000)].concat();
         let _ = client.send.write_all(&bytes).await;
-        let (code, reason) = closed(&client.connection).await;
-        assert_eq!(code, u64::from(Close::Malformed.code()), "{reason}");
+        ended_as(&client.connection, Close::Malformed).await;
         expected += 1;
     }
-    field
-        .until_figure("messages_malformed_total", expected)
-        .await;
-    field.stands().await;
+    field.stands_after_malformed(expected).await;
 }
 
 #[tokio::test]
