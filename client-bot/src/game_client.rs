@@ -59,7 +59,7 @@ impl GameClient {
         let socket = Socket::towards(server).map_err(ClientError::Socket)?;
         let now = Instant::now();
         Ok(GameClient {
-            endpoint: Endpoint::new(vec![socket], None).map_err(ClientError::Socket)?,
+            endpoint: Endpoint::client(vec![socket]).map_err(ClientError::Socket)?,
             driver: Driver {
                 game: Game::new(options),
                 started: now,

@@ -16,7 +16,10 @@ use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
 use tracing::warn;
 
-use crate::durable::journal::JournalWriter;
+use crate::durable::folder::ResetKey;
+use crate::durable::level::Level;
+use crate::durable::recording::RecordingWriter;
+use crate::durable::recovery::Progress;
 use crate::metrics::stats::Stats;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
@@ -32,6 +35,8 @@ use crate::transport::quic::{self, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
 use ::quic::Turns;
+
+mod world_data;
 
 /// How to run a server.
 #[derive(Clone, Debug)]
@@ -50,6 +55,8 @@ pub struct ServerOptions {
     pub backend: BackendOptions,
     pub metrics: Option<SocketAddr>,
     pub record: Option<PathBuf>,
+    /// Where and how the world is kept; `None`: it lives in memory.
+    pub data: Option<DataOptions>,
     /// The token that a client must show; empty lets every client in.
     pub token: String,
 }
@@ -67,10 +74,43 @@ impl ServerOptions {
             backend: BackendOptions::default(),
             metrics: None,
             record: None,
+            data: None,
             token: String::new(),
         }
     }
 }
+
+/// How to keep a world in a folder.
+#[derive(Clone, Debug)]
+pub struct DataOptions {
+    pub folder: PathBuf,
+    pub level: Level,
+    /// Old checkpoints and segments are not removed.
+    pub keeps_all: bool,
+    pub checkpoint_seconds: u32,
+    pub segment_bytes: u64,
+    /// Told now and then while the world is recovered.
+    pub progress: fn(&Progress),
+}
+
+impl DataOptions {
+    /// A world that is kept as well as it can be.
+    pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
+        DataOptions {
+            folder: folder.into(),
+            level: Level::default(),
+            keeps_all: false,
+            checkpoint_seconds: CHECKPOINT_SECONDS,
+            segment_bytes: SEGMENT_BYTES,
+            progress: |_| (),
+        }
+    }
+}
+
+/// From one checkpoint to the next.
+pub const CHECKPOINT_SECONDS: u32 = 30;
+/// The length of the journal's files.
+pub const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -85,34 +125,52 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; it takes clients when this returns.
-    pub fn start(options: ServerOptions) -> Result<Server> {
-        let world = &options.world;
-        if world.schema.world.visible_max == 0 {
+    /// Starts a server; it takes clients when this returns. While a world that was kept is
+    /// recovered, clients are told to come again.
+    pub fn start(mut options: ServerOptions) -> Result<Server> {
+        if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to 1024");
         }
         let available = machine::memory_available();
-        let started = start_backend(options.backend, world, options.threads, available)?;
-        let listeners = start_listeners(&options, &started)?;
-        let identity = match &options.identity {
-            Some((certificate, key)) => Identity::load(certificate, key)?,
-            None => Identity::self_signed()?,
+        let stored = match &options.data {
+            Some(data) => Some(world_data::open(data, &mut options.world)?),
+            None => None,
         };
-        let certificate = identity.chain[0].clone();
-        let sockets = quic::bind(options.listen, options.shards.max(1))?;
-        let address = sockets[0].local_addr()?;
+        let start =
+            |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        // The port answers as soon as it is known what there is to say.
+        let is_open = Arc::new(AtomicBool::new(false));
+        let (mut started, outside, kept) = match (stored, &options.data) {
+            (Some(stored), Some(data)) => {
+                let outside = Outside::start(&options, Some(&stored), &is_open)?;
+                let mut started = start(&options.world)?;
+                let recovered =
+                    world_data::recover(stored, data, &options.world, &mut *started.backend)?;
+                (started, outside, Some(recovered))
+            }
+            _ => {
+                let started = start(&options.world)?;
+                (started, Outside::start(&options, None, &is_open)?, None)
+            }
+        };
+        if let Some(kept) = &kept {
+            options.world = kept.recovered.world.clone();
+        }
+        let world = &options.world;
+        let listeners = start_listeners(&options, &started)?;
         if let Some(address) = options.metrics {
             telemetry::serve(address)?;
         }
-        let journal = match &options.record {
-            Some(path) => Some(JournalWriter::create(path, world)?),
+        let recording = match &options.record {
+            Some(path) => Some(RecordingWriter::create(path, world)?),
             None => None,
         };
-        let mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
+        let workers = Workers::new(options.threads)?;
+        let mut mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
+        if let Some(kept) = &kept {
+            mirror.restore(&workers, &kept.recovered.snapshot);
+        }
         let stop = Arc::new(AtomicBool::new(false));
-        let shard_world = shard_world(&options);
-        let session = shard_world.session.clone();
-        let shards = start_shards(shard_world, &identity, sockets)?;
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
                 folder,
@@ -125,22 +183,30 @@ impl Server {
 
         let stats = Arc::new(Stats::new());
         let backend = started.backend.name();
+        let Outside {
+            address,
+            certificate,
+            session,
+            shards,
+        } = outside;
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
             fan_out: FanOutMode::Overlapped,
-            workers: Workers::new(options.threads)?,
+            workers,
             listeners,
             mirror,
             inboxes: shards.inboxes,
             shards: shards.senders,
             reports: shards.reports,
-            journal,
+            recording,
+            kept,
             reloads,
             session,
             stats: stats.clone(),
             stop: stop.clone(),
         });
+        is_open.store(true, Ordering::Relaxed);
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
             .spawn(move || tick_loop.run())
@@ -149,7 +215,7 @@ impl Server {
             address,
             certificate,
             backend,
-            backend_note: started.description,
+            backend_note: std::mem::take(&mut started.description),
             stats,
             stop,
             tick_thread: Some(tick_thread),
@@ -216,6 +282,46 @@ impl Drop for Server {
     }
 }
 
+/// What clients see of a server.
+struct Outside {
+    address: SocketAddr,
+    certificate: CertificateDer<'static>,
+    session: Arc<SessionWorld>,
+    shards: RunningShards,
+}
+
+impl Outside {
+    /// Binds the port and starts the shards, which let clients in once `is_open`.
+    fn start(
+        options: &ServerOptions,
+        stored: Option<&world_data::Opened>,
+        is_open: &Arc<AtomicBool>,
+    ) -> Result<Outside> {
+        let identity = match (&options.identity, stored) {
+            (Some((certificate, key)), _) => Identity::load(certificate, key)?,
+            (None, Some(stored)) => {
+                let (certificate, key) = stored.folder.identity(quic::self_signed_pem)?;
+                Identity::load(&certificate, &key)?
+            }
+            (None, None) => Identity::self_signed()?,
+        };
+        let reset_key = match stored {
+            Some(stored) => Some(stored.folder.reset_key()?),
+            None => None,
+        };
+        let sockets = quic::bind(options.listen, options.shards.max(1))?;
+        let address = sockets[0].local_addr()?;
+        let shard_world = shard_world(options, is_open.clone());
+        let session = shard_world.session.clone();
+        Ok(Outside {
+            address,
+            certificate: identity.chain[0].clone(),
+            session,
+            shards: start_shards(shard_world, &identity, sockets, reset_key)?,
+        })
+    }
+}
+
 /// The tick's ends of the channels to the shards, and their threads.
 struct RunningShards {
     inboxes: Vec<SharedInbox>,
@@ -229,6 +335,7 @@ fn start_shards(
     world: ShardWorld,
     identity: &Identity,
     sockets: Vec<UdpSocket>,
+    reset_key: Option<ResetKey>,
 ) -> Result<RunningShards> {
     let idle_seconds = world.session.config.limits.idle_seconds;
     let idle = Duration::from_secs(u64::from(idle_seconds));
@@ -250,6 +357,7 @@ fn start_shards(
             config: Arc::new(config),
             turns,
             socket,
+            reset_key,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;
@@ -270,13 +378,14 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
     Ok(listeners)
 }
 
-fn shard_world(options: &ServerOptions) -> ShardWorld {
+fn shard_world(options: &ServerOptions, is_open: Arc<AtomicBool>) -> ShardWorld {
     let world = &options.world;
     let session = SessionWorld::new(world);
     ShardWorld {
         admission: Admission {
             schema_hash: session.schema.hash(),
             token: options.token.clone(),
+            is_open,
         },
         session: Arc::new(session),
     }

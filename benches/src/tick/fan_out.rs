@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use server::durable::journal::{JournalWriter, Sink};
+use server::durable::recording::{RecordingWriter, Sink};
 use server::metrics::steps::Step;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
@@ -150,9 +150,9 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                 ticks: options.ticks,
                 fan_out: way.fan_out,
                 threads: *threads,
-                journal: options
+                recording: options
                     .record
-                    .then(|| JournalWriter::to(Nowhere, &world))
+                    .then(|| RecordingWriter::to(Nowhere, &world))
                     .transpose()?,
                 is_checked: false,
             })?;

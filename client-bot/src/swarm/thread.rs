@@ -64,7 +64,7 @@ impl Thread {
         let turns = Turns::default();
         let sockets = sockets(thread, &options).map_err(ClientError::Socket)?;
         Ok(Thread {
-            endpoint: Endpoint::new(sockets, None).map_err(ClientError::Socket)?,
+            endpoint: Endpoint::client(sockets).map_err(ClientError::Socket)?,
             config: client_config(&options.trust, turns.clone())?,
             turns,
             numbers: (thread..options.clients).step_by(threads),

@@ -11,7 +11,7 @@ use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
 
 use super::difference::differing_parts;
-use crate::durable::journal::{JournalReader, Next};
+use crate::durable::recording::{Next, RecordingReader};
 use crate::metrics::machine;
 use crate::tick::backend::{BackendOptions, start_backend};
 
@@ -51,30 +51,30 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 /// Replays a recording on a backend, with two ticks in flight. An error names the first
 /// tick whose state differs from the recorded one, and what differs in it.
 pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Replayed> {
-    let journal = JournalReader::open(path)?;
-    replay_journal(journal, options, threads, machine::memory_available())
+    let recording = RecordingReader::open(path)?;
+    replay_recording(recording, options, threads, machine::memory_available())
 }
 
 /// Like [`replay`], for a recording from anywhere. The world must fit into `available` bytes,
 /// if known.
-pub fn replay_journal<R: Read>(
-    mut journal: JournalReader<R>,
+pub fn replay_recording<R: Read>(
+    mut recording: RecordingReader<R>,
     options: BackendOptions,
     threads: usize,
     available: Option<u64>,
 ) -> Result<Replayed> {
-    let mut backend = start_backend(options, &journal.config, threads, available)?.backend;
+    let mut backend = start_backend(options, &recording.config, threads, available)?.backend;
     let mut ticks = 0;
     let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {
-        let (frame, recorded) = match journal.next_tick() {
+        let (frame, recorded) = match recording.next_tick() {
             Next::Tick(frame, hash) => (frame, hash),
             Next::End => break None,
             Next::BrokenOff(reason) => break Some(reason),
         };
         let submitted = backend.submit(&frame);
         if let Some(earlier) = in_flight.take() {
-            earlier.compare(backend.as_mut(), &journal.config.schema)?;
+            earlier.compare(backend.as_mut(), &recording.config.schema)?;
             ticks += 1;
         }
         in_flight = Some(InFlight {
@@ -84,7 +84,7 @@ pub fn replay_journal<R: Read>(
         });
     };
     if let Some(last) = in_flight {
-        last.compare(backend.as_mut(), &journal.config.schema)?;
+        last.compare(backend.as_mut(), &recording.config.schema)?;
         ticks += 1;
     }
     Ok(Replayed { ticks, broken_off })

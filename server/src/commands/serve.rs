@@ -12,9 +12,11 @@ use client_bot::connect::fingerprint;
 use client_bot::say;
 
 use super::arguments::{load_world, seconds, with_tick_hz};
+use crate::durable::level::Level;
+use crate::durable::recovery::Progress;
 use crate::metrics::machine;
 use crate::metrics::stats::{Figures, counts_text};
-use crate::server::{Server, ServerOptions};
+use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
@@ -49,8 +51,22 @@ pub struct ServeArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     stop_after: Option<f64>,
     /// Record the frame and the state hash of every tick, for `myriad replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
     record: Option<PathBuf>,
+    /// Keep the world in this folder: a server that starts there again goes on where this
+    /// one ended, however it ended
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// What may be lost if the machine fails
+    #[arg(long, value_enum, default_value_t, requires = "data")]
+    level: Level,
+    /// Keep all checkpoints and journal files, not only the newest
+    #[arg(long, requires = "data")]
+    keep: bool,
+    /// Seconds from one checkpoint to the next
+    #[arg(long, value_name = "SECONDS", requires = "data", default_value_t = CHECKPOINT_SECONDS,
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    checkpoint_every: u32,
     /// Token that clients must show; every user of this machine can read it here. Without
     /// one, every client may come in
     #[arg(long, default_value = "", value_parser = token)]
@@ -79,6 +95,13 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         backend: arguments.backend,
         metrics: arguments.metrics,
         record: arguments.record,
+        data: arguments.data.map(|folder| DataOptions {
+            level: arguments.level,
+            keeps_all: arguments.keep,
+            checkpoint_seconds: arguments.checkpoint_every,
+            progress: print_progress,
+            ..DataOptions::new(folder)
+        }),
         token: match &arguments.token_file {
             Some(path) => read_token(path)?,
             None => arguments.token,
@@ -97,6 +120,15 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let stopped = server.stop();
     print_figures(&figures);
     stopped
+}
+
+fn print_progress(progress: &Progress) {
+    let Progress { from, tick, time } = *progress;
+    let ticks = tick - from;
+    say!(
+        "before tick {tick}: {ticks} ticks since the checkpoint, replayed in {:.1} s",
+        time.as_secs_f64()
+    );
 }
 
 /// A message for each Ctrl-C.

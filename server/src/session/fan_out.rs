@@ -229,6 +229,7 @@ impl Session {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
+            kept: view.publication.kept,
         };
         let told_from = header.base_ticks().map(|_| base);
         let mirror = view.mirror;

@@ -15,6 +15,7 @@ use rows::{Row, Rows, Waiting};
 use tickets::Tickets;
 
 mod rows;
+mod saved;
 mod tickets;
 
 /// A session's place: its shard and its number there.
@@ -138,8 +139,10 @@ impl Directory {
 
     /// A client has said something in the world, so it has read its welcome.
     pub fn confirm(&mut self, place: Place) {
-        if let Some(client) = self.rows.of_session(place) {
-            self.tickets.confirm(client);
+        if let Some(client) = self.rows.of_session(place)
+            && self.tickets.confirm(client)
+        {
+            self.rows.note_change(client);
         }
     }
 

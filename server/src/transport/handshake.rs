@@ -1,5 +1,8 @@
 //! The hello of a client, and why a client may not come in.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use quic::{Link, StreamEnd};
 use shared::wire::codec;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
@@ -11,6 +14,8 @@ pub struct Admission {
     pub schema_hash: u64,
     /// Empty where anyone may come in.
     pub token: String,
+    /// False while the world is being recovered.
+    pub is_open: Arc<AtomicBool>,
 }
 
 /// Why a client may not come in.
@@ -81,6 +86,12 @@ fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
         return Err(Refusal {
             is_guess: true,
             ..refused("the token is not the server's".to_owned())
+        });
+    }
+    if !admission.is_open.load(Ordering::Relaxed) {
+        return Err(Refusal {
+            close: Close::Starting,
+            ..refused("the world is being recovered: try again in a second".to_owned())
         });
     }
     match hello.schema_hash {

@@ -282,6 +282,7 @@ impl Shard {
             admission: Admission {
                 schema_hash: session.schema.hash(),
                 token: self.world.admission.token.clone(),
+                is_open: self.world.admission.is_open.clone(),
             },
         });
         true

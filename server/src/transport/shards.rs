@@ -17,6 +17,7 @@ use tracing::error;
 use super::client::{Client, close};
 use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
+use crate::durable::folder::ResetKey;
 use crate::session::frame::TickView;
 use crate::tick::inbox::SharedInbox;
 use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
@@ -30,6 +31,8 @@ pub struct Parts {
     /// The turns of `config`'s congestion controllers: one a tick.
     pub turns: Turns,
     pub socket: UdpSocket,
+    /// Of a world that is kept: clients learn at once that the server before is gone.
+    pub reset_key: Option<ResetKey>,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -81,7 +84,8 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
 impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
-        let mut endpoint = Endpoint::new(vec![socket], Some(parts.config))
+        let reset_key = parts.reset_key.as_ref();
+        let mut endpoint = Endpoint::server(vec![socket], parts.config, reset_key)
             .context("cannot wait for packets of a socket")?;
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
         // A tick may be a little late.
@@ -122,7 +126,7 @@ impl Thread {
             self.endpoint.upkeep(&mut self.shard);
             self.look_at_strangers();
         };
-        self.close(reason);
+        self.close(&reason);
     }
 
     fn receive(&mut self, packets_max: usize) {

@@ -11,6 +11,7 @@ use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
     DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent,
 };
+use ring::hmac;
 
 use crate::faults::Faults;
 use crate::link::Link;
@@ -163,8 +164,30 @@ impl Handle {
 }
 
 impl<S> Endpoint<S> {
-    /// An endpoint over sockets. With `server` it lets others connect.
-    pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
+    /// An endpoint over sockets, from which it connects.
+    pub fn client(sockets: Vec<Socket>) -> io::Result<Endpoint<S>> {
+        Endpoint::new(sockets, None, EndpointConfig::default())
+    }
+
+    /// An endpoint that lets others connect. One with the `reset_key` of an endpoint before it
+    /// tells the other ends of that one's connections that they have ended.
+    pub fn server(
+        sockets: Vec<Socket>,
+        config: Arc<ServerConfig>,
+        reset_key: Option<&[u8; 64]>,
+    ) -> io::Result<Endpoint<S>> {
+        let own = match reset_key {
+            Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
+            None => EndpointConfig::default(),
+        };
+        Endpoint::new(sockets, Some(config), own)
+    }
+
+    fn new(
+        sockets: Vec<Socket>,
+        server: Option<Arc<ServerConfig>>,
+        config: EndpointConfig,
+    ) -> io::Result<Endpoint<S>> {
         let poll = Poll::new()?;
         for (number, socket) in sockets.iter().enumerate() {
             let descriptor = std::os::fd::AsRawFd::as_raw_fd(socket.as_udp());
@@ -176,7 +199,7 @@ impl<S> Endpoint<S> {
         }
         let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let config = Arc::new(EndpointConfig::default());
+        let config = Arc::new(config);
         Ok(Endpoint {
             // Packets are never larger than what every path carries.
             protocol: quinn_proto::Endpoint::new(config, server, false, None),

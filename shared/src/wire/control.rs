@@ -134,6 +134,8 @@ pub enum Close {
     Shutdown = 6,
     /// The entity was removed from the world.
     Removed = 7,
+    /// The server is starting: try again soon.
+    Starting = 8,
 }
 
 impl Close {

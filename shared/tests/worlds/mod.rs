@@ -81,13 +81,21 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
-    (any::<u32>(), prop::option::of(0u32..20), any::<u32>()).prop_map(
-        |(tick, base_ticks, processed)| Header {
+    let ages = || prop::option::of(0u32..20);
+    (
+        any::<u32>(),
+        ages(),
+        any::<u32>(),
+        prop::option::of(0u32..100),
+    )
+        .prop_map(|(tick, base_ticks, processed, kept_ticks)| Header {
             tick: Tick(tick),
             base: base_ticks.map(|ticks| Tick(tick.wrapping_sub(ticks))),
             processed,
-        },
-    )
+            kept: kept_ticks
+                .and_then(|ticks| tick.checked_sub(ticks))
+                .map(Tick),
+        })
 }
 
 /// A velocity that follows from a row: on all axes of the world, or on none.

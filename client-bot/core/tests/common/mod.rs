@@ -93,6 +93,7 @@ impl Server {
             tick,
             base: known.map(|known| known.tick),
             processed: self.processed,
+            kept: None,
         };
         let mut bytes = vec![];
         let mut scratch = MovementScratch::default();

@@ -86,6 +86,7 @@ impl Bot {
             tick: Tick(tick),
             base: None,
             processed: 0,
+            kept: None,
         };
         let slots: &[u32] = if other.is_some() {
             &[OTHER.slot.0]

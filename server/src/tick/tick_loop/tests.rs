@@ -140,7 +140,8 @@ impl World {
             inboxes: vec![SharedInbox::default()],
             shards: vec![ShardSender::new(to_shard, || ())],
             reports,
-            journal: None,
+            recording: None,
+            kept: None,
             stats: Arc::new(Stats::new()),
             stop: Arc::new(AtomicBool::new(false)),
         });
@@ -281,6 +282,18 @@ impl Backend for WatchedBackend {
         self.engine.state.lock().unwrap().computed = output.tick.0 + 1;
         self.engine.changed.notify_all();
         Ok(output)
+    }
+
+    fn set_quiet(&mut self, is_quiet: bool) {
+        self.backend.set_quiet(is_quiet);
+    }
+
+    fn start_copy(&mut self) -> Result<(), TickError> {
+        self.backend.start_copy()
+    }
+
+    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
+        self.backend.continue_copy()
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {

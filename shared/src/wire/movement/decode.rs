@@ -1,5 +1,6 @@
 //! Reading of movement datagrams.
 
+use super::kept;
 use super::place::{Forms, Read};
 use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec, nearest};
 use crate::wire::DecodeError;
@@ -26,6 +27,7 @@ impl MovementCodec {
             false => (reader.get_as(4)?, reader.get_bool()?),
         };
         out.processed_low = reader.get_as(16)?;
+        out.kept = kept::read(&mut reader, out.tick)?;
         let count = read_count(&mut reader)?;
         if count == 0 {
             return reader.finish();
