@@ -7,6 +7,10 @@
 //! | [`serve`] | `myriad serve` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
+//! | [`inspect`] | `myriad inspect` |
+//! | [`verify`] | `myriad verify` |
+//! | [`fork`] | `myriad fork` |
+//! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
@@ -19,7 +23,11 @@ pub mod cli;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod fork;
+pub mod inspect;
+pub mod kept;
 pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;
+pub mod verify;

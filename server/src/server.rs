@@ -36,7 +36,7 @@ use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
 use ::quic::Turns;
 
-mod world_data;
+pub mod world_data;
 
 /// How to run a server.
 #[derive(Clone, Debug)]
@@ -144,8 +144,9 @@ impl Server {
             (Some(stored), Some(data)) => {
                 let outside = Outside::start(&options, Some(&stored), &is_open)?;
                 let mut started = start(&options.world)?;
-                let recovered =
-                    world_data::recover(stored, data, &options.world, &mut *started.backend)?;
+                let (world, threads) = (&options.world, options.threads);
+                let backend = &mut *started.backend;
+                let recovered = world_data::recover(stored, data, world, threads, backend)?;
                 (started, outside, Some(recovered))
             }
             _ => {
@@ -183,6 +184,7 @@ impl Server {
 
         let stats = Arc::new(Stats::new());
         let backend = started.backend.name();
+        let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
         let Outside {
             address,
             certificate,
@@ -202,7 +204,8 @@ impl Server {
             recording,
             kept,
             reloads,
-            session,
+            // Its scripts may have changed since the checkpoint.
+            session: recovered.unwrap_or(session),
             stats: stats.clone(),
             stop: stop.clone(),
         });

@@ -145,7 +145,8 @@ impl Witness {
         loop {
             let trust = Trust::AnyCertificate;
             let connector = Connector::new(address, "localhost", &trust).expect("a socket");
-            let joining = Client::connect(&connector, &hello("", ticket));
+            let hello = hello("", ticket);
+            let joining = Client::connect(&connector, &hello);
             match timeout(DEADLINE, joining).await.expect("an answer") {
                 Ok(client) => {
                     return Witness {
@@ -288,6 +289,7 @@ async fn kill_many(level: &str, kills: u64) {
     // The port stays, as it does where players are.
     let mut listen = "127.0.0.1:0".to_owned();
     let mut came_back: Option<(Ticket, EntityId)> = None;
+    let mut hurt = 0;
     for kill in 0..kills {
         let server = Process::start(&data, &world, level, &listen);
         listen = server.address.to_string();
@@ -307,13 +309,16 @@ async fn kill_many(level: &str, kills: u64) {
             "told" => Tick(u32::MAX),
             _ => kept,
         };
-        let lasting: Vec<u16> = vec![2];
-        let mut told = witness.told(&lasting);
+        let schema = witness.client.view().schema();
+        let hp = schema.column("hp").expect("such an attribute") as u16;
+        let mut told = witness.told(&[hp]);
+        hurt += told.iter().filter(|told| told.value < 100).count();
         let end = check(&data, &mut told, up_to);
         assert!(u64::from(kept.0) < end, "kill {kill}: tick {kept} was kept");
         came_back = Some((witness.client.ticket(), witness.client.view().entity()));
         drop(swarm);
     }
+    assert!(hurt > 0, "nobody fought");
 }
 
 fn kills() -> u64 {

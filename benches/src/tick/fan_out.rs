@@ -154,6 +154,7 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                     .record
                     .then(|| RecordingWriter::to(Nowhere, &world))
                     .transpose()?,
+                kept: None,
                 is_checked: false,
             })?;
             let (hashes, bytes) = first.get_or_insert_with(|| (run.hashes.clone(), run.bytes));
@@ -220,7 +221,7 @@ fn row(way: &str, runs: &[offline::Run], candidate: &Candidate) -> Row {
 }
 
 /// So large that each client sees about 20 others.
-fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
+pub fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     let side = (SIDE_PER_CLIENT * f64::from(clients).sqrt()).max(1.0);
     let text = format!(
         r#"

@@ -124,11 +124,8 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
 
 fn print_progress(progress: &Progress) {
     let Progress { from, tick, time } = *progress;
-    let ticks = tick - from;
-    say!(
-        "before tick {tick}: {ticks} ticks since the checkpoint, replayed in {:.1} s",
-        time.as_secs_f64()
-    );
+    let seconds = time.as_secs_f64();
+    say!("recovering: before tick {tick}, from the checkpoint before tick {from}, {seconds:.1} s");
 }
 
 /// A message for each Ctrl-C.

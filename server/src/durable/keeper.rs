@@ -181,6 +181,12 @@ impl Keeper {
         is_due && !self.is_copying && !self.shared.lock().is_writing_checkpoint
     }
 
+    /// Another number of ticks from one checkpoint to the next.
+    pub fn set_checkpoint_ticks(&mut self, ticks: u64) {
+        self.next_checkpoint = self.next_checkpoint - self.checkpoint_ticks + ticks;
+        self.checkpoint_ticks = ticks;
+    }
+
     /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
     pub fn begin_checkpoint(&mut self, boundary: Boundary) -> Result<()> {
         self.next_checkpoint = u64::from(boundary.tick.0) + self.checkpoint_ticks;
@@ -227,6 +233,17 @@ impl Keeper {
         match &self.shared.lock().ended {
             Some(reason) => bail!("{reason}"),
             None => bail!("the journal's thread has failed"),
+        }
+    }
+}
+
+/// Ends the threads of a world that did not start.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // After [`Keeper::finish`] nobody takes it.
+        let _ = self.messages.send(Message::Finish);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }

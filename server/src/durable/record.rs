@@ -253,7 +253,7 @@ mod tests {
         let expected = [
             // mark, length, checksum
             "d154494b",
-            "30000000",
+            "2b000000",
             "????????",
             // record before, epoch, version of the tick, tick
             "04030201",

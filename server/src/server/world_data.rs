@@ -40,11 +40,13 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     Ok(Opened { folder, stored })
 }
 
-/// Brings a backend to where the last server left the world, and begins to keep it.
+/// Brings a backend to where the last server left the world, and begins to keep it, on a
+/// part of so many threads.
 pub fn recover(
     opened: Opened,
     data: &DataOptions,
     world: &WorldConfig,
+    threads: usize,
     backend: &mut dyn Backend,
 ) -> Result<Kept> {
     let Opened { folder, stored } = opened;
@@ -66,7 +68,9 @@ pub fn recover(
     };
     let (mut recovered, end) = recovery::replay(&disk, stored, replay)
         .with_context(|| format!("the world in {} can't go on", data.folder.display()))?;
-    (data.progress)(&recovered.progress);
+    if recovered.progress.tick > 0 {
+        (data.progress)(&recovered.progress);
+    }
     recovery::report(&recovered, &end);
     log::cut(&disk, &end).context("cannot cut the end of the journal")?;
     let settings = Settings {
@@ -75,7 +79,8 @@ pub fn recover(
         tick_version: VERSION,
         segment_bytes: data.segment_bytes,
     };
-    let workers = Workers::new(1)?;
+    // They work for a moment of a tick, while the engine does.
+    let workers = Workers::new((threads / 2).clamp(1, CODING_THREADS_MAX))?;
     let journal = Journal::new(disk, settings, recovered.start, workers);
     // It may be another one than the world had.
     let tick_hz = world.schema.world.tick_hz;
@@ -91,3 +96,6 @@ pub fn recover(
         recovered: Box::new(recovered),
     })
 }
+
+/// More than these wait for memory.
+const CODING_THREADS_MAX: usize = 8;

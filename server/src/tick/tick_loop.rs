@@ -219,6 +219,8 @@ impl TickLoop {
             Some(kept) => Begun::again(&parts.config, holdings, &kept.recovered),
             None => Begun::new(&parts.config, holdings),
         };
+        // The shards know the world of the checkpoint.
+        let is_kept = parts.kept.is_some();
         TickLoop {
             directory,
             holdings,
@@ -239,7 +241,7 @@ impl TickLoop {
             recording: parts.recording,
             reloads: parts.reloads,
             session: parts.session,
-            is_session_new: false,
+            is_session_new: is_kept,
             stats: parts.stats,
             stop: parts.stop,
             frame: Arc::new(frame),

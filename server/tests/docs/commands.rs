@@ -31,14 +31,20 @@ fn the_commands_for_operators_work() {
 }
 
 #[test]
+fn the_commands_for_worlds_that_are_kept_work() {
+    check("server/durability.md");
+}
+
+#[test]
 fn the_commands_for_designers_work() {
     check("server/worlds/README.md");
 }
 
 #[test]
 fn every_command_of_myriad_is_shown_to_operators() {
-    let document = read("server/README.md");
-    let blocks = document.blocks("sh").join("\n");
+    let documents = crate::OPERATORS.map(read);
+    let blocks: Vec<_> = documents.iter().flat_map(|d| d.blocks("sh")).collect();
+    let blocks = blocks.join("\n");
     for (name, _) in all() {
         let name = format!("myriad {name}");
         assert!(blocks.lines().any(|line| line.starts_with(&name)), "{name}");

@@ -52,10 +52,12 @@ fn rust_examples_are_where_they_are_compiled() {
 
 #[test]
 fn every_option_of_myriad_is_in_a_table() {
-    let document = read("server/README.md");
+    let documents = OPERATORS.map(read);
     for (name, command) in commands::all() {
-        let table = document.table(&format!("| `myriad {name}` | meaning |"));
-        let found: BTreeSet<&str> = table
+        let title = format!("| `myriad {name}` | meaning |");
+        let tables = documents.iter().map(|document| document.table(&title));
+        let rows: Vec<_> = tables.flatten().collect();
+        let found: BTreeSet<&str> = rows
             .iter()
             .flat_map(|row| row.code(0))
             .filter_map(|code| code.split(' ').next()?.strip_prefix("--"))
@@ -65,6 +67,9 @@ fn every_option_of_myriad_is_in_a_table() {
         assert_eq!(found, expected, "{name}");
     }
 }
+
+/// Where operators are told of commands.
+const OPERATORS: [&str; 2] = ["server/README.md", "server/durability.md"];
 
 /// The rows of the table of metrics are checked where metrics are declared.
 #[test]

@@ -41,7 +41,7 @@ impl CpuBackend {
 fn copy<T: Copy + Default + Send + Sync>(workers: &Workers, from: &[T]) -> Vec<T> {
     // Memory from the system is zero, and costs nothing before a thread writes it.
     let mut to = vec![T::default(); from.len()];
-    let parts = workers.parts_of(from.len() * size_of::<T>(), COPY_GRAIN);
+    let parts = workers.parts_of(size_of_val(from), COPY_GRAIN);
     let mut rest = &mut to[..];
     let tasks = ranges(from.len(), parts).map(|range| {
         let own = device::cpu::take(&mut rest, range.len());
