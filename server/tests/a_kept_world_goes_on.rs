@@ -37,6 +37,7 @@ const WORLD: &str = "
 
     [commands]
     move = { speed_max = 1000 }
+    strike = { reach = 1000 }
 
     [[kind]]
     name = 'player'
@@ -150,7 +151,7 @@ async fn both_go_on(server: &Server, here: &Player, there: &Player) {
         |p| p[0].sees(other) && p[1].client.view().own().is_some(),
     )
     .await;
-    there_again.send(builtin::STRIKE, &[other.reference().0]);
+    here_again.send(builtin::STRIKE, &[other.reference().0]);
     until(
         &mut [&mut here_again, &mut there_again],
         "the subscription tells of the blow",

@@ -338,7 +338,7 @@ fn pack(command: &Command) -> u64 {
 }
 
 fn low(packed: u64) -> u32 {
-    (packed & u64::from(u32::MAX)) as u32
+    u32::try_from(packed & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
 
 /// Commands that a thread codes in some 100 µs.

@@ -64,12 +64,13 @@ impl<'a> Part<'a> {
 
     /// Takes the entities of a snapshot over, on the courses that clients were told.
     pub fn restore(&mut self, snapshot: &Snapshot) {
-        for place in 0..self.entities.len() {
+        // Slots have 32 bits.
+        let first = u32::try_from(self.first).unwrap_or(u32::MAX);
+        for (number, place) in (first..).map(Slot).zip(0..self.entities.len()) {
             let slot = self.first + place;
             if snapshot.states[slot] != SlotState::Live {
                 continue;
             }
-            let number = Slot(slot as u32);
             let entry = &mut self.entities[place];
             entry.id = EntityId::new(number.0, snapshot.generations[slot]);
             entry.kind = snapshot.kinds[slot];
