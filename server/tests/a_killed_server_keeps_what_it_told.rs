@@ -65,6 +65,8 @@ struct Process {
 }
 
 impl Process {
+    // One that does not start ends by itself, and the test with it.
+    #[allow(clippy::zombie_processes)]
     fn start(folder: &Path, world: &Path, level: &str, listen: &str) -> Process {
         let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
             .args([
