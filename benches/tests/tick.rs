@@ -158,34 +158,3 @@ fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
     assert!(rows.iter().all(|row| row.stage("order").is_some()));
     assert!(tables.contains("| gather | order | backend |"), "{tables}");
 }
-
-#[test]
-fn a_kept_world_comes_to_the_same_state_and_is_recovered() {
-    let folder = Folder::new();
-    let line = format!(
-        "keep --clients 256 --ticks 8 --runs 2 --shards 2 --threads 2 --checkpoint-ticks 5 \
-         --folder {}",
-        folder.root().display()
-    );
-    let (report, tables, _) = run_and_keep(&line, &folder);
-
-    let ways: Vec<&str> = report
-        .rows
-        .iter()
-        .map(|row| row.approach.as_str())
-        .collect();
-    let expected = [
-        "in memory",
-        "kept: none",
-        "kept: soon",
-        "kept: told",
-        "recovered as a whole",
-    ];
-    assert_eq!(ways, expected);
-    let [memory, .., told, recovered] = &report.rows[..] else {
-        panic!("{ways:?}");
-    };
-    assert_eq!(memory.checksum, told.checksum);
-    assert_eq!((told.samples, recovered.work), (16, 8 + 4));
-    assert!(told.whole("journal_bytes").unwrap() > 256, "{tables}");
-}

@@ -221,7 +221,7 @@ fn row(way: &str, runs: &[offline::Run], candidate: &Candidate) -> Row {
 }
 
 /// So large that each client sees about 20 others.
-pub fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
+fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     let side = (SIDE_PER_CLIENT * f64::from(clients).sqrt()).max(1.0);
     let text = format!(
         r#"

@@ -181,12 +181,6 @@ impl Keeper {
         is_due && !self.is_copying && !self.shared.lock().is_writing_checkpoint
     }
 
-    /// Another number of ticks from one checkpoint to the next.
-    pub fn set_checkpoint_ticks(&mut self, ticks: u64) {
-        self.next_checkpoint = self.next_checkpoint - self.checkpoint_ticks + ticks;
-        self.checkpoint_ticks = ticks;
-    }
-
     /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
     pub fn begin_checkpoint(&mut self, boundary: Boundary) -> Result<()> {
         self.next_checkpoint = u64::from(boundary.tick.0) + self.checkpoint_ticks;

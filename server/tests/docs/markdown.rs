@@ -23,7 +23,7 @@ const DOCUMENTS: [(&str, usize); 9] = [
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),
     ("client-bot/README.md", 300),
-    ("benches/README.md", 320),
+    ("benches/README.md", 310),
 ];
 
 pub fn documents() -> Vec<Document> {
