@@ -123,6 +123,27 @@ async fn a_hello_that_breaks_off_is_refused() {
 }
 
 #[tokio::test]
+async fn a_client_that_sent_garbage_keeps_no_place() {
+    let server = start(&format!(
+        "{PLAIN}\n[limits]\nclients = 1\nresume_seconds = 600\n"
+    ));
+    for round in 0..4 {
+        let player = Player::join(&server).await;
+        let connection = player.client.connection();
+        connection
+            .send_datagram(garbage(round, 200).into())
+            .unwrap();
+        let (code, text) = closed(connection).await;
+        assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
+        eventually("its place is free", || {
+            server.stats().figures().clients == 0
+        })
+        .await;
+    }
+    server.stop().unwrap();
+}
+
+#[tokio::test]
 async fn garbage_ends_the_session_of_its_sender_only() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;

@@ -31,6 +31,18 @@ pub struct Player {
     pub requests: Requests,
     /// It has sent a datagram that could be read.
     pub is_heard: bool,
+    /// It has sent bytes that could not be read. It doesn't keep its place for a return:
+    /// many of its kind would fill the world.
+    pub is_malformed: bool,
+}
+
+impl Client {
+    pub fn player(&mut self) -> Option<&mut Player> {
+        match self {
+            Client::Stranger(_) => None,
+            Client::Player(player) => Some(player),
+        }
+    }
 }
 
 impl Player {

@@ -162,8 +162,9 @@ impl Application for Shard {
         debug!(%end, "a session ended");
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
-        let is_final = matches!(&end, ConnectionError::ApplicationClosed(close)
+        let said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
             if close.error_code.into_inner() == bye);
+        let is_final = said_bye || player.is_malformed;
         if !is_final && !player.session.is_ending() {
             self.counts.sessions_lost += 1;
         }
@@ -190,6 +191,7 @@ impl Shard {
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_heard: false,
+            is_malformed: false,
         })
     }
 
@@ -199,7 +201,7 @@ impl Shard {
             Ok(()) => {}
             // The client repeats its commands once it knows the new ones.
             Err(DecodeError::Outdated(_)) => return,
-            Err(error) => return self.malformed(link, &error),
+            Err(error) => return self.malformed(link, client.player(), &error),
         }
         let taken = match client {
             Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
@@ -214,7 +216,7 @@ impl Shard {
             }
         };
         if let Err(reason) = taken {
-            self.malformed(link, &reason);
+            self.malformed(link, client.player(), &reason);
         }
     }
 
@@ -224,11 +226,11 @@ impl Shard {
             let request = match player.requests.next(link) {
                 Ok(Some(request)) => request,
                 Ok(None) => return,
-                Err(error) => return self.malformed(link, &error),
+                Err(error) => return self.malformed(link, Some(player), &error),
             };
             // Without a row the client is not welcomed yet.
             let Some(row) = player.session.client() else {
-                return self.malformed(link, &"a request before the welcome");
+                return self.malformed(link, Some(player), &"a request before the welcome");
             };
             let body = self.check_length(request.body);
             self.inbox.lock().requests.push(PendingRequest {
@@ -252,8 +254,16 @@ impl Shard {
         }
     }
 
-    fn malformed(&self, link: &mut Link<'_>, reason: &dyn std::fmt::Display) {
+    fn malformed(
+        &self,
+        link: &mut Link<'_>,
+        player: Option<&mut Player>,
+        reason: &dyn std::fmt::Display,
+    ) {
         debug!(%reason, "a client sent a malformed message");
+        if let Some(player) = player {
+            player.is_malformed = true;
+        }
         self.count_refusals(|refusals| refusals.malformed += 1);
         close(link, Close::Malformed, &reason.to_string());
     }
