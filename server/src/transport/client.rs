@@ -6,6 +6,7 @@ use std::time::Instant;
 use quic::Link;
 use shared::wire::control::Close;
 
+use super::door::Place;
 use super::handshake::HelloReader;
 use super::requests::Requests;
 use crate::session::Session;
@@ -21,6 +22,8 @@ pub enum Client {
 pub struct Stranger {
     pub hello: HelloReader,
     pub address: SocketAddr,
+    /// At the door.
+    pub place: Place,
     pub since: Instant,
 }
 

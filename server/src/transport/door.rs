@@ -2,24 +2,31 @@
 //! token. A handshake costs the server some hundred microseconds and 30 KB, and a stranger
 //! next to nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// Counts the connections of a shard that have not said hello.
 #[derive(Debug, Default)]
 pub struct Door {
-    waiting: usize,
-    by_network: HashMap<Network, usize>,
+    next: Place,
+    /// Who may stay, by network, the first to come at the front.
+    staying: HashMap<Network, VecDeque<Place>>,
+    stay: usize,
+    /// Who has to make room, and is still there.
+    going: HashSet<Place>,
     /// When the wrong tokens of a network would have come at an even pace; those that were
     /// heard of lately.
     guesses: HashMap<Network, Instant>,
 }
 
+/// The number of somebody at the door. Later ones have higher numbers.
+pub type Place = u64;
+
 /// What to do with somebody who wants to connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    Enter,
+    Enter(Place),
     /// Come again with a proof of the address, so that nobody can use another's.
     Prove,
     /// There is no room.
@@ -31,37 +38,77 @@ pub enum Answer {
 struct Network(IpAddr);
 
 impl Door {
-    /// Whether somebody may enter, whose address may be proven already.
-    pub fn ask(&self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
+    /// Somebody wants to come in, whose address may be proven already. Where there is no
+    /// more room, they take the place of the one who has been silent longest: a client says
+    /// hello as soon as it can, and a stranger who only keeps others out never does.
+    pub fn ask(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
         let network = Network::of(address);
         let has_guessed = |paid: &Instant| *paid > now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
         if self.guesses.get(&network).is_some_and(has_guessed) {
             return Answer::Away;
         }
-        let own = self.by_network.get(&network).copied().unwrap_or(0);
-        match (self.waiting, is_proven) {
-            (WAITING_MAX.., _) => Answer::Away,
-            _ if own >= WAITING_OF_NETWORK_MAX => Answer::Away,
-            (WAITING_UNPROVEN_MAX.., false) => Answer::Prove,
-            _ => Answer::Enter,
+        match (self.waiting(), is_proven) {
+            (WAITING_MAX.., _) => return Answer::Away,
+            (WAITING_UNPROVEN_MAX.., false) => return Answer::Prove,
+            _ => {}
         }
-    }
-
-    pub fn enter(&mut self, address: SocketAddr) {
-        self.waiting += 1;
-        *self.by_network.entry(Network::of(address)).or_default() += 1;
-    }
-
-    /// Somebody has said hello, or is gone. `address` is the one of [`Door::enter`].
-    pub fn leave(&mut self, address: SocketAddr) {
-        self.waiting -= 1;
-        let network = Network::of(address);
-        if let Some(own) = self.by_network.get_mut(&network) {
-            *own -= 1;
-            if *own == 0 {
-                self.by_network.remove(&network);
+        let own = self.staying.get(&network).map_or(0, VecDeque::len);
+        if own >= STAYING_OF_NETWORK_MAX {
+            self.make_room(network);
+        } else if self.stay >= STAYING_MAX {
+            let largest = self.staying.iter().max_by_key(|(_, places)| {
+                // Of equal ones, the network that has been there longest.
+                (places.len(), places.front().map(|first| u64::MAX - first))
+            });
+            if let Some((&largest, _)) = largest {
+                self.make_room(largest);
             }
         }
+        let place = self.next;
+        self.next += 1;
+        self.stay += 1;
+        self.staying.entry(network).or_default().push_back(place);
+        Answer::Enter(place)
+    }
+
+    /// The first of a network has to go.
+    fn make_room(&mut self, network: Network) {
+        if let Some(places) = self.staying.get_mut(&network)
+            && let Some(first) = places.pop_front()
+        {
+            self.stay -= 1;
+            self.going.insert(first);
+            if places.is_empty() {
+                self.staying.remove(&network);
+            }
+        }
+    }
+
+    /// Somebody has said hello, or is gone. `address` is the one that they asked with.
+    pub fn leave(&mut self, place: Place, address: SocketAddr) {
+        if self.going.remove(&place) {
+            return;
+        }
+        let network = Network::of(address);
+        if let Some(places) = self.staying.get_mut(&network)
+            && let Ok(at) = places.binary_search(&place)
+        {
+            places.remove(at);
+            self.stay -= 1;
+            if places.is_empty() {
+                self.staying.remove(&network);
+            }
+        }
+    }
+
+    /// Whether this one has to make room for others.
+    pub fn must_go(&self, place: Place) -> bool {
+        self.going.contains(&place)
+    }
+
+    /// How many have to make room for others.
+    pub fn going(&self) -> usize {
+        self.going.len()
     }
 
     /// Somebody at this address, which is proven, has shown a wrong token.
@@ -79,7 +126,7 @@ impl Door {
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.waiting
+        self.stay + self.going.len()
     }
 }
 
@@ -97,11 +144,13 @@ impl Network {
 
 /// From the first packet to the hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
-/// 30 MB a shard.
-const WAITING_MAX: usize = 1024;
+/// Connections of a shard that have not said hello: 30 MB.
+pub const WAITING_MAX: usize = 1024;
 const WAITING_UNPROVEN_MAX: usize = WAITING_MAX / 4;
-/// An address alone cannot shut the door.
-const WAITING_OF_NETWORK_MAX: usize = WAITING_MAX / 2;
+/// Beyond this many, one has to go for each that comes. They are closed some milliseconds
+/// later, and count until then.
+const STAYING_MAX: usize = WAITING_MAX / 4 * 3;
+const STAYING_OF_NETWORK_MAX: usize = WAITING_MAX / 2;
 /// After some wrong tokens a network is not let in until an interval is over for each more.
 const GUESSES_AT_ONCE: u32 = 10;
 const GUESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -115,37 +164,73 @@ mod tests {
         text.parse().unwrap()
     }
 
-    #[test]
-    fn the_more_wait_the_less_a_stranger_is_believed() {
-        let (mut door, now) = (Door::default(), Instant::now());
-        for i in 0..WAITING_UNPROVEN_MAX {
-            let stranger = address(&format!("10.0.{}.{}:1", i / 256, i % 256));
-            assert_eq!(door.ask(stranger, false, now), Answer::Enter);
-            door.enter(stranger);
+    fn enter(door: &mut Door, address: SocketAddr) -> Place {
+        match door.ask(address, true, Instant::now()) {
+            Answer::Enter(place) => place,
+            answer => panic!("{answer:?}"),
         }
-        assert_eq!(door.ask(address("10.9.9.9:1"), false, now), Answer::Prove);
-        assert_eq!(door.ask(address("10.9.9.9:1"), true, now), Answer::Enter);
-        door.leave(address("10.0.0.0:1"));
-        assert_eq!(door.ask(address("10.9.9.9:1"), false, now), Answer::Enter);
     }
 
     #[test]
-    fn no_network_can_take_all_places() {
+    fn the_more_wait_the_less_a_stranger_is_believed() {
         let (mut door, now) = (Door::default(), Instant::now());
-        let own = |i: usize| address(&format!("[2001:db8::{i:x}]:{i}"));
-        for i in 1..=WAITING_OF_NETWORK_MAX {
-            door.enter(own(i));
+        let stranger = |i: usize| address(&format!("10.0.{}.{}:1", i / 256, i % 256));
+        for i in 0..WAITING_UNPROVEN_MAX {
+            let place = i as Place;
+            assert_eq!(door.ask(stranger(i), false, now), Answer::Enter(place));
         }
-        assert_eq!(door.ask(own(5000), true, now), Answer::Away);
-        assert_eq!(
-            door.ask(address("[2001:db8:0:1::1]:1"), true, now),
-            Answer::Enter
-        );
-        for i in 1..=WAITING_OF_NETWORK_MAX {
-            door.leave(own(i));
+        let other = address("10.9.9.9:1");
+        assert_eq!(door.ask(other, false, now), Answer::Prove);
+        enter(&mut door, other);
+        door.leave(0, stranger(0));
+        assert_eq!(door.ask(other, false, now), Answer::Prove);
+        door.leave(1, stranger(1));
+        assert!(matches!(door.ask(other, false, now), Answer::Enter(_)));
+    }
+
+    #[test]
+    fn a_network_that_has_all_its_places_gives_up_the_oldest() {
+        let mut door = Door::default();
+        let own = |i: usize| address(&format!("[2001:db8::{i:x}]:{i}"));
+        let places: Vec<Place> = (0..STAYING_OF_NETWORK_MAX + 3)
+            .map(|i| enter(&mut door, own(i)))
+            .collect();
+        let gone: Vec<bool> = places.iter().map(|&place| door.must_go(place)).collect();
+        assert_eq!(gone.iter().filter(|&&gone| gone).count(), 3);
+        assert_eq!(gone[..3], [true; 3]);
+        assert_eq!(door.going(), 3);
+        for (i, &place) in places.iter().enumerate() {
+            door.leave(place, own(i));
         }
         assert_eq!(door.waiting(), 0);
-        assert!(door.by_network.is_empty());
+        assert!(door.staying.is_empty());
+    }
+
+    #[test]
+    fn the_largest_network_makes_room_for_the_others() {
+        let mut door = Door::default();
+        let large: Vec<Place> = (0..STAYING_OF_NETWORK_MAX)
+            .map(|_| enter(&mut door, address("10.0.0.1:1")))
+            .collect();
+        for i in STAYING_OF_NETWORK_MAX..STAYING_MAX + 10 {
+            let other = address(&format!("10.1.{}.{}:1", i / 256, i % 256));
+            let place = enter(&mut door, other);
+            assert!(!door.must_go(place));
+        }
+        assert_eq!(door.going(), 10);
+        assert!(large[..10].iter().all(|&place| door.must_go(place)));
+    }
+
+    #[test]
+    fn those_that_have_to_go_count_until_they_are_gone() {
+        let (mut door, now) = (Door::default(), Instant::now());
+        let flood = address("10.0.0.1:1");
+        while door.waiting() < WAITING_MAX {
+            enter(&mut door, flood);
+        }
+        assert_eq!(door.ask(flood, true, now), Answer::Away);
+        door.leave(0, flood);
+        enter(&mut door, flood);
     }
 
     #[test]
@@ -155,11 +240,13 @@ mod tests {
         let mut guess = |times: u32, now| {
             let mut heard = 0;
             for _ in 0..times {
-                if door.ask(guesser, true, now) == Answer::Enter {
+                if let Answer::Enter(place) = door.ask(guesser, true, now) {
+                    door.leave(place, guesser);
                     door.note_guess(guesser, now);
                     heard += 1;
                 }
-                assert_eq!(door.ask(other, true, now), Answer::Enter);
+                let place = enter(&mut door, other);
+                door.leave(place, other);
             }
             heard
         };

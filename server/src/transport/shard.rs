@@ -14,7 +14,7 @@ use shared::wire::request::RequestBody;
 use tracing::debug;
 
 use super::client::{Client, Player, Stranger, close};
-use super::door::{Answer, Door, HELLO_WAIT};
+use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
 use super::handshake::{Admission, HelloReader, refused};
 use super::requests::Requests;
 use crate::metrics::counts::{FanOutCounts, Refusals};
@@ -29,6 +29,14 @@ use gpu_kernels::listen::SubscribeError;
 pub struct ShardWorld {
     pub session: Arc<SessionWorld>,
     pub admission: Admission,
+}
+
+/// Connections that have not said hello.
+#[derive(Clone, Copy, Debug)]
+pub struct Strangers {
+    pub waiting: usize,
+    /// Of these, those that have to make room for others.
+    pub going: usize,
 }
 
 /// Clients, and what serving them needs. Their connections are the transport's.
@@ -50,12 +58,12 @@ pub struct Shard {
 
 impl Shard {
     pub fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
-        // Room for all clients to resume while their old connections linger, and for some
-        // to be told that the server is full.
+        // Room for all clients to resume while their old connections linger, for as many at
+        // the door as it lets in, and for as many that are told why they must go.
         let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
-            connections_max: 2 * clients_max + CONNECTIONS_SPARE,
+            connections_max: 2 * (clients_max + WAITING_MAX),
             world,
             inbox,
             players: HashMap::new(),
@@ -72,9 +80,12 @@ impl Shard {
         &self.world.session
     }
 
-    /// Whether connections wait that have not said hello.
-    pub fn has_strangers(&self) -> bool {
-        self.door.waiting() > 0
+    /// Connections that have not said hello.
+    pub fn strangers(&self) -> Strangers {
+        Strangers {
+            waiting: self.door.waiting(),
+            going: self.door.going(),
+        }
     }
 
     /// The connection of a session.
@@ -96,21 +107,19 @@ impl Application for Shard {
         if load.connections >= self.connections_max {
             return Open::Refuse;
         }
-        match self
-            .door
-            .ask(address, incoming.remote_address_validated(), now)
-        {
+        let is_proven = incoming.remote_address_validated();
+        let place = match self.door.ask(address, is_proven, now) {
             Answer::Prove => return Open::Retry,
             Answer::Away => {
                 self.count_refusals(|refusals| refusals.connections += 1);
                 return Open::Refuse;
             }
-            Answer::Enter => {}
-        }
-        self.door.enter(address);
+            Answer::Enter(place) => place,
+        };
         Open::Accept(Client::Stranger(Stranger {
             hello: HelloReader::default(),
             address,
+            place,
             since: now,
         }))
     }
@@ -124,7 +133,7 @@ impl Application for Shard {
                     let read = stranger.hello.read(link, &self.world.admission);
                     match read {
                         Ok(Some(hello)) => {
-                            self.door.leave(stranger.address);
+                            self.door.leave(stranger.place, stranger.address);
                             *client = Client::Player(self.admit(link, &hello));
                         }
                         Ok(None) => {}
@@ -156,7 +165,9 @@ impl Application for Shard {
 
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
         let player = match client {
-            Client::Stranger(stranger) => return self.door.leave(stranger.address),
+            Client::Stranger(stranger) => {
+                return self.door.leave(stranger.place, stranger.address);
+            }
             Client::Player(player) => player,
         };
         debug!(%end, "a session ended");
@@ -268,14 +279,21 @@ impl Shard {
         close(link, Close::Malformed, &reason.to_string());
     }
 
-    /// Closes a connection that has not said hello for too long.
+    /// Closes a connection that has not said hello for too long, or whose place others need.
     pub fn look_at(&mut self, link: &mut Link<'_>, client: &Client) {
-        if let Client::Stranger(stranger) = client
-            && link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT
-        {
-            let refusal = refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs()));
-            close(link, refusal.close, &refusal.reason);
-        }
+        let Client::Stranger(stranger) = client else {
+            return;
+        };
+        let reason = if link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT {
+            format!("no hello within {} seconds", HELLO_WAIT.as_secs())
+        } else if self.door.must_go(stranger.place) {
+            self.count_refusals(|refusals| refusals.connections += 1);
+            "no hello, and others need the place".to_owned()
+        } else {
+            return;
+        };
+        let refusal = refused(reason);
+        close(link, refusal.close, &refusal.reason);
     }
 }
 
@@ -388,5 +406,3 @@ impl Shard {
         }
     }
 }
-
-const CONNECTIONS_SPARE: usize = 64;

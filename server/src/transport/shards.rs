@@ -217,7 +217,12 @@ impl Thread {
     /// Closes the connections that have waited too long for their hello.
     fn look_at_strangers(&mut self) {
         let now = Instant::now();
-        if !self.shard.has_strangers() || now < self.looked_at_strangers + STRANGERS_PERIOD {
+        let strangers = self.shard.strangers();
+        let period = match strangers.going {
+            0 => STRANGERS_PERIOD,
+            _ => CROWDED_PERIOD,
+        };
+        if strangers.waiting == 0 || now < self.looked_at_strangers + period {
             return;
         }
         self.looked_at_strangers = now;
@@ -258,4 +263,6 @@ const PACKETS_MAX: usize = 1024;
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 512;
 const STRANGERS_PERIOD: Duration = Duration::from_millis(500);
+/// The same while some have to make room for others.
+const CROWDED_PERIOD: Duration = Duration::from_millis(20);
 const CLOSE_WAIT: Duration = Duration::from_millis(500);
