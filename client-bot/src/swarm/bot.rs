@@ -429,8 +429,8 @@ impl EventHandler for SharedLog<'_> {
 const REST_PERIOD: Duration = Duration::from_millis(100);
 /// No bot subscribes by this number.
 const NO_SUBSCRIPTION: u32 = u32::MAX;
-/// A bot tries to join once more than this.
-const REPEATED_MAX: u32 = 2;
+/// A bot tries to join once more than this, over some ten seconds if it is turned away.
+const REPEATED_MAX: u32 = 6;
 /// Of the server's words one may be late by half a tick.
 const WORD_WAIT_PERIODS: f64 = 1.5;
 /// Acknowledgements wait this long for a turn to carry them.

@@ -2,6 +2,7 @@
 //! token. A handshake costs the server some hundred microseconds and 30 KB, and a stranger
 //! next to nothing.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Door {
     next: Place,
-    /// Who may stay, by network, the first to come at the front.
-    staying: HashMap<Network, VecDeque<Place>>,
+    /// Who may stay, by network, with the time of their coming, the first at the front.
+    staying: HashMap<Network, VecDeque<(Place, Instant)>>,
     stay: usize,
     /// Who has to make room, and is still there.
     going: HashSet<Place>,
@@ -39,8 +40,9 @@ struct Network(IpAddr);
 
 impl Door {
     /// Somebody wants to come in, whose address may be proven already. Where there is no
-    /// more room, they take the place of the one who has been silent longest: a client says
-    /// hello as soon as it can, and a stranger who only keeps others out never does.
+    /// more room, they take the place of the one who has been silent longest, if that is
+    /// long: a client says hello as soon as it can, and a stranger who only keeps others out
+    /// never does. Where all have just come, many want to play, and must come again.
     pub fn ask(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
         let network = Network::of(address);
         let has_guessed = |paid: &Instant| *paid > now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
@@ -53,35 +55,51 @@ impl Door {
             _ => {}
         }
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
-        if own >= STAYING_OF_NETWORK_MAX {
-            self.make_room(network);
-        } else if self.stay >= STAYING_MAX {
-            let largest = self.staying.iter().max_by_key(|(_, places)| {
-                // Of equal ones, the network that has been there longest.
-                (places.len(), places.front().map(|first| u64::MAX - first))
-            });
-            if let Some((&largest, _)) = largest {
-                self.make_room(largest);
-            }
+        let has_room = match (own, self.stay) {
+            (STAYING_OF_NETWORK_MAX.., _) => self.make_room(network, now),
+            (_, STAYING_MAX..) => match self.largest() {
+                Some(largest) => self.make_room(largest, now),
+                None => false,
+            },
+            _ => true,
+        };
+        if !has_room {
+            return Answer::Away;
         }
         let place = self.next;
         self.next += 1;
         self.stay += 1;
-        self.staying.entry(network).or_default().push_back(place);
+        let places = self.staying.entry(network).or_default();
+        places.push_back((place, now));
         Answer::Enter(place)
     }
 
-    /// The first of a network has to go.
-    fn make_room(&mut self, network: Network) {
-        if let Some(places) = self.staying.get_mut(&network)
-            && let Some(first) = places.pop_front()
-        {
-            self.stay -= 1;
-            self.going.insert(first);
-            if places.is_empty() {
-                self.staying.remove(&network);
+    /// The network with the most; of equal ones, that which has been there longest.
+    fn largest(&self) -> Option<Network> {
+        let largest = self
+            .staying
+            .iter()
+            .max_by_key(|(_, places)| (places.len(), Reverse(places.front())));
+        largest.map(|(&network, _)| network)
+    }
+
+    /// The first of a network has to go, if it has been there long. False if not.
+    fn make_room(&mut self, network: Network, now: Instant) -> bool {
+        let Some(places) = self.staying.get_mut(&network) else {
+            return false;
+        };
+        match places.front() {
+            Some(&(first, since)) if now.saturating_duration_since(since) >= HELLO_USUAL => {
+                places.pop_front();
+                self.stay -= 1;
+                self.going.insert(first);
             }
+            _ => return false,
         }
+        if places.is_empty() {
+            self.staying.remove(&network);
+        }
+        true
     }
 
     /// Somebody has said hello, or is gone. `address` is the one that they asked with.
@@ -91,7 +109,7 @@ impl Door {
         }
         let network = Network::of(address);
         if let Some(places) = self.staying.get_mut(&network)
-            && let Ok(at) = places.binary_search(&place)
+            && let Ok(at) = places.binary_search_by_key(&place, |(place, _)| *place)
         {
             places.remove(at);
             self.stay -= 1;
@@ -144,6 +162,9 @@ impl Network {
 
 /// From the first packet to the hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
+/// After this time without a hello, others may have the place: far more than a client needs,
+/// also on a server that is busy with many.
+const HELLO_USUAL: Duration = Duration::from_secs(1);
 /// Connections of a shard that have not said hello: 30 MB.
 pub const WAITING_MAX: usize = 1024;
 const WAITING_UNPROVEN_MAX: usize = WAITING_MAX / 4;
@@ -164,8 +185,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn enter(door: &mut Door, address: SocketAddr) -> Place {
-        match door.ask(address, true, Instant::now()) {
+    fn enter(door: &mut Door, address: SocketAddr, now: Instant) -> Place {
+        match door.ask(address, true, now) {
             Answer::Enter(place) => place,
             answer => panic!("{answer:?}"),
         }
@@ -181,7 +202,7 @@ mod tests {
         }
         let other = address("10.9.9.9:1");
         assert_eq!(door.ask(other, false, now), Answer::Prove);
-        enter(&mut door, other);
+        enter(&mut door, other, now);
         door.leave(0, stranger(0));
         assert_eq!(door.ask(other, false, now), Answer::Prove);
         door.leave(1, stranger(1));
@@ -190,11 +211,15 @@ mod tests {
 
     #[test]
     fn a_network_that_has_all_its_places_gives_up_the_oldest() {
-        let mut door = Door::default();
+        let (mut door, mut now) = (Door::default(), Instant::now());
         let own = |i: usize| address(&format!("[2001:db8::{i:x}]:{i}"));
-        let places: Vec<Place> = (0..STAYING_OF_NETWORK_MAX + 3)
-            .map(|i| enter(&mut door, own(i)))
+        let mut places: Vec<Place> = (0..STAYING_OF_NETWORK_MAX)
+            .map(|i| enter(&mut door, own(i), now))
             .collect();
+        now += HELLO_USUAL;
+        for i in 0..3 {
+            places.push(enter(&mut door, own(STAYING_OF_NETWORK_MAX + i), now));
+        }
         let gone: Vec<bool> = places.iter().map(|&place| door.must_go(place)).collect();
         assert_eq!(gone.iter().filter(|&&gone| gone).count(), 3);
         assert_eq!(gone[..3], [true; 3]);
@@ -207,14 +232,29 @@ mod tests {
     }
 
     #[test]
+    fn of_many_that_come_at_once_the_first_get_in() {
+        let (mut door, mut now) = (Door::default(), Instant::now());
+        let home = address("10.0.0.1:1");
+        for _ in 0..STAYING_OF_NETWORK_MAX {
+            enter(&mut door, home, now);
+        }
+        now += HELLO_USUAL / 2;
+        assert_eq!(door.ask(home, true, now), Answer::Away);
+        assert_eq!(door.going(), 0);
+        door.leave(0, home);
+        enter(&mut door, home, now);
+    }
+
+    #[test]
     fn the_largest_network_makes_room_for_the_others() {
-        let mut door = Door::default();
+        let (mut door, mut now) = (Door::default(), Instant::now());
         let large: Vec<Place> = (0..STAYING_OF_NETWORK_MAX)
-            .map(|_| enter(&mut door, address("10.0.0.1:1")))
+            .map(|_| enter(&mut door, address("10.0.0.1:1"), now))
             .collect();
+        now += HELLO_USUAL;
         for i in STAYING_OF_NETWORK_MAX..STAYING_MAX + 10 {
             let other = address(&format!("10.1.{}.{}:1", i / 256, i % 256));
-            let place = enter(&mut door, other);
+            let place = enter(&mut door, other, now);
             assert!(!door.must_go(place));
         }
         assert_eq!(door.going(), 10);
@@ -223,14 +263,17 @@ mod tests {
 
     #[test]
     fn those_that_have_to_go_count_until_they_are_gone() {
-        let (mut door, now) = (Door::default(), Instant::now());
+        let (mut door, mut now) = (Door::default(), Instant::now());
         let flood = address("10.0.0.1:1");
         while door.waiting() < WAITING_MAX {
-            enter(&mut door, flood);
+            if door.ask(flood, true, now) == Answer::Away {
+                now += HELLO_USUAL;
+            }
         }
+        now += HELLO_USUAL;
         assert_eq!(door.ask(flood, true, now), Answer::Away);
         door.leave(0, flood);
-        enter(&mut door, flood);
+        enter(&mut door, flood, now);
     }
 
     #[test]
@@ -245,7 +288,7 @@ mod tests {
                     door.note_guess(guesser, now);
                     heard += 1;
                 }
-                let place = enter(&mut door, other);
+                let place = enter(&mut door, other, now);
                 door.leave(place, other);
             }
             heard
