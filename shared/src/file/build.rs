@@ -3,8 +3,8 @@
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
 use super::{
-    commands, engine, initial, kinds, limits, logic, motion, raw, regions, remarks, spawn,
-    wire_step,
+    commands, engine, initial, interest, kinds, limits, logic, motion, raw, regions, remarks,
+    spawn, wire_step,
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
@@ -141,10 +141,12 @@ fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
         .map(|&s| problems.take_or(Fixed::ONE, fixed("world.size", s, 1.0, SIZE_MAX)))
         .collect();
     size.resize(size.len().max(2), Fixed::ONE);
+    let aoi = problems.take_or(Fixed::ONE, fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX));
     WorldInfo {
         name: raw.name.clone(),
         size,
-        aoi: problems.take_or(Fixed::ONE, fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX)),
+        aoi,
+        aoi_leave: problems.take_or(aoi, interest::aoi_leave(raw, aoi)),
         interest: raw.interest,
         capacity: problems.take_or(
             CAPACITY_MAX,

@@ -103,6 +103,7 @@ impl UncheckedWorld {
                 name: schema.world.name.clone(),
                 size: schema.world.size.iter().map(|size| size.to_f64()).collect(),
                 aoi: schema.world.aoi.to_f64(),
+                aoi_leave: Some(schema.world.aoi_leave.to_f64()),
                 capacity: schema.world.capacity,
                 tick_hz: schema.world.tick_hz,
                 seed: self.seed,

@@ -185,7 +185,7 @@ impl WorldConfig {
 /// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
 /// The largest `world.visible_max`.
-pub const VISIBLE_MAX: u32 = 1024;
+pub const VISIBLE_MAX: u32 = 16_384;
 /// The largest `limits.regions_per_client`.
 pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
 /// The largest `limits.client_hearings_per_tick`.

@@ -86,7 +86,7 @@ impl Place {
 
 impl Axes {
     pub fn new(schema: &Schema) -> Axes {
-        let span = 2 * i64::from(schema.world.aoi.raw()) + i64::from(Fixed::ONE.raw());
+        let span = 2 * i64::from(schema.world.aoi_leave.raw()) + i64::from(Fixed::ONE.raw());
         let dimensions = schema.dimensions();
         let axes: Vec<Axis> = schema.attributes[..dimensions]
             .iter()
