@@ -22,11 +22,15 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     let share = history.share.max(views.len().pow(2) / COMPARISONS_MAX);
     let checked = views.iter().step_by(share);
     for view in checked.filter(|view| !view.is_dead) {
-        let Some(own) = view.entities.get(&view.entity.slot.0) else {
-            history
-                .findings
-                .check(false, || format!("bot {} does not see itself", view.bot));
-            continue;
+        let own = match view.entities.get(&view.entity.slot.0) {
+            Some(own) => Some(own),
+            None if view.entity == EntityId::NONE => None,
+            None => {
+                history
+                    .findings
+                    .check(false, || format!("bot {} does not see itself", view.bot));
+                continue;
+            }
         };
         let Some(mut expected) = world.visible(view, own) else {
             history.findings.leave_open();
@@ -121,8 +125,8 @@ impl<'a> RestingWorld<'a> {
 
     /// What a bot should see; `None` if that is not known, as its entity, what a region of it
     /// follows, or what it may just see still moves.
-    fn visible(&self, view: &FinalView, own: &Entity) -> Option<Expected> {
-        if moves(own, self.moved_last, self.newest, &self.edges) {
+    fn visible(&self, view: &'a FinalView, own: Option<&'a Entity>) -> Option<Expected> {
+        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, &self.edges)) {
             return None;
         }
         let dimensions = self.history.dimensions;
@@ -137,9 +141,15 @@ impl<'a> RestingWorld<'a> {
             kind: entity.kind,
             place: &entity.row[..dimensions],
         };
-        let at = Placed {
-            kind: own.kind,
-            place: &own.row[..dimensions],
+        // A spectator has no kind: only its radius says what it sees.
+        let (at, radius) = match (own, &view.spot) {
+            (Some(own), _) => (placed(own), self.history.sight.radius()),
+            (None, Some(spot)) => {
+                let place = &spot.place[..dimensions];
+                let kind = NO_KIND;
+                (Placed { kind, place }, spot.radius)
+            }
+            (None, None) => return None,
         };
         let sight = &self.history.sight;
         let (mut near, mut allowed) = (vec![], vec![]);
@@ -150,11 +160,14 @@ impl<'a> RestingWorld<'a> {
                 true => -1,
                 false => squared_distance(at.place, other.place),
             };
-            let is_visible = sight.sees(at, &regions, other);
+            let is_visible = match own {
+                Some(_) => sight.sees(at, &regions, other),
+                None => distance <= radius * radius,
+            };
             if is_visible {
                 near.push((distance, slot));
             }
-            if is_visible || sight.may_stay(at.place, other.place) {
+            if is_visible || sight.may_stay(radius, at.place, other.place) {
                 allowed.push((slot, distance));
             }
         }
@@ -256,6 +269,9 @@ fn moves(entity: &Entity, last: Tick, newest: Tick, edges: &[i32; 3]) -> bool {
 
 /// Some ten seconds of one core.
 const COMPARISONS_MAX: usize = 1 << 28;
+
+/// No kind of a world.
+const NO_KIND: u16 = u16::MAX;
 
 /// The largest coordinates; 0 on axes that the world lacks.
 fn edges(schema: &Schema) -> [i32; 3] {

@@ -59,9 +59,14 @@ impl Sight {
         }
     }
 
+    /// How far clients see.
+    pub fn radius(&self) -> i64 {
+        self.radius
+    }
+
     /// Whether an entity stays in view once it is: it leaves farther away than it enters.
-    pub fn may_stay(&self, own: &[i32], other: &[i32]) -> bool {
-        let reach = self.radius + self.margin;
+    pub fn may_stay(&self, radius: i64, own: &[i32], other: &[i32]) -> bool {
+        let reach = radius + self.margin;
         self.margin > 0 && squared_distance(own, other) <= reach * reach
     }
 

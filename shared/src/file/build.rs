@@ -60,6 +60,9 @@ pub(super) fn build(
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
+    let tick_hz = schema.world.tick_hz;
+    let spectators = interest::spectators(&raw.spectators, tick_hz);
+    let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
     // A text that names an attribute with a problem is not wrong for that.
@@ -120,6 +123,7 @@ pub(super) fn build(
         tells_owner,
         every,
         motion,
+        spectators,
         logic,
         limits,
         schema,

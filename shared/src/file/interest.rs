@@ -1,7 +1,9 @@
-//! What clients see: `aoi_leave` in the world file.
+//! What clients see, and how much of it they are told: `aoi_leave` and
+//! `client_bytes_per_tick` in the world file.
 
 use super::check::{Problem, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
+use crate::world::config::Spectators;
 use crate::world::fixed::Fixed;
 use crate::world::schema::InterestMode;
 
@@ -30,6 +32,42 @@ pub(super) fn aoi_leave(raw: &raw::Section, aoi: Fixed) -> Result<Fixed, Problem
         return problem(key, message);
     }
     Ok(leave)
+}
+
+/// Bytes that a client is told in a tick; 0: no limit.
+pub(super) fn bytes_per_tick(raw: &raw::Limits) -> Result<u32, Problem> {
+    let bytes = raw.client_bytes_per_tick;
+    match bytes {
+        0 | BYTES_MIN..=BYTES_MAX => Ok(bytes),
+        _ => unexpected(
+            "limits.client_bytes_per_tick",
+            bytes,
+            format!("0, or {BYTES_MIN} to {BYTES_MAX}"),
+        ),
+    }
+}
+
+/// With fewer, a quarter would have no room for any entity.
+const BYTES_MIN: u32 = 256;
+const BYTES_MAX: u32 = 1 << 20;
+/// Whether clients may watch without an entity, and how.
+pub(super) fn spectators(
+    raw: &raw::Spectators,
+    tick_hz: u32,
+) -> Result<Option<Spectators>, Problem> {
+    let key = "spectators.speed_max";
+    let Some(speed) = raw.speed_max else {
+        let anywhere = Spectators { step_max: None };
+        return Ok(raw.allowed.then_some(anywhere));
+    };
+    if !raw.allowed {
+        return problem(key, "nobody may watch; expected `allowed = true`");
+    }
+    let speed = fixed(key, speed, 0.0, SIZE_MAX)?;
+    let step = speed.raw() / i32::try_from(tick_hz).unwrap_or(i32::MAX);
+    Ok(Some(Spectators {
+        step_max: Some(step),
+    }))
 }
 
 /// Farther, the index would be searched in more rows of buckets.

@@ -129,6 +129,16 @@ impl Axes {
         self.axes.iter().map(|axis| axis.exact.bits).sum()
     }
 
+    /// About as many bits as a place takes in a datagram with others like it.
+    pub fn bits_about(&self, place: &Place) -> u32 {
+        let axes = self.axes.iter().zip(place.values);
+        let bits = axes.map(|(axis, value)| match place.form {
+            Form::Difference => u32::BITS - value.leading_zeros(),
+            Form::Full => axis.steps.low_bits,
+        });
+        2 + bits.sum::<u32>()
+    }
+
     pub fn told(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
         if !self.have_steps() {
             return position;
