@@ -400,8 +400,8 @@ fn write_values(frame: &mut FrameWriter<'_>, view: TickView<'_>, slot: Slot, col
 
 /// Most entities take fewer in a datagram. Where so many for each fit, none is left out.
 const MOVEMENT_BITS_ABOUT_MAX: usize = 256;
-/// No entity takes fewer.
-const MOVEMENT_BITS_MIN: usize = 2;
+/// Hardly any entity takes fewer: more of them need not be put in order.
+const MOVEMENT_BITS_MIN: usize = 12;
 const HEADER_BITS_ABOUT: usize = 160;
 /// An entity that is chosen waits for nothing.
 const SENT: u32 = 0;
