@@ -62,6 +62,9 @@ pub struct Arguments {
     /// File with the token that the server requires
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
+    /// Of the bots, the last so many watch without an entity, where the world allows it
+    #[arg(long, default_value_t = 0)]
+    spectators: u32,
     /// Threads to run the bots on [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
@@ -87,6 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             None => arguments.token.clone(),
         },
         clients: arguments.clients as usize,
+        spectators: arguments.spectators as usize,
         behaviour: arguments.behaviour,
         play: arguments.play.as_deref().map(read_play).transpose()?,
         rate_hz: arguments.rate,

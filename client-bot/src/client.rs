@@ -86,6 +86,18 @@ impl Client {
         self.session.set_region(index, region)
     }
 
+    /// Asks to see only this far, in raw units; `None`: as far as the world allows. Gives the
+    /// request's number, as [`Client::set_region`] does.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.session.set_sight(radius)
+    }
+
+    /// Asks to move the point that a spectator watches towards another one, in raw units. Gives
+    /// the request's number, as [`Client::set_region`] does.
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.session.watch(point)
+    }
+
     /// Asks to be told of every change and notification for which a predicate holds,
     /// wherever it happens. Each comes to the [`EventHandler`] once, as a
     /// [`Message::Notice`](client_core::Message) with the ids of all subscriptions that

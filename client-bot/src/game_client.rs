@@ -134,6 +134,16 @@ impl GameClient {
         self.driver.game.set_region(index, region)
     }
 
+    /// See [`Game::set_sight`].
+    pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
+        self.driver.game.set_sight(radius)
+    }
+
+    /// See [`Game::watch`].
+    pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
+        self.driver.game.watch(point)
+    }
+
     /// See [`Game::subscribe`].
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
         self.driver.game.subscribe(id, predicate)

@@ -16,6 +16,7 @@ mod notices;
 mod record;
 mod regions;
 mod sight;
+mod spot;
 
 use client_core::{Entity, Region};
 use rustc_hash::FxHashMap;
@@ -28,6 +29,7 @@ pub use history::History;
 use notices::KnownEvents;
 pub use record::BotRecord;
 use record::RECORDED_TICKS;
+pub use spot::Spot;
 
 /// What a bot knows at the end.
 pub struct FinalView {
@@ -40,6 +42,8 @@ pub struct FinalView {
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,
+    /// From where a spectator sees; `None`: from its entity, or it is not sure from where.
+    pub spot: Option<Spot>,
     pub record: BotRecord,
 }
 

@@ -316,7 +316,8 @@ fn an_entity_exactly_at_the_radius_is_seen_and_one_step_farther_is_not() {
         .observers
         .push(watch(0, 0, Target::Point(center), i32::MAX));
     let output = parity.tick(&frame);
-    let enter = |slot| Delivery::new(Delivery::ENTER, slot);
+    // They are in the last tier.
+    let enter = |slot| Delivery::new(Delivery::ENTER, slot).in_tier(3);
     assert_eq!(output.deliveries[&0], [enter(0), enter(2)]);
 }
 

@@ -170,6 +170,7 @@ fn join_all(inbox: &SharedInbox, clients: usize) {
         inbox.join(Join {
             session,
             resume: None,
+            spectates: false,
         });
     }
 }

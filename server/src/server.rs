@@ -14,6 +14,7 @@ use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
+use shared::world::config::VISIBLE_MAX;
 use tracing::warn;
 
 use crate::durable::journal::JournalWriter;
@@ -89,7 +90,7 @@ impl Server {
     pub fn start(options: ServerOptions) -> Result<Server> {
         let world = &options.world;
         if world.schema.world.visible_max == 0 {
-            bail!("world.visible_max: 0 is not allowed in a server; expected 1 to 1024");
+            bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
         }
         let available = machine::memory_available();
         let started = start_backend(options.backend, world, options.threads, available)?;

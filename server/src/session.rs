@@ -6,6 +6,7 @@
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
+//! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
 //! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
@@ -14,6 +15,7 @@
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod acknowledgement;
+pub mod backlog;
 pub mod commands;
 pub mod fan_out;
 pub mod frame;
@@ -29,6 +31,7 @@ use shared::wire::stream::StreamCodec;
 use shared::{ClientRow, EntityId, Limits, Schema, Tick, WorldConfig};
 
 use acknowledgement::PendingMovement;
+use backlog::Backlog;
 use commands::Processed;
 use quota::Quota;
 use stream::OutStream;
@@ -102,6 +105,12 @@ pub struct Session {
     is_ending: bool,
     acknowledgement: Acknowledgement,
     movement: PendingMovement,
+    /// Entities that the client should see and has not been told of.
+    enters: Backlog,
+    /// Lasting attributes that it has not been told of.
+    values: Backlog,
+    /// Some movement waits, as the client was told last.
+    is_behind: bool,
     /// The last tick in which the client was sent a datagram.
     last_datagram: Tick,
     /// The first tick of whose datagrams nothing is known.
@@ -133,6 +142,9 @@ impl Session {
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
+            enters: Backlog::default(),
+            values: Backlog::default(),
+            is_behind: false,
             last_datagram: Tick(0),
             unacknowledged: None,
             untold: None,
@@ -173,7 +185,7 @@ impl Session {
             ticket,
             resumed,
             player_kind: world.config.player_kind,
-            quotas: Quotas::of(&world.config.limits),
+            quotas: Quotas::of(&world.config.limits, world.config.spectators),
             schema: world.schema.clone(),
             forecast: world.forecast.clone(),
         });

@@ -319,6 +319,7 @@ fn a_hello_has_a_limit() {
             token: "t".repeat(length),
             schema_hash: Some(u64::MAX),
             resume: Some([0xff; 16]),
+            spectates: true,
         })
     };
     assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(900)).is_ok());
@@ -339,6 +340,7 @@ fn a_hello_with_bytes_behind_it_is_refused() {
         token: String::new(),
         schema_hash: None,
         resume: None,
+        spectates: false,
     });
     bytes.extend([0, 0]);
     assert_eq!(
@@ -529,6 +531,7 @@ const HEADER: Header = Header {
     tick: Tick(70_000),
     base: None,
     processed: 3,
+    is_whole: true,
 };
 
 /// Every entity rests.

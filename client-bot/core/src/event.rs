@@ -78,6 +78,9 @@ pub struct DatagramSummary {
     pub processed: u32,
     /// All datagrams of this tick have arrived now.
     pub is_complete: bool,
+    /// And the client was told of all movement that it may not have known. Otherwise, some
+    /// entities that it heard nothing of may have departed from their courses.
+    pub is_whole: bool,
 }
 
 /// Keeps the answer to one request, and passes all events on to another handler.

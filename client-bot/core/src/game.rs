@@ -54,6 +54,8 @@ pub struct GameOptions {
     pub token: String,
     /// The hash of the schema that the game was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
+    /// To watch without an entity, where the world allows it.
+    pub spectates: bool,
     /// From the attempt until the welcome.
     pub connect_timeout: Duration,
     /// A connection over which nothing was heard for this long is lost. Servers say
@@ -67,6 +69,7 @@ impl Default for GameOptions {
         GameOptions {
             token: String::new(),
             schema_hash: None,
+            spectates: false,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(10),
             retry: RetryOptions::default(),
@@ -242,6 +245,16 @@ impl Game {
         Some(self.playing()?.session.set_region(index, region))
     }
 
+    /// See [`Session::set_sight`]. `None` while the client is not in the world.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
+        Some(self.playing()?.session.set_sight(radius))
+    }
+
+    /// See [`Session::watch`]. `None` while the client is not in the world.
+    pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
+        Some(self.playing()?.session.watch(point))
+    }
+
     /// See [`Session::subscribe`]. `None` while the client is not in the world.
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
         Some(self.playing()?.session.subscribe(id, predicate))
@@ -296,6 +309,7 @@ impl Game {
         if let Stage::Connecting { until } = self.stage {
             let hello = Hello {
                 schema_hash: self.options.schema_hash,
+                spectates: self.options.spectates,
                 ..hello(&self.options.token, self.ticket)
             };
             self.stage = Stage::Greeting {

@@ -72,5 +72,6 @@ pub fn hello(token: &str, resume: Option<Ticket>) -> Hello {
         token: token.to_owned(),
         schema_hash: None,
         resume,
+        spectates: false,
     }
 }

@@ -45,6 +45,14 @@ impl RequestQueue {
         self.push(RequestBody::Unsubscribe { id })
     }
 
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.push(RequestBody::SetSight { radius })
+    }
+
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.push(RequestBody::Watch { point })
+    }
+
     fn push(&mut self, body: RequestBody) -> u32 {
         let request = self.next_number;
         self.next_number = request.wrapping_add(1);

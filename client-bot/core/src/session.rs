@@ -110,11 +110,15 @@ impl Session {
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.
-        let is_complete = is_kept && self.receipt.datagram(tick, movement, self.view.newest());
+        let arrived = match is_kept {
+            true => self.receipt.datagram(tick, movement, self.view.newest()),
+            false => None,
+        };
         let summary = DatagramSummary {
             tick,
             processed,
-            is_complete,
+            is_complete: arrived.is_some(),
+            is_whole: arrived == Some(true),
         };
         handler.datagram(&self.view, summary, movement);
         Ok(())
@@ -189,6 +193,22 @@ impl Session {
     /// Asks to end a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.requests.unsubscribe(id)
+    }
+}
+
+/// From where and how far the client sees.
+impl Session {
+    /// Asks to see only this far, in raw units, at most as far as the radius of the area of
+    /// interest; `None`: as far as that. Gives the request's number, as
+    /// [`Session::set_region`] does.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.requests.set_sight(radius)
+    }
+
+    /// Asks to move the point that a spectator watches towards another one, in raw units, as
+    /// fast as the world allows. Gives the request's number, as [`Session::set_region`] does.
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.requests.watch(point)
     }
 }
 

@@ -143,7 +143,7 @@ fn welcome(config: &WorldConfig) -> Vec<u8> {
     let logic = Logic::of(config).expect("valid scripts");
     let welcome = Welcome {
         player_kind: config.player_kind,
-        quotas: Quotas::of(&config.limits),
+        quotas: Quotas::of(&config.limits, config.spectators),
         schema: config.schema.for_clients(),
         forecast: Forecast::of(config, &logic).to_bytes(),
         ..common::welcome()

@@ -253,7 +253,7 @@ impl Backend for CpuBackend {
             publications: self.state.regions.publications().to_vec(),
             subscriptions: self.state.regions.subscriptions().to_vec(),
             known: (0..self.config.limits.clients)
-                .map(|client| self.interest.known(ClientRow(client)).to_vec())
+                .map(|client| self.interest.known(ClientRow(client)))
                 .collect(),
             behind: self.interest.behind(),
             timed: self.state.timed.pending(),

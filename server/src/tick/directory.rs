@@ -12,9 +12,12 @@ use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
 use rows::{Row, Rows, Waiting};
+pub use sights::SightError;
+use sights::Sights;
 use tickets::Tickets;
 
 mod rows;
+mod sights;
 mod tickets;
 
 /// A session's place: its shard and its number there.
@@ -23,7 +26,7 @@ pub type Place = (usize, SessionId);
 /// All client rows.
 pub struct Directory {
     birthplace: Birthplace,
-    radius: i32,
+    sights: Sights,
     resume_ticks: u32,
     /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
     /// die by commands only.
@@ -53,7 +56,7 @@ pub struct Presence {
     /// The first that the client was given.
     pub ticket: Ticket,
     pub is_connected: bool,
-    /// None while it waits for a birth.
+    /// None while it waits for a birth, and for a spectator.
     pub entity: Option<EntityId>,
 }
 
@@ -71,7 +74,7 @@ impl Directory {
         let clients = config.limits.clients;
         Directory {
             birthplace: Birthplace::of(config, config.player_kind),
-            radius: config.schema.world.aoi.raw(),
+            sights: Sights::new(config),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
                 .map_or(1, |fall| fall.respawn_ticks),
@@ -124,16 +127,54 @@ impl Directory {
                 "the server has no room for more clients",
             );
         };
+        if join.spectates {
+            return self.join_spectator(ClientRow(client), place, ticket);
+        }
         let row = Row::Joining(Some(place), ticket);
         self.rows.set(ClientRow(client), row);
         self.tickets.give(ClientRow(client), ticket, None);
         frame.spawn_in(&self.birthplace, client, client);
     }
 
+    fn join_spectator(&mut self, client: ClientRow, place: Place, ticket: Ticket) {
+        if !self.sights.may_spectate() {
+            self.free.push(Reverse(client.0));
+            return self.close(place, Close::Refused, "this world has no spectators");
+        }
+        self.tickets.give(client, ticket, None);
+        let point = self.sights.begin_to_watch(client);
+        self.rows
+            .set(client, Row::Live(place, EntityId::NONE, ticket));
+        self.assign(client, false);
+        self.observers.insert(client, Target::Point(point));
+    }
+
+    /// A client sees only so far from now on, or as far as the world allows again.
+    pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
+        self.sights.set_radius(client, radius)?;
+        if let Row::Live(_, entity, _) = self.rows.get(client) {
+            self.observers.insert(client, self.target(client, entity));
+        }
+        Ok(())
+    }
+
+    /// A spectator's point goes towards another one from now on.
+    pub fn watch(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
+        self.sights.go(client, point)
+    }
+
+    /// Where a client's observer is.
+    fn target(&self, client: ClientRow, entity: EntityId) -> Target {
+        match self.sights.point(client) {
+            Some(point) => Target::Point(point),
+            None => Target::Entity(entity),
+        }
+    }
+
     fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
         self.rows.set(client, Row::Live(place, entity, ticket));
         self.assign(client, true);
-        self.observers.insert(client, Target::Entity(entity));
+        self.observers.insert(client, self.target(client, entity));
     }
 
     /// A client has said something in the world, so it has read its welcome.
@@ -215,13 +256,16 @@ impl Directory {
                 _ => {}
             }
         }
+        for (client, point) in self.sights.move_points() {
+            self.observers.insert(client, Target::Point(point));
+        }
         for (client, target) in std::mem::take(&mut self.observers) {
             frame.observers.push(ObserverChange {
                 client,
                 index: 0,
                 observer: Some(Observer {
                     target,
-                    radius: self.radius,
+                    radius: self.sights.radius(client),
                 }),
             });
         }
@@ -376,8 +420,8 @@ impl Directory {
         let (ticket, is_connected, entity) = match self.rows.get(client) {
             Row::Free => return None,
             Row::Joining(place, ticket) => (ticket, place.is_some(), None),
-            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
-            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+            Row::Live(_, entity, ticket) => (ticket, true, of_player(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, of_player(entity)),
             Row::Fallen(waiting, ticket) => {
                 let is_there = matches!(waiting, Waiting::Player(_));
                 (ticket, is_there, None)
@@ -403,7 +447,7 @@ impl Directory {
     /// The shard and the entity of each client that is in the world, by client row.
     pub fn players(&self) -> impl Iterator<Item = (usize, EntityId)> {
         self.rows.iter().filter_map(|row| match row {
-            Row::Live((shard, _), entity, _) => Some((shard, entity)),
+            Row::Live((shard, _), entity, _) => Some((shard, of_player(entity)?)),
             _ => None,
         })
     }
@@ -425,13 +469,16 @@ impl Directory {
     }
 
     fn end(&mut self, client: ClientRow, entity: EntityId, frame: &mut Frame) {
-        frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+        if of_player(entity).is_some() {
+            frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+        }
         self.players.remove(&entity);
         self.free_row(client);
     }
 
     fn free_row(&mut self, client: ClientRow) {
         self.tickets.forget(client);
+        self.sights.forget(client);
         self.rows.set(client, Row::Free);
         self.free.push(Reverse(client.0));
     }
@@ -446,6 +493,11 @@ impl Directory {
             },
         ));
     }
+}
+
+/// The entity of a player; a spectator has none.
+fn of_player(entity: EntityId) -> Option<EntityId> {
+    (entity != EntityId::NONE).then_some(entity)
 }
 
 #[cfg(test)]

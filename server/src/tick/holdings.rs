@@ -14,7 +14,7 @@ use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-use super::directory::Presence;
+use super::directory::{Presence, SightError};
 
 /// The regions and subscriptions of all clients, within the world's limits.
 pub struct Holdings {
@@ -46,6 +46,8 @@ pub enum RequestError {
     Subscribe(SubscribeError),
     #[error(transparent)]
     Unsubscribe(#[from] UnsubscribeError),
+    #[error(transparent)]
+    Sight(#[from] SightError),
 }
 
 impl From<SubscribeError> for RequestError {
@@ -105,6 +107,8 @@ impl Holdings {
                 self.note_subscriber(client, presence);
             }
             RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
+            // The directory sets observers.
+            RequestBody::SetSight { .. } | RequestBody::Watch { .. } => {}
         }
         Ok(())
     }

@@ -45,6 +45,8 @@ pub enum SessionChange {
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
+    /// It watches without an entity.
+    pub spectates: bool,
 }
 
 /// A client that is gone.
@@ -140,7 +142,11 @@ mod tests {
     use super::*;
 
     fn join(session: SessionId, resume: Option<Ticket>) -> Join {
-        Join { session, resume }
+        Join {
+            session,
+            resume,
+            spectates: false,
+        }
     }
 
     fn leave(session: SessionId) -> Leave {

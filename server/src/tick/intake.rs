@@ -100,8 +100,11 @@ mod tests {
         let workers = Workers::new(1).unwrap();
         let mut frame = Frame::new(Tick(0));
         for session in 0..40 {
-            let resume = None;
-            inbox.lock().join(Join { session, resume });
+            inbox.lock().join(Join {
+                session,
+                resume: None,
+                spectates: false,
+            });
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });
             intake.gather(&workers, &mut directory, &mut requests, &mut frame);

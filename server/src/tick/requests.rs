@@ -96,7 +96,7 @@ impl RequestQueue {
     /// answers into `events`, by shard, and says how many are rejections.
     pub fn answer(
         &mut self,
-        directory: &Directory,
+        directory: &mut Directory,
         holdings: &mut Holdings,
         events: &mut Vec<(usize, SessionEvent)>,
     ) -> u64 {
@@ -121,6 +121,14 @@ impl RequestQueue {
             price += request.price;
             let request = request.request;
             let granted = match request.body {
+                Ok(RequestBody::SetSight { radius }) => {
+                    let set = directory.set_sight(request.client, radius);
+                    set.map_err(RequestError::from)
+                }
+                Ok(RequestBody::Watch { point }) => {
+                    let set = directory.watch(request.client, point);
+                    set.map_err(RequestError::from)
+                }
                 Ok(body) => holdings.grant(request.client, &presence, &body),
                 Err(error) => Err(RequestError::from(error)),
             };

@@ -304,7 +304,8 @@ impl TickLoop {
         let mut refusals = self
             .intake
             .gather(&self.workers, &mut self.directory, requests, frame);
-        refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
+        refusals.requests =
+            requests.answer(&mut self.directory, &mut self.holdings, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
         let changed = self.directory.take_changed();
         let presence = |client| self.directory.presence(client);
@@ -376,6 +377,7 @@ impl TickLoop {
             told: report.counts.ages,
             put_off: report.counts.put_off,
             out_of_touch: report.counts.out_of_touch,
+            news_put_off: report.counts.waiting,
             socket_drops: report.counts.socket_drops,
             packets_sent: report.counts.packets_sent,
             packets_received: report.counts.packets_received,

@@ -195,6 +195,7 @@ impl Shard {
         self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
+            spectates: hello.spectates,
         });
         let limits = &self.world.session.config.limits;
         Box::new(Player {

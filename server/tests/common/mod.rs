@@ -111,6 +111,7 @@ impl Bots {
             trust: trust(server),
             token: String::new(),
             clients,
+            spectators: 0,
             behaviour,
             play: None,
             rate_hz: None,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
-use crate::world::config::Limits;
+use crate::world::config::{Limits, Spectators};
 use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::notification::NotificationSchema;
@@ -32,6 +32,8 @@ pub struct Hello {
     pub schema_hash: Option<u64>,
     /// The ticket of an earlier welcome, to resume as the same entity.
     pub resume: Option<Ticket>,
+    /// To watch without an entity, where the world allows it.
+    pub spectates: bool,
 }
 
 /// The first message of the server to a client that it accepts.
@@ -39,6 +41,7 @@ pub struct Hello {
 pub struct Welcome {
     /// The tick in which the entity was born or resumed.
     pub tick: Tick,
+    /// [`EntityId::NONE`] for a spectator.
     pub entity: EntityId,
     /// Identifies the commands in datagrams of the client, until an [`Interface`] says
     /// otherwise.
@@ -64,6 +67,8 @@ pub struct Quotas {
     /// Commands at once, after having been quiet.
     pub commands_burst: u32,
     pub requests_per_second: u32,
+    /// Bytes that it is told in a tick; 0: as many as there are to tell.
+    pub bytes_per_tick: u32,
     pub regions: u32,
     /// The longest edge of a region.
     pub region_edge_max: Fixed,
@@ -74,6 +79,8 @@ pub struct Quotas {
     pub idle_seconds: u32,
     /// A lost client can resume for this long.
     pub resume_seconds: u32,
+    /// How far a spectator's point goes in a tick, in raw units; `None`: anywhere at once.
+    pub spectator_step: Option<i32>,
 }
 
 /// What there is to say and to hear from now on: the world's scripts have changed.
@@ -88,18 +95,20 @@ pub struct Interface {
 }
 
 impl Quotas {
-    /// What the limits of a world allow a client.
-    pub fn of(limits: &Limits) -> Quotas {
+    /// What a world allows a client.
+    pub fn of(limits: &Limits, spectators: Option<Spectators>) -> Quotas {
         Quotas {
             commands_per_tick: limits.client_commands_per_tick,
             commands_burst: limits.client_commands_burst,
             requests_per_second: limits.client_requests_per_second,
+            bytes_per_tick: limits.client_bytes_per_tick,
             regions: limits.regions_per_client,
             region_edge_max: limits.region_edge_max,
             subscriptions: limits.subscriptions_per_client,
             predicate_bytes: limits.predicate_bytes,
             idle_seconds: limits.idle_seconds,
             resume_seconds: limits.resume_seconds,
+            spectator_step: spectators.and_then(|s| s.step_max),
         }
     }
 }

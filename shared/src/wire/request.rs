@@ -35,6 +35,12 @@ pub enum RequestBody {
     Subscribe { id: u32, predicate: String },
     /// Ends the subscription of this `id`.
     Unsubscribe { id: u32 },
+    /// Sees only this far, in raw units: at most the radius of the area of interest. `None`:
+    /// as far as that.
+    SetSight { radius: Option<i32> },
+    /// Moves the point that a spectator watches towards another, in raw units. Axes that the
+    /// world lacks are ignored.
+    Watch { point: [i32; 3] },
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

@@ -86,6 +86,7 @@ pub fn any_header() -> impl Strategy<Value = Header> {
             tick: Tick(tick),
             base: base_ticks.map(|ticks| Tick(tick.wrapping_sub(ticks))),
             processed,
+            is_whole: true,
         },
     )
 }
@@ -157,7 +158,14 @@ pub fn movement(
     let mut datagrams = vec![];
     let mut scratch = MovementScratch::default();
     let send = |d| datagrams.push(d);
-    let left = codec.encode(header, &slots, |i| entity(slots[i]), &mut scratch, send);
+    let left = codec.encode(
+        header,
+        &slots,
+        usize::MAX,
+        |i| entity(slots[i]),
+        &mut scratch,
+        send,
+    );
     (datagrams, left)
 }
 
@@ -278,6 +286,8 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         (any::<u32>(), r"\PC{0,200}")
             .prop_map(|(id, predicate)| RequestBody::Subscribe { id, predicate }),
         any::<u32>().prop_map(|id| RequestBody::Unsubscribe { id }),
+        prop::option::of(any::<i32>()).prop_map(|radius| RequestBody::SetSight { radius }),
+        corner().prop_map(|point| RequestBody::Watch { point }),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -348,6 +358,7 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
             token,
             schema_hash,
             resume,
+            spectates: version % 2 == 1,
         })
 }
 

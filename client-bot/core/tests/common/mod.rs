@@ -93,12 +93,13 @@ impl Server {
             tick,
             base: known.map(|known| known.tick),
             processed: self.processed,
+            is_whole: true,
         };
         let mut bytes = vec![];
         let mut scratch = MovementScratch::default();
         let send = |b| bytes = b;
         self.movement
-            .encode(header, &[slot], |_| told, &mut scratch, send);
+            .encode(header, &[slot], usize::MAX, |_| told, &mut scratch, send);
         bytes
     }
 

@@ -53,12 +53,12 @@ impl Bot {
             schema: schema.clone(),
             forecast: vec![],
         };
-        let history = History::new(&schema, 2);
+        let history = History::new(&schema, 0, 2);
         history.register(0, OWN);
         history.register(1, OTHER);
         let mut bot = Bot {
             session: Session::new(&welcome).unwrap(),
-            checker: Checker::new(0, OWN, 2, &schema),
+            checker: Checker::new(0, OWN, 2, Quotas::default(), &schema),
             history,
             movement: MovementCodec::new(&schema).unwrap(),
             stream: StreamCodec::new(&schema),
@@ -86,6 +86,7 @@ impl Bot {
             tick: Tick(tick),
             base: None,
             processed: 0,
+            is_whole: true,
         };
         let slots: &[u32] = if other.is_some() {
             &[OTHER.slot.0]
@@ -98,8 +99,14 @@ impl Bot {
         };
         let mut bytes = vec![];
         let mut scratch = MovementScratch::default();
-        self.movement
-            .encode(header, slots, |_| told, &mut scratch, |b| bytes = b);
+        self.movement.encode(
+            header,
+            slots,
+            usize::MAX,
+            |_| told,
+            &mut scratch,
+            |b| bytes = b,
+        );
         let mut heard = Heard(&mut self.checker, &self.history);
         self.session.handle_datagram(&bytes, &mut heard).unwrap();
     }

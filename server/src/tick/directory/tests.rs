@@ -27,7 +27,11 @@ impl World {
     }
 
     fn join(&mut self, session: u64, resume: Option<Ticket>) {
-        let join = Join { session, resume };
+        let join = Join {
+            session,
+            resume,
+            spectates: false,
+        };
         let ticket = [session as u8; 16];
         self.directory.join(0, &join, ticket, &mut self.frame);
     }

@@ -31,6 +31,7 @@ impl World {
             let join = Join {
                 session: SessionId::from(client),
                 resume: None,
+                spectates: false,
             };
             let mut ticket = [0; 16];
             ticket[..4].copy_from_slice(&client.to_le_bytes());
@@ -70,7 +71,7 @@ impl World {
     fn answered(&mut self) -> Vec<(SessionId, u32)> {
         let mut events = vec![];
         self.queue
-            .answer(&self.directory, &mut self.holdings, &mut events);
+            .answer(&mut self.directory, &mut self.holdings, &mut events);
         let answers = events.into_iter().map(|(_, event)| match event {
             SessionEvent::Answered { session, answer } => {
                 assert_eq!(answer.result, Ok(()), "session {session}");
@@ -193,6 +194,7 @@ fn a_client_that_goes_on_with_another_connection_asks_anew() {
     let join = Join {
         session: 7,
         resume: Some([0; 16]),
+        spectates: false,
     };
     let mut frame = Frame::new(Tick(1));
     world.directory.join(0, &join, [9; 16], &mut frame);

@@ -25,6 +25,7 @@ impl MovementCodec {
             true => (0, true),
             false => (reader.get_as(4)?, reader.get_bool()?),
         };
+        out.is_whole = out.is_last_part && reader.get_bool()?;
         out.processed_low = reader.get_as(16)?;
         let count = read_count(&mut reader)?;
         if count == 0 {

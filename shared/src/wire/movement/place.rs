@@ -86,7 +86,7 @@ impl Place {
 
 impl Axes {
     pub fn new(schema: &Schema) -> Axes {
-        let span = 2 * i64::from(schema.world.aoi.raw()) + i64::from(Fixed::ONE.raw());
+        let span = 2 * i64::from(schema.world.aoi_leave.raw()) + i64::from(Fixed::ONE.raw());
         let dimensions = schema.dimensions();
         let axes: Vec<Axis> = schema.attributes[..dimensions]
             .iter()
@@ -127,6 +127,16 @@ impl Axes {
     /// The most bits of a position.
     pub fn bits(&self) -> u32 {
         self.axes.iter().map(|axis| axis.exact.bits).sum()
+    }
+
+    /// About as many bits as a place takes in a datagram with others like it.
+    pub fn bits_about(&self, place: &Place) -> u32 {
+        let axes = self.axes.iter().zip(place.values);
+        let bits = axes.map(|(axis, value)| match place.form {
+            Form::Difference => u32::BITS - value.leading_zeros(),
+            Form::Full => axis.steps.low_bits,
+        });
+        2 + bits.sum::<u32>()
     }
 
     pub fn told(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
