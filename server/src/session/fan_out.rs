@@ -7,7 +7,7 @@ use shared::{Slot, Tick};
 
 use super::acknowledgement::{Due, MergeScratch, Now};
 use super::frame::{FrameWriter, TickView};
-use super::{Player, Session, SessionWorld, notices};
+use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
@@ -179,6 +179,7 @@ impl Session {
             );
         }
         notices::write(player.client, view, &mut frame, counts);
+        talk::write(player.client, view, &mut self.talk, &mut frame);
         if frame.bit_len() > 0 {
             self.stream.push_frame(tick, codec, &mut scratch.frame);
         }
@@ -201,6 +202,9 @@ impl Session {
             let row = mirror.row(slot);
             let (codec, course) = (frame.codec, mirror.course(slot));
             codec.enter(frame.begun(), entity, kind, is_own, &course, row);
+            if let Some(name) = mirror.name(slot) {
+                codec.name(frame.begun(), slot, name);
+            }
             self.movement.enter(slot.0, view.publication.tick);
         }
     }

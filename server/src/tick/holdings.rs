@@ -38,6 +38,8 @@ pub enum RequestError {
     Region(#[from] RegionError),
     #[error("the region follows slot {slot}, where the world has {capacity}")]
     NoSuchSlot { slot: u32, capacity: u32 },
+    #[error("there is no talk here")]
+    NoTalk,
     #[error("this world has no subscriptions")]
     NoSubscriptions,
     #[error("the predicate: {0}")]
@@ -105,6 +107,8 @@ impl Holdings {
                 self.note_subscriber(client, presence);
             }
             RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
+            // Talk is nothing that a client holds.
+            RequestBody::Talk(_) => return Err(RequestError::NoTalk),
         }
         Ok(())
     }

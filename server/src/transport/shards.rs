@@ -19,7 +19,7 @@ use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
 use crate::session::frame::TickView;
 use crate::tick::inbox::SharedInbox;
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
 use crate::tick::shards::ShardSender;
 
 /// What a shard is made of.
@@ -114,6 +114,10 @@ impl Thread {
                     // A tick thread that has failed takes no reports, but says stop.
                     let _ = self.reports.send(report);
                 }
+                Ok(ToShard::Inspect(answer)) => {
+                    // An operator that has gone away needs none.
+                    let _ = answer.send((self.shard.number, self.inspect()));
+                }
                 Ok(ToShard::Stop(reason)) => break reason,
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
@@ -203,6 +207,7 @@ impl Thread {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
         | SessionEvent::Answered { session, .. }
+        | SessionEvent::Talk { session, .. }
         | SessionEvent::Closed { session, .. }) = event;
         let Some(handle) = self.shard.handle(*session) else {
             return;
@@ -212,6 +217,20 @@ impl Thread {
             .visit(handle, &mut self.shard, now, |shard, link, client| {
                 shard.act_on(event, publication.tick, link, client);
             });
+    }
+
+    /// How the connections of all players are.
+    fn inspect(&mut self) -> Vec<LinkFigures> {
+        let (now, mut figures) = (Instant::now(), vec![]);
+        for handle in self.endpoint.handles() {
+            if let Some(Client::Player(_)) = self.endpoint.session(handle) {
+                self.endpoint
+                    .visit(handle, &mut self.shard, now, |shard, link, client| {
+                        figures.extend(shard.inspect(link, client));
+                    });
+            }
+        }
+        figures
     }
 
     /// Closes the connections that have waited too long for their hello.

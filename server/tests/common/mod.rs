@@ -174,7 +174,12 @@ impl EventHandler for Log {
 impl Player {
     /// Joins, and waits until it sees itself.
     pub async fn join(server: &Server) -> Player {
-        let joined = Player::try_join(server, &hello("", None)).await;
+        Player::join_as(server, &hello("", None)).await
+    }
+
+    /// The same with a hello of its own.
+    pub async fn join_as(server: &Server, hello: &Hello) -> Player {
+        let joined = Player::try_join(server, hello).await;
         let mut player = joined.expect("the server welcomes a player");
         until(&mut [&mut player], "a player sees itself", |p| {
             p[0].client.view().own().is_some()
@@ -349,19 +354,28 @@ impl Vanished {
 
     /// Joins, sees itself, does something, and vanishes.
     pub fn join_with(server: &Server, act: impl AsyncFnOnce(&mut Player) + Send) -> Vanished {
+        Vanished::join_as(server, &hello("", None), act)
+    }
+
+    /// The same with a hello of its own.
+    pub fn join_as(
+        server: &Server,
+        hello: &Hello,
+        act: impl AsyncFnOnce(&mut Player) + Send,
+    ) -> Vanished {
         std::thread::scope(|scope| {
-            let joined = scope.spawn(|| Vanished::join_here(server, act));
+            let joined = scope.spawn(|| Vanished::join_here(server, hello, act));
             joined.join().expect("a player joins and vanishes")
         })
     }
 
-    fn join_here(server: &Server, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
+    fn join_here(server: &Server, hello: &Hello, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
         let player = runtime.block_on(async {
-            let mut player = Player::join(server).await;
+            let mut player = Player::join_as(server, hello).await;
             act(&mut player).await;
             player
         });

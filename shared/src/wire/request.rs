@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::talk::TalkRequest;
 use super::{DecodeError, codec};
 use crate::world::id::EntityId;
 
@@ -35,6 +36,8 @@ pub enum RequestBody {
     Subscribe { id: u32, predicate: String },
     /// Ends the subscription of this `id`.
     Unsubscribe { id: u32 },
+    /// Says something, or joins or leaves a channel.
+    Talk(TalkRequest),
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes
