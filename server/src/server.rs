@@ -34,6 +34,7 @@ use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use crate::transport::handshake::Admission;
+use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
@@ -266,7 +267,10 @@ fn start_shards(
         reports,
         threads: vec![],
     };
-    for (number, socket) in sockets.into_iter().enumerate() {
+    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
+    let (neighbours, strays) = Neighbours::new(count);
+    let shards = sockets.into_iter().zip(strays).enumerate();
+    for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
         let config = quic::server_config(identity, idle, turns.clone())?;
@@ -276,6 +280,8 @@ fn start_shards(
             config: Arc::new(config),
             turns,
             socket,
+            neighbours: neighbours.clone(),
+            strays,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;

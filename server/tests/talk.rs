@@ -164,8 +164,8 @@ async fn everything_a_player_says_arrives_in_its_order() {
         texts.collect()
     };
     let [ann, bob] = &mut players;
-    until(&mut [ann, bob], "Bob has heard all", |p| {
-        words(p[1]).len() == 6
+    until(&mut [ann, bob], "both have heard all", |p| {
+        words(p[0]).len() == 4 && words(p[1]).len() == 6
     })
     .await;
     assert_eq!(words(bob), ["1", "2", "3", "4", "5", "6"]);

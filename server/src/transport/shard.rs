@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open};
+use quic::{Application, Event, Handle, Link, Load, Open, Packet};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -17,6 +17,7 @@ use tracing::debug;
 use super::client::{Client, Player, Stranger, close};
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
 use super::handshake::{Admission, Arrival, HelloReader, Refusal, refused};
+use super::neighbours::Neighbours;
 use super::requests::Requests;
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::identity::Identity;
@@ -50,6 +51,7 @@ pub struct Shard {
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
     door: Door,
+    neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
     datagram: ClientDatagram,
@@ -60,7 +62,12 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
+    pub fn new(
+        number: usize,
+        world: Arc<ShardWorld>,
+        inbox: SharedInbox,
+        neighbours: Neighbours,
+    ) -> Shard {
         // Room for all clients to resume while their old connections linger, for as many at
         // the door as it lets in, and for as many that are told why they must go.
         let clients_max = world.session.config.limits.clients as usize;
@@ -72,6 +79,7 @@ impl Shard {
             players: HashMap::new(),
             next_session: 0,
             door: Door::default(),
+            neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
             taken_in: Tick(0),
@@ -157,6 +165,10 @@ impl Application for Shard {
                 }
             }
         }
+    }
+
+    fn stray(&mut self, owner: u16, packet: Packet) {
+        self.neighbours.hand_over(owner, packet);
     }
 
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;
-use quic::{Drops, Endpoint, Handle, Socket, Turns};
+use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns};
 use shared::wire::control::Close;
 use tracing::error;
 
 use super::client::{Client, close};
+use super::neighbours::Neighbours;
 use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
 use crate::session::frame::TickView;
@@ -30,6 +31,9 @@ pub struct Parts {
     /// The turns of `config`'s congestion controllers: one a tick.
     pub turns: Turns,
     pub socket: UdpSocket,
+    pub neighbours: Neighbours,
+    /// Packets that reached other shards.
+    pub strays: Receiver<Packet>,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -40,6 +44,7 @@ struct Thread {
     shard: Shard,
     turns: Turns,
     from_tick: Receiver<ToShard>,
+    strays: Receiver<Packet>,
     reports: Sender<FanOutReport>,
     pace: Pace,
     /// Where the next fan-out begins: at the first client that this one had no time for.
@@ -81,17 +86,21 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
 impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
-        let mut endpoint = Endpoint::new(vec![socket], Some(parts.config))
+        let number = u16::try_from(parts.number).context("there are too many shards")?;
+        let neighbours = parts.neighbours;
+        let mut endpoint = Endpoint::sharing(socket, parts.config, &neighbours.steering, number)
             .context("cannot wait for packets of a socket")?;
+        neighbours.arrive(number, endpoint.waker());
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
         // A tick may be a little late.
         endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));
         Ok(Thread {
             endpoint,
             pace: Pace::new(tick_hz),
-            shard: Shard::new(parts.number, parts.world, parts.inbox),
+            shard: Shard::new(parts.number, parts.world, parts.inbox, neighbours),
             turns: parts.turns,
             from_tick,
+            strays: parts.strays,
             reports: parts.reports,
             first: 0,
             counted: SocketCounts::default(),
@@ -131,6 +140,8 @@ impl Thread {
 
     fn receive(&mut self, packets_max: usize) {
         let begun = Instant::now();
+        let strays = self.strays.try_iter().take(packets_max);
+        self.endpoint.take_strays(strays, &mut self.shard);
         if self.endpoint.receive(&mut self.shard, packets_max) > 0 {
             self.pace.note_receiving(begun.elapsed());
         }

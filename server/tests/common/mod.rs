@@ -10,6 +10,7 @@
 pub mod raw;
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -195,7 +196,16 @@ impl Player {
     }
 
     pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
-        let connector = Connector::new(server.address(), "localhost", &trust(server))?;
+        Player::try_join_at(server, server.address(), hello).await
+    }
+
+    /// Joins by another address than the server's own.
+    pub async fn try_join_at(
+        server: &Server,
+        address: SocketAddr,
+        hello: &Hello,
+    ) -> Result<Player, ClientError> {
+        let connector = Connector::new(address, "localhost", &trust(server))?;
         let joining = Client::connect(&connector, hello);
         let client = timeout(DEADLINE, joining).await.expect("an answer")?;
         Ok(Player {

@@ -11,7 +11,8 @@ pub fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<
     let names = names.filter(|name| !name.is_empty());
     let distances = names.map(|name| (strsim::osa_distance(found, name), name));
     let (distance, name) = distances.min()?;
-    (distance <= 1 + found.chars().count() / 4).then(|| name.to_owned())
+    let letters = found.chars().count().min(name.chars().count());
+    (distance <= 1 + letters / 4 && distance < letters).then(|| name.to_owned())
 }
 
 #[cfg(not(feature = "file"))]
@@ -40,6 +41,7 @@ mod tests {
         assert_eq!(near("gould").as_deref(), Some("gold"));
         assert_eq!(near("team_laeder").as_deref(), Some("team_leader"));
         assert_eq!(near("mana"), None);
+        assert_eq!(nearest("z", ["x", "y"].into_iter()), None);
         assert_eq!(near(&"x".repeat(100)), None);
         assert_eq!(nearest("x", [].into_iter()), None);
     }
