@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
+use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
@@ -234,8 +235,6 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Leaves room for the other fields of a hello.
-const TOKEN_BYTES_MAX: usize = 512;
 /// How long bots may take to connect.
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How long the world rests before views are compared.

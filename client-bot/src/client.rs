@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use client_core::event::PendingRequest;
-use client_core::{Region, Session, View};
+use client_core::{Region, Session, TalkRequest, View};
 use quic::Turns;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::CommandKind;
@@ -110,6 +110,11 @@ impl Client {
     /// Asks to end a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.session.unsubscribe(id)
+    }
+
+    /// Says something, or joins or leaves a channel, and gives the request's number.
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.session.talk(request)
     }
 
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use client_core::{
-    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, View,
+    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, TalkRequest,
+    View,
 };
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{
@@ -152,6 +153,11 @@ impl GameClient {
     /// See [`Game::unsubscribe`].
     pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
         self.driver.game.unsubscribe(id)
+    }
+
+    /// See [`Game::talk`].
+    pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
+        self.driver.game.talk(request)
     }
 
     /// Sends what is due: at most one datagram in a tick, however often this is called.

@@ -21,6 +21,7 @@ use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
 use crate::tick::shards::ShardSender;
+use crate::tick::talk::filter::NoFilter;
 use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
@@ -95,6 +96,8 @@ pub fn run(options: Options) -> Result<Run> {
         reports,
         journal,
         reloads: None,
+        orders: None,
+        talk_filter: Arc::new(NoFilter),
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
         stop: Arc::new(AtomicBool::new(false)),
@@ -169,8 +172,7 @@ fn join_all(inbox: &SharedInbox, clients: usize) {
     for session in 0..clients as u64 {
         inbox.join(Join {
             session,
-            resume: None,
-            spectates: false,
+            ..Join::default()
         });
     }
 }

@@ -15,8 +15,13 @@ use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
-use tracing::warn;
+use tracing::{info, warn};
 
+use crate::accounts::authenticator::Authenticator;
+use crate::accounts::guard::Guard;
+use crate::accounts::shared_word::SharedWord;
+use crate::admin::desk::Desk;
+use crate::admin::port::{self, AdminPort};
 use crate::durable::journal::JournalWriter;
 use crate::metrics::stats::Stats;
 use crate::metrics::{machine, telemetry};
@@ -27,15 +32,17 @@ use crate::tick::mirror::Mirror;
 use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
 use crate::tick::shards::ShardSender;
+use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use crate::transport::handshake::Admission;
+use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
 use ::quic::Turns;
 
 /// How to run a server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerOptions {
     /// Where to listen; port 0 picks a free one.
     pub listen: SocketAddr,
@@ -51,8 +58,14 @@ pub struct ServerOptions {
     pub backend: BackendOptions,
     pub metrics: Option<SocketAddr>,
     pub record: Option<PathBuf>,
-    /// The token that a client must show; empty lets every client in.
-    pub token: String,
+    /// Says who a client is, by its token.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Judges what players say.
+    pub talk_filter: Arc<dyn TalkFilter>,
+    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
+    pub admin: Option<PathBuf>,
+    /// The most clients from one IPv4 address or IPv6 /64.
+    pub clients_per_network: u32,
 }
 
 impl ServerOptions {
@@ -68,7 +81,10 @@ impl ServerOptions {
             backend: BackendOptions::default(),
             metrics: None,
             record: None,
-            token: String::new(),
+            authenticator: Arc::new(SharedWord::new("")),
+            talk_filter: Arc::new(NoFilter),
+            admin: None,
+            clients_per_network: u32::MAX,
         }
     }
 }
@@ -83,6 +99,8 @@ pub struct Server {
     stop: Arc<AtomicBool>,
     tick_thread: Option<JoinHandle<Result<()>>>,
     shards: Vec<JoinHandle<()>>,
+    /// Closes with the server.
+    _admin: Option<AdminPort>,
 }
 
 impl Server {
@@ -111,7 +129,9 @@ impl Server {
         };
         let mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
         let stop = Arc::new(AtomicBool::new(false));
-        let shard_world = shard_world(&options);
+        let guard = start_guard(&options);
+        let (to_tick, orders) = mpsc::channel();
+        let shard_world = shard_world(&options, guard.clone());
         let session = shard_world.session.clone();
         let shards = start_shards(shard_world, &identity, sockets)?;
         let reloads = match &options.scripts {
@@ -125,6 +145,10 @@ impl Server {
         };
 
         let stats = Arc::new(Stats::new());
+        let admin = match &options.admin {
+            Some(path) => Some(port::open(path, Desk::new(to_tick, guard, stats.clone()))?),
+            None => None,
+        };
         let backend = started.backend.name();
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
@@ -138,6 +162,8 @@ impl Server {
             reports: shards.reports,
             journal,
             reloads,
+            orders: admin.is_some().then_some(orders),
+            talk_filter: options.talk_filter,
             session,
             stats: stats.clone(),
             stop: stop.clone(),
@@ -155,6 +181,7 @@ impl Server {
             stop,
             tick_thread: Some(tick_thread),
             shards: shards.threads,
+            _admin: admin,
         })
     }
 
@@ -241,7 +268,10 @@ fn start_shards(
         reports,
         threads: vec![],
     };
-    for (number, socket) in sockets.into_iter().enumerate() {
+    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
+    let (neighbours, strays) = Neighbours::new(count);
+    let shards = sockets.into_iter().zip(strays).enumerate();
+    for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
         let config = quic::server_config(identity, idle, turns.clone())?;
@@ -251,6 +281,8 @@ fn start_shards(
             config: Arc::new(config),
             turns,
             socket,
+            neighbours: neighbours.clone(),
+            strays,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;
@@ -259,6 +291,18 @@ fn start_shards(
         running.threads.push(thread);
     }
     Ok(running)
+}
+
+/// Says in the log who may come in.
+fn start_guard(options: &ServerOptions) -> Arc<Guard> {
+    let authenticator = options.authenticator.clone();
+    let who = authenticator.description();
+    match authenticator.is_open() {
+        // Nobody else can reach a server on this machine's own address.
+        true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
+        _ => info!("who may come in: {who}"),
+    }
+    Arc::new(Guard::new(authenticator, options.clients_per_network))
 }
 
 /// Starts matching with subscriptions, if the world has them.
@@ -271,13 +315,13 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
     Ok(listeners)
 }
 
-fn shard_world(options: &ServerOptions) -> ShardWorld {
+fn shard_world(options: &ServerOptions, guard: Arc<Guard>) -> ShardWorld {
     let world = &options.world;
     let session = SessionWorld::new(world);
     ShardWorld {
         admission: Admission {
             schema_hash: session.schema.hash(),
-            token: options.token.clone(),
+            guard,
         },
         session: Arc::new(session),
     }

@@ -11,6 +11,7 @@
 //! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
+//! | [`talk`] | what it hears of that tick's talk |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
@@ -22,13 +23,19 @@ pub mod frame;
 pub mod notices;
 pub mod quota;
 pub mod stream;
+pub mod talk;
+
+use std::sync::Arc;
 
 use script::{Forecast, Logic};
 use shared::wire::commands::{Acknowledgement, CommandCodec};
 use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
-use shared::{ClientRow, EntityId, Limits, Schema, Tick, WorldConfig};
+use shared::wire::talk::Talk;
+use shared::{
+    AttributeType, ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig,
+};
 
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
@@ -45,6 +52,8 @@ pub struct SessionWorld {
     forecast: Vec<u8>,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
+    /// The notification by which the world finds out who is near a speaker.
+    pub say: Option<NotificationKind>,
 }
 
 impl SessionWorld {
@@ -57,6 +66,7 @@ impl SessionWorld {
             forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
+            say: say_of(&config.schema),
             config: config.clone(),
         }
     }
@@ -86,9 +96,17 @@ impl SessionWorld {
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
+            say: say_of(new),
             config: config.clone(),
         })
     }
+}
+
+fn say_of(schema: &Schema) -> Option<NotificationKind> {
+    let mut notifications = schema.notifications.iter();
+    let say = notifications.find(|notification| notification.name == "say")?;
+    let word = say.fields.iter().map(|field| field.ty);
+    word.eq([AttributeType::I32]).then_some(say.kind)
 }
 
 /// The first epoch of commands.
@@ -120,6 +138,9 @@ pub struct Session {
     processed: Processed,
     /// Answers for the next frame.
     answers: Vec<Answer>,
+    /// What was said to the client in the next frame's tick, by its place among all that was
+    /// said.
+    talk: Vec<(usize, Arc<Talk>)>,
     stream: OutStream,
     quota: Quota,
     next_sequence: u32,
@@ -150,6 +171,7 @@ impl Session {
             untold: None,
             processed: Processed::default(),
             answers: vec![],
+            talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),
             quota: Quota::new(limits),
             next_sequence: 1,
@@ -207,6 +229,11 @@ impl Session {
     /// Puts an answer into the next frame.
     pub fn answer(&mut self, answer: Answer) {
         self.answers.push(answer);
+    }
+
+    /// Puts into the next frame what was said to the client.
+    pub fn hear(&mut self, place: usize, talk: Arc<Talk>) {
+        self.talk.push((place, talk));
     }
 
     /// The connection is being closed: the client is told nothing more.

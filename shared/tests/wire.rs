@@ -9,7 +9,7 @@ use script::builtin;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{
-    FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome,
+    FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, TOKEN_BYTES_MAX, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
@@ -317,13 +317,14 @@ fn a_hello_has_a_limit() {
         codec::to_bytes(&Hello {
             version: PROTOCOL_VERSION,
             token: "t".repeat(length),
+            name: "n".repeat(32),
             schema_hash: Some(u64::MAX),
             resume: Some([0xff; 16]),
             spectates: true,
         })
     };
-    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(900)).is_ok());
-    let long = hello(2000);
+    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(TOKEN_BYTES_MAX)).is_ok());
+    let long = hello(5000);
     assert_eq!(
         codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&long),
         Err(DecodeError::TooLong {
@@ -338,6 +339,7 @@ fn a_hello_with_bytes_behind_it_is_refused() {
     let mut bytes = codec::to_bytes(&Hello {
         version: PROTOCOL_VERSION,
         token: String::new(),
+        name: String::new(),
         schema_hash: None,
         resume: None,
         spectates: false,

@@ -3,7 +3,7 @@
 use shared::wire::request::REQUEST_BYTES_MAX;
 use thiserror::Error;
 
-use crate::{Region, Request, RequestBody};
+use crate::{Region, Request, RequestBody, TalkRequest};
 
 /// A predicate longer than a request may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -51,6 +51,10 @@ impl RequestQueue {
 
     pub fn watch(&mut self, point: [i32; 3]) -> u32 {
         self.push(RequestBody::Watch { point })
+    }
+
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.push(RequestBody::Talk(request))
     }
 
     fn push(&mut self, body: RequestBody) -> u32 {

@@ -14,7 +14,7 @@ use crate::frame::FrameReader;
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
 use crate::view::View;
-use crate::{Message, Movement, Region};
+use crate::{Message, Movement, Region, TalkRequest};
 
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
 /// built from what comes in.
@@ -188,6 +188,12 @@ impl Session {
     /// Gives the request's number, as [`Session::set_region`] does.
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Result<u32, PredicateTooLong> {
         self.requests.subscribe(id, predicate)
+    }
+
+    /// Says something, or joins or leaves a channel. Gives the request's number, as
+    /// [`Session::set_region`] does.
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.requests.talk(request)
     }
 
     /// Asks to end a subscription, and gives the request's number.

@@ -195,7 +195,12 @@ impl Checker {
                 history.register(self.bot, *entity);
             }
             Message::Answer(answer) => self.answer(history, tick, answer),
-            Message::Notice(_) | Message::Full | Message::Lost(_) | Message::Interface(_) => {}
+            Message::Notice(_)
+            | Message::Full
+            | Message::Lost(_)
+            | Message::Interface(_)
+            | Message::Name { .. }
+            | Message::Talk(_) => {}
         }
     }
 

@@ -3,12 +3,14 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use super::admin::{self, AdminArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
 use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
+use super::token::{self, TokenArguments};
 use crate::log;
 
 /// A game server for one large shared world
@@ -25,6 +27,10 @@ enum Command {
     Demo(DemoArguments),
     /// Run a server
     Serve(ServeArguments),
+    /// Speak to a running server: list, kick and ban clients, send messages
+    Admin(AdminArguments),
+    /// Issue a token for an account
+    Token(TokenArguments),
     /// Check a world file and its scripts
     Check(CheckArguments),
     /// Write, check and try scripts
@@ -41,6 +47,8 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments).map(|()| true),
+        Command::Admin(arguments) => admin::run(arguments).map(|()| true),
+        Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),
         Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

@@ -9,7 +9,7 @@ use shared::{Slot, Tick};
 use super::acknowledgement::{Due, MergeScratch, Moved, Now};
 use super::backlog::keep_first;
 use super::frame::{FrameWriter, TickView};
-use super::{Player, Session, SessionWorld, notices};
+use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
@@ -202,6 +202,7 @@ impl Session {
             }
         }
         notices::write(player.client, view, &mut frame, counts);
+        talk::write(player.client, view, &mut self.talk, &mut frame);
         self.write_enters(&mut frame, view, player);
         self.write_waiting_values(&mut frame, view);
         scratch.stream_bits = frame.bit_len();
@@ -237,6 +238,9 @@ impl Session {
             let row = mirror.row(slot);
             let (codec, course) = (frame.codec, mirror.course(slot));
             codec.enter(frame.begun(), entity, kind, is_own, &course, row);
+            if let Some(name) = mirror.name(slot) {
+                codec.name(frame.begun(), slot, name);
+            }
             movement.enter(slot.0, tick);
         };
         // The client's own entity comes before all others.

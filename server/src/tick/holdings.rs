@@ -14,7 +14,7 @@ use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-use super::directory::{Presence, SightError};
+use super::directory::Presence;
 
 /// The regions and subscriptions of all clients, within the world's limits.
 pub struct Holdings {
@@ -38,6 +38,8 @@ pub enum RequestError {
     Region(#[from] RegionError),
     #[error("the region follows slot {slot}, where the world has {capacity}")]
     NoSuchSlot { slot: u32, capacity: u32 },
+    #[error("this request is for nothing that a client holds")]
+    NotHeld,
     #[error("this world has no subscriptions")]
     NoSubscriptions,
     #[error("the predicate: {0}")]
@@ -46,8 +48,6 @@ pub enum RequestError {
     Subscribe(SubscribeError),
     #[error(transparent)]
     Unsubscribe(#[from] UnsubscribeError),
-    #[error(transparent)]
-    Sight(#[from] SightError),
 }
 
 impl From<SubscribeError> for RequestError {
@@ -107,8 +107,10 @@ impl Holdings {
                 self.note_subscriber(client, presence);
             }
             RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
-            // The directory sets observers.
-            RequestBody::SetSight { .. } | RequestBody::Watch { .. } => {}
+            // The directory sets observers, and talk is nothing that a client holds.
+            RequestBody::SetSight { .. } | RequestBody::Watch { .. } | RequestBody::Talk(_) => {
+                return Err(RequestError::NotHeld);
+            }
         }
         Ok(())
     }

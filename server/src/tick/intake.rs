@@ -44,9 +44,9 @@ impl Intake {
             for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {
-                        directory.join(shard, &join, self.tickets.next(), frame);
+                        directory.join(shard, join, self.tickets.next(), frame);
                     }
-                    SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
+                    SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
                 }
             }
             for session in inbox.heard.drain(..) {
@@ -102,8 +102,7 @@ mod tests {
         for session in 0..40 {
             inbox.lock().join(Join {
                 session,
-                resume: None,
-                spectates: false,
+                ..Join::default()
             });
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });

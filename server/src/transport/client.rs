@@ -1,6 +1,6 @@
 //! One connection, from its first packet to its last.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use quic::Link;
@@ -30,6 +30,8 @@ pub struct Stranger {
 /// A client that is in the world, or waits for its entity.
 pub struct Player {
     pub id: SessionId,
+    /// Where its hello came from.
+    pub address: IpAddr,
     pub session: Session,
     pub requests: Requests,
     /// It has sent a datagram that could be read.

@@ -4,8 +4,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+use crate::accounts::network::Network;
 
 /// Counts the connections of a shard that have not said hello.
 #[derive(Debug, Default)]
@@ -34,17 +36,13 @@ pub enum Answer {
     Away,
 }
 
-/// Addresses that probably belong to one owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Network(IpAddr);
-
 impl Door {
     /// Somebody wants to come in, whose address may be proven already. Where there is no
     /// more room, they take the place of the one who has been silent longest, if that is
     /// long: a client says hello as soon as it can, and a stranger who only keeps others out
     /// never does. Where all have just come, many want to play, and must come again.
     pub fn ask(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
-        let network = Network::of(address);
+        let network = Network::of(address.ip());
         let has_guessed = |paid: &Instant| *paid > now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
         if self.guesses.get(&network).is_some_and(has_guessed) {
             return Answer::Away;
@@ -107,7 +105,7 @@ impl Door {
         if self.going.remove(&place) {
             return;
         }
-        let network = Network::of(address);
+        let network = Network::of(address.ip());
         if let Some(places) = self.staying.get_mut(&network)
             && let Ok(at) = places.binary_search_by_key(&place, |(place, _)| *place)
         {
@@ -138,25 +136,13 @@ impl Door {
             // Whoever has this many networks can guess as well from others.
             return;
         }
-        let paid = self.guesses.entry(Network::of(address)).or_insert(now);
+        let paid = self.guesses.entry(Network::of(address.ip())).or_insert(now);
         *paid = (*paid).max(now) + GUESS_INTERVAL;
     }
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
         self.stay + self.going.len()
-    }
-}
-
-impl Network {
-    fn of(address: SocketAddr) -> Network {
-        match address.ip().to_canonical() {
-            IpAddr::V4(address) => Network(address.into()),
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                Network(IpAddr::from([a, b, c, d, 0, 0, 0, 0]))
-            }
-        }
     }
 }
 

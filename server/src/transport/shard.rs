@@ -1,11 +1,12 @@
 //! The clients of one thread.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open};
+use quic::{Application, Event, Handle, Link, Load, Open, Packet};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -15,14 +16,17 @@ use tracing::debug;
 
 use super::client::{Client, Player, Stranger, close};
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
-use super::handshake::{Admission, HelloReader, refused};
+use super::handshake::{Admission, Arrival, HelloReader, Refusal, refused};
+use super::neighbours::Neighbours;
 use super::requests::Requests;
+use crate::accounts::authenticator::UnixTime;
+use crate::accounts::identity::Identity;
 use crate::metrics::counts::{FanOutCounts, Refusals};
 use crate::session::fan_out::Scratch;
 use crate::session::frame::TickView;
 use crate::session::{Session, SessionWorld};
 use crate::tick::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
+use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use gpu_kernels::listen::SubscribeError;
 
 /// What all shards know of the world.
@@ -47,6 +51,7 @@ pub struct Shard {
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
     door: Door,
+    neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
     datagram: ClientDatagram,
@@ -57,7 +62,12 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
+    pub fn new(
+        number: usize,
+        world: Arc<ShardWorld>,
+        inbox: SharedInbox,
+        neighbours: Neighbours,
+    ) -> Shard {
         // Room for all clients to resume while their old connections linger, for as many at
         // the door as it lets in, and for as many that are told why they must go.
         let clients_max = world.session.config.limits.clients as usize;
@@ -69,6 +79,7 @@ impl Shard {
             players: HashMap::new(),
             next_session: 0,
             door: Door::default(),
+            neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
             taken_in: Tick(0),
@@ -130,25 +141,18 @@ impl Application for Shard {
             Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
             Event::Readable => {
                 if let Client::Stranger(stranger) = client {
-                    let read = stranger.hello.read(link, &self.world.admission);
-                    match read {
-                        Ok(Some(hello)) => {
+                    let arrival = Arrival {
+                        address: stranger.address.ip(),
+                        now: UnixTime::of(SystemTime::now()),
+                    };
+                    match stranger.hello.read(link, &self.world.admission, arrival) {
+                        Ok(Some((hello, identity))) => {
                             self.door.leave(stranger.place, stranger.address);
-                            *client = Client::Player(self.admit(link, &hello));
+                            let player = self.admit(link, arrival.address, &hello, identity);
+                            *client = Client::Player(player);
                         }
                         Ok(None) => {}
-                        Err(refusal) => {
-                            debug!(reason = %refusal.reason, "a client was refused");
-                            self.count_refusals(|refusals| {
-                                let is_malformed = refusal.close == Close::Malformed;
-                                refusals.malformed += u64::from(is_malformed);
-                                refusals.tokens += u64::from(refusal.is_guess);
-                            });
-                            if refusal.is_guess {
-                                self.door.note_guess(stranger.address, link.now());
-                            }
-                            close(link, refusal.close, &refusal.reason);
-                        }
+                        Err(refusal) => self.turn_away(link, stranger.address, &refusal),
                     }
                 }
                 if let Client::Player(player) = client {
@@ -163,6 +167,10 @@ impl Application for Shard {
         }
     }
 
+    fn stray(&mut self, owner: u16, packet: Packet) {
+        self.neighbours.hand_over(owner, packet);
+    }
+
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
         let player = match client {
             Client::Stranger(stranger) => {
@@ -171,6 +179,7 @@ impl Application for Shard {
             Client::Player(player) => player,
         };
         debug!(%end, "a session ended");
+        self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
         let said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
@@ -187,8 +196,28 @@ impl Application for Shard {
 }
 
 impl Shard {
+    /// Says why a client may not come in.
+    fn turn_away(&mut self, link: &mut Link<'_>, address: SocketAddr, refusal: &Refusal) {
+        debug!(reason = %refusal.reason, "a client was refused");
+        self.count_refusals(|refusals| {
+            let is_malformed = refusal.close == Close::Malformed;
+            refusals.malformed += u64::from(is_malformed);
+            refusals.tokens += u64::from(refusal.is_guess);
+        });
+        if refusal.is_guess {
+            self.door.note_guess(address, link.now());
+        }
+        close(link, refusal.close, &refusal.reason);
+    }
+
     /// Adds a client that said a valid hello, and asks the tick for its entity.
-    fn admit(&mut self, link: &Link<'_>, hello: &Hello) -> Box<Player> {
+    fn admit(
+        &mut self,
+        link: &Link<'_>,
+        address: IpAddr,
+        hello: &Hello,
+        identity: Identity,
+    ) -> Box<Player> {
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
@@ -196,10 +225,12 @@ impl Shard {
             session: id,
             resume: hello.resume,
             spectates: hello.spectates,
+            identity,
         });
         let limits = &self.world.session.config.limits;
         Box::new(Player {
             id,
+            address,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_heard: false,
@@ -310,7 +341,7 @@ impl Shard {
             session: session.clone(),
             admission: Admission {
                 schema_hash: session.schema.hash(),
-                token: self.world.admission.token.clone(),
+                guard: self.world.admission.guard.clone(),
             },
         });
         true
@@ -340,6 +371,7 @@ impl Shard {
                 session.assign(player, ticket, resumed, tick, &self.world.session);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
+            SessionEvent::Talk { place, talk, .. } => session.hear(*place, talk.clone()),
             SessionEvent::Answered { answer, .. } => {
                 session.answer(answer.clone());
                 player.requests.answer();
@@ -353,6 +385,22 @@ impl Shard {
                 close(link, *code, reason);
             }
         }
+    }
+
+    /// How a player's connection is.
+    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
+        let Client::Player(player) = client else {
+            return None;
+        };
+        let path = link.connection().stats().path;
+        Some(LinkFigures {
+            session: player.id,
+            address: link.remote_address(),
+            round_trip: link.round_trip(),
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_unsent: player.session.unsent().len(),
+        })
     }
 
     /// Tells a client of a tick. Closes the connection of one that does not read.

@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;
-use quic::{Drops, Endpoint, Handle, Socket, Turns};
+use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns};
 use shared::wire::control::Close;
 use tracing::error;
 
 use super::client::{Client, close};
+use super::neighbours::Neighbours;
 use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
 use crate::session::frame::TickView;
 use crate::tick::inbox::SharedInbox;
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
 use crate::tick::shards::ShardSender;
 
 /// What a shard is made of.
@@ -30,6 +31,9 @@ pub struct Parts {
     /// The turns of `config`'s congestion controllers: one a tick.
     pub turns: Turns,
     pub socket: UdpSocket,
+    pub neighbours: Neighbours,
+    /// Packets that reached other shards.
+    pub strays: Receiver<Packet>,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -40,6 +44,7 @@ struct Thread {
     shard: Shard,
     turns: Turns,
     from_tick: Receiver<ToShard>,
+    strays: Receiver<Packet>,
     reports: Sender<FanOutReport>,
     pace: Pace,
     /// Where the next fan-out begins: at the first client that this one had no time for.
@@ -81,17 +86,21 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
 impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
-        let mut endpoint = Endpoint::new(vec![socket], Some(parts.config))
+        let number = u16::try_from(parts.number).context("there are too many shards")?;
+        let neighbours = parts.neighbours;
+        let mut endpoint = Endpoint::sharing(socket, parts.config, &neighbours.steering, number)
             .context("cannot wait for packets of a socket")?;
+        neighbours.arrive(number, endpoint.waker());
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
         // A tick may be a little late.
         endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));
         Ok(Thread {
             endpoint,
             pace: Pace::new(tick_hz),
-            shard: Shard::new(parts.number, parts.world, parts.inbox),
+            shard: Shard::new(parts.number, parts.world, parts.inbox, neighbours),
             turns: parts.turns,
             from_tick,
+            strays: parts.strays,
             reports: parts.reports,
             first: 0,
             counted: SocketCounts::default(),
@@ -114,6 +123,10 @@ impl Thread {
                     // A tick thread that has failed takes no reports, but says stop.
                     let _ = self.reports.send(report);
                 }
+                Ok(ToShard::Inspect(answer)) => {
+                    // An operator that has gone away needs none.
+                    let _ = answer.send((self.shard.number, self.inspect()));
+                }
                 Ok(ToShard::Stop(reason)) => break reason,
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
@@ -127,6 +140,8 @@ impl Thread {
 
     fn receive(&mut self, packets_max: usize) {
         let begun = Instant::now();
+        let strays = self.strays.try_iter().take(packets_max);
+        self.endpoint.take_strays(strays, &mut self.shard);
         if self.endpoint.receive(&mut self.shard, packets_max) > 0 {
             self.pace.note_receiving(begun.elapsed());
         }
@@ -203,6 +218,7 @@ impl Thread {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
         | SessionEvent::Answered { session, .. }
+        | SessionEvent::Talk { session, .. }
         | SessionEvent::Closed { session, .. }) = event;
         let Some(handle) = self.shard.handle(*session) else {
             return;
@@ -212,6 +228,20 @@ impl Thread {
             .visit(handle, &mut self.shard, now, |shard, link, client| {
                 shard.act_on(event, publication.tick, link, client);
             });
+    }
+
+    /// How the connections of all players are.
+    fn inspect(&mut self) -> Vec<LinkFigures> {
+        let (now, mut figures) = (Instant::now(), vec![]);
+        for handle in self.endpoint.handles() {
+            if let Some(Client::Player(_)) = self.endpoint.session(handle) {
+                self.endpoint
+                    .visit(handle, &mut self.shard, now, |shard, link, client| {
+                        figures.extend(shard.inspect(link, client));
+                    });
+            }
+        }
+        figures
     }
 
     /// Closes the connections that have waited too long for their hello.

@@ -10,8 +10,10 @@ use crate::world::id::{EntityId, Tick};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
-/// The most bytes of a hello.
-pub const HELLO_BYTES_MAX: usize = 1024;
+/// The most bytes of a hello: room for a token of [`TOKEN_BYTES_MAX`].
+pub const HELLO_BYTES_MAX: usize = 3072;
+/// The most bytes of a token. Those of identity providers have some 1,500.
+pub const TOKEN_BYTES_MAX: usize = 2816;
 /// The most bytes of a welcome, which carries the schema.
 pub const WELCOME_BYTES_MAX: usize = FRAME_BYTES_MAX;
 
@@ -26,8 +28,11 @@ pub type Ticket = [u8; 16];
 pub struct Hello {
     /// The client's [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
     pub version: u16,
-    /// A secret that the server's operator may require; empty where none is required.
+    /// What the server requires to let the client in, and to know its account; empty where
+    /// nothing is required.
     pub token: String,
+    /// What the player wants to be called, where the token does not say so; empty: nothing.
+    pub name: String,
     /// The hash of the schema that the client was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
     /// The ticket of an earlier welcome, to resume as the same entity.
@@ -113,6 +118,18 @@ impl Quotas {
     }
 }
 
+impl Hello {
+    /// The version of a hello, which says how to read the rest.
+    pub fn version(bytes: &[u8]) -> Result<u16, DecodeError> {
+        codec::first_number(bytes)
+    }
+
+    /// Reads a hello of this version.
+    pub fn decode(bytes: &[u8]) -> Result<Hello, DecodeError> {
+        codec::from_bytes::<HELLO_BYTES_MAX, _>(bytes)
+    }
+}
+
 impl Welcome {
     /// Reads a welcome and checks its schema, so that building codecs from it can't
     /// fail.
@@ -143,6 +160,10 @@ pub enum Close {
     Shutdown = 6,
     /// The entity was removed from the world.
     Removed = 7,
+    /// The account has come in with another connection.
+    Replaced = 8,
+    /// The operator has thrown the client out; the sentence may say why.
+    Kicked = 9,
 }
 
 impl Close {

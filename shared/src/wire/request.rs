@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::talk::TalkRequest;
 use super::{DecodeError, codec};
 use crate::world::id::EntityId;
 
@@ -41,6 +42,8 @@ pub enum RequestBody {
     /// Moves the point that a spectator watches towards another, in raw units. Axes that the
     /// world lacks are ignored.
     Watch { point: [i32; 3] },
+    /// Says something, or joins or leaves a channel.
+    Talk(TalkRequest),
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

@@ -11,9 +11,10 @@ use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
+use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
 use shared::world::mix::mix;
-use shared::{Audience, Course, EntityId, Fixed, Schema, Slot, Tick};
+use shared::{Audience, Course, EntityId, Fixed, Name, Schema, Slot, Text, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -224,7 +225,51 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             forecast: vec![commands_epoch; 3],
         })
     });
-    prop_oneof![answer, notice, Just(Message::Full), lost, interface].boxed()
+    let name = (0..schema.world.capacity, any_name());
+    let name = name.prop_map(|(slot, name)| Message::Name {
+        slot: Slot(slot),
+        name,
+    });
+    let talk = any_talk().prop_map(Message::Talk);
+    prop_oneof![
+        answer,
+        notice,
+        Just(Message::Full),
+        lost,
+        interface,
+        name,
+        talk
+    ]
+    .boxed()
+}
+
+fn any_name() -> impl Strategy<Value = Name> {
+    "[a-zé李]{1,10}".prop_map(|name| Name::new(name).expect("a short name"))
+}
+
+pub fn any_talk() -> impl Strategy<Value = Talk> {
+    let text = "[ -~é]{1,200}".prop_map(|text| Text::new(text).expect("a short text"));
+    let parts = (any_name(), any_name(), text, any::<u64>(), 0..7);
+    parts.prop_map(|(channel, name, text, entity, form)| match form {
+        0 => Talk::Said {
+            speaker: EntityId::from_bits(entity),
+            name: Some(name).filter(|_| entity % 2 == 0),
+            text,
+        },
+        1 => Talk::Whispered { from: name, text },
+        2 => Talk::Spoken {
+            channel,
+            from: name,
+            text,
+        },
+        3 => Talk::Joined { channel, name },
+        4 => Talk::Left { channel, name },
+        5 => Talk::Members {
+            names: vec![channel.clone(), name],
+            channel,
+        },
+        _ => Talk::Announced { text },
+    })
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -288,6 +333,10 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         any::<u32>().prop_map(|id| RequestBody::Unsubscribe { id }),
         prop::option::of(any::<i32>()).prop_map(|radius| RequestBody::SetSight { radius }),
         corner().prop_map(|point| RequestBody::Watch { point }),
+        r"\PC{0,200}".prop_map(|text| RequestBody::Talk(TalkRequest::Say { text })),
+        (r"\PC{0,40}", r"\PC{0,200}")
+            .prop_map(|(to, text)| RequestBody::Talk(TalkRequest::Whisper { to, text })),
+        r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -310,6 +359,8 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Notice(notice)) => codec.notice(&mut writer, notice),
             Sent::Other(Message::Full) => codec.full(&mut writer),
             Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
+            Sent::Other(Message::Name { slot, name }) => codec.name(&mut writer, *slot, name),
+            Sent::Other(Message::Talk(talk)) => codec.talk(&mut writer, talk),
             Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
@@ -354,6 +405,7 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
         any::<Option<[u8; 16]>>(),
     )
         .prop_map(|(version, token, schema_hash, resume)| Hello {
+            name: token.chars().take(3).collect(),
             version,
             token,
             schema_hash,

@@ -1,0 +1,126 @@
+//! Which endpoint of a shared port a packet is for. The system spreads packets over the
+//! sockets of a port by their sender; a peer whose address changes may reach another
+//! endpoint than before. So the connection ids that a server gives out carry the number of
+//! their endpoint, hidden by a keyed hash of the rest: nobody else can read it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid, RandomConnectionIdGenerator};
+
+/// The endpoints of one port, which share it.
+#[derive(Clone, Debug)]
+pub struct Steering {
+    keys: RandomState,
+    endpoints: u16,
+}
+
+/// Gives out the connection ids of one endpoint.
+struct Ids {
+    steering: Steering,
+    number: u16,
+    random: RandomConnectionIdGenerator,
+}
+
+impl Steering {
+    /// For endpoints that are numbered from 0.
+    pub fn new(endpoints: u16) -> Steering {
+        Steering {
+            keys: RandomState::new(),
+            endpoints,
+        }
+    }
+
+    /// The endpoint that a packet is for; `None` where it does not say so, as before the end
+    /// of the handshake. An answer for a packet of no connection may be any endpoint.
+    pub fn owner(&self, packet: &[u8]) -> Option<u16> {
+        let (first, rest) = packet.split_first()?;
+        let is_long = first & LONG_HEADER != 0;
+        let id: &[u8; ID_BYTES] = rest.first_chunk().filter(|_| !is_long)?;
+        Some(self.number(id)).filter(|&number| number < self.endpoints)
+    }
+
+    pub(crate) fn ids(&self, number: u16) -> Box<dyn ConnectionIdGenerator> {
+        Box::new(Ids {
+            steering: self.clone(),
+            number,
+            random: RandomConnectionIdGenerator::new(ID_BYTES),
+        })
+    }
+
+    fn number(&self, &[a, b, ref rest @ ..]: &[u8; ID_BYTES]) -> u16 {
+        u16::from_le_bytes([a, b]) ^ self.mask(rest)
+    }
+
+    fn mask(&self, rest: &[u8]) -> u16 {
+        let [a, b, ..] = self.keys.hash_one(rest).to_le_bytes();
+        u16::from_le_bytes([a, b])
+    }
+}
+
+impl ConnectionIdGenerator for Ids {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut id = [0; ID_BYTES];
+        id.copy_from_slice(&self.random.generate_cid());
+        let number = self.number ^ self.steering.mask(&id[NUMBER_BYTES..]);
+        id[..NUMBER_BYTES].copy_from_slice(&number.to_le_bytes());
+        ConnectionId::new(&id)
+    }
+
+    fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
+        let id: &[u8; ID_BYTES] = (&**id).try_into().map_err(|_| InvalidCid)?;
+        match self.steering.number(id) == self.number {
+            true => Ok(()),
+            false => Err(InvalidCid),
+        }
+    }
+
+    fn cid_len(&self) -> usize {
+        ID_BYTES
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// The bit of a packet's first byte that says that it belongs to a handshake.
+const LONG_HEADER: u8 = 0x80;
+const NUMBER_BYTES: usize = 2;
+/// 48 bits at random: no two connections of an endpoint have the same.
+const ID_BYTES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_names_the_endpoint_that_gave_out_its_id() {
+        let steering = Steering::new(300);
+        for number in [0, 1, 7, 255, 256, 299] {
+            let mut ids = steering.ids(number);
+            let id = ids.generate_cid();
+            let packet = [&[0x40], &id[..], &[9; 20]].concat();
+            assert_eq!(steering.owner(&packet), Some(number));
+            assert!(ids.validate(&id).is_ok());
+            assert!(steering.ids(number + 1).validate(&id).is_err());
+            // A packet of the handshake has an id of the client's choice.
+            assert_eq!(steering.owner(&[&[0xc0], &packet[1..]].concat()), None);
+            assert_eq!(steering.owner(&packet[..8]), None);
+        }
+    }
+
+    #[test]
+    fn ids_of_one_endpoint_do_not_look_alike() {
+        let mut ids = Steering::new(2).ids(1);
+        let mut starts: Vec<[u8; 2]> = (0..64)
+            .map(|_| {
+                let id = ids.generate_cid();
+                [id[0], id[1]]
+            })
+            .collect();
+        starts.sort_unstable();
+        starts.dedup();
+        assert!(starts.len() > 32, "{starts:?}");
+    }
+}
