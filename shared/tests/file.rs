@@ -516,7 +516,7 @@ extra = 1
         "w.toml:21: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `kind`, `every`",
+         `commands`, `spectators`, `kind`, `every`",
     ];
     assert_eq!(told, expected);
 }

@@ -85,10 +85,13 @@ impl Bench for Crowd {
     }
 }
 
+/// The state's hash after a tick, and its deliveries.
+type Outcome = (u64, Delivered);
+
 /// A row for the baseline and one for each backend.
 fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
-    let mut expected: Vec<(u64, Delivered)> = vec![];
+    let mut expected: Vec<Outcome> = vec![];
     for candidate in options.backends.candidates() {
         let runs = match candidate.is_baseline() {
             true => options.baseline_runs,
@@ -128,7 +131,7 @@ fn sample(
     options: &Options,
     candidate: &Candidate,
     ticks: usize,
-) -> anyhow::Result<(Vec<Sample>, Vec<(u64, Delivered)>)> {
+) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
     let config = config(clients, options.visible_max, options.backends.run.seed())?;
     let mut backend = candidate.start(&config)?;
     let mut frame = Frame::new(Tick(0));

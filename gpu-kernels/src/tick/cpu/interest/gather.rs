@@ -194,27 +194,31 @@ impl Candidates {
 
     /// The same where known entities count as nearer.
     fn collect_known<const AXES: usize>(&mut self, index: &Index, place: &Place) {
-        let square = |reach: i32| i64::from(reach) * i64::from(reach);
+        let square = |reach: i32| u64::from(reach.unsigned_abs()).pow(2);
         let (radius, reach) = (square(place.radius), square(place.radius + place.margin));
         let mut limit = u64::MAX;
+        // Farther away, an unknown or a known entity can't be among the nearest.
+        let (mut unknown_max, mut known_max) = (radius, reach);
         index.each_range(place.block(index, InterestMode::Exact), |range| {
-            for at in range {
-                let (slot, position) = (index.slots()[at], index.position(at));
+            let slots = &index.slots()[range.clone()];
+            let axes: [&[i32]; AXES] =
+                std::array::from_fn(|axis| &index.positions(axis)[range.clone()]);
+            for (i, &slot) in slots.iter().enumerate() {
                 let mut distance = 0;
-                for (p, center) in position.iter().zip(place.center).take(AXES) {
-                    let along = i64::from(*p) - i64::from(center);
-                    distance += along * along;
+                for (axis, center) in axes.iter().zip(place.center) {
+                    let along = i64::from(axis[i]) - i64::from(center);
+                    distance += (along * along) as u64;
                 }
-                if distance > reach {
+                if distance > known_max {
                     continue;
                 }
                 let is_known = self.knows(slot);
-                if distance > radius && !is_known {
+                if distance > unknown_max && !is_known {
                     continue;
                 }
                 let distance = match is_known {
-                    true => nearer(distance as u64, self.margin),
-                    false => distance as u64,
+                    true => nearer(distance, self.margin),
+                    false => distance,
                 };
                 let rank = rank(distance, place.followed == Some(slot));
                 if rank > limit {
@@ -225,6 +229,9 @@ impl Candidates {
                     keep_nearest(&mut self.found, self.max);
                     let farthest = self.found.iter().map(|&(rank, _)| rank).max();
                     limit = farthest.unwrap_or(u64::MAX);
+                    let known = limit.isqrt() + 1 + self.margin;
+                    unknown_max = radius.min(limit);
+                    known_max = reach.min(known * known);
                 }
             }
         });
