@@ -10,6 +10,7 @@
 //! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
+//! | [`thinning`] | what a slow reader is told later |
 //! | [`talk`] | what it hears of that tick's talk |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
@@ -22,6 +23,7 @@ pub mod notices;
 pub mod quota;
 pub mod stream;
 pub mod talk;
+pub mod thinning;
 
 use std::sync::Arc;
 
@@ -39,6 +41,7 @@ use acknowledgement::PendingMovement;
 use commands::Processed;
 use quota::Quota;
 use stream::OutStream;
+use thinning::Owed;
 
 /// What every session needs of the world.
 pub struct SessionWorld {
@@ -133,6 +136,7 @@ pub struct Session {
     /// said.
     talk: Vec<(usize, Arc<Talk>)>,
     stream: OutStream,
+    owed: Owed,
     quota: Quota,
     next_sequence: u32,
 }
@@ -161,6 +165,7 @@ impl Session {
             answers: vec![],
             talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),
+            owed: Owed::default(),
             quota: Quota::new(limits),
             next_sequence: 1,
         }

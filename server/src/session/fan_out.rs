@@ -160,6 +160,12 @@ impl Session {
             codec.reborn(frame.begun(), player.entity);
         }
         scratch.slots.clear();
+        let is_thin = self.stream.is_filling();
+        if !is_thin {
+            for (slot, columns) in self.owed.take() {
+                write_lasting(&mut frame, view, slot, columns);
+            }
+        }
         for &delivery in view.publication.output.deliveries.of(player.client) {
             let slot = delivery.slot();
             let columns = match delivery.kind() {
@@ -170,15 +176,19 @@ impl Session {
                     continue;
                 }
             };
-            write_update(
-                &mut frame,
-                view,
-                player,
-                (slot, columns),
-                &mut scratch.slots,
-            );
+            if columns & view.mirror.masks.movement != 0 {
+                scratch.slots.push(slot.0);
+            }
+            match lasting(view, player, slot, columns) {
+                0 => {}
+                columns if is_thin => self.owed.note(slot, columns),
+                columns => write_lasting(&mut frame, view, slot, columns),
+            }
         }
-        notices::write(player.client, view, &mut frame, counts);
+        match is_thin {
+            true => notices::leave_out(player.client, view, &mut frame, counts),
+            false => notices::write(player.client, view, &mut frame, counts),
+        }
         talk::write(player.client, view, &mut self.talk, &mut frame);
         if frame.bit_len() > 0 {
             self.stream.push_frame(tick, codec, &mut scratch.frame);
@@ -193,6 +203,7 @@ impl Session {
         delivery: Delivery,
     ) {
         let (slot, mirror) = (delivery.slot(), view.mirror);
+        self.owed.forget(slot);
         if delivery.kind() == Delivery::LEAVE {
             frame.codec.leave(frame.begun(), slot);
             self.movement.leave(slot.0);
@@ -258,31 +269,22 @@ impl Session {
     }
 }
 
-/// Writes the lasting attributes among these columns, and adds the slot to `slots` if
-/// movement is among them too.
-fn write_update(
-    frame: &mut FrameWriter<'_>,
-    view: TickView<'_>,
-    player: Player,
-    (slot, columns): (Slot, u64),
-    slots: &mut Vec<u32>,
-) {
+/// The lasting attributes among these columns of an entity that a client may know.
+fn lasting(view: TickView<'_>, player: Player, slot: Slot, columns: u64) -> u64 {
     let mirror = view.mirror;
-    if columns & mirror.masks.movement != 0 {
-        slots.push(slot.0);
-    }
     let private = match mirror.id(slot) == player.entity {
         true => mirror.masks.private,
         false => 0,
     };
-    let lasting = columns & (mirror.masks.state | private) & mirror.kind_columns(slot);
-    if lasting != 0 {
-        let values = Columns {
-            bits: lasting,
-            row: mirror.row(slot),
-        };
-        frame.codec.state(frame.begun(), slot, values);
-    }
+    columns & (mirror.masks.state | private) & mirror.kind_columns(slot)
+}
+
+fn write_lasting(frame: &mut FrameWriter<'_>, view: TickView<'_>, slot: Slot, columns: u64) {
+    let values = Columns {
+        bits: columns,
+        row: view.mirror.row(slot),
+    };
+    frame.codec.state(frame.begun(), slot, values);
 }
 
 /// Fewer ticks than a round trip to the other side of the world say nothing.
