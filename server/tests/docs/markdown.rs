@@ -14,11 +14,13 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 8] = [
+const DOCUMENTS: [(&str, usize); 10] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
     ("SECURITY.md", 110),
     ("server/README.md", 310),
+    ("server/accounts.md", 130),
+    ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),
     ("client-bot/README.md", 300),
