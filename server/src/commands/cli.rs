@@ -26,7 +26,7 @@ enum Command {
     /// Run a server and a swarm of bots on this machine, and report how it went
     Demo(DemoArguments),
     /// Run a server
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Speak to a running server: list, kick and ban clients, send messages
     Admin(AdminArguments),
     /// Issue a token for an account
@@ -46,7 +46,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     log::start();
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Serve(arguments) => serve::run(arguments).map(|()| true),
+        Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
         Command::Admin(arguments) => admin::run(arguments).map(|()| true),
         Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),

@@ -171,7 +171,8 @@ impl Session {
             codec.reborn(frame.begun(), player.entity);
         }
         scratch.moved.clear();
-        let has_budget = view.world.config.limits.client_bytes_per_tick > 0;
+        let is_thin = self.stream.is_filling();
+        let may_wait = is_thin || view.world.config.limits.client_bytes_per_tick > 0;
         for &delivery in view.publication.output.deliveries.of(player.client) {
             let (slot, tier) = (delivery.slot(), delivery.tier());
             let columns = match delivery.kind() {
@@ -194,17 +195,23 @@ impl Session {
                 let slot = slot.0;
                 scratch.moved.push(Moved { slot, tier });
             }
-            let lasting = lasting_columns(view, player, slot, columns);
-            if lasting != 0 && has_budget {
-                self.values.add(slot, tier, lasting, tick);
-            } else if lasting != 0 {
-                write_values(&mut frame, view, slot, lasting);
+            match lasting_columns(view, player, slot, columns) {
+                0 => {}
+                columns if may_wait => self.values.add(slot, tier, columns, tick),
+                columns => write_values(&mut frame, view, slot, columns),
             }
         }
-        notices::write(player.client, view, &mut frame, counts);
+        match is_thin {
+            true => notices::leave_out(player.client, view, &mut frame, counts),
+            false => notices::write(player.client, view, &mut frame, counts),
+        }
         talk::write(player.client, view, &mut self.talk, &mut frame);
         self.write_enters(&mut frame, view, player);
-        self.write_waiting_values(&mut frame, view);
+        // A client that reads its stream slowly is told less before it is told nothing: values
+        // that will be overtaken wait until it has caught up, and only the newest are sent then.
+        if !is_thin {
+            self.write_waiting_values(&mut frame, view);
+        }
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {
             self.stream.push_frame(tick, codec, &mut scratch.frame);
@@ -254,10 +261,13 @@ impl Session {
     }
 
     /// Writes the most urgent lasting attributes, at least those of one entity: a quarter of
-    /// the budget.
+    /// the budget, or all.
     fn write_waiting_values(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>) {
-        let bits_max = view.world.config.limits.client_bytes_per_tick as usize * 8 / 4;
-        let end = frame.bit_len() + bits_max;
+        let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
+            0 => usize::MAX,
+            bytes => bytes * 8 / 4,
+        };
+        let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
         self.values
             .tell(view.publication.tick, most, |slot, columns| {

@@ -62,6 +62,27 @@ pub fn write(
     }
 }
 
+/// Writes, in place of a client's notices, that there may have been some.
+pub fn leave_out(
+    client: ClientRow,
+    view: TickView<'_>,
+    frame: &mut FrameWriter<'_>,
+    counts: &mut FanOutCounts,
+) {
+    let publication = view.publication;
+    let codec = frame.codec;
+    let subscribed = &publication.subscribed;
+    for &(_, id) in subscribed.lost().iter().filter(|lost| lost.0 == client) {
+        codec.lost(frame.begun(), id);
+    }
+    let has_some = subscribed.of(client).next().is_some()
+        || !publication.output.hearings.of(client).is_empty();
+    if has_some {
+        codec.full(frame.begun());
+        counts.notices_full += 1;
+    }
+}
+
 /// Whether the client is told by what was said instead.
 fn is_talk(notice: listen::Notice, view: TickView<'_>) -> bool {
     let notifications = &view.publication.output.notifications;

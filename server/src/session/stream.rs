@@ -70,6 +70,11 @@ impl OutStream {
         Some(Tick(oldest.0.saturating_sub(1)))
     }
 
+    /// Whether half as many bytes wait as are allowed: the client should be told less.
+    pub fn is_filling(&self) -> bool {
+        self.unsent.len() - self.unsent_welcome > self.unsent_bytes_max / 2
+    }
+
     /// Whether more bytes wait than are allowed, or a frame is older than `ticks_max`.
     pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
         let oldest = self.frames.front();
@@ -118,7 +123,7 @@ mod tests {
     fn a_client_is_too_slow_when_too_much_or_too_old_a_frame_waits() {
         let mut stream = OutStream::new(100);
         stream.unsent = vec![0; 100];
-        assert!(!stream.is_too_slow(Tick(9), 10));
+        assert!(!stream.is_too_slow(Tick(9), 10) && stream.is_filling());
         stream.unsent.push(0);
         assert!(stream.is_too_slow(Tick(9), 10));
         assert!(stream.unsent().is_empty());

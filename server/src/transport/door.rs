@@ -18,6 +18,8 @@ pub struct Door {
     stay: usize,
     /// Who has to make room, and is still there.
     going: HashSet<Place>,
+    /// When those whose addresses were not proven would have come at an even pace.
+    unproven: Option<Instant>,
     /// When the wrong tokens of a network would have come at an even pace; those that were
     /// heard of lately.
     guesses: HashMap<Network, Instant>,
@@ -50,6 +52,7 @@ impl Door {
         match (self.waiting(), is_proven) {
             (WAITING_MAX.., _) => return Answer::Away,
             (WAITING_UNPROVEN_MAX.., false) => return Answer::Prove,
+            (_, false) if !self.believes_one_more(now) => return Answer::Prove,
             _ => {}
         }
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
@@ -70,6 +73,17 @@ impl Door {
         let places = self.staying.entry(network).or_default();
         places.push_back((place, now));
         Answer::Enter(place)
+    }
+
+    /// Whether fewer have come lately without a proof than a storm would bring. First packets
+    /// with made-up addresses cost handshakes, and answers that hit others.
+    fn believes_one_more(&mut self, now: Instant) -> bool {
+        let next = self.unproven.map_or(now, |paid| paid.max(now)) + UNPROVEN_INTERVAL;
+        let believes = next <= now + UNPROVEN_INTERVAL * UNPROVEN_AT_ONCE;
+        if believes {
+            self.unproven = Some(next);
+        }
+        believes
     }
 
     /// The network with the most; of equal ones, that which has been there longest.
@@ -154,6 +168,9 @@ const HELLO_USUAL: Duration = Duration::from_secs(1);
 /// Connections of a shard that have not said hello: 30 MB.
 pub const WAITING_MAX: usize = 1024;
 const WAITING_UNPROVEN_MAX: usize = WAITING_MAX / 4;
+/// Without a proof of their address, so many come in at once, and then 500 a second.
+const UNPROVEN_AT_ONCE: u32 = 512;
+const UNPROVEN_INTERVAL: Duration = Duration::from_millis(2);
 /// Beyond this many, one has to go for each that comes. They are closed some milliseconds
 /// later, and count until then.
 const STAYING_MAX: usize = WAITING_MAX / 4 * 3;
@@ -193,6 +210,30 @@ mod tests {
         assert_eq!(door.ask(other, false, now), Answer::Prove);
         door.leave(1, stranger(1));
         assert!(matches!(door.ask(other, false, now), Answer::Enter(_)));
+    }
+
+    #[test]
+    fn above_a_rate_a_first_packet_must_come_with_a_proof_however_few_wait() {
+        let (mut door, now) = (Door::default(), Instant::now());
+        let mut believed = |times: usize, now| {
+            let come = (0..times).filter(|i| {
+                let stranger = address(&format!("10.0.{}.{}:1", i / 256, i % 256));
+                let answer = door.ask(stranger, false, now);
+                if let Answer::Enter(place) = answer {
+                    door.leave(place, stranger);
+                }
+                answer != Answer::Prove
+            });
+            come.count()
+        };
+        let at_once = UNPROVEN_AT_ONCE as usize;
+        assert_eq!(believed(5000, now), at_once);
+        assert_eq!(believed(5000, now + UNPROVEN_INTERVAL * 7), 7);
+        let later = now + Duration::from_secs(60);
+        assert_eq!(believed(5000, later), at_once);
+        // With a proof it may come.
+        let place = enter(&mut door, address("10.9.9.9:1"));
+        door.leave(place, address("10.9.9.9:1"));
     }
 
     #[test]

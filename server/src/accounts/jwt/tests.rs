@@ -9,11 +9,13 @@ use super::*;
 const ISSUER: &str = "https://login.example.org";
 const AUDIENCE: &str = "myriad";
 
+type Sign = dyn Fn(&[u8]) -> Vec<u8>;
+
 /// An identity provider with one key.
 struct Provider {
     id: &'static str,
     algorithm: &'static str,
-    sign: Box<dyn Fn(&[u8]) -> Vec<u8>>,
+    sign: Box<Sign>,
     jwk: Value,
 }
 
