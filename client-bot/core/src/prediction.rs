@@ -24,7 +24,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, Wor
 use shared::wire::commands::Acknowledgement;
 use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
 
-use crate::clock::tick_of;
+use crate::clock::{moment_of, tick_of};
 use crate::scene::{Playhead, between, fade, length, units};
 use crate::view::View;
 
@@ -143,7 +143,7 @@ impl Prediction {
     pub fn newest(&self) -> Option<(Tick, &[i32])> {
         let row = self.states.back()?;
         let steps = u32::try_from(self.states.len() - 1).ok()?;
-        Some((Tick(self.first.0 + steps), row))
+        Some((self.first.after(steps), row))
     }
 
     /// Where the own entity is shown, in units; 0 on axes that the world lacks.
@@ -163,7 +163,7 @@ impl Prediction {
         let shown = self.shown.tick()?;
         let last = self.states.len().checked_sub(1)?;
         let state = |tick: f64| {
-            let ahead = (tick - f64::from(self.first.0)).clamp(0.0, last as f64);
+            let ahead = (tick - moment_of(self.first)).clamp(0.0, last as f64);
             self.kinds.position(&self.states[tick_of(ahead).0 as usize])
         };
         let whole = shown.floor();
@@ -201,7 +201,7 @@ impl Prediction {
             // It was predicted already, without these commands.
             Some((newest, _)) if has_new && newest >= goal => {
                 let shown = self.place();
-                let kept = goal.0.saturating_sub(self.first.0) as usize;
+                let kept = goal.since(self.first) as usize;
                 self.states.truncate(kept.max(1));
                 self.run_to(view, newest);
                 self.fade_from(shown);
@@ -278,7 +278,7 @@ impl Prediction {
             self.start_at(own.id, tick, row);
             self.drop_processed(processed);
         } else if is_replanned {
-            let certain = self.certain.0.saturating_sub(self.first.0) as usize;
+            let certain = self.certain.since(self.first) as usize;
             self.states.truncate(certain + 1);
         } else {
             return;
@@ -339,7 +339,7 @@ impl Prediction {
                 // Rounded, it would be the same.
                 Some(step) => value.abs_diff(predicted[column]) < step,
                 None => self.changed[column].is_some_and(|changed| {
-                    tick.0 < changed.0.saturating_add(self.tick_hz)
+                    tick < changed.after(self.tick_hz)
                         && self.told[column].is_none_or(|told| told < changed)
                 }),
             };
@@ -410,7 +410,7 @@ impl Prediction {
             return;
         };
         // Beyond this the server was not heard for long, and nothing can be foreseen.
-        if goal.0.saturating_sub(self.certain.0) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
+        if goal.since(self.certain) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
             return;
         }
         while tick < goal {
@@ -464,7 +464,7 @@ impl Prediction {
                 run(command, &planned.words);
             }
         }
-        let turn = u64::from(tick.0) + u64::from(own.slot.0);
+        let turn = tick.0 + u64::from(own.slot.0);
         for rule in &self.forecast.rules {
             let Some(command) = self.forecast.command(rule.command) else {
                 continue;

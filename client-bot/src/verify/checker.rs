@@ -454,7 +454,7 @@ fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[
 
 /// How many ticks ago a tick was.
 fn age(tick: Tick, now: Tick) -> u32 {
-    now.0.saturating_sub(tick.0)
+    now.since(tick)
 }
 
 /// After so many ticks every bot should have been told, in spite of lost datagrams.
