@@ -162,7 +162,7 @@ impl Clock {
         }
         self.arrivals.push_back(Arrival {
             at,
-            origin: at.saturating_sub(self.from_base(tick)),
+            origin: at.saturating_sub(self.since_base(tick)),
         });
         while self.arrivals.len() > ARRIVALS_MAX
             || self.arrivals.len() > ARRIVALS_MIN && self.arrivals[0].at < at - ARRIVALS_SPAN
@@ -201,7 +201,7 @@ impl Clock {
     fn judge(&mut self, tick: Tick, processed: u32, line: i64) {
         let is_processed = |input: &Input| processed.wrapping_sub(input.sequence) as i32 >= 0;
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
-            let heard = |tick: Tick| line.saturating_add(self.from_base(tick));
+            let heard = |tick: Tick| line.saturating_add(self.since_base(tick));
             let high = heard(tick) - input.at;
             self.bounds.push_back((heard(self.newest) - input.at, high));
             if self.bounds.len() > BOUNDS_MAX {
@@ -220,7 +220,7 @@ impl Clock {
     }
 
     /// The time from the base to a tick.
-    fn from_base(&self, tick: Tick) -> i64 {
+    fn since_base(&self, tick: Tick) -> i64 {
         let ahead = i64::from(tick.since(self.base)) - i64::from(self.base.since(tick));
         ahead.saturating_mul(self.period)
     }

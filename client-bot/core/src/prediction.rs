@@ -164,7 +164,8 @@ impl Prediction {
         let last = self.states.len().checked_sub(1)?;
         let state = |tick: f64| {
             let ahead = (tick - moment_of(self.first)).clamp(0.0, last as f64);
-            self.kinds.position(&self.states[tick_of(ahead).0 as usize])
+            self.kinds
+                .position(&self.states[tick_of(ahead).low() as usize])
         };
         let whole = shown.floor();
         Some(between(state(whole - 1.0), state(whole), shown - whole))
@@ -329,7 +330,7 @@ impl Prediction {
         let mut row = own.row.clone();
         let position = view.position(own, tick);
         row[..self.kinds.dimensions].copy_from_slice(&position[..self.kinds.dimensions]);
-        let ahead = tick.0.checked_sub(self.first.0);
+        let ahead = (tick >= self.first).then(|| tick.since(self.first));
         let predicted = ahead.and_then(|ahead| self.states.get(ahead as usize));
         let Some(predicted) = predicted.filter(|_| self.own == Some(own.id)) else {
             return row;
@@ -352,8 +353,9 @@ impl Prediction {
 
     /// The server's state of this tick is certain. The one before is still shown.
     fn start_at(&mut self, own: EntityId, tick: Tick, row: Vec<i32>) {
-        let ahead = tick.0.wrapping_sub(self.first.0) as usize;
-        if self.own != Some(own) || ahead >= self.states.len() {
+        let ahead = tick.since(self.first) as usize;
+        let is_there = tick >= self.first && ahead < self.states.len();
+        if self.own != Some(own) || !is_there {
             self.states.clear();
             self.first = tick;
         } else {
