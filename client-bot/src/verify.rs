@@ -54,9 +54,10 @@ pub fn check_notices(history: &History, schema: &Schema, views: &[FinalView]) {
     if all.iter().all(|(_, record)| record.is_empty()) {
         return;
     }
-    let newest = views.iter().map(|v| v.newest.0);
-    let last = Tick(newest.clone().min().unwrap_or(0).saturating_sub(LAST_TICKS));
-    let first = Tick((newest.max().unwrap_or(0) + 1).saturating_sub(RECORDED_TICKS));
+    let newest = views.iter().map(|v| v.newest);
+    let last = newest.clone().min().unwrap_or_default().before(LAST_TICKS);
+    let after = newest.max().unwrap_or_default().next();
+    let first = after.before(RECORDED_TICKS);
     let known = KnownEvents::new(&history.findings, &all);
     for &one in &all {
         notices::check(&history.findings, schema, &known, one, &(first..=last));

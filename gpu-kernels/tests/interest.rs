@@ -102,7 +102,7 @@ struct Table {
     parity: Parity,
     distances: Vec<i32>,
     radius: i32,
-    next: u32,
+    next: u64,
 }
 
 impl Table {

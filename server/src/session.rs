@@ -142,7 +142,6 @@ pub struct Session {
     /// said.
     talk: Vec<(usize, Arc<Talk>)>,
     stream: OutStream,
-    owed: Owed,
     quota: Quota,
     next_sequence: u32,
 }

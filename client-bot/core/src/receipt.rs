@@ -31,7 +31,7 @@ impl Receipt {
             acknowledgement: Acknowledgement {
                 newest: welcomed,
                 mask: 0,
-                stream: Tick(0),
+                stream: welcomed.before(1),
             },
             parts: FxHashMap::default(),
         }
@@ -67,8 +67,7 @@ impl Receipt {
             self.parts.remove(&tick);
             self.acknowledgement.note(tick);
         }
-        self.parts
-            .retain(|t, _| newest.0.saturating_sub(t.0) < PARTS_TICKS);
+        self.parts.retain(|t, _| newest.since(*t) < PARTS_TICKS);
         arrived
     }
 }

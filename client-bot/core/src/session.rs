@@ -3,7 +3,7 @@
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
-use shared::wire::movement::{MovementCodec, nearest};
+use shared::wire::movement::{MovementCodec, nearest_sequence};
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DecodeError, FRAME_BYTES_MAX};
 use shared::{CommandKind, Slot};
@@ -106,7 +106,7 @@ impl Session {
         self.movement_codec
             .decode(bytes, view.newest(), course, movement)?;
         let tick = movement.tick;
-        let processed = nearest(movement.processed_low, self.view.processed());
+        let processed = nearest_sequence(movement.processed_low, self.view.processed());
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.

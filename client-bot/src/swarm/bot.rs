@@ -391,9 +391,9 @@ impl Playing {
             record: Default::default(),
         };
         if let Some(checker) = self.log.checker.take() {
-            let second_ago = view.newest().0.saturating_sub(view.schema().world.tick_hz);
+            let second_ago = view.newest().before(view.schema().world.tick_hz);
             last.is_dead |= checker.is_newborn(view.newest());
-            last.touched = checker.touched_after(Tick(second_ago));
+            last.touched = checker.touched_after(second_ago);
             last.spot = checker.spot(view.newest());
             (last.regions, last.record) = checker.finish(history);
         }

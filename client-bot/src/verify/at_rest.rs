@@ -84,7 +84,7 @@ struct RestingWorld<'a> {
 impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
-        let moved_last = Tick(newest.0.saturating_sub(schema.world.tick_hz));
+        let moved_last = newest.before(schema.world.tick_hz);
         let edges = edges(schema);
         let is_moving = |e: &Entity| moves(e, moved_last, newest, &edges);
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();

@@ -414,7 +414,7 @@ impl Checker {
                 .filter(|own| own.0 == shown.slot)?;
             Some(own.1 == course.at(tick, &history.edges))
         };
-        let mut earlier = (0..=wait_max).map(|ago| Tick(tick.0.saturating_sub(ago)));
+        let mut earlier = (0..=wait_max).map(|ago| tick.before(ago));
         // An earlier tick than the one in which it was told says nothing.
         let is_right = |tick: Tick| tick <= shown.told || was_right(tick) != Some(false);
         Some(earlier.any(is_right))
@@ -463,7 +463,7 @@ impl Checker {
     /// Checks that other bots that could be seen for long enough were in view.
     fn look_for_missing(&mut self, history: &History, view: &View, last: Tick) {
         let span = history.enter_ticks_max;
-        let Some(first) = last.0.checked_sub(span).map(Tick) else {
+        let Some(first) = last.0.checked_sub(u64::from(span)).map(Tick) else {
             return;
         };
         let ticks = (first.0..=last.0).rev().map(Tick);
@@ -552,7 +552,7 @@ fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[
 
 /// How many ticks ago a tick was.
 fn age(tick: Tick, now: Tick) -> u32 {
-    now.0.saturating_sub(tick.0)
+    now.since(tick)
 }
 
 /// After so many ticks every bot should have been told, in spite of lost datagrams.

@@ -35,7 +35,7 @@ pub struct History {
 #[derive(Default)]
 struct Place {
     /// One more than the tick.
-    tick: AtomicU32,
+    tick: AtomicU64,
     /// The entity's slot: it changes when the entity is reborn.
     slot: AtomicU32,
     position: [AtomicI32; 3],
@@ -111,7 +111,7 @@ impl History {
     }
 
     fn place(&self, bot: usize, tick: Tick) -> &Place {
-        &self.places[(tick.0 % HISTORY_TICKS) as usize * self.bots + bot]
+        &self.places[(tick.0 % u64::from(HISTORY_TICKS)) as usize * self.bots + bot]
     }
 
     pub fn note_grant(&self) {

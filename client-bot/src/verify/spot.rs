@@ -51,7 +51,7 @@ impl SpotLog {
             }
         };
         let begins = self.arrives.max(tick);
-        self.arrives = Tick(begins.0.saturating_add(ticks).saturating_add(2));
+        self.arrives = begins.after(ticks).after(2);
         self.spot.place = goal;
     }
 

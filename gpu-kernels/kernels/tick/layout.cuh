@@ -5,7 +5,7 @@
 constexpr u32 CHUNKS_MAX = 8;
 constexpr u32 LEVELS_MAX = 20;
 constexpr u32 TIMED_WORDS_MAX = 5;
-constexpr u32 TIMED_COLUMNS = 11;
+constexpr u32 TIMED_COLUMNS = 12;
 constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
@@ -467,7 +467,7 @@ struct alignas(8) World {
     i32 *track_steps;
     i32 *track_offsets;
     // By slot of an entity that is to be born again: the first tick in which it may be.
-    u32 *rebirth_due;
+    u64 *rebirth_due;
     Observer *observers;
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
@@ -596,7 +596,7 @@ static_assert(offsetof(World, notification_partials) == 1032 && offsetof(World, 
 
 // One tick's own.
 struct alignas(8) Tick {
-    u32 number;
+    u64 number;
     u32 stamp;
     u32 frame_commands;
     u32 clients_used;
@@ -612,7 +612,6 @@ struct alignas(8) Tick {
     u32 afters;
     u32 afters_asked;
     u32 region_sets;
-    u32 padding;
     // The frame.
     Command *frame;
     i32 *words;
@@ -649,19 +648,19 @@ struct alignas(8) Tick {
     u32 *hearings;
 };
 static_assert(sizeof(Tick) == 272, "as in Rust");
-static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
-static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
-static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
-static_assert(offsetof(Tick, client_end) == 36 && offsetof(Tick, afters) == 40 && offsetof(Tick, afters_asked) == 44, "as in Rust");
-static_assert(offsetof(Tick, region_sets) == 48 && offsetof(Tick, padding) == 52 && offsetof(Tick, frame) == 56, "as in Rust");
-static_assert(offsetof(Tick, words) == 64 && offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80, "as in Rust");
-static_assert(offsetof(Tick, release) == 88 && offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104, "as in Rust");
-static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128, "as in Rust");
-static_assert(offsetof(Tick, births) == 136 && offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152, "as in Rust");
-static_assert(offsetof(Tick, notifications) == 160 && offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176, "as in Rust");
-static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 208 && offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 232 && offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 256 && offsetof(Tick, hearings) == 264, "as in Rust");
+static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
+static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
+static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
+static_assert(offsetof(Tick, client_end) == 40 && offsetof(Tick, afters) == 44 && offsetof(Tick, afters_asked) == 48, "as in Rust");
+static_assert(offsetof(Tick, region_sets) == 52 && offsetof(Tick, frame) == 56 && offsetof(Tick, words) == 64, "as in Rust");
+static_assert(offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80 && offsetof(Tick, release) == 88, "as in Rust");
+static_assert(offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104 && offsetof(Tick, counters) == 112, "as in Rust");
+static_assert(offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128 && offsetof(Tick, births) == 136, "as in Rust");
+static_assert(offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152 && offsetof(Tick, notifications) == 160, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176 && offsetof(Tick, change_columns) == 184, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200 && offsetof(Tick, course_slots) == 208, "as in Rust");
+static_assert(offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224 && offsetof(Tick, deliveries) == 232, "as in Rust");
+static_assert(offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248 && offsetof(Tick, hearing_offsets) == 256, "as in Rust");
+static_assert(offsetof(Tick, hearings) == 264, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x10090408b43a0d21ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x153e1fddb461f193ull;

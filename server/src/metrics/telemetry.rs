@@ -105,4 +105,4 @@ fn record_times(report: &TickReport<'_>) {
 
 /// About so many in each tick.
 const AGE_SAMPLES_MAX: u32 = 1024;
-const UDP_ERRORS_EVERY_TICKS: u32 = 16;
+const UDP_ERRORS_EVERY_TICKS: u64 = 16;

@@ -136,7 +136,7 @@ impl PendingMovement {
             let slot = next_new.min(next_old);
             let is_lost = waiting.is_some_and(|p| p.seems_lost(now));
             if is_new || is_lost {
-                let before = Tick(now.tick.0.wrapping_sub(1));
+                let before = now.tick.before(1);
                 let last = waiting.map_or(before, |p| p.last_word().unwrap_or(before));
                 due.push(Due {
                     slot,
@@ -193,7 +193,7 @@ impl Pending {
         match self.word {
             Word::Waits => true,
             Word::Sent(sent) => {
-                now.acknowledgement.newest > sent || now.tick.0 - sent.0 >= RESEND_TICKS
+                now.acknowledgement.newest > sent || now.tick.since(sent) >= RESEND_TICKS
             }
             Word::Arrived => false,
         }
@@ -289,12 +289,12 @@ mod tests {
 
     impl Client {
         /// Only this tick has arrived, beside those of earlier calls.
-        fn newest(&mut self, tick: u32) {
+        fn newest(&mut self, tick: u64) {
             self.acknowledgement.note(Tick(tick));
             self.movement.acknowledge(&self.acknowledgement);
         }
 
-        fn merge(&mut self, tick: u32, slots: &[u32]) -> Vec<Due> {
+        fn merge(&mut self, tick: u64, slots: &[u32]) -> Vec<Due> {
             let now = Now {
                 tick: Tick(tick),
                 base: self.acknowledgement.newest,
@@ -307,12 +307,12 @@ mod tests {
             due
         }
 
-        fn slots(&mut self, tick: u32, slots: &[u32]) -> Vec<u32> {
+        fn slots(&mut self, tick: u64, slots: &[u32]) -> Vec<u32> {
             let due = self.merge(tick, slots);
             due.into_iter().map(|due| due.slot).collect()
         }
 
-        fn known(&mut self, tick: u32, slots: &[u32]) -> Vec<bool> {
+        fn known(&mut self, tick: u64, slots: &[u32]) -> Vec<bool> {
             let due = self.merge(tick, slots);
             due.into_iter().map(|due| due.is_known).collect()
         }

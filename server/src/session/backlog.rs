@@ -27,7 +27,7 @@ struct Waiting {
 /// How urgent it is to tell of an entity in this tier that was told of last, or would have
 /// been, in the tick `last`.
 pub fn urgency(tier: u32, last: Tick, now: Tick) -> u32 {
-    URGENCIES[tier as usize & 3].saturating_mul(now.0.saturating_sub(last.0))
+    URGENCIES[tier as usize & 3].saturating_mul(now.since(last))
 }
 
 impl Backlog {
@@ -82,7 +82,7 @@ impl Backlog {
         let all = (0..).zip(&self.waiting);
         self.order.clear();
         self.order.extend(all.map(|(place, waiting)| {
-            let last = Tick(waiting.since.0.wrapping_sub(1));
+            let last = waiting.since.before(1);
             (Reverse(urgency(waiting.tier, last, now)), place)
         }));
         keep_first(&mut self.order, most.max(1));

@@ -97,7 +97,7 @@ impl Session {
         let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
         // Who was sent nothing since, knows that nothing was to be told.
         let base = match self.last_datagram <= newest {
-            true => Tick(tick.0.wrapping_sub(1)),
+            true => tick.before(1),
             false => newest,
         };
         let now = Now {
@@ -119,10 +119,8 @@ impl Session {
             .into_iter()
             .flatten()
             .min();
-        let known = first_missing
-            .map_or(tick.0, |missing| missing.0)
-            .saturating_sub(1);
-        tick.0 - known.min(tick.0)
+        let known = first_missing.unwrap_or(tick).before(1);
+        tick.since(known)
     }
 
     /// Whether nothing is known for long of what the client was sent. Then words wait in
@@ -134,17 +132,17 @@ impl Session {
         let Some(since) = self.unacknowledged else {
             return false;
         };
-        let silence = tick.0.saturating_sub(since.0);
+        let silence = tick.since(since);
         let probe_ticks = (tick_hz / PROBES_PER_SECOND).max(1);
         silence > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
-            && tick.0.saturating_sub(self.last_datagram.0) < probe_ticks
+            && tick.since(self.last_datagram) < probe_ticks
     }
 
     /// Writes what commands and notifications there are, in a frame of its own: the rest of
     /// the tick may depend on it. It counts as one of the tick before, since the client has
     /// not taken in this one when it has read it.
     fn write_interface(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
-        let before = Tick(view.publication.tick.0.wrapping_sub(1));
+        let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
         codec.interface(frame.begun(), &view.world.interface());
@@ -299,7 +297,7 @@ impl Session {
         }
         let tick = view.publication.tick;
         let base = self.merge_movement(view, scratch);
-        let silence = tick.0.saturating_sub(self.last_datagram.0);
+        let silence = tick.since(self.last_datagram);
         let may_be_silent = silence < silence_ticks_max(view.world);
         let has_news = !scratch.due.is_empty() || self.processed.has_news();
         // A client that was told that something waits must learn that nothing does any more.
@@ -361,7 +359,7 @@ fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratc
     } = scratch;
     let (tick, mirror) = (view.publication.tick, view.mirror);
     let codec = mirror.movement_codec();
-    let ticks = tick.0.wrapping_sub(base.0);
+    let ticks = tick.since(base);
     let base = (1..=BASE_TICKS_MAX).contains(&ticks).then_some(base);
     let told = |due: &Due| mirror.told(Slot(due.slot), base.filter(|_| due.is_known));
     sent.clear();

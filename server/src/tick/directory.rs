@@ -350,7 +350,7 @@ impl Directory {
 
     /// Starts the wait for a lost client, and gives its end.
     fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
-        let deadline = Tick(now.0.saturating_add(self.resume_ticks));
+        let deadline = now.after(self.resume_ticks);
         self.deadlines.push_back((deadline, client));
         deadline
     }
@@ -413,7 +413,7 @@ impl Directory {
             let words = self.birthplace.words(client.0, frame.tick, client.0);
             frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::SPAWN, &words);
         }
-        let due = Tick(frame.tick.0.saturating_add(ticks));
+        let due = frame.tick.after(ticks);
         self.rebirths.push_back((due, client, ticket));
     }
 

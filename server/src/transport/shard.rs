@@ -56,6 +56,8 @@ pub struct Shard {
     /// Reused: a decoded datagram, and the buffers of a fan-out.
     datagram: ClientDatagram,
     scratch: Scratch,
+    /// The newest tick that the shard was told of.
+    tick: Tick,
     /// All clients have taken in their streams up to this tick.
     taken_in: Tick,
     pub counts: FanOutCounts,
@@ -82,6 +84,7 @@ impl Shard {
             neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
+            tick: Tick(0),
             taken_in: Tick(0),
             counts: FanOutCounts::default(),
         }
@@ -240,7 +243,7 @@ impl Shard {
 
     fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
         let codec = &self.world.session.commands;
-        match codec.decode(bytes, &mut self.datagram) {
+        match codec.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
             // The client repeats its commands once it knows the new ones.
             Err(DecodeError::Outdated(_)) => return,
@@ -333,6 +336,7 @@ impl Shard {
 impl Shard {
     /// Takes over what is new of the world. True if the clients must be told of it.
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
+        self.tick = publication.tick;
         self.taken_in = publication.tick;
         let Some(session) = &publication.world else {
             return false;

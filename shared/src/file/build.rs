@@ -234,7 +234,7 @@ fn check_sizes(schema: &Schema) -> Result<(), Problem> {
 /// The longest welcome with a schema.
 fn largest_welcome(schema: &Schema) -> Welcome {
     Welcome {
-        tick: Tick(u32::MAX),
+        tick: Tick::MAX,
         entity: EntityId::new(u32::MAX, u32::MAX),
         commands_epoch: u8::MAX,
         ticket: [u8::MAX; 16],

@@ -135,6 +135,12 @@ impl Welcome {
     /// fail.
     pub fn decode(bytes: &[u8]) -> Result<Welcome, DecodeError> {
         let welcome: Welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(bytes)?;
+        if welcome.tick > Tick::MAX {
+            return Err(DecodeError::OutOfRange {
+                what: "the tick of the welcome",
+                found: welcome.tick.0,
+            });
+        }
         welcome.schema.check()?;
         Ok(welcome)
     }

@@ -107,7 +107,7 @@ pub struct Movement {
     /// In the last part: whether nothing is left to tell. Otherwise, entities that the tick
     /// does not name may have departed from their courses.
     pub is_whole: bool,
-    /// The low 16 bits of the sequence number; see [`nearest`].
+    /// The low 16 bits of the sequence number; see [`nearest_sequence`].
     pub processed_low: u16,
     /// The tick from which differences are told.
     pub base: Option<Tick>,
@@ -140,7 +140,7 @@ pub const BASE_TICKS_MAX: u32 = (1 << BASE_BITS) - 1;
 impl Header {
     /// The ticks since the base; `None` if no differences can be told from it.
     pub fn base_ticks(&self) -> Option<u32> {
-        let age = self.tick.0.checked_sub(self.base?.0)?;
+        let age = self.tick.since(self.base?);
         (1..=BASE_TICKS_MAX).contains(&age).then_some(age)
     }
 }
@@ -303,7 +303,7 @@ impl MovementCodec {
 }
 
 fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: bool, count: usize) {
-    writer.put(u64::from(header.tick.0), 16);
+    writer.put(header.tick.low().into(), 16);
     let is_only = part == 0 && is_last;
     writer.put(u64::from(is_only), 1);
     if !is_only {
@@ -337,8 +337,8 @@ pub fn wait_ticks_max(in_view: usize, told: usize) -> u32 {
     u32::try_from((2 * all).div_ceil(told.max(1))).unwrap_or(u32::MAX)
 }
 
-/// The number nearest to `reference` whose low 16 bits are `low`.
-pub const fn nearest(low: u16, reference: u32) -> u32 {
+/// The sequence number nearest to `reference` whose low 16 bits are `low`; they wrap around.
+pub const fn nearest_sequence(low: u16, reference: u32) -> u32 {
     let ahead = low.wrapping_sub((reference & 0xffff) as u16);
     reference.wrapping_add_signed(ahead.cast_signed() as i32)
 }

@@ -22,7 +22,6 @@ use super::codec;
 use super::control::Interface;
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::length;
-use super::movement::nearest;
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::talk::{TALK_BYTES_MAX, Talk};
@@ -114,7 +113,7 @@ impl StreamCodec {
 
     /// Starts a frame in an empty writer.
     pub fn begin(&self, writer: &mut BitWriter, tick: Tick) {
-        writer.put(u64::from(tick.0), TICK_BITS);
+        writer.put(tick.low().into(), TICK_BITS);
     }
 
     /// Writes that an entity has left the view.
@@ -239,7 +238,7 @@ impl StreamCodec {
             });
         }
         let mut reader = BitReader::new(bytes);
-        let tick = Tick(nearest(reader.get_as(TICK_BITS)?, newest.0));
+        let tick = newest.nearest(reader.get_as(TICK_BITS)?, TICK_BITS);
         let mut messages = vec![];
         while let Some(message) = self.read_message(&mut reader)? {
             messages.push(message);

@@ -82,14 +82,24 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
-    (any::<u32>(), prop::option::of(0u32..20), any::<u32>()).prop_map(
+    (any_tick(), prop::option::of(0u32..20), any::<u32>()).prop_map(
         |(tick, base_ticks, processed)| Header {
-            tick: Tick(tick),
-            base: base_ticks.map(|ticks| Tick(tick.wrapping_sub(ticks))),
+            tick,
+            base: base_ticks.map(|ticks| tick.before(ticks)),
             processed,
             is_whole: true,
         },
     )
+}
+
+/// A tick that has as many before and after it as low bits tell apart.
+pub fn any_tick() -> impl Strategy<Value = Tick> {
+    prop_oneof![
+        1u64 << 16..1u64 << 18,
+        (1u64 << 32) - 10..(1u64 << 32) + 10,
+        1u64 << 16..1u64 << 55
+    ]
+    .prop_map(Tick)
 }
 
 /// A velocity that follows from a row: on all axes of the world, or on none.
@@ -123,7 +133,7 @@ pub fn any_past(schema: &Schema, row: &[i32], base: Tick) -> Option<Course> {
     // From 0 to 31 bits, the sign included.
     let shift = 33 + seed % 32;
     let mut past = Course {
-        tick: Tick(base.0.wrapping_sub(seed as u32 % 3)),
+        tick: base.before(seed as u32 % 3),
         velocity: any_velocity(schema, &[seed as i32 >> 1; 3]),
         ..Course::default()
     };
@@ -368,6 +378,14 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
     codec.finish(&mut writer, out);
 }
 
+/// The tick in which servers read datagrams.
+pub const NOW: Tick = Tick(1 << 33);
+
+/// A tick that a client may name then.
+fn any_near() -> impl Strategy<Value = Tick> {
+    (0..1u64 << 32).prop_map(|offset| Tick(NOW.0 - (1 << 31) + offset))
+}
+
 /// A datagram of any commands that this world's clients may send.
 pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatagram> {
     let commands = schema.commands.iter().filter(|c| c.senders.clients);
@@ -378,16 +396,16 @@ pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatag
         (Just(command.kind), words)
     });
     (
-        (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()),
+        (any_near(), any::<u32>(), any_near(), any::<u32>()),
         prop::collection::vec(command, 0..=COMMANDS_MAX),
     )
         .prop_map(|((newest, mask, stream, first_sequence), commands)| {
             let (kinds, words): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
             ClientDatagram {
                 acknowledgement: Acknowledgement {
-                    newest: Tick(newest),
+                    newest,
                     mask,
-                    stream: Tick(stream),
+                    stream,
                 },
                 first_sequence,
                 kinds,
@@ -415,17 +433,17 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
 }
 
 pub fn any_welcome() -> impl Strategy<Value = Welcome> {
-    let numbers = (any::<u32>(), any::<u64>(), any::<u8>());
+    let numbers = (any_tick(), any::<u64>(), any::<u8>());
     (numbers, any::<[u8; 16]>(), any::<bool>(), any_schema()).prop_map(
         |((tick, entity, commands_epoch), ticket, resumed, schema)| Welcome {
-            tick: Tick(tick),
+            tick,
             entity: EntityId::from_bits(entity),
             commands_epoch,
             ticket,
             resumed,
             player_kind: entity as u16,
             quotas: Quotas {
-                commands_per_tick: tick,
+                commands_per_tick: tick.low(),
                 ..Quotas::default()
             },
             schema: schema.clone(),

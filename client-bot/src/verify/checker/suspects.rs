@@ -79,7 +79,7 @@ impl Checker {
             regions,
         }) = self.suspects.pop_missing(passed)
         {
-            let first = Tick(tick.0.saturating_sub(history.enter_ticks_max));
+            let first = tick.before(history.enter_ticks_max);
             let is_full = self.record.sees_count() >= history.visible_max;
             let are_known = self.regions.throughout(first, tick).eq(regions) && !is_full;
             for slot in slots {

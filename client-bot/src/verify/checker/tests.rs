@@ -71,7 +71,7 @@ impl Bot {
     }
 
     /// Ticks pass: both bots are told where they are, and this one nothing of the other.
-    fn pass(&mut self, ticks: std::ops::Range<u32>) {
+    fn pass(&mut self, ticks: std::ops::Range<u64>) {
         for tick in ticks {
             for (bot, (entity, place)) in [OWN, OTHER].into_iter().zip(PLACES).enumerate() {
                 self.history.write(bot, Tick(tick), entity.slot, &place);
@@ -81,12 +81,12 @@ impl Bot {
     }
 
     /// A datagram of a tick that tells of the other bot, if anything.
-    fn datagram(&mut self, tick: u32, other: Option<[i32; 3]>) {
+    fn datagram(&mut self, tick: u64, other: Option<[i32; 3]>) {
         self.tell(tick, other.map(|place| (OTHER.slot, place)), true);
     }
 
     /// A datagram that tells of one entity, or of none. If it is not whole, others wait.
-    fn tell(&mut self, tick: u32, one: Option<(Slot, [i32; 3])>, is_whole: bool) {
+    fn tell(&mut self, tick: u64, one: Option<(Slot, [i32; 3])>, is_whole: bool) {
         let header = Header {
             tick: Tick(tick),
             base: None,
@@ -113,7 +113,7 @@ impl Bot {
         self.session.handle_datagram(&bytes, &mut heard).unwrap();
     }
 
-    fn frame(&mut self, tick: u32, write: impl Fn(&StreamCodec, &mut BitWriter, &[i32])) {
+    fn frame(&mut self, tick: u64, write: impl Fn(&StreamCodec, &mut BitWriter, &[i32])) {
         let (mut writer, mut bytes) = (BitWriter::default(), vec![]);
         self.stream.begin(&mut writer, Tick(tick));
         write(&self.stream, &mut writer, &self.schema.default_row(0));
@@ -122,13 +122,13 @@ impl Bot {
         self.session.handle_stream(&bytes, &mut heard).unwrap();
     }
 
-    fn other_enters(&mut self, tick: u32) {
+    fn other_enters(&mut self, tick: u64) {
         self.frame(tick, |stream, writer, row| {
             stream.enter(writer, OTHER, 0, false, &standing(tick, PLACES[1]), row);
         });
     }
 
-    fn other_leaves(&mut self, tick: u32) {
+    fn other_leaves(&mut self, tick: u64) {
         self.frame(tick, |stream, writer, _| stream.leave(writer, OTHER.slot));
     }
 
@@ -140,7 +140,7 @@ impl Bot {
     }
 }
 
-fn standing(tick: u32, position: [i32; 3]) -> Course {
+fn standing(tick: u64, position: [i32; 3]) -> Course {
     Course {
         tick: Tick(tick),
         position,

@@ -102,7 +102,7 @@ device::device_struct! {
         track_steps: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         /// By slot of an entity that is to be born again: the first tick in which it may be.
-        rebirth_due: Pointer<u32> = s.capacity * s.respawns, zeroed;
+        rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;
@@ -198,7 +198,7 @@ device::device_struct! {
 device::device_struct! {
     /// One tick's own.
     pub struct Tick(s: Sizes) {
-        number: u32;
+        number: u64;
         stamp: u32;
         frame_commands: u32;
         clients_used: u32;
@@ -214,7 +214,6 @@ device::device_struct! {
         afters: u32;
         afters_asked: u32;
         region_sets: u32;
-        padding: u32;
 
         /// The frame.
         frame: Pointer<Command> = s.commands;
@@ -506,7 +505,7 @@ pub const IS_COMMAND: u8 = 0x80;
 pub const HAS_ACTOR: u8 = 0x40;
 const _: () = assert!(COMMAND_WORDS_MAX < HAS_ACTOR as usize);
 /// Numbers of a timed command, each in a column of its own.
-pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
+pub const TIMED_COLUMNS: usize = 7 + TIMED_WORDS_MAX;
 /// Levels of a world's boxes, at most: buckets are one unit wide at least, and a
 /// world less than 2^18.
 pub const LEVELS_MAX: usize = 20;

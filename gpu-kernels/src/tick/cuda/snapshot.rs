@@ -100,7 +100,7 @@ impl CudaBackend {
         device.write(w.generations, &snapshot.generations)?;
         device.write(w.slot_kinds, &kinds)?;
         if self.sizes.respawns > 0 {
-            let due: Vec<u32> = snapshot.due.iter().map(|tick| tick.0).collect();
+            let due: Vec<u64> = snapshot.due.iter().map(|tick| tick.0).collect();
             device.write(w.rebirth_due, &due)?;
         }
         device.write(w.rows, &snapshot.rows)?;

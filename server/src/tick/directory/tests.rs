@@ -47,7 +47,7 @@ impl World {
         self.directory.leave(0, &leave, &mut self.frame);
     }
 
-    fn tick(&mut self, taken_in: u32) -> Vec<SessionEvent> {
+    fn tick(&mut self, taken_in: u64) -> Vec<SessionEvent> {
         self.directory.prepare(&mut self.frame, Tick(taken_in));
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [7, 8, 0]);

@@ -223,7 +223,7 @@ struct Engine {
 #[derive(Default)]
 struct EngineState {
     /// Ticks that were collected.
-    computed: u32,
+    computed: u64,
     is_over: bool,
     fails_at: Option<Tick>,
 }

@@ -157,7 +157,7 @@ impl Axes {
     }
 
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
-        let mut position = course.at(Tick(tick.0.wrapping_sub(1)), &self.max);
+        let mut position = course.at(tick.before(1), &self.max);
         if *velocity == [0; 3] {
             return position;
         }
