@@ -120,7 +120,7 @@ fn a_session_goes_on_across_32_bits_of_ticks() {
     let enter = server.enter(wrap - 2, OWN, 100);
     session.handle_stream(&enter, &mut ()).unwrap();
     for tick in wrap - 1..wrap + 3 {
-        let x = 200 + (tick - wrap + 1) as i32;
+        let x = 200 + (tick + 1 - wrap) as i32;
         let bytes = server.movement(tick, OWN.slot.0, x);
         session.handle_datagram(&bytes, &mut ()).unwrap();
         assert_eq!(session.view().own().unwrap().course.tick, Tick(tick));
