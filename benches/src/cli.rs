@@ -8,13 +8,14 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
-use crate::tick::{Due, FanOut, Fight, Hot, Listen, Logic, Overlap, Thesis};
+use crate::tick::{Crowd, Due, FanOut, Fight, Hot, Listen, Logic, Overlap, Thesis};
 use crate::transport::Swarm;
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
     Entry::of::<Thesis>(),
     Entry::of::<Fight>(),
+    Entry::of::<Crowd>(),
     Entry::of::<Logic>(),
     Entry::of::<Hot>(),
     Entry::of::<Due>(),

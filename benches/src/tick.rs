@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own times |
 //! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
+//! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
@@ -14,6 +15,7 @@
 mod backends;
 mod checks;
 mod clients;
+pub mod crowd;
 pub mod due;
 pub mod fan_out;
 pub mod fight;
@@ -28,6 +30,7 @@ pub mod thesis;
 
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;
+pub use crowd::Crowd;
 pub use due::Due;
 pub use fan_out::FanOut;
 pub use fight::Fight;

@@ -32,6 +32,23 @@ fn all_backends_agree_on_every_tick_of_a_fight() {
 }
 
 #[test]
+fn all_backends_agree_on_whom_a_client_sees_in_a_crowd() {
+    let folder = Folder::new();
+    let line = "crowd --clients 600 --visible-max 50 --runs 3 --baseline-runs 3 --threads 2";
+    let (report, ..) = run_and_keep(line, &folder);
+
+    assert_eq!(report.rows.len(), 2);
+    assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
+    for row in &report.rows {
+        // All that a client knows moves or leaves, and as many come as leave.
+        assert_eq!(row.whole("enters"), row.whole("leaves"));
+        let enters = row.whole("enters").unwrap();
+        assert_eq!(row.whole("deliveries"), Some(600 * 50 + enters));
+        assert!(row.stage("interest").is_some());
+    }
+}
+
+#[test]
 fn a_hot_entity_loses_no_update() {
     let folder = Folder::new();
     let line = "hot --updates 5000 --runs 2 --baseline-runs 2 --threads 2";

@@ -5,6 +5,7 @@ mod crowd;
 mod fight;
 mod listen;
 mod play;
+mod spectate;
 mod stroll;
 mod survey;
 mod wander;
@@ -19,6 +20,7 @@ use shared::{CommandKind, Fixed, Schema};
 use crate::filter::Filter;
 
 pub use play::{Scripted, compile};
+pub use spectate::Spectate;
 
 /// The behaviours by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -74,6 +76,8 @@ pub enum Request {
     SetRegion { index: u32, region: Option<Region> },
     Subscribe { id: u32, filter: Filter },
     Unsubscribe { id: u32 },
+    SetSight { radius: Option<i32> },
+    Watch { point: [i32; 3] },
 }
 
 impl Input {
@@ -90,6 +94,14 @@ impl Input {
 
     pub fn subscribe(&mut self, id: u32, filter: Filter) {
         self.requests.push(Request::Subscribe { id, filter });
+    }
+
+    pub fn set_sight(&mut self, radius: Option<i32>) {
+        self.requests.push(Request::SetSight { radius });
+    }
+
+    pub fn watch(&mut self, point: [i32; 3]) {
+        self.requests.push(Request::Watch { point });
     }
 
     pub fn unsubscribe(&mut self, id: u32) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
+use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
@@ -62,6 +63,9 @@ pub struct Arguments {
     /// File with the token that the server requires
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
+    /// Of the bots, the last so many watch without an entity, where the world allows it
+    #[arg(long, default_value_t = 0)]
+    spectators: u32,
     /// Threads to run the bots on [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
@@ -87,6 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             None => arguments.token.clone(),
         },
         clients: arguments.clients as usize,
+        spectators: arguments.spectators as usize,
         behaviour: arguments.behaviour,
         play: arguments.play.as_deref().map(read_play).transpose()?,
         rate_hz: arguments.rate,
@@ -230,8 +235,6 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Leaves room for the other fields of a hello.
-const TOKEN_BYTES_MAX: usize = 512;
 /// How long bots may take to connect.
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How long the world rests before views are compared.

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use client_core::event::PendingRequest;
-use client_core::{Region, Session, View};
+use client_core::{Region, Session, TalkRequest, View};
 use quic::Turns;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::CommandKind;
@@ -86,6 +86,18 @@ impl Client {
         self.session.set_region(index, region)
     }
 
+    /// Asks to see only this far, in raw units; `None`: as far as the world allows. Gives the
+    /// request's number, as [`Client::set_region`] does.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.session.set_sight(radius)
+    }
+
+    /// Asks to move the point that a spectator watches towards another one, in raw units. Gives
+    /// the request's number, as [`Client::set_region`] does.
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.session.watch(point)
+    }
+
     /// Asks to be told of every change and notification for which a predicate holds,
     /// wherever it happens. Each comes to the [`EventHandler`] once, as a
     /// [`Message::Notice`](client_core::Message) with the ids of all subscriptions that
@@ -98,6 +110,11 @@ impl Client {
     /// Asks to end a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.session.unsubscribe(id)
+    }
+
+    /// Says something, or joins or leaves a channel, and gives the request's number.
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.session.talk(request)
     }
 
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of

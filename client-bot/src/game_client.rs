@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use client_core::{
-    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, View,
+    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, TalkRequest,
+    View,
 };
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{
@@ -59,7 +60,7 @@ impl GameClient {
         let socket = Socket::towards(server).map_err(ClientError::Socket)?;
         let now = Instant::now();
         Ok(GameClient {
-            endpoint: Endpoint::client(vec![socket]).map_err(ClientError::Socket)?,
+            endpoint: Endpoint::new(vec![socket], None).map_err(ClientError::Socket)?,
             driver: Driver {
                 game: Game::new(options),
                 started: now,
@@ -134,6 +135,16 @@ impl GameClient {
         self.driver.game.set_region(index, region)
     }
 
+    /// See [`Game::set_sight`].
+    pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
+        self.driver.game.set_sight(radius)
+    }
+
+    /// See [`Game::watch`].
+    pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
+        self.driver.game.watch(point)
+    }
+
     /// See [`Game::subscribe`].
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
         self.driver.game.subscribe(id, predicate)
@@ -142,6 +153,11 @@ impl GameClient {
     /// See [`Game::unsubscribe`].
     pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
         self.driver.game.unsubscribe(id)
+    }
+
+    /// See [`Game::talk`].
+    pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
+        self.driver.game.talk(request)
     }
 
     /// Sends what is due: at most one datagram in a tick, however often this is called.

@@ -16,6 +16,7 @@ mod notices;
 mod record;
 mod regions;
 mod sight;
+mod spot;
 
 use client_core::{Entity, Region};
 use rustc_hash::FxHashMap;
@@ -28,6 +29,7 @@ pub use history::History;
 use notices::KnownEvents;
 pub use record::BotRecord;
 use record::RECORDED_TICKS;
+pub use spot::Spot;
 
 /// What a bot knows at the end.
 pub struct FinalView {
@@ -40,6 +42,8 @@ pub struct FinalView {
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,
+    /// From where a spectator sees; `None`: from its entity, or it is not sure from where.
+    pub spot: Option<Spot>,
     pub record: BotRecord,
 }
 
@@ -50,9 +54,10 @@ pub fn check_notices(history: &History, schema: &Schema, views: &[FinalView]) {
     if all.iter().all(|(_, record)| record.is_empty()) {
         return;
     }
-    let newest = views.iter().map(|v| v.newest.0);
-    let last = Tick(newest.clone().min().unwrap_or(0).saturating_sub(LAST_TICKS));
-    let first = Tick((newest.max().unwrap_or(0) + 1).saturating_sub(RECORDED_TICKS));
+    let newest = views.iter().map(|v| v.newest);
+    let last = newest.clone().min().unwrap_or_default().before(LAST_TICKS);
+    let after = newest.max().unwrap_or_default().next();
+    let first = after.before(RECORDED_TICKS);
     let known = KnownEvents::new(&history.findings, &all);
     for &one in &all {
         notices::check(&history.findings, schema, &known, one, &(first..=last));

@@ -82,7 +82,7 @@ fn what_is_too_fast_for_a_course_is_told_step_by_step() {
         ];
         for (tick, (step, expected)) in (1..).zip(steps) {
             let mut frame = Frame::new(Tick(tick));
-            frame.push(LONE, tick, builtin::MOVE, &[0, step]);
+            frame.push(LONE, tick as u32, builtin::MOVE, &[0, step]);
             let output = backend.tick(&frame).unwrap();
             let told: Vec<_> = output.courses.iter().collect();
             let expected = [0, expected];
@@ -114,7 +114,7 @@ fn a_world_without_courses_tells_each_step() {
         backend.tick(&frame).unwrap();
         for tick in 1..6 {
             let mut frame = Frame::new(Tick(tick));
-            frame.push(LONE, tick, builtin::MOVE, &[7, 7]);
+            frame.push(LONE, tick as u32, builtin::MOVE, &[7, 7]);
             let output = backend.tick(&frame).unwrap();
             assert_eq!(output.courses.iter().count(), 0, "{label}");
             assert_eq!(output.deliveries.of(ClientRow(0)).len(), 1, "{label}");

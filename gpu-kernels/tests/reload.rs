@@ -48,7 +48,7 @@ fn sting(me: Entity, target: Entity) {
 ";
 
 /// The tick from which other scripts are in force.
-const CHANGE: u32 = 3;
+const CHANGE: u64 = 3;
 
 /// What a test does before the frame with other scripts.
 #[derive(Clone, Copy, Debug)]
@@ -262,7 +262,7 @@ fn own_text(logic: &mut LogicConfig) -> &mut Text {
 }
 
 /// Two births; then the first stings the second in each tick.
-fn frame(config: &WorldConfig, tick: u32, logic: &LogicConfig) -> Frame {
+fn frame(config: &WorldConfig, tick: u64, logic: &LogicConfig) -> Frame {
     let mut frame = Frame::new(Tick(tick));
     if tick == 0 {
         frame.spawn(0, 0);
@@ -275,6 +275,6 @@ fn frame(config: &WorldConfig, tick: u32, logic: &LogicConfig) -> Frame {
     let commands = &config.schema.commands;
     let sting: CommandKind = commands.iter().find(|c| c.name == "sting").unwrap().kind;
     let target = EntityId::new(1, 1).reference();
-    frame.push(EntityId::new(0, 1), tick, sting, &[target.0]);
+    frame.push(EntityId::new(0, 1), tick as u32, sting, &[target.0]);
     frame
 }

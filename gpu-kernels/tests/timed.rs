@@ -139,11 +139,11 @@ fn a_timed_command_of_a_dead_entity_is_stale() {
 }
 
 #[test]
-fn delays_reach_beyond_the_last_tick_number() {
+fn delays_reach_across_32_bits() {
     let mut parity = Parity::new(&world("timed_commands = 9", ""));
-    parity.oracle.tick = Tick(u32::MAX - 1);
+    parity.oracle.tick = Tick(WRAP - 2);
     parity.restore_from_oracle();
-    let mut frame = Frame::new(Tick(u32::MAX - 1));
+    let mut frame = Frame::new(Tick(WRAP - 2));
     for ticks in [1, 2, 4] {
         frame.push_after(
             ticks,
@@ -155,12 +155,12 @@ fn delays_reach_beyond_the_last_tick_number() {
     }
     parity.tick(&frame);
     let mut births = vec![];
-    for tick in [u32::MAX, 0, 1, 2] {
+    for tick in WRAP - 1..WRAP + 3 {
         parity.restart(tick % 2 == 0);
         let output = parity.tick(&Frame::new(Tick(tick)));
         births.extend(output.births.iter().map(|birth| (tick, birth.token)));
     }
-    assert_eq!(births, [(u32::MAX, 1), (0, 2), (2, 4)]);
+    assert_eq!(births, [(WRAP - 1, 1), (WRAP, 2), (WRAP + 2, 4)]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn wolves() -> Parity {
     parity
 }
 
-fn strike(parity: &mut Parity, tick: u32, targets: &[u32], despawned: &[u32]) -> OracleOutput {
+fn strike(parity: &mut Parity, tick: u64, targets: &[u32], despawned: &[u32]) -> OracleOutput {
     let mut frame = Frame::new(Tick(tick));
     for &slot in targets {
         let target = EntityId::new(slot, 1).reference().0;
@@ -316,7 +316,7 @@ fn fallen_players_die_and_do_not_respawn_by_themselves() {
     let births: Vec<_> = (2..5)
         .flat_map(|tick| {
             let mut frame = Frame::new(Tick(tick));
-            frame.release.push(Slot(tick % 2 + 1));
+            frame.release.push(Slot(tick as u32 % 2 + 1));
             parity.tick(&frame).births
         })
         .collect();
@@ -396,19 +396,19 @@ fn rebirths_come_after_the_births_of_their_tick_and_carry_their_kinds_regions() 
 }
 
 #[test]
-fn rebirths_are_due_beyond_the_last_tick_number() {
+fn rebirths_are_due_across_32_bits() {
     let mut parity = wolves();
-    parity.oracle.tick = Tick(u32::MAX - 1);
+    parity.oracle.tick = Tick(WRAP - 2);
     parity.restore_from_oracle();
     let mut born = vec![];
-    strike(&mut parity, u32::MAX - 1, &[1], &[]);
-    for tick in [u32::MAX, 0, 1, 2] {
+    strike(&mut parity, WRAP - 2, &[1], &[]);
+    for tick in WRAP - 1..WRAP + 3 {
         let mut frame = Frame::new(Tick(tick));
         frame.release.push(Slot(1));
         born.extend(parity.tick(&frame).births.iter().map(|_| tick));
-        parity.restart(tick == 0);
+        parity.restart(tick == WRAP);
     }
-    assert_eq!(born, [1]);
+    assert_eq!(born, [WRAP + 1]);
 }
 
 #[test]
@@ -488,7 +488,7 @@ fn a_hundred_thousand_waiting_commands_agree() {
         frame.reset(Tick(tick));
         for i in 0..30_000 {
             let words = [i % 5 - 2, EntityRef::NONE.0];
-            frame.push_after(9 - tick, entity, 0, builtin::MOVE, &words);
+            frame.push_after((9 - tick) as u32, entity, 0, builtin::MOVE, &words);
         }
         dropped += parity.tick(&frame).counts.timed_dropped;
         parity.restart(false);
@@ -507,3 +507,6 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
     );
     script::world::parse(&text, "test").expect("the world file is valid")
 }
+
+/// Where the low 32 bits of a tick begin again.
+const WRAP: u64 = 1 << 32;

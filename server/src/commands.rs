@@ -5,6 +5,9 @@
 //! | [`cli`] | the command line |
 //! | [`arguments`] | what several commands do with their arguments |
 //! | [`serve`] | `myriad serve` |
+//! | [`accounts`] | its options for who may come in |
+//! | [`admin`] | `myriad admin` |
+//! | [`token`] | `myriad token` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
 //! | [`inspect`] | `myriad inspect` |
@@ -17,6 +20,8 @@
 //! | [`doctor`] | `myriad doctor` |
 //! | [`parity`] | `myriad doctor --parity` |
 
+pub mod accounts;
+pub mod admin;
 pub mod arguments;
 pub mod check;
 pub mod cli;
@@ -30,4 +35,5 @@ pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;
+pub mod token;
 pub mod verify;

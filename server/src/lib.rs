@@ -6,6 +6,8 @@
 //! | [`commands`] | the commands of the binary |
 //! | [`tick`] | the thread that runs the world |
 //! | [`session`] | one client's end of the protocol, without sockets and without a clock |
+//! | [`accounts`] | who a client is, and who stays out |
+//! | [`admin`] | what an operator asks of a running server |
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | recordings |
 //! | [`log`] | the log, so many lines a second |
@@ -13,6 +15,8 @@
 //! | [`metrics`] | figures for people and for Prometheus |
 #![forbid(unsafe_code)]
 
+pub mod accounts;
+pub mod admin;
 pub mod commands;
 pub mod durable;
 pub mod log;

@@ -21,6 +21,7 @@ use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
 use crate::tick::shards::ShardSender;
+use crate::tick::talk::filter::NoFilter;
 use crate::tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
@@ -99,6 +100,8 @@ pub fn run(options: Options) -> Result<Run> {
         recording,
         kept,
         reloads: None,
+        orders: None,
+        talk_filter: Arc::new(NoFilter),
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
         stop: Arc::new(AtomicBool::new(false)),
@@ -173,7 +176,7 @@ fn join_all(inbox: &SharedInbox, clients: usize) {
     for session in 0..clients as u64 {
         inbox.join(Join {
             session,
-            resume: None,
+            ..Join::default()
         });
     }
 }

@@ -14,8 +14,14 @@ use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
-use tracing::warn;
+use shared::world::config::VISIBLE_MAX;
+use tracing::{info, warn};
 
+use crate::accounts::authenticator::Authenticator;
+use crate::accounts::guard::Guard;
+use crate::accounts::shared_word::SharedWord;
+use crate::admin::desk::Desk;
+use crate::admin::port::{self, AdminPort};
 use crate::durable::folder::ResetKey;
 use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
@@ -29,8 +35,10 @@ use crate::tick::mirror::Mirror;
 use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
 use crate::tick::shards::ShardSender;
+use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use crate::transport::handshake::Admission;
+use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
@@ -39,7 +47,7 @@ use ::quic::Turns;
 pub mod world_data;
 
 /// How to run a server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerOptions {
     /// Where to listen; port 0 picks a free one.
     pub listen: SocketAddr,
@@ -57,8 +65,14 @@ pub struct ServerOptions {
     pub record: Option<PathBuf>,
     /// Where and how the world is kept; `None`: it lives in memory.
     pub data: Option<DataOptions>,
-    /// The token that a client must show; empty lets every client in.
-    pub token: String,
+    /// Says who a client is, by its token.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Judges what players say.
+    pub talk_filter: Arc<dyn TalkFilter>,
+    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
+    pub admin: Option<PathBuf>,
+    /// The most clients from one IPv4 address or IPv6 /64.
+    pub clients_per_network: u32,
 }
 
 impl ServerOptions {
@@ -75,7 +89,10 @@ impl ServerOptions {
             metrics: None,
             record: None,
             data: None,
-            token: String::new(),
+            authenticator: Arc::new(SharedWord::new("")),
+            talk_filter: Arc::new(NoFilter),
+            admin: None,
+            clients_per_network: u32::MAX,
         }
     }
 }
@@ -122,6 +139,8 @@ pub struct Server {
     stop: Arc<AtomicBool>,
     tick_thread: Option<JoinHandle<Result<()>>>,
     shards: Vec<JoinHandle<()>>,
+    /// Closes with the server.
+    _admin: Option<AdminPort>,
 }
 
 impl Server {
@@ -129,7 +148,7 @@ impl Server {
     /// recovered, clients are told to come again.
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
-            bail!("world.visible_max: 0 is not allowed in a server; expected 1 to 1024");
+            bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
         }
         let available = machine::memory_available();
         let stored = match &options.data {
@@ -138,11 +157,12 @@ impl Server {
         };
         let start =
             |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        let guard = start_guard(&options);
         // The port answers as soon as it is known what there is to say.
         let is_open = Arc::new(AtomicBool::new(false));
         let (mut started, outside, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
-                let outside = Outside::start(&options, Some(&stored), &is_open)?;
+                let outside = Outside::start(&options, Some(&stored), &guard, &is_open)?;
                 let mut started = start(&options.world)?;
                 let (world, threads) = (&options.world, options.threads);
                 let backend = &mut *started.backend;
@@ -151,7 +171,11 @@ impl Server {
             }
             _ => {
                 let started = start(&options.world)?;
-                (started, Outside::start(&options, None, &is_open)?, None)
+                (
+                    started,
+                    Outside::start(&options, None, &guard, &is_open)?,
+                    None,
+                )
             }
         };
         if let Some(kept) = &kept {
@@ -183,6 +207,11 @@ impl Server {
         };
 
         let stats = Arc::new(Stats::new());
+        let (to_tick, orders) = mpsc::channel();
+        let admin = match &options.admin {
+            Some(path) => Some(port::open(path, Desk::new(to_tick, guard, stats.clone()))?),
+            None => None,
+        };
         let backend = started.backend.name();
         let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
         let Outside {
@@ -204,6 +233,8 @@ impl Server {
             recording,
             kept,
             reloads,
+            orders: admin.is_some().then_some(orders),
+            talk_filter: options.talk_filter,
             // Its scripts may have changed since the checkpoint.
             session: recovered.unwrap_or(session),
             stats: stats.clone(),
@@ -223,6 +254,7 @@ impl Server {
             stop,
             tick_thread: Some(tick_thread),
             shards: shards.threads,
+            _admin: admin,
         })
     }
 
@@ -298,6 +330,7 @@ impl Outside {
     fn start(
         options: &ServerOptions,
         stored: Option<&world_data::Opened>,
+        guard: &Arc<Guard>,
         is_open: &Arc<AtomicBool>,
     ) -> Result<Outside> {
         let identity = match (&options.identity, stored) {
@@ -314,7 +347,7 @@ impl Outside {
         };
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
         let address = sockets[0].local_addr()?;
-        let shard_world = shard_world(options, is_open.clone());
+        let shard_world = shard_world(options, guard.clone(), is_open.clone());
         let session = shard_world.session.clone();
         Ok(Outside {
             address,
@@ -350,7 +383,10 @@ fn start_shards(
         reports,
         threads: vec![],
     };
-    for (number, socket) in sockets.into_iter().enumerate() {
+    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
+    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref());
+    let shards = sockets.into_iter().zip(strays).enumerate();
+    for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
         let config = quic::server_config(identity, idle, turns.clone())?;
@@ -361,6 +397,8 @@ fn start_shards(
             turns,
             socket,
             reset_key,
+            neighbours: neighbours.clone(),
+            strays,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;
@@ -369,6 +407,18 @@ fn start_shards(
         running.threads.push(thread);
     }
     Ok(running)
+}
+
+/// Says in the log who may come in.
+fn start_guard(options: &ServerOptions) -> Arc<Guard> {
+    let authenticator = options.authenticator.clone();
+    let who = authenticator.description();
+    match authenticator.is_open() {
+        // Nobody else can reach a server on this machine's own address.
+        true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
+        _ => info!("who may come in: {who}"),
+    }
+    Arc::new(Guard::new(authenticator, options.clients_per_network))
 }
 
 /// Starts matching with subscriptions, if the world has them.
@@ -381,13 +431,13 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
     Ok(listeners)
 }
 
-fn shard_world(options: &ServerOptions, is_open: Arc<AtomicBool>) -> ShardWorld {
+fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {
     let world = &options.world;
     let session = SessionWorld::new(world);
     ShardWorld {
         admission: Admission {
             schema_hash: session.schema.hash(),
-            token: options.token.clone(),
+            guard,
             is_open,
         },
         session: Arc::new(session),

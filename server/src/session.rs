@@ -6,29 +6,39 @@
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
+//! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
 //! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
 //! | [`notices`] | the notices of that tick |
+//! | [`talk`] | what it hears of that tick's talk |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod acknowledgement;
+pub mod backlog;
 pub mod commands;
 pub mod fan_out;
 pub mod frame;
 pub mod notices;
 pub mod quota;
 pub mod stream;
+pub mod talk;
+
+use std::sync::Arc;
 
 use script::{Forecast, Logic};
 use shared::wire::commands::{Acknowledgement, CommandCodec};
 use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
-use shared::{ClientRow, EntityId, Limits, Schema, Tick, WorldConfig};
+use shared::wire::talk::Talk;
+use shared::{
+    AttributeType, ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig,
+};
 
 use acknowledgement::PendingMovement;
+use backlog::Backlog;
 use commands::Processed;
 use quota::Quota;
 use stream::OutStream;
@@ -42,6 +52,8 @@ pub struct SessionWorld {
     forecast: Vec<u8>,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
+    /// The notification by which the world finds out who is near a speaker.
+    pub say: Option<NotificationKind>,
 }
 
 impl SessionWorld {
@@ -54,6 +66,7 @@ impl SessionWorld {
             forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
+            say: say_of(&config.schema),
             config: config.clone(),
         }
     }
@@ -83,9 +96,17 @@ impl SessionWorld {
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
+            say: say_of(new),
             config: config.clone(),
         })
     }
+}
+
+fn say_of(schema: &Schema) -> Option<NotificationKind> {
+    let mut notifications = schema.notifications.iter();
+    let say = notifications.find(|notification| notification.name == "say")?;
+    let word = say.fields.iter().map(|field| field.ty);
+    word.eq([AttributeType::I32]).then_some(say.kind)
 }
 
 /// The first epoch of commands.
@@ -102,6 +123,12 @@ pub struct Session {
     is_ending: bool,
     acknowledgement: Acknowledgement,
     movement: PendingMovement,
+    /// Entities that the client should see and has not been told of.
+    enters: Backlog,
+    /// Lasting attributes that it has not been told of.
+    values: Backlog,
+    /// Some movement waits, as the client was told last.
+    is_behind: bool,
     /// The last tick in which the client was sent a datagram.
     last_datagram: Tick,
     /// The first tick of whose datagrams nothing is known.
@@ -111,6 +138,9 @@ pub struct Session {
     processed: Processed,
     /// Answers for the next frame.
     answers: Vec<Answer>,
+    /// What was said to the client in the next frame's tick, by its place among all that was
+    /// said.
+    talk: Vec<(usize, Arc<Talk>)>,
     stream: OutStream,
     quota: Quota,
     next_sequence: u32,
@@ -133,11 +163,15 @@ impl Session {
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
+            enters: Backlog::default(),
+            values: Backlog::default(),
+            is_behind: false,
             last_datagram: Tick(0),
             unacknowledged: None,
             untold: None,
             processed: Processed::default(),
             answers: vec![],
+            talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),
             quota: Quota::new(limits),
             next_sequence: 1,
@@ -173,7 +207,7 @@ impl Session {
             ticket,
             resumed,
             player_kind: world.config.player_kind,
-            quotas: Quotas::of(&world.config.limits),
+            quotas: Quotas::of(&world.config.limits, world.config.spectators),
             schema: world.schema.clone(),
             forecast: world.forecast.clone(),
         });
@@ -195,6 +229,11 @@ impl Session {
     /// Puts an answer into the next frame.
     pub fn answer(&mut self, answer: Answer) {
         self.answers.push(answer);
+    }
+
+    /// Puts into the next frame what was said to the client.
+    pub fn hear(&mut self, place: usize, talk: Arc<Talk>) {
+        self.talk.push((place, talk));
     }
 
     /// The connection is being closed: the client is told nothing more.

@@ -10,6 +10,8 @@
 //! | [`requests`] | which requests are answered in a tick |
 //! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
 //! | [`holdings`] | regions and subscriptions of clients |
+//! | [`talk`] | what players say, and who is told |
+//! | [`operator`] | what the operator wants of the world |
 //! | [`mirror`] | the world on the host, for the fan-out |
 //! | [`publication`] | from the tick to shards, and their reports |
 //! | [`shards`] | the shards as the tick thread sees them |
@@ -22,8 +24,10 @@ pub mod holdings;
 pub mod inbox;
 pub mod intake;
 pub mod mirror;
+pub mod operator;
 pub mod publication;
 pub mod reload;
 pub mod requests;
 pub mod shards;
+pub mod talk;
 pub mod tick_loop;

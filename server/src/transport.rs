@@ -6,6 +6,7 @@
 //! | [`shards`] | the threads, and what each repeats |
 //! | [`shard`] | the clients of one thread |
 //! | [`client`] | one connection from its first packet to its last |
+//! | [`neighbours`] | packets that reach the wrong shard |
 //! | [`door`] | how many may stand before the hello |
 //! | [`handshake`] | the hello, and why a client may not come in |
 //! | [`requests`] | requests, read no faster than a client may send them |
@@ -16,6 +17,7 @@
 pub mod client;
 pub mod door;
 pub mod handshake;
+pub mod neighbours;
 pub mod pace;
 pub mod quic;
 pub mod requests;

@@ -308,7 +308,7 @@ async fn kill_many(level: &str, kills: u64) {
         witness.play(&mut dice, Duration::from_millis(50)).await;
         let kept = witness.client.view().kept().expect("a world that is kept");
         let up_to = match level {
-            "told" => Tick(u32::MAX),
+            "told" => Tick(u64::MAX),
             _ => kept,
         };
         let schema = witness.client.view().schema();

@@ -43,7 +43,7 @@ async fn a_flood_of_commands_moves_no_player_faster_and_disturbs_no_other_client
     listen_for(&server, &mut [&mut flooder], 10).await;
 
     let last = flooder.client.view().own().unwrap().course.tick;
-    let steps = 10 + 2 * (last.0 - begun.1.0 + 1);
+    let steps = 10 + 2 * (last.since(begun.1) + 1);
     let moved = (x(&flooder) - begun.0).unsigned_abs();
     assert!(moved > 0, "the quota can be used");
     assert!(

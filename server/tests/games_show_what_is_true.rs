@@ -37,7 +37,7 @@ const STEPS_PER_TURN: u32 = 30;
 /// Where everybody was in each tick, as a client without faults was told.
 #[derive(Default)]
 struct Witness {
-    places: HashMap<(EntityId, u32), [f64; 3]>,
+    places: HashMap<(EntityId, u64), [f64; 3]>,
 }
 
 impl EventHandler for Witness {
@@ -54,10 +54,10 @@ impl EventHandler for Witness {
 impl Witness {
     /// Where an entity was in a tick and a share of the next, if both are known.
     fn place(&self, entity: EntityId, tick: f64) -> Option<[f64; 3]> {
-        let whole = tick.floor() as u32;
+        let whole = tick.floor() as u64;
         let start = self.places.get(&(entity, whole))?;
         let end = self.places.get(&(entity, whole + 1))?;
-        let share = tick - f64::from(whole);
+        let share = tick - whole as f64;
         Some([0, 1, 2].map(|i| start[i] + (end[i] - start[i]) * share))
     }
 }
@@ -155,7 +155,7 @@ async fn own_motion_is_foreseen_and_that_of_others_is_shown_over_a_network_that_
         if ticks > 60 {
             walkers.iter().for_each(|w| note(w, &mut shown));
         }
-        if ticks > TICKS {
+        if ticks > u64::from(TICKS) {
             break;
         }
         assert!(started.elapsed() < DEADLINE * 2, "the world stands still");

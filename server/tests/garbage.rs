@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::UdpSocket;
+use std::sync::Arc;
 
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
@@ -11,7 +12,9 @@ use common::raw::{Raw, closed, framed};
 use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
 use script::builtin;
+use server::accounts::shared_word::SharedWord;
 use shared::Tick;
+use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
@@ -19,7 +22,9 @@ use shared::world::mix::mix;
 
 #[tokio::test]
 async fn an_unacceptable_hello_is_refused_with_the_reason() {
-    let server = start_with(PLAIN, |options| options.token = "open sesame".to_owned());
+    let server = start_with(PLAIN, |options| {
+        options.authenticator = Arc::new(SharedWord::new("open sesame"))
+    });
     let good = hello("open sesame", None);
     let cases = unacceptable_hellos(&good);
     let malformed = cases.iter().filter(|c| c.2 == Close::Malformed).count() as u64;
@@ -49,7 +54,13 @@ fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'sta
     vec![
         (
             "random bytes",
-            [20u32.to_le_bytes().to_vec(), garbage(1, 20)].concat(),
+            // Of this version, so that the rest must be a hello.
+            [
+                &20u32.to_le_bytes()[..],
+                &[PROTOCOL_VERSION as u8],
+                &garbage(1, 19),
+            ]
+            .concat(),
             Close::Malformed,
             "not a valid message",
         ),
@@ -68,17 +79,17 @@ fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'sta
         (
             "an oversized hello",
             framed(&Hello {
-                token: "x".repeat(2000),
+                token: "x".repeat(3500),
                 ..good.clone()
             }),
             Close::Malformed,
-            "where 1024 are allowed",
+            "where 3072 are allowed",
         ),
         (
             "a huge length",
             u32::MAX.to_le_bytes().to_vec(),
             Close::Malformed,
-            "a message of 4294967295 bytes, where 1024 are allowed",
+            "a message of 4294967295 bytes, where 3072 are allowed",
         ),
         (
             "another version",
@@ -119,6 +130,27 @@ async fn a_hello_that_breaks_off_is_refused() {
     let (code, reason) = raw.closed().await;
     assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
     assert!(reason.contains("no hello"), "{reason}");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_sent_garbage_keeps_no_place() {
+    let server = start(&format!(
+        "{PLAIN}\n[limits]\nclients = 1\nresume_seconds = 600\n"
+    ));
+    for round in 0..4 {
+        let player = Player::join(&server).await;
+        let connection = player.client.connection();
+        connection
+            .send_datagram(garbage(round, 200).into())
+            .unwrap();
+        let (code, text) = closed(connection).await;
+        assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
+        eventually("its place is free", || {
+            server.stats().figures().clients == 0
+        })
+        .await;
+    }
     server.stop().unwrap();
 }
 

@@ -72,8 +72,11 @@ async fn a_hidden_attribute_cannot_be_named() {
             )
         );
     }
-    // A string in quotes needs no declaration; nothing matches it.
-    knight.subscribe(1, "attribute == \"hp\"").await.unwrap();
+    let refusal = knight.subscribe(1, "attribute == \"hp\"").await;
+    assert_eq!(
+        refusal.unwrap_err(),
+        "the predicate: column 1: this world has no attribute \"hp\""
+    );
     knight.subscribe(2, "command == \"strike\"").await.unwrap();
     knight.subscribe(3, "new < 100").await.unwrap();
     let target = victim.entity();

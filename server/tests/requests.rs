@@ -218,3 +218,47 @@ async fn an_answer_can_be_waited_for() {
     assert_eq!(player.client.subscribe(1, &"x".repeat(17_000)), None);
     server.stop().unwrap();
 }
+
+#[tokio::test]
+async fn a_subscription_to_what_the_world_lacks_is_refused_with_the_nearest_name() {
+    let server = start(
+        "[world]\ntick_hz = 20\n[limits]\nsubscriptions_per_client = 4\n\
+         [commands]\nshout.radius_max = 50",
+    );
+    let mut player = Player::join(&server).await;
+    for (text, told) in [
+        (
+            "attribute == \"hpp\"",
+            "this world has no attribute \"hpp\"; did you mean \"hp\"?",
+        ),
+        (
+            "event == \"shuot\"",
+            "this world has no event \"shuot\"; did you mean \"shout\"?",
+        ),
+        (
+            "kind != \"playr\"",
+            "this world has no kind \"playr\"; did you mean \"player\"?",
+        ),
+        (
+            "command == \"teapot\"",
+            "this world has no command \"teapot\"",
+        ),
+        (
+            "shout.numbr > 5",
+            "expected a name that this world declares, found `shout.numbr`; did you mean \
+             \"shout.number\"?",
+        ),
+    ] {
+        let refusal = player.subscribe(1, text).await.unwrap_err();
+        assert_eq!(refusal, format!("the predicate: column 1: {told}"));
+    }
+    let good = [
+        "attribute == \"hp\"",
+        "event == \"shout\"",
+        "command prefix \"str\"",
+    ];
+    for (id, good) in (1..).zip(good) {
+        player.subscribe(id, good).await.unwrap();
+    }
+    server.stop().unwrap();
+}

@@ -3,6 +3,7 @@
 
 mod common;
 
+use client_bot::client_core::{Handshake, Session};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
 use common::raw::{Raw, closed, framed};
@@ -106,4 +107,92 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
     })
     .await;
     server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_less_before_it_is_told_nothing() {
+    // All that the fighters do to each other in this time is far more than may wait for one
+    // client, and each of them is told all of it.
+    let server = start(
+        "
+        [world]
+        size = [40, 40]
+        aoi = 100
+        capacity = 64
+        tick_hz = 20
+
+        [limits]
+        client_stream_bytes = 4096
+        unread_seconds = 60
+
+        [commands]
+        strike = { reach = 100 }
+        blast = { reach = 100, radius = 10, sound = 100 }
+    ",
+    );
+    let bots = Bots::start(&server, 30, BehaviourKind::Fight).await;
+    let mut transport = TransportConfig::default();
+    transport.stream_receive_window(VarInt::from_u32(512));
+    let raw = Raw::connect(&server, transport).await;
+    let (mut send, mut receive) = raw.connection.open_bi().await.unwrap();
+    let greeting = hello("", None);
+    send.write_all(&framed(&greeting)).await.unwrap();
+    let mut handshake = Handshake::new(&greeting);
+    let mut session = None;
+    let mut read = 0;
+    let notices_at_first = server.stats().figures().notices;
+    // It reads some bytes a tick.
+    let end = server.stats().figures().ticks + 200;
+    while server.stats().figures().ticks < end || session.is_none() {
+        let chunk = receive.read_chunk(64, true).await.unwrap().expect("more");
+        read += take_in(&chunk.bytes, &mut handshake, &mut session);
+        if session.is_some() {
+            ticks(&server, 1).await;
+            acknowledge(&raw, &mut session);
+        }
+    }
+    let notices = server.stats().figures().notices - notices_at_first;
+    assert!(notices > 1000, "{notices} notices to all");
+    bots.verify(&server).await;
+    // It reads on, and knows in the end what a client knows that comes now.
+    let mut witness = Player::join(&server).await;
+    let mut session = session.expect("a welcome");
+    let (own, other) = (session.view().entity(), witness.entity());
+    while !session.view().entities().contains_key(&other.slot.0) {
+        let chunk = receive.read_chunk(512, true).await.unwrap().expect("more");
+        read += chunk.bytes.len();
+        session.handle_stream(&chunk.bytes, &mut ()).unwrap();
+        witness.listen().await.unwrap();
+    }
+    let hp = session.view().schema().column("hp").unwrap();
+    let known = session.view().own().expect("it lives").row[hp];
+    assert_eq!(known, witness.value(own, "hp"));
+    assert!(
+        raw.connection.close_reason().is_none(),
+        "it was not dropped"
+    );
+    assert!(read > 4096);
+    server.stop().unwrap();
+}
+
+/// Bytes of the stream, for whoever is there to read them. Gives their number.
+fn take_in(bytes: &[u8], handshake: &mut Handshake, session: &mut Option<Session>) -> usize {
+    match session {
+        Some(session) => session.handle_stream(bytes, &mut ()).unwrap(),
+        None => {
+            if let Some(welcomed) = handshake.handle_stream(bytes).unwrap() {
+                let session = session.insert(welcomed.session);
+                session.handle_stream(&welcomed.rest, &mut ()).unwrap();
+            }
+        }
+    }
+    bytes.len()
+}
+
+fn acknowledge(raw: &Raw, session: &mut Option<Session>) {
+    let datagram = session.as_mut().and_then(Session::datagram);
+    if let Some(datagram) = datagram {
+        // Fails only on a connection that is ending.
+        let _ = raw.connection.send_datagram(datagram.into());
+    }
 }

@@ -30,6 +30,7 @@ mod check;
 mod commands;
 mod engine;
 mod initial;
+mod interest;
 mod kinds;
 mod limits;
 mod lines;

@@ -26,3 +26,4 @@ pub use world::fixed::Fixed;
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
 pub use world::schema::{InterestMode, Kind, Schema, WorldInfo};
+pub use world::talk::{Name, Text};

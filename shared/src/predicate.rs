@@ -19,6 +19,7 @@
 
 mod constraint;
 mod display;
+mod nearest;
 mod notification;
 pub mod number;
 mod size;

@@ -3,9 +3,9 @@
 //! | direction | carrier | content | module |
 //! | --- | --- | --- | --- |
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
-//! | client → server | same stream, after it | requests: regions and subscriptions | [`request`] |
+//! | client → server | same stream, after it | requests: regions, subscriptions, talk | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, answers, notices | [`stream`], [`notice`] |
+//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk | [`stream`], [`notice`], [`talk`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
@@ -27,6 +27,7 @@ pub mod notice;
 pub mod request;
 mod schema;
 pub mod stream;
+pub mod talk;
 mod velocity;
 
 pub use schema::SchemaError;

@@ -1,5 +1,6 @@
 use script::builtin;
 use script::world::Reader;
+use shared::Fixed;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, Motion};
 use shared::world::initial::Choice;
@@ -143,6 +144,46 @@ fn movement_is_told_as_courses_where_clients_remember() {
     ];
     for (text, expected) in cases {
         assert_eq!(rejected(&keys(text)), format!("w.toml: {expected}"));
+    }
+}
+
+#[test]
+fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
+    let leave = |text: &str| {
+        let text = format!("[world]\naoi = 33.3\n{text}");
+        script::world::parse(&text, "w.toml").map(|world| world.schema.world.aoi_leave)
+    };
+    assert_eq!(leave("").unwrap(), Fixed::from_f64(33.3).unwrap());
+    assert_eq!(
+        leave("aoi_leave = 40").unwrap(),
+        Fixed::from_f64(40.0).unwrap()
+    );
+    assert!(leave("aoi_leave = 33.3\ninterest = \"buckets\"").is_ok());
+    let cases = [
+        (
+            "aoi_leave = 30",
+            "expected 33.300048828125 to 66.60009765625, found 30",
+        ),
+        (
+            "aoi_leave = 70",
+            "expected 33.300048828125 to 66.60009765625, found 70",
+        ),
+        (
+            "aoi_leave = 40\ninterest = \"buckets\"",
+            "whole buckets have no distance; expected `interest = \"exact\"`",
+        ),
+        (
+            "aoi_leave = 40\nvisible_max = 0",
+            "clients that remember nothing, as with visible_max = 0, know no entity that could \
+             leave",
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("[world]\naoi = 33.3\n{text}");
+        assert_eq!(
+            rejected(&text),
+            format!("w.toml: world.aoi_leave: {expected}")
+        );
     }
 }
 
@@ -475,7 +516,7 @@ extra = 1
         "w.toml:21: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `kind`, `every`",
+         `commands`, `spectators`, `kind`, `every`",
     ];
     assert_eq!(told, expected);
 }

@@ -9,17 +9,18 @@ use script::builtin;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{
-    FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome,
+    FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, TOKEN_BYTES_MAX, WELCOME_BYTES_MAX, Welcome,
 };
-use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest};
+use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest_sequence};
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
 use shared::world::mix::{Random, mix};
 use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
 use worlds::{
-    Entities, Sent, any_client_datagram, any_header, any_hello, any_past, any_request, any_schema,
-    any_sent, any_velocity, any_welcome, frame, gathered, movement, scattered, schema, schemas,
+    Entities, NOW, Sent, any_client_datagram, any_header, any_hello, any_past, any_request,
+    any_schema, any_sent, any_tick, any_velocity, any_welcome, frame, gathered, movement,
+    scattered, schema, schemas,
 };
 
 proptest! {
@@ -48,14 +49,14 @@ proptest! {
     fn frames_come_back_in_order_with_what_the_receiver_may_know(
         (schema, frames) in any_schema().prop_flat_map(|s| {
             let sent = prop::collection::vec(any_sent(s), 0..30);
-            (Just(s), prop::collection::vec((any::<u32>(), sent), 0..4))
+            (Just(s), prop::collection::vec((any_tick(), sent), 0..4))
         }),
         skew in -30_000i16..30_000,
     ) {
         let codec = StreamCodec::new(schema);
         let mut stream = vec![];
         for (tick, sent) in &frames {
-            frame(schema, Tick(*tick), sent, &mut stream);
+            frame(schema, *tick, sent, &mut stream);
         }
         let mut rest = stream.as_slice();
         for (tick, sent) in &frames {
@@ -63,9 +64,9 @@ proptest! {
             let (bytes, after) = after.split_at(length);
             rest = after;
             // The newest tick that a receiver knows may be older or newer.
-            let newest = Tick(tick.wrapping_add_signed(skew.into()));
+            let newest = Tick(tick.0.wrapping_add_signed(skew.into()));
             let read = codec.decode(bytes, newest).expect("a frame");
-            prop_assert_eq!(read.tick, Tick(*tick));
+            prop_assert_eq!(read.tick, *tick);
             let expected: Vec<Message> = sent.iter().map(|sent| decoded(schema, sent)).collect();
             prop_assert_eq!(read.messages, expected);
         }
@@ -82,7 +83,7 @@ proptest! {
         codec.encode(&sent, &mut BitWriter::default(), &mut bytes);
         prop_assert!(bytes.len() <= DATAGRAM_BYTES_MAX);
         let mut read = ClientDatagram::default();
-        prop_assert_eq!(codec.decode(&bytes, &mut read), Ok(()));
+        prop_assert_eq!(codec.decode(&bytes, NOW, &mut read), Ok(()));
         prop_assert_eq!(read, sent);
     }
 
@@ -93,7 +94,7 @@ proptest! {
         let sent = ClientDatagram::default();
         CommandCodec::new(&schemas()[0], found).encode(&sent, &mut BitWriter::default(), &mut bytes);
         prop_assert_eq!(
-            CommandCodec::new(&schemas()[0], expected).decode(&bytes, &mut ClientDatagram::default()),
+            CommandCodec::new(&schemas()[0], expected).decode(&bytes, NOW, &mut ClientDatagram::default()),
             Err(DecodeError::WrongEpoch { expected, found })
         );
     }
@@ -127,12 +128,12 @@ proptest! {
     }
 
     #[test]
-    fn low_bits_give_the_tick_that_is_near_a_reference(
+    fn low_bits_give_the_sequence_number_that_is_near_a_reference(
         reference: u32,
         away in -32_767i32..=32_767,
     ) {
-        let tick = reference.wrapping_add_signed(away);
-        prop_assert_eq!(nearest(tick as u16, reference), tick);
+        let sequence = reference.wrapping_add_signed(away);
+        prop_assert_eq!(nearest_sequence(sequence as u16, reference), sequence);
     }
 }
 
@@ -265,7 +266,7 @@ fn commands_that_clients_may_not_send_are_unknown() {
             _ => Err(DecodeError::UnknownCommand(kind.id())),
         };
         assert_eq!(
-            codec.decode(&bytes, &mut ClientDatagram::default()),
+            codec.decode(&bytes, NOW, &mut ClientDatagram::default()),
             expected
         );
     }
@@ -317,12 +318,14 @@ fn a_hello_has_a_limit() {
         codec::to_bytes(&Hello {
             version: PROTOCOL_VERSION,
             token: "t".repeat(length),
+            name: "n".repeat(32),
             schema_hash: Some(u64::MAX),
             resume: Some([0xff; 16]),
+            spectates: true,
         })
     };
-    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(900)).is_ok());
-    let long = hello(2000);
+    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(TOKEN_BYTES_MAX)).is_ok());
+    let long = hello(5000);
     assert_eq!(
         codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&long),
         Err(DecodeError::TooLong {
@@ -337,8 +340,10 @@ fn a_hello_with_bytes_behind_it_is_refused() {
     let mut bytes = codec::to_bytes(&Hello {
         version: PROTOCOL_VERSION,
         token: String::new(),
+        name: String::new(),
         schema_hash: None,
         resume: None,
+        spectates: false,
     });
     bytes.extend([0, 0]);
     assert_eq!(
@@ -361,7 +366,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         }
     }
     let welcome = Welcome {
-        tick: Tick(u32::MAX),
+        tick: Tick::MAX,
         entity: EntityId::NONE,
         commands_epoch: 255,
         ticket: [255; 16],
@@ -440,8 +445,7 @@ fn received(
     let mut read = Movement::default();
     for (part, datagram) in arrivals {
         // The newest tick that a receiver knows may be older or newer.
-        let newest = header.tick.0.wrapping_add(order as u32 % 60_000);
-        let newest = Tick(newest.wrapping_sub(30_000));
+        let newest = header.tick.after(order as u32 % 60_000).before(30_000);
         let known = |slot: Slot, base| any_past(schema, &entities[&slot.0].1, base);
         let decoded = codec.decode(datagram, newest, known, &mut read);
         decoded.expect("a datagram");
@@ -451,7 +455,7 @@ fn received(
         assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);
         assert_eq!(
-            nearest(read.processed_low, header.processed),
+            nearest_sequence(read.processed_low, header.processed),
             header.processed
         );
         assert_eq!(usize::from(read.part), part);
@@ -533,6 +537,7 @@ const HEADER: Header = Header {
     base: None,
     processed: 3,
     kept: None,
+    is_whole: true,
 };
 
 /// Every entity rests.

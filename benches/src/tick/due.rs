@@ -101,7 +101,7 @@ fn sample(
     backend.tick(&frame)?;
     let (mut samples, mut hashes) = (vec![], vec![]);
     for tick in 1..=1 + WARM_UP_TICKS + options.runs {
-        fill(&mut frame, Tick(tick), options);
+        fill(&mut frame, Tick(tick.into()), options);
         let begin = Instant::now();
         let output = backend.tick(&frame).context("the tick failed")?;
         let total = begin.elapsed();
@@ -152,15 +152,15 @@ fn heap(options: &Options) -> anyhow::Result<Row> {
         let begin = Instant::now();
         commands.clear();
         while let Some(&Reverse(Entry(timed))) = heap.peek()
-            && timed.due.0 == tick
+            && timed.due.0 == u64::from(tick)
         {
             heap.pop();
             commands.push(timed);
         }
-        for (i, ticks) in (0..).zip(delays(Tick(tick), options)) {
+        for (i, ticks) in (0..).zip(delays(Tick(tick.into()), options)) {
             let entity = EntityId::new(i % ENTITIES, 1);
             let kind = builtin::MOVE.id();
-            let timed = TimedCommand::new(Tick(tick + ticks), entity, kind, &[1, -1]);
+            let timed = TimedCommand::new(Tick((tick + ticks).into()), entity, kind, &[1, -1]);
             heap.push(Reverse(Entry(TimedCommand { sequence, ..timed })));
             sequence += 1;
         }

@@ -126,7 +126,7 @@ fn sample(
     let entities: Vec<EntityId> = births.births.iter().filter_map(|b| b.entity).collect();
     let (mut samples, mut hashes) = (vec![], vec![]);
     for tick in 1..=ticks as u32 {
-        frame.reset(Tick(tick));
+        frame.reset(Tick(tick.into()));
         for (i, entity) in entities.iter().enumerate() {
             let target = entities[spread.target(i, entities.len())];
             frame.push(*entity, tick, builtin::HEAL, &[target.reference().0]);

@@ -76,7 +76,7 @@ impl Moves {
                     false => -step,
                 }
             });
-            self.frame.push(*entity, tick.0, builtin::MOVE, &step);
+            self.frame.push(*entity, tick.low(), builtin::MOVE, &step);
             let actor = Actor {
                 client: ClientRow(client as u32),
                 entity: *entity,

@@ -159,6 +159,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
         trust: Trust::AnyCertificate,
         token: String::new(),
         clients: options.clients,
+        spectators: 0,
         behaviour: options.behaviour,
         play: None,
         rate_hz: None,

@@ -26,7 +26,9 @@ pub struct Clock {
     period: i64,
     /// When words arrived, oldest first.
     arrivals: VecDeque<Arrival>,
-    /// When tick 0 would have been heard of; `None` before the first word.
+    /// The first tick that was heard of, from which the others are counted.
+    base: Tick,
+    /// When that tick would have been heard of without delay; `None` before the first word.
     line: Option<i64>,
     jitter: i64,
     newest: Tick,
@@ -50,7 +52,7 @@ pub struct Clock {
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: i64,
-    /// When tick 0 would have been heard of with the same delay.
+    /// When the base would have been heard of with the same delay.
     origin: i64,
 }
 
@@ -71,6 +73,7 @@ impl Clock {
         Clock {
             period,
             arrivals: VecDeque::new(),
+            base: Tick(0),
             line: None,
             jitter: 0,
             newest: Tick(0),
@@ -94,7 +97,8 @@ impl Clock {
     /// The tick of which a word may arrive now, and the share of the way to the next one.
     /// `None` before the first word.
     pub fn heard_tick(&self, now: Duration) -> Option<f64> {
-        Some((nanoseconds(now) - self.line?) as f64 / self.period as f64)
+        let since = nanoseconds(now) - self.line?;
+        Some(moment_of(self.base) + since as f64 / self.period as f64)
     }
 
     /// The tick in which the server is now: half a round trip later than
@@ -113,7 +117,8 @@ impl Clock {
     /// first moment: in seconds.
     pub fn offset_seconds(&self) -> Option<f64> {
         let half = self.round_trip().unwrap_or_default() / 2;
-        Some((self.line? - nanoseconds(half)) as f64 / 1e9)
+        let before = moment_of(self.base) * self.period as f64;
+        Some(((self.line? - nanoseconds(half)) as f64 - before) / 1e9)
     }
 
     /// From sending a word until its effect may be heard of, without the wait for a tick.
@@ -152,9 +157,12 @@ impl Clock {
     /// A word of a tick has arrived, which says up to which command it was processed.
     pub(crate) fn hear(&mut self, tick: Tick, processed: u32, now: Duration) {
         let at = nanoseconds(now);
+        if self.line.is_none() {
+            self.base = tick;
+        }
         self.arrivals.push_back(Arrival {
             at,
-            origin: at - i64::from(tick.0) * self.period,
+            origin: at.saturating_sub(self.since_base(tick)),
         });
         while self.arrivals.len() > ARRIVALS_MAX
             || self.arrivals.len() > ARRIVALS_MIN && self.arrivals[0].at < at - ARRIVALS_SPAN
@@ -193,7 +201,7 @@ impl Clock {
     fn judge(&mut self, tick: Tick, processed: u32, line: i64) {
         let is_processed = |input: &Input| processed.wrapping_sub(input.sequence) as i32 >= 0;
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
-            let heard = |tick: Tick| line + i64::from(tick.0) * self.period;
+            let heard = |tick: Tick| line.saturating_add(self.since_base(tick));
             let high = heard(tick) - input.at;
             self.bounds.push_back((heard(self.newest) - input.at, high));
             if self.bounds.len() > BOUNDS_MAX {
@@ -209,6 +217,12 @@ impl Clock {
                 self.adapt(is_late, tick < input.tick);
             }
         }
+    }
+
+    /// The time from the base to a tick.
+    fn since_base(&self, tick: Tick) -> i64 {
+        let ahead = i64::from(tick.since(self.base)) - i64::from(self.base.since(tick));
+        ahead.saturating_mul(self.period)
     }
 
     fn adapt(&mut self, is_late: bool, is_early: bool) {
@@ -265,5 +279,14 @@ pub(crate) fn tick_of(moment: f64) -> Tick {
         clippy::cast_possible_truncation,
         reason = "a float becomes the nearest number"
     )]
-    Tick(moment as u32)
+    Tick(moment as u64)
+}
+
+/// A tick as a moment, in ticks.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "worlds do not run for 2^53 ticks"
+)]
+pub(crate) fn moment_of(tick: Tick) -> f64 {
+    tick.0 as f64
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use shared::{EntityId, Tick};
 
 use crate::view::View;
-use crate::{Answer, Message, Movement, Notice};
+use crate::{Answer, Message, Movement, Notice, Talk};
 
 /// What has happened to a game since it was polled last, see [`Game::poll`](crate::Game::poll).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Event {
     Reborn(EntityId),
     /// The client subscribed to this, or can hear it.
     Notice { tick: Tick, notice: Notice },
+    /// Somebody spoke, or came into or left a channel.
+    Talk { tick: Tick, talk: Talk },
     /// The client reached its limit of notices in this tick: the rest is left out.
     NoticesFull(Tick),
     /// The reply to a request.
@@ -78,6 +80,9 @@ pub struct DatagramSummary {
     pub processed: u32,
     /// All datagrams of this tick have arrived now.
     pub is_complete: bool,
+    /// And the client was told of all movement that it may not have known. Otherwise, some
+    /// entities that it heard nothing of may have departed from their courses.
+    pub is_whole: bool,
 }
 
 /// Keeps the answer to one request, and passes all events on to another handler.

@@ -31,7 +31,7 @@ use crate::retry::{RetryOptions, is_worth_a_retry};
 use crate::scene::Scene;
 use crate::session::Session;
 use crate::view::View;
-use crate::{Region, Welcomed};
+use crate::{Region, TalkRequest, Welcomed};
 
 /// A game's end of a connection, and what it knows when that is lost.
 pub struct Game {
@@ -50,10 +50,14 @@ pub struct Game {
 /// How a game connects.
 #[derive(Clone, Debug)]
 pub struct GameOptions {
-    /// The word that the server requires; empty where it requires none.
+    /// What the server requires; empty where it requires nothing.
     pub token: String,
+    /// What the player wants to be called, where the token does not say so; empty: nothing.
+    pub name: String,
     /// The hash of the schema that the game was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
+    /// To watch without an entity, where the world allows it.
+    pub spectates: bool,
     /// From the attempt until the welcome.
     pub connect_timeout: Duration,
     /// A connection over which nothing was heard for this long is lost. Servers say
@@ -66,7 +70,9 @@ impl Default for GameOptions {
     fn default() -> GameOptions {
         GameOptions {
             token: String::new(),
+            name: String::new(),
             schema_hash: None,
+            spectates: false,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(10),
             retry: RetryOptions::default(),
@@ -242,6 +248,16 @@ impl Game {
         Some(self.playing()?.session.set_region(index, region))
     }
 
+    /// See [`Session::set_sight`]. `None` while the client is not in the world.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
+        Some(self.playing()?.session.set_sight(radius))
+    }
+
+    /// See [`Session::watch`]. `None` while the client is not in the world.
+    pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
+        Some(self.playing()?.session.watch(point))
+    }
+
     /// See [`Session::subscribe`]. `None` while the client is not in the world.
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<Result<u32, PredicateTooLong>> {
         Some(self.playing()?.session.subscribe(id, predicate))
@@ -250,6 +266,11 @@ impl Game {
     /// See [`Session::unsubscribe`]. `None` while the client is not in the world.
     pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
         Some(self.playing()?.session.unsubscribe(id))
+    }
+
+    /// See [`Session::talk`]. `None` while the client is not in the world.
+    pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
+        Some(self.playing()?.session.talk(request))
     }
 
     fn playing(&mut self) -> Option<&mut World> {
@@ -295,7 +316,9 @@ impl Game {
         self.first_round_trip = round_trip;
         if let Stage::Connecting { until } = self.stage {
             let hello = Hello {
+                name: self.options.name.clone(),
                 schema_hash: self.options.schema_hash,
+                spectates: self.options.spectates,
                 ..hello(&self.options.token, self.ticket)
             };
             self.stage = Stage::Greeting {

@@ -70,7 +70,9 @@ pub fn hello(token: &str, resume: Option<Ticket>) -> Hello {
     Hello {
         version: PROTOCOL_VERSION,
         token: token.to_owned(),
+        name: String::new(),
         schema_hash: None,
         resume,
+        spectates: false,
     }
 }

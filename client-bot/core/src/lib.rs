@@ -78,3 +78,5 @@ pub use shared::wire::request::{Answer, Region};
 pub use shared::wire::request::{Request, RequestBody};
 /// An entry of a frame of the stream.
 pub use shared::wire::stream::Message;
+/// What a client wants to say, and what it is told of talk.
+pub use shared::wire::talk::{Talk, TalkRequest};

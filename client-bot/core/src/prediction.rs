@@ -24,7 +24,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, Wor
 use shared::wire::commands::Acknowledgement;
 use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
 
-use crate::clock::tick_of;
+use crate::clock::{moment_of, tick_of};
 use crate::scene::{Playhead, between, fade, length, units};
 use crate::view::View;
 
@@ -143,7 +143,7 @@ impl Prediction {
     pub fn newest(&self) -> Option<(Tick, &[i32])> {
         let row = self.states.back()?;
         let steps = u32::try_from(self.states.len() - 1).ok()?;
-        Some((Tick(self.first.0 + steps), row))
+        Some((self.first.after(steps), row))
     }
 
     /// Where the own entity is shown, in units; 0 on axes that the world lacks.
@@ -163,8 +163,9 @@ impl Prediction {
         let shown = self.shown.tick()?;
         let last = self.states.len().checked_sub(1)?;
         let state = |tick: f64| {
-            let ahead = (tick - f64::from(self.first.0)).clamp(0.0, last as f64);
-            self.kinds.position(&self.states[tick_of(ahead).0 as usize])
+            let ahead = (tick - moment_of(self.first)).clamp(0.0, last as f64);
+            self.kinds
+                .position(&self.states[tick_of(ahead).low() as usize])
         };
         let whole = shown.floor();
         Some(between(state(whole - 1.0), state(whole), shown - whole))
@@ -201,7 +202,7 @@ impl Prediction {
             // It was predicted already, without these commands.
             Some((newest, _)) if has_new && newest >= goal => {
                 let shown = self.place();
-                let kept = goal.0.saturating_sub(self.first.0) as usize;
+                let kept = goal.since(self.first) as usize;
                 self.states.truncate(kept.max(1));
                 self.run_to(view, newest);
                 self.fade_from(shown);
@@ -278,7 +279,7 @@ impl Prediction {
             self.start_at(own.id, tick, row);
             self.drop_processed(processed);
         } else if is_replanned {
-            let certain = self.certain.0.saturating_sub(self.first.0) as usize;
+            let certain = self.certain.since(self.first) as usize;
             self.states.truncate(certain + 1);
         } else {
             return;
@@ -329,7 +330,7 @@ impl Prediction {
         let mut row = own.row.clone();
         let position = view.position(own, tick);
         row[..self.kinds.dimensions].copy_from_slice(&position[..self.kinds.dimensions]);
-        let ahead = tick.0.checked_sub(self.first.0);
+        let ahead = (tick >= self.first).then(|| tick.since(self.first));
         let predicted = ahead.and_then(|ahead| self.states.get(ahead as usize));
         let Some(predicted) = predicted.filter(|_| self.own == Some(own.id)) else {
             return row;
@@ -339,7 +340,7 @@ impl Prediction {
                 // Rounded, it would be the same.
                 Some(step) => value.abs_diff(predicted[column]) < step,
                 None => self.changed[column].is_some_and(|changed| {
-                    tick.0 < changed.0.saturating_add(self.tick_hz)
+                    tick < changed.after(self.tick_hz)
                         && self.told[column].is_none_or(|told| told < changed)
                 }),
             };
@@ -352,8 +353,9 @@ impl Prediction {
 
     /// The server's state of this tick is certain. The one before is still shown.
     fn start_at(&mut self, own: EntityId, tick: Tick, row: Vec<i32>) {
-        let ahead = tick.0.wrapping_sub(self.first.0) as usize;
-        if self.own != Some(own) || ahead >= self.states.len() {
+        let ahead = tick.since(self.first) as usize;
+        let is_there = tick >= self.first && ahead < self.states.len();
+        if self.own != Some(own) || !is_there {
             self.states.clear();
             self.first = tick;
         } else {
@@ -410,7 +412,7 @@ impl Prediction {
             return;
         };
         // Beyond this the server was not heard for long, and nothing can be foreseen.
-        if goal.0.saturating_sub(self.certain.0) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
+        if goal.since(self.certain) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
             return;
         }
         while tick < goal {
@@ -464,7 +466,7 @@ impl Prediction {
                 run(command, &planned.words);
             }
         }
-        let turn = u64::from(tick.0) + u64::from(own.slot.0);
+        let turn = tick.0 + u64::from(own.slot.0);
         for rule in &self.forecast.rules {
             let Some(command) = self.forecast.command(rule.command) else {
                 continue;

@@ -20,6 +20,8 @@ struct Parts {
     arrived: u16,
     /// The number of parts, once the last one has arrived.
     total: Option<u8>,
+    /// The last part said that nothing is left to tell.
+    is_whole: bool,
 }
 
 impl Receipt {
@@ -29,7 +31,7 @@ impl Receipt {
             acknowledgement: Acknowledgement {
                 newest: welcomed,
                 mask: 0,
-                stream: Tick(0),
+                stream: welcomed.before(1),
             },
             parts: FxHashMap::default(),
         }
@@ -44,28 +46,29 @@ impl Receipt {
         self.acknowledgement.stream = tick;
     }
 
-    /// Notes a datagram of a tick; `newest` is the newest tick known. True once all
-    /// datagrams of that tick have arrived.
-    pub fn datagram(&mut self, tick: Tick, movement: &Movement, newest: Tick) -> bool {
+    /// Notes a datagram of a tick; `newest` is the newest tick known. `None` until all
+    /// datagrams of that tick have arrived; then, whether nothing was left to tell.
+    pub fn datagram(&mut self, tick: Tick, movement: &Movement, newest: Tick) -> Option<bool> {
         if movement.part == 0 && movement.is_last_part {
             self.acknowledgement.note(tick);
-            return true;
+            return Some(movement.is_whole);
         }
         let parts = self.parts.entry(tick).or_default();
         parts.arrived |= 1 << movement.part;
         if movement.is_last_part {
             parts.total = Some(movement.part + 1);
+            parts.is_whole = movement.is_whole;
         }
         let is_complete = parts
             .total
             .is_some_and(|total| parts.arrived.count_ones() == u32::from(total));
+        let arrived = is_complete.then_some(parts.is_whole);
         if is_complete {
             self.parts.remove(&tick);
             self.acknowledgement.note(tick);
         }
-        self.parts
-            .retain(|t, _| newest.0.saturating_sub(t.0) < PARTS_TICKS);
-        is_complete
+        self.parts.retain(|t, _| newest.since(*t) < PARTS_TICKS);
+        arrived
     }
 }
 
@@ -80,6 +83,7 @@ mod tests {
         Movement {
             part,
             is_last_part,
+            is_whole: true,
             ..Movement::default()
         }
     }
@@ -88,11 +92,13 @@ mod tests {
     fn a_tick_is_acknowledged_once_all_its_datagrams_have_arrived() {
         let mut receipt = Receipt::new(Tick(10));
         let newest = Tick(12);
-        assert!(!receipt.datagram(Tick(12), &part(2, true), newest));
-        assert!(!receipt.datagram(Tick(12), &part(0, false), newest));
-        assert!(!receipt.datagram(Tick(12), &part(0, false), newest));
+        let mut take = |part| receipt.datagram(Tick(12), &part, newest);
+        assert_eq!(take(part(2, true)), None);
+        assert_eq!(take(part(0, false)), None);
+        assert_eq!(take(part(0, false)), None);
         assert!(!receipt.acknowledgement().has(Tick(12)));
-        assert!(receipt.datagram(Tick(12), &part(1, false), newest));
+        let last = receipt.datagram(Tick(12), &part(1, false), newest);
+        assert_eq!(last, Some(true));
         assert!(receipt.acknowledgement().has(Tick(12)));
         assert!(receipt.parts.is_empty());
     }

@@ -214,6 +214,12 @@ impl EventHandler for Recorder<'_> {
                 notice: notice.clone(),
             },
             Message::Full => Event::NoticesFull(tick),
+            // The view has it; the enter came before.
+            Message::Name { .. } => return,
+            Message::Talk(talk) => Event::Talk {
+                tick,
+                talk: talk.clone(),
+            },
             Message::Lost(id) => Event::SubscriptionLost(*id),
             Message::Interface(interface) => {
                 self.forecast = Some(interface.forecast.clone());

@@ -3,7 +3,7 @@
 use shared::wire::request::REQUEST_BYTES_MAX;
 use thiserror::Error;
 
-use crate::{Region, Request, RequestBody};
+use crate::{Region, Request, RequestBody, TalkRequest};
 
 /// A predicate longer than a request may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -43,6 +43,18 @@ impl RequestQueue {
 
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.push(RequestBody::Unsubscribe { id })
+    }
+
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.push(RequestBody::SetSight { radius })
+    }
+
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.push(RequestBody::Watch { point })
+    }
+
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.push(RequestBody::Talk(request))
     }
 
     fn push(&mut self, body: RequestBody) -> u32 {

@@ -59,6 +59,8 @@ pub(crate) fn is_worth_a_retry(code: u64) -> bool {
         Close::Malformed,
         Close::Resumed,
         Close::Removed,
+        Close::Replaced,
+        Close::Kicked,
     ];
     !for_good.iter().any(|c| u64::from(c.code()) == code)
 }

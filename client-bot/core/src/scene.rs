@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use shared::{Course, EntityId, Fixed, Schema, Tick};
 
 use crate::Movement;
-use crate::clock::{Clock, tick_of};
+use crate::clock::{Clock, moment_of, tick_of};
 
 /// The ways of the entities in view, and the tick that is shown.
 #[derive(Clone, Debug)]
@@ -58,21 +58,20 @@ struct Heard {
 
 impl Heard {
     fn note(&mut self, tick: Tick) {
-        let ahead = tick.0.saturating_sub(self.newest.0);
+        let ahead = tick.since(self.newest);
         self.mask = self.mask.checked_shl(ahead).unwrap_or(0);
         self.newest = self.newest.max(tick);
-        self.mask |= 1u128.checked_shl(self.newest.0 - tick.0).unwrap_or(0);
+        self.mask |= 1u128.checked_shl(self.newest.since(tick)).unwrap_or(0);
     }
 
     fn has(&self, tick: Tick) -> bool {
-        let age = self.newest.0.checked_sub(tick.0);
-        age.and_then(|age| self.mask.checked_shr(age))
-            .is_some_and(|bits| bits & 1 == 1)
+        let bits = self.mask.checked_shr(self.newest.since(tick));
+        tick <= self.newest && bits.is_some_and(|bits| bits & 1 == 1)
     }
 
     /// The newest tick before this one.
     fn before(&self, tick: Tick) -> Option<Tick> {
-        let ticks = tick.0.saturating_sub(u128::BITS)..tick.0;
+        let ticks = tick.before(u128::BITS).0..tick.0;
         ticks.rev().map(Tick).find(|&tick| self.has(tick))
     }
 }
@@ -225,7 +224,7 @@ impl Way {
         let before = self.legs[after - 1].course;
         let left = left_at(&before, &course, heard, edges);
         let start = before.at(left, edges);
-        let ticks = (course.tick.0 - left.0) as i32;
+        let ticks = course.tick.since(left).cast_signed();
         let step = std::array::from_fn(|i| course.position[i].wrapping_sub(start[i]) / ticks);
         if let Some(next) = self.legs.get_mut(after) {
             next.left = next.left.max(course.tick);
@@ -241,16 +240,16 @@ impl Way {
     fn place(&self, tick: f64, heard: &Heard, edges: &[i32; 3]) -> [f64; 3] {
         let after = self
             .legs
-            .partition_point(|l| f64::from(l.course.tick.0) <= tick);
+            .partition_point(|l| moment_of(l.course.tick) <= tick);
         let Some(leg) = after.checked_sub(1).and_then(|i| self.legs.get(i)) else {
             return self.legs[0].course.position.map(f64::from);
         };
         let next = self.legs.get(after);
         match next {
-            Some(next) if tick > f64::from(next.left.0) => {
+            Some(next) if tick > moment_of(next.left) => {
                 let start = leg.course.at(next.left, edges);
-                let ticks = f64::from(next.course.tick.0 - next.left.0);
-                let share = (tick - f64::from(next.left.0)) / ticks;
+                let ticks = f64::from(next.course.tick.since(next.left));
+                let share = (tick - moment_of(next.left)) / ticks;
                 between(start, next.course.position, share)
             }
             _ => {
@@ -258,7 +257,7 @@ impl Way {
                 let course = leg.likely_course(heard, next.is_some());
                 let start = course.at(whole, edges);
                 let end = course.at(whole.next(), edges);
-                between(start, end, tick - f64::from(whole.0))
+                between(start, end, tick - moment_of(whole))
             }
         }
     }
@@ -267,7 +266,7 @@ impl Way {
         while self
             .legs
             .get(1)
-            .is_some_and(|next| f64::from(next.course.tick.0) <= tick)
+            .is_some_and(|next| moment_of(next.course.tick) <= tick)
         {
             self.legs.pop_front();
         }
@@ -294,7 +293,7 @@ impl Leg {
 /// The words since it was heard of a tick may be lost, so it is the last from which the newer
 /// course is in reach.
 fn left_at(before: &Course, after: &Course, heard: &Heard, edges: &[i32; 3]) -> Tick {
-    let last = Tick(after.tick.0 - 1);
+    let last = after.tick.before(1);
     let heard = heard.before(after.tick).unwrap_or_default();
     let first = before.tick.max(heard).min(last);
     let speed = |course: &Course| length(course.velocity.map(f64::from));
@@ -303,11 +302,11 @@ fn left_at(before: &Course, after: &Course, heard: &Heard, edges: &[i32; 3]) -> 
     while speed > 0.0 && left > first {
         let place = before.at(left, edges);
         let way = std::array::from_fn(|i| f64::from(after.position[i]) - f64::from(place[i]));
-        if length(way) <= speed * f64::from(after.tick.0 - left.0) {
+        if length(way) <= speed * f64::from(after.tick.since(left)) {
             break;
         }
-        left = Tick(left.0 - 1);
-        if last.0 - left.0 > LOOK_BACK_TICKS {
+        left = left.before(1);
+        if last.since(left) > LOOK_BACK_TICKS {
             return last;
         }
     }

@@ -3,7 +3,7 @@
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
-use shared::wire::movement::{MovementCodec, nearest};
+use shared::wire::movement::{MovementCodec, nearest_sequence};
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DecodeError, FRAME_BYTES_MAX};
 use shared::{CommandKind, Slot};
@@ -14,7 +14,7 @@ use crate::frame::FrameReader;
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
 use crate::view::View;
-use crate::{Message, Movement, Region};
+use crate::{Message, Movement, Region, TalkRequest};
 
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
 /// built from what comes in.
@@ -106,16 +106,20 @@ impl Session {
         self.movement_codec
             .decode(bytes, view.newest(), course, movement)?;
         let tick = movement.tick;
-        let processed = nearest(movement.processed_low, self.view.processed());
+        let processed = nearest_sequence(movement.processed_low, self.view.processed());
         self.view.note_kept(movement.kept);
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.
-        let is_complete = is_kept && self.receipt.datagram(tick, movement, self.view.newest());
+        let arrived = match is_kept {
+            true => self.receipt.datagram(tick, movement, self.view.newest()),
+            false => None,
+        };
         let summary = DatagramSummary {
             tick,
             processed,
-            is_complete,
+            is_complete: arrived.is_some(),
+            is_whole: arrived == Some(true),
         };
         handler.datagram(&self.view, summary, movement);
         Ok(())
@@ -187,9 +191,31 @@ impl Session {
         self.requests.subscribe(id, predicate)
     }
 
+    /// Says something, or joins or leaves a channel. Gives the request's number, as
+    /// [`Session::set_region`] does.
+    pub fn talk(&mut self, request: TalkRequest) -> u32 {
+        self.requests.talk(request)
+    }
+
     /// Asks to end a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.requests.unsubscribe(id)
+    }
+}
+
+/// From where and how far the client sees.
+impl Session {
+    /// Asks to see only this far, in raw units, at most as far as the radius of the area of
+    /// interest; `None`: as far as that. Gives the request's number, as
+    /// [`Session::set_region`] does.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
+        self.requests.set_sight(radius)
+    }
+
+    /// Asks to move the point that a spectator watches towards another one, in raw units, as
+    /// fast as the world allows. Gives the request's number, as [`Session::set_region`] does.
+    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
+        self.requests.watch(point)
     }
 }
 

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
-use shared::{Audience, Course, EntityId, Schema, Slot, Tick};
+use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
 use crate::{Message, Movement};
 
@@ -19,6 +19,8 @@ pub struct View {
     entity: EntityId,
     is_dead: bool,
     entities: FxHashMap<u32, Entity>,
+    /// By slot: what players of entities in view are called.
+    names: FxHashMap<u32, Name>,
     /// Movement of entities that have not entered yet, by slot.
     early: FxHashMap<u32, EarlyMovement>,
     newest: Tick,
@@ -108,6 +110,7 @@ impl View {
             entity,
             is_dead: false,
             entities: FxHashMap::default(),
+            names: FxHashMap::default(),
             early: FxHashMap::default(),
             newest: welcomed,
             read: welcomed,
@@ -130,6 +133,13 @@ impl View {
     /// after its death.
     pub fn entity(&self) -> EntityId {
         self.entity
+    }
+
+    /// What the player of an entity in view is called; `None` for entities without a
+    /// player, and for players without a name.
+    pub fn name(&self, entity: EntityId) -> Option<&Name> {
+        let seen = self.entities.get(&entity.slot.0)?;
+        self.names.get(&entity.slot.0).filter(|_| seen.id == entity)
     }
 
     /// The client's own entity, from its enter to its death.
@@ -288,7 +298,10 @@ impl View {
                 values,
                 velocity,
                 ..
-            } => self.enter(tick, entity, kind, &values, velocity),
+            } => {
+                self.names.remove(&entity.slot.0);
+                self.enter(tick, entity, kind, &values, velocity);
+            }
             Message::Leave(slot) => {
                 // A client sees its own entity until that dies.
                 self.is_dead |= slot == self.entity.slot;
@@ -308,7 +321,12 @@ impl View {
             }
             Message::Notice(_) => self.counts.notices += 1,
             Message::Full => self.counts.full += 1,
-            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) => {}
+            Message::Name { slot, name } => {
+                if self.entities.contains_key(&slot.0) {
+                    self.names.insert(slot.0, name);
+                }
+            }
+            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) | Message::Talk(_) => {}
         }
     }
 
@@ -316,6 +334,7 @@ impl View {
     /// that is on its way, even if it was taken for that of the entity before its leave.
     fn leave(&mut self, tick: Tick, slot: u32) {
         self.counts.leaves += 1;
+        self.names.remove(&slot);
         let early = self.early.get(&slot);
         if early.is_some_and(|movement| movement.course.tick <= tick) {
             self.early.remove(&slot);

@@ -24,9 +24,9 @@ struct Sent {
     /// In order.
     frames: Vec<Vec<u8>>,
     /// (tick, bytes).
-    datagrams: Vec<(u32, Vec<u8>)>,
+    datagrams: Vec<(u64, Vec<u8>)>,
     /// The last datagram that is not out of date at the end.
-    pending: Option<u32>,
+    pending: Option<u64>,
     /// The entity's place at the end, if it is in view.
     x: Option<i32>,
 }
@@ -35,9 +35,9 @@ struct Sent {
 fn a_view_ends_as_the_servers_in_every_order_of_arrival() {
     let (server, welcome) = (Server::new(), welcome());
     let mut orders = 0;
-    for number in 0..STEPS.len().pow(TICKS) {
+    for number in 0..STEPS.len().pow(TICKS as u32) {
         let history: Vec<Step> = (0..TICKS)
-            .map(|tick| STEPS[number / STEPS.len().pow(tick) % STEPS.len()])
+            .map(|tick| STEPS[number / STEPS.len().pow(tick as u32) % STEPS.len()])
             .collect();
         let sent = send(&server, &history);
         each_order(&sent, &mut vec![], 0, 0, &mut |order| {
@@ -142,5 +142,5 @@ fn receive(
 }
 
 const STEPS: [Step; 3] = [Step::Away, Step::Rests, Step::Moves];
-const TICKS: u32 = 6;
+const TICKS: u64 = 6;
 const OTHER: u32 = 7;

@@ -43,8 +43,8 @@ fn join(game: &mut Game, now: Duration, welcome: &Welcome, round_trip: Option<Du
 }
 
 /// When a tick is heard of without delay.
-fn heard(tick: u32) -> Duration {
-    PERIOD * (tick - WELCOMED)
+fn heard(tick: u64) -> Duration {
+    PERIOD * (tick - WELCOMED) as u32
 }
 
 fn lost(reason: &str) -> Ending {

@@ -20,7 +20,7 @@ enum Input {
 
 /// Valid input from any ticks, which may contradict itself.
 fn any_valid_input() -> impl Strategy<Value = Input> {
-    let tick = prop_oneof![0u32..40, any::<u32>()];
+    let tick = prop_oneof![0u64..40, any::<u64>()];
     let slot = 0u32..64;
     let x = 0i32..100_000;
     let processed: BoxedStrategy<u32> = any::<u32>().boxed();

@@ -43,7 +43,7 @@ struct Play {
     server: Server,
     now: Duration,
     /// The tick that the server runs next, and where it has the own entity along an axis.
-    tick: u32,
+    tick: u64,
     x: i32,
     /// Datagrams on their way to the server, by when they arrive.
     up: Vec<(Duration, Vec<u8>)>,
@@ -91,9 +91,9 @@ impl Play {
 
     /// A frame of the game, and what the server does in it: in each tick it takes in the
     /// words of the commands that have arrived, and `run` says how far the entity goes.
-    fn frame(&mut self, input: Option<(CommandKind, [i32; 2])>, run: impl Fn(u32, &[i32]) -> i32) {
+    fn frame(&mut self, input: Option<(CommandKind, [i32; 2])>, run: impl Fn(u64, &[i32]) -> i32) {
         self.now += Duration::from_millis(20);
-        let due = PERIOD * (self.tick - WELCOMED);
+        let due = PERIOD * (self.tick - WELCOMED) as u32;
         if self.now >= due + ROUND_TRIP / 2 {
             let mut words = vec![];
             let arrived = self.up.extract_if(.., |word| word.0 <= due);
@@ -143,7 +143,7 @@ fn welcome(config: &WorldConfig) -> Vec<u8> {
     let logic = Logic::of(config).expect("valid scripts");
     let welcome = Welcome {
         player_kind: config.player_kind,
-        quotas: Quotas::of(&config.limits),
+        quotas: Quotas::of(&config.limits, config.spectators),
         schema: config.schema.for_clients(),
         forecast: Forecast::of(config, &logic).to_bytes(),
         ..common::welcome()

@@ -4,7 +4,7 @@ mod common;
 
 use client_core::event::PendingRequest;
 use client_core::{
-    Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, hello,
+    Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, Session, hello,
 };
 use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
@@ -103,10 +103,39 @@ fn datagrams_acknowledge_what_has_arrived() {
     let bytes = server.enter(16, OWN, 100);
     session.handle_stream(&bytes, &mut ()).unwrap();
     let known = server.read(&session.datagram().unwrap()).acknowledgement;
-    let ticks: Vec<u32> = (11..20).filter(|&t| known.has(Tick(t))).collect();
+    let ticks: Vec<u64> = (11..20).filter(|&t| known.has(Tick(t))).collect();
     assert_eq!(ticks, [12, 13, 14]);
     assert_eq!(known.stream, Tick(16));
     assert_eq!(session.datagram(), None);
+}
+
+#[test]
+fn a_session_goes_on_across_32_bits_of_ticks() {
+    let wrap = 1u64 << 32;
+    let welcome = shared::wire::control::Welcome {
+        tick: Tick(wrap - 3),
+        ..common::welcome()
+    };
+    let (server, mut session) = (Server::new(), Session::new(&welcome).unwrap());
+    let enter = server.enter(wrap - 2, OWN, 100);
+    session.handle_stream(&enter, &mut ()).unwrap();
+    for tick in wrap - 1..wrap + 3 {
+        let x = 200 + (tick + 1 - wrap) as i32;
+        let bytes = server.movement(tick, OWN.slot.0, x);
+        session.handle_datagram(&bytes, &mut ()).unwrap();
+        assert_eq!(session.view().own().unwrap().course.tick, Tick(tick));
+        assert_eq!(session.view().own().unwrap().row[0], x);
+    }
+    let mut read = Default::default();
+    let bytes = session.datagram().unwrap();
+    let now = Tick(wrap + 3);
+    server.commands.decode(&bytes, now, &mut read).unwrap();
+    let known = read.acknowledgement;
+    let ticks: Vec<u64> = (wrap - 9..wrap + 9)
+        .filter(|&t| known.has(Tick(t)))
+        .collect();
+    assert_eq!(ticks, [wrap - 3, wrap - 1, wrap, wrap + 1, wrap + 2]);
+    assert_eq!(known.stream, Tick(wrap - 2));
 }
 
 #[test]
@@ -127,7 +156,7 @@ fn a_difference_from_what_the_client_never_knew_is_not_acknowledged() {
     let before = server.course_after(16, 7, (200, 0), Some(course(11, 199)));
     session.handle_datagram(&before, &mut ()).unwrap();
     let acknowledged = server.read(&session.datagram().unwrap()).acknowledgement;
-    let ticks: Vec<u32> = (11..20).filter(|&t| acknowledged.has(Tick(t))).collect();
+    let ticks: Vec<u64> = (11..20).filter(|&t| acknowledged.has(Tick(t))).collect();
     assert_eq!(ticks, [14]);
     assert_eq!(session.view().entities()[&7].row[0], 103);
 }

@@ -23,27 +23,27 @@ impl Play {
         }
     }
 
-    fn moves(&mut self, tick: u32, x: i32) {
+    fn moves(&mut self, tick: u64, x: i32) {
         let bytes = self.server.movement(tick, OTHER, x);
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
-    fn glides(&mut self, tick: u32, x: i32, velocity: i32) {
+    fn glides(&mut self, tick: u64, x: i32, velocity: i32) {
         let bytes = self.server.course(tick, OTHER, x, velocity);
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
-    fn moves_another(&mut self, tick: u32) {
+    fn moves_another(&mut self, tick: u64) {
         let bytes = self.server.movement(tick, OTHER + 1, 5);
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
-    fn enters(&mut self, tick: u32, x: i32) {
+    fn enters(&mut self, tick: u64, x: i32) {
         let bytes = self.server.enter(tick, EntityId::new(OTHER, 1), x);
         self.session.handle_stream(&bytes, &mut ()).unwrap();
     }
 
-    fn leaves(&mut self, tick: u32, slot: u32) {
+    fn leaves(&mut self, tick: u64, slot: u32) {
         let frame = self
             .server
             .frame(tick, |stream, writer| stream.leave(writer, Slot(slot)));

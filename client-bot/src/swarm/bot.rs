@@ -9,13 +9,13 @@ use client_core::{
 };
 use quic::Link;
 use shared::Tick;
-use shared::wire::control::Close;
+use shared::wire::control::{Close, Hello, Quotas};
 
 use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
 use super::thread::{Attempt, Bots};
-use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, compile};
+use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
 
@@ -40,6 +40,8 @@ struct Playing {
     acts_each_tick: bool,
     /// The newest tick in which it acted.
     acted: Tick,
+    /// Whether it has no entity.
+    spectates: bool,
     was_in_world: bool,
     dice: Dice,
     /// The time from turn to turn.
@@ -59,7 +61,10 @@ impl Bot {
     pub fn new(attempt: Attempt, options: &SwarmOptions) -> Bot {
         Bot {
             attempt,
-            stage: Stage::Joining(Handshake::new(&hello(&options.token, None))),
+            stage: Stage::Joining(Handshake::new(&Hello {
+                spectates: options.spectates(attempt.number),
+                ..hello(&options.token, None)
+            })),
         }
     }
 
@@ -98,7 +103,9 @@ impl Bot {
                 let Some(welcomed) = handshake.handle_stream(bytes)? else {
                     return Ok(());
                 };
-                let playing = Playing::new(self.attempt.number, welcomed.session, bots);
+                let quotas = welcomed.welcome.quotas;
+                let session = welcomed.session;
+                let playing = Playing::new(self.attempt.number, session, quotas, bots);
                 let playing = playing.map_err(ClientError::Ended)?;
                 self.stage = Stage::Playing(Box::new(playing));
                 self.take_stream_bytes(&welcomed.rest, bots)
@@ -117,8 +124,9 @@ impl Bot {
             // The rest of the welcome waits for the acknowledgement.
             return link.send_now();
         };
-        // A bot counts as connected once it sees its own entity.
-        if !bot.was_in_world && bot.session.view().own().is_some() {
+        // A bot counts as connected once it sees its own entity, if it has one.
+        let is_in_world = bot.spectates || bot.session.view().own().is_some();
+        if !bot.was_in_world && is_in_world {
             bot.was_in_world = true;
             bots.state.connected.fetch_add(1, Relaxed);
             // Bots take their turns at different moments, as people do.
@@ -213,21 +221,28 @@ impl Bot {
 
 impl Playing {
     /// The error says what is wrong with the bot's script.
-    fn new(number: usize, session: Session, bots: &mut Bots) -> Result<Playing, String> {
+    fn new(
+        number: usize,
+        session: Session,
+        quotas: Quotas,
+        bots: &mut Bots,
+    ) -> Result<Playing, String> {
         let Bots { options, state, .. } = bots;
         let schema = session.view().schema();
         state.schema.get_or_init(|| schema.clone());
         let history = state
             .history
-            .get_or_init(|| History::new(schema, options.clients));
+            .get_or_init(|| History::new(schema, quotas.bytes_per_tick, options.clients));
         let entity = session.view().entity();
         history.register(number, entity);
         let checker = options
             .verify
-            .then(|| Checker::new(number, entity, options.clients, schema));
+            .then(|| Checker::new(number, entity, options.clients, quotas, schema));
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
         let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
+        let spectates = options.spectates(number);
         let behaviour: Box<dyn Behaviour> = match &options.play {
+            _ if spectates => Box::new(Spectate::new(schema)),
             None => options.behaviour.start(schema, &mut dice),
             Some(text) => {
                 let play = || compile(schema, text).map(Arc::new);
@@ -239,6 +254,7 @@ impl Playing {
             acts_each_tick: options.rate_hz.is_none() || behaviour.acts_each_tick(),
             behaviour,
             acted: Tick(0),
+            spectates,
             was_in_world: false,
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
@@ -247,6 +263,7 @@ impl Playing {
                 checker,
                 unprocessed: Unprocessed::default(),
                 answered: None,
+                is_whole: true,
             },
             counted: None,
             commanded: 0,
@@ -314,6 +331,8 @@ impl Playing {
                 self.session.subscribe(*id, &text).ok()
             }
             Request::Unsubscribe { id } => Some(self.session.unsubscribe(*id)),
+            Request::SetSight { radius } => Some(self.session.set_sight(*radius)),
+            Request::Watch { point } => Some(self.session.watch(*point)),
         };
         if let (Some(number), Some(checker)) = (number, &mut self.log.checker) {
             checker.request(number, request);
@@ -354,7 +373,7 @@ impl Playing {
             self.last_request = Some(number);
         }
         self.flush(link);
-        self.log.answered == self.last_request
+        self.log.answered == self.last_request && self.log.is_whole
     }
 
     /// What the bot knows at the end.
@@ -368,12 +387,14 @@ impl Playing {
             entities: view.entities().clone(),
             touched: vec![],
             regions: vec![],
+            spot: None,
             record: Default::default(),
         };
         if let Some(checker) = self.log.checker.take() {
-            let second_ago = view.newest().0.saturating_sub(view.schema().world.tick_hz);
+            let second_ago = view.newest().before(view.schema().world.tick_hz);
             last.is_dead |= checker.is_newborn(view.newest());
-            last.touched = checker.touched_after(Tick(second_ago));
+            last.touched = checker.touched_after(second_ago);
+            last.spot = checker.spot(view.newest());
             (last.regions, last.record) = checker.finish(history);
         }
         last
@@ -386,6 +407,8 @@ struct Log {
     unprocessed: Unprocessed,
     /// The last request that was answered.
     answered: Option<u32>,
+    /// The server has nothing left to tell, as it said last.
+    is_whole: bool,
 }
 
 /// The log of a bot, and what it shares with others.
@@ -406,6 +429,9 @@ impl EventHandler for SharedLog<'_> {
         let latencies = &mut self.bots.latencies;
         let take = |latency| latencies.add(latency, now);
         self.log.unprocessed.process(view.processed(), now, take);
+        if summary.is_complete {
+            self.log.is_whole = summary.is_whole;
+        }
         if let (Some(checker), Some(history)) =
             (&mut self.log.checker, self.bots.state.history.get())
         {
@@ -429,8 +455,8 @@ impl EventHandler for SharedLog<'_> {
 const REST_PERIOD: Duration = Duration::from_millis(100);
 /// No bot subscribes by this number.
 const NO_SUBSCRIPTION: u32 = u32::MAX;
-/// A bot tries to join once more than this.
-const REPEATED_MAX: u32 = 2;
+/// A bot tries to join once more than this, over some ten seconds if it is turned away.
+const REPEATED_MAX: u32 = 6;
 /// Of the server's words one may be late by half a tick.
 const WORD_WAIT_PERIODS: f64 = 1.5;
 /// Acknowledgements wait this long for a turn to carry them.

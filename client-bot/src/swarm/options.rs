@@ -17,6 +17,8 @@ pub struct SwarmOptions {
     pub trust: Trust,
     pub token: String,
     pub clients: usize,
+    /// Of these, the last so many watch without an entity.
+    pub spectators: usize,
     pub behaviour: BehaviourKind,
     /// A script that says what the bots do, instead of a behaviour.
     pub play: Option<Text>,
@@ -32,6 +34,11 @@ pub struct SwarmOptions {
 }
 
 impl SwarmOptions {
+    /// Whether a bot watches without an entity.
+    pub fn spectates(&self, bot: usize) -> bool {
+        bot + self.spectators >= self.clients
+    }
+
     /// What the bots do: the name of a behaviour or a script.
     pub fn behaviour_name(&self) -> &str {
         match &self.play {

@@ -1,5 +1,6 @@
 //! One thread's bots, with sockets of their own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -42,8 +43,8 @@ pub struct Bots {
     pub latencies: Latencies,
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
-    /// Bots that try again to join.
-    again: Vec<Attempt>,
+    /// Bots that try again to join, by the time when they do.
+    again: BTreeMap<(Instant, usize), Attempt>,
 }
 
 /// A bot's attempt to join.
@@ -64,7 +65,7 @@ impl Thread {
         let turns = Turns::default();
         let sockets = sockets(thread, &options).map_err(ClientError::Socket)?;
         Ok(Thread {
-            endpoint: Endpoint::client(sockets).map_err(ClientError::Socket)?,
+            endpoint: Endpoint::new(sockets, None).map_err(ClientError::Socket)?,
             config: client_config(&options.trust, turns.clone())?,
             turns,
             numbers: (thread..options.clients).step_by(threads),
@@ -74,7 +75,7 @@ impl Thread {
                 latencies: Latencies::new(state.clone()),
                 state,
                 wakes: vec![],
-                again: vec![],
+                again: BTreeMap::new(),
             },
         })
     }
@@ -111,11 +112,15 @@ impl Thread {
                 number,
                 repeated: 0,
             };
-            let again = self.bots.again.pop();
-            let Some(attempt) = again.or_else(|| self.numbers.next().map(first)) else {
+            let now = Instant::now();
+            let again = self.bots.again.first_entry();
+            let again = again.filter(|entry| entry.key().0 <= now);
+            let attempt = again
+                .map(|entry| entry.remove())
+                .or_else(|| self.numbers.next().map(first));
+            let Some(attempt) = attempt else {
                 return;
             };
-            let now = Instant::now();
             let Bots { options, state, .. } = &self.bots;
             let socket = self.connected % self.endpoint.sockets().len();
             self.connected += 1;
@@ -217,7 +222,9 @@ impl Application for Bots {
             // In a crowd at the door, some are not heard.
             Some(attempt) if phase == Phase::Connect && !is_refused => {
                 self.state.joins_repeated.fetch_add(1, Relaxed);
-                self.again.push(attempt);
+                let wait = JOIN_PAUSE * (1 << (attempt.repeated - 1).min(4));
+                let at = Instant::now() + wait;
+                self.again.insert((at, attempt.number), attempt);
             }
             _ if phase < Phase::Leave => {
                 let error = match reason {
@@ -246,6 +253,9 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
     (0..sockets).map(socket).collect()
 }
 
+/// A bot that was not let in waits this long before it tries again, then twice as long, and
+/// so on.
+const JOIN_PAUSE: Duration = Duration::from_millis(250);
 /// From the first packet to the welcome.
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.

@@ -22,18 +22,46 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     let share = history.share.max(views.len().pow(2) / COMPARISONS_MAX);
     let checked = views.iter().step_by(share);
     for view in checked.filter(|view| !view.is_dead) {
-        let Some(own) = view.entities.get(&view.entity.slot.0) else {
-            history
-                .findings
-                .check(false, || format!("bot {} does not see itself", view.bot));
-            continue;
+        let own = match view.entities.get(&view.entity.slot.0) {
+            Some(own) => Some(own),
+            None if view.entity == EntityId::NONE => None,
+            None => {
+                history
+                    .findings
+                    .check(false, || format!("bot {} does not see itself", view.bot));
+                continue;
+            }
         };
-        let Some(expected) = world.visible(view, own) else {
+        let Some(mut expected) = world.visible(view, own) else {
             history.findings.leave_open();
             continue;
         };
-        world.check_expected(view, &expected);
+        if expected.is_cut && expected.may_stay_longer {
+            world.check_nearest(view, &expected);
+            expected.slots.clear();
+        }
+        world.check_expected(view, &expected.slots);
         world.check_unexpected(view, &expected);
+    }
+}
+
+/// What a bot should see.
+struct Expected {
+    /// Ascending.
+    slots: Vec<u32>,
+    /// All that it may see, with squared distances, ascending by slot: those that have been
+    /// in view may stay farther away.
+    allowed: Vec<(u32, i64)>,
+    /// Not all of them find room.
+    is_cut: bool,
+    /// Entities in view count as nearer, so that it depends on the past who finds room.
+    may_stay_longer: bool,
+}
+
+impl Expected {
+    fn distance(&self, slot: u32) -> Option<i64> {
+        let place = self.allowed.binary_search_by_key(&slot, |near| near.0);
+        place.ok().map(|place| self.allowed[place].1)
     }
 }
 
@@ -56,7 +84,7 @@ struct RestingWorld<'a> {
 impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
-        let moved_last = Tick(newest.0.saturating_sub(schema.world.tick_hz));
+        let moved_last = newest.before(schema.world.tick_hz);
         let edges = edges(schema);
         let is_moving = |e: &Entity| moves(e, moved_last, newest, &edges);
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
@@ -95,10 +123,10 @@ impl<'a> RestingWorld<'a> {
         }
     }
 
-    /// The slots that a bot should see, ascending; `None` if that is not known, as its
-    /// entity, what a region of it follows, or what it may just see still moves.
-    fn visible(&self, view: &FinalView, own: &Entity) -> Option<Vec<u32>> {
-        if moves(own, self.moved_last, self.newest, &self.edges) {
+    /// What a bot should see; `None` if that is not known, as its entity, what a region of it
+    /// follows, or what it may just see still moves.
+    fn visible(&self, view: &'a FinalView, own: Option<&'a Entity>) -> Option<Expected> {
+        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, &self.edges)) {
             return None;
         }
         let dimensions = self.history.dimensions;
@@ -113,28 +141,74 @@ impl<'a> RestingWorld<'a> {
             kind: entity.kind,
             place: &entity.row[..dimensions],
         };
-        let at = Placed {
-            kind: own.kind,
-            place: &own.row[..dimensions],
+        // A spectator has no kind: only its radius says what it sees.
+        let (at, radius) = match (own, &view.spot) {
+            (Some(own), _) => (placed(own), self.history.sight.radius()),
+            (None, Some(spot)) => {
+                let place = &spot.place[..dimensions];
+                let kind = NO_KIND;
+                (Placed { kind, place }, spot.radius)
+            }
+            (None, None) => return None,
         };
-        let rank = |(&slot, &entity): (&u32, &&'a Entity)| {
+        let sight = &self.history.sight;
+        let (mut near, mut allowed) = (vec![], vec![]);
+        for (&slot, &entity) in &self.entities {
             let other = placed(entity);
-            let distance = squared_distance(at.place, other.place);
             // The client's own entity comes before others at the same place.
-            let is_own = slot == view.entity.slot.0;
-            let is_visible = self.history.sight.sees(at, &regions, other);
-            is_visible.then_some((if is_own { -1 } else { distance }, slot))
+            let distance = match slot == view.entity.slot.0 {
+                true => -1,
+                false => squared_distance(at.place, other.place),
+            };
+            let is_visible = match own {
+                Some(_) => sight.sees(at, &regions, other),
+                None => distance <= radius * radius,
+            };
+            if is_visible {
+                near.push((distance, slot));
+            }
+            if is_visible || sight.may_stay(radius, at.place, other.place) {
+                allowed.push((slot, distance));
+            }
+        }
+        allowed.sort_unstable();
+        let may_stay_longer = sight.counted(i64::MAX) < i64::MAX;
+        let is_cut = match may_stay_longer {
+            true => allowed.len() > self.history.visible_max,
+            false => near.len() > self.history.visible_max,
         };
-        let mut near: Vec<(i64, u32)> = self.entities.iter().filter_map(rank).collect();
-        let is_cut = near.len() > self.history.visible_max;
-        if is_cut && near.iter().any(|&(_, slot)| !self.rests(slot)) {
+        if is_cut && allowed.iter().any(|&(slot, _)| !self.rests(slot)) {
             return None;
         }
         near.sort_unstable();
         near.truncate(self.history.visible_max);
         let mut slots: Vec<u32> = near.into_iter().map(|(_, slot)| slot).collect();
         slots.sort_unstable();
-        Some(slots)
+        Some(Expected {
+            slots,
+            allowed,
+            is_cut,
+            may_stay_longer,
+        })
+    }
+
+    /// Checks that nobody within the AOI is left out for one in view that is farther away, by
+    /// more than entities in view count as nearer.
+    fn check_nearest(&self, view: &FinalView, expected: &Expected) {
+        let sight = &self.history.sight;
+        let seen = view.entities.keys();
+        let seen = seen.filter_map(|&slot| expected.distance(slot));
+        let farthest = seen.map(|distance| sight.counted(distance)).max();
+        for &slot in &expected.slots {
+            let distance = expected.distance(slot);
+            let is_right = view.entities.contains_key(&slot) || farthest <= distance;
+            self.history.findings.check(is_right, || {
+                format!(
+                    "at rest, bot {} does not see slot {slot}, and sees others farther away",
+                    view.bot
+                )
+            });
+        }
     }
 
     /// Where an entity rests.
@@ -170,9 +244,12 @@ impl<'a> RestingWorld<'a> {
     }
 
     /// Checks that no other entities are in view.
-    fn check_unexpected(&self, view: &FinalView, expected: &[u32]) {
+    fn check_unexpected(&self, view: &FinalView, expected: &Expected) {
         for slot in view.entities.keys().filter(|slot| self.rests(**slot)) {
-            let is_expected = expected.binary_search(slot).is_ok();
+            let is_expected = match expected.may_stay_longer {
+                true => expected.distance(*slot).is_some(),
+                false => expected.slots.binary_search(slot).is_ok(),
+            };
             self.history.findings.check(is_expected, || {
                 format!(
                     "at rest, bot {} sees slot {slot}, which is beyond its view",
@@ -192,6 +269,9 @@ fn moves(entity: &Entity, last: Tick, newest: Tick, edges: &[i32; 3]) -> bool {
 
 /// Some ten seconds of one core.
 const COMPARISONS_MAX: usize = 1 << 28;
+
+/// No kind of a world.
+const NO_KIND: u16 = u16::MAX;
 
 /// The largest coordinates; 0 on axes that the world lacks.
 fn edges(schema: &Schema) -> [i32; 3] {

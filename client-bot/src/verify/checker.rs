@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 
 use client_core::{Answer, DatagramSummary, Entity, Message, Movement, Region, View};
 use rustc_hash::FxHashMap;
-use shared::{EntityId, Schema, Slot, Tick};
+use shared::wire::control::Quotas;
+use shared::wire::movement::wait_ticks_max;
+use shared::{Course, EntityId, Schema, Slot, Tick};
 
 use super::history::{HISTORY_TICKS, History};
 use super::record::BotRecord;
 use super::regions::RegionLog;
 use super::sight::Placed;
+use super::spot::{Spot, SpotLog};
 use crate::behaviour::Request;
 use suspects::{Misplaced, Missing, Suspects};
 
@@ -24,6 +27,8 @@ pub struct Checker {
     /// Where its own entity was, until that is sure.
     places: VecDeque<(Tick, Shown)>,
     received: Received,
+    /// How many entities it was told of in the last ticks in which others had to wait.
+    told: VecDeque<(Tick, usize)>,
     /// The tick of the newest frame of the stream: the bot knows who came and went by then.
     streamed: Tick,
     /// Completely received ticks in which to look for entities missing from view.
@@ -35,6 +40,8 @@ pub struct Checker {
     /// Requests that are not answered yet, oldest first, with their numbers.
     requests: VecDeque<(u32, Request)>,
     regions: RegionLog,
+    /// From where it sees, if it has no entity.
+    spot: SpotLog,
     record: BotRecord,
     /// By slot: the last tick in which a reliable message named it.
     touched: FxHashMap<u32, Tick>,
@@ -49,6 +56,8 @@ struct Shown {
     position: [i32; 3],
     /// The tick in which the bot was told its course.
     told: Tick,
+    /// Its course, and for how many ticks it may have been wrong, where news had to wait.
+    late: Option<(Course, u32)>,
 }
 
 /// The completely received ticks without a gap up to the last one. In these, entities that
@@ -82,19 +91,27 @@ struct Membership {
 
 impl Checker {
     /// A checker of one of so many bots.
-    pub fn new(bot: usize, entity: EntityId, bots: usize, schema: &Schema) -> Checker {
+    pub fn new(
+        bot: usize,
+        entity: EntityId,
+        bots: usize,
+        quotas: Quotas,
+        schema: &Schema,
+    ) -> Checker {
         Checker {
             bot,
             entity,
             positions: VecDeque::new(),
             places: VecDeque::new(),
             received: Received::default(),
+            told: VecDeque::new(),
             streamed: Tick(0),
             complete: VecDeque::new(),
             memberships: VecDeque::new(),
             suspects: Suspects::default(),
             requests: VecDeque::new(),
             regions: RegionLog::default(),
+            spot: SpotLog::new(schema, quotas.spectator_step),
             record: BotRecord::new(bots, schema),
             touched: FxHashMap::default(),
             reborn: None,
@@ -104,6 +121,14 @@ impl Checker {
     /// Notes a request that the bot sends.
     pub fn request(&mut self, number: u32, request: Request) {
         self.requests.push_back((number, request));
+    }
+
+    /// From where the bot sees, if it is a spectator and its point rests.
+    pub fn spot(&self, now: Tick) -> Option<Spot> {
+        let is_idle = self.requests.iter().all(|(_, request)| {
+            !matches!(request, Request::SetSight { .. } | Request::Watch { .. })
+        });
+        self.spot.at(now).filter(|_| is_idle)
     }
 
     /// Whether its entity was just reborn, and may not be in view yet.
@@ -150,6 +175,7 @@ impl Checker {
                         slot: entity.slot,
                         position,
                         told: tick,
+                        late: None,
                     };
                     self.positions.push_back((tick, vec![shown]));
                 }
@@ -169,7 +195,12 @@ impl Checker {
                 history.register(self.bot, *entity);
             }
             Message::Answer(answer) => self.answer(history, tick, answer),
-            Message::Notice(_) | Message::Full | Message::Lost(_) | Message::Interface(_) => {}
+            Message::Notice(_)
+            | Message::Full
+            | Message::Lost(_)
+            | Message::Interface(_)
+            | Message::Name { .. }
+            | Message::Talk(_) => {}
         }
     }
 
@@ -213,6 +244,8 @@ impl Checker {
                 self.record.subscribe(tick, id, filter);
             }
             Request::Unsubscribe { id } => self.record.unsubscribe(tick, id),
+            Request::SetSight { radius } => self.spot.see(radius),
+            Request::Watch { point } => self.spot.go(tick, point),
         }
     }
 
@@ -227,6 +260,9 @@ impl Checker {
         let tick = summary.tick;
         if summary.is_complete {
             self.received.add(tick);
+        }
+        if summary.is_complete && !summary.is_whole {
+            self.note_told(tick, movement);
         }
         self.note_own(history, view, summary, movement);
         // Bots take turns, so that the work is spread over the ticks.
@@ -275,6 +311,7 @@ impl Checker {
                 slot,
                 position,
                 told: tick,
+                late: None,
             };
             self.places.push_back((tick, shown));
         } else if let Some(own) = view.own().filter(|own| own.id.slot == slot)
@@ -284,6 +321,7 @@ impl Checker {
                 slot,
                 position: view.position(own, tick),
                 told: own.course.tick,
+                late: None,
             };
             self.places.push_back((tick, shown));
         }
@@ -316,23 +354,70 @@ impl Checker {
                     slot,
                     position,
                     told: tick,
+                    late: None,
                 }),
             );
         }
+        let is_late = summary.is_complete && !summary.is_whole;
+        let wait_max = self.wait_max(view);
         let others = view.entities().values().filter(|e| e.id.slot != own);
-        let silent = others.filter(|other| self.is_known(other, summary));
+        let silent = others.filter(|other| self.has_heard(other, summary));
         all.extend(silent.map(|other| Shown {
             slot: other.id.slot,
             position: view.position(other, tick),
             told: other.course.tick,
+            late: is_late.then_some((other.course, wait_max)),
         }));
         self.positions.push_back((tick, all));
     }
 
     /// Whether it is sure that an entity went on in a tick as the bot was told before.
     fn is_known(&self, entity: &Entity, summary: DatagramSummary) -> bool {
+        summary.is_whole && self.has_heard(entity, summary)
+    }
+
+    /// Whether the bot has heard everything that was said since it was told of an entity.
+    fn has_heard(&self, entity: &Entity, summary: DatagramSummary) -> bool {
         let told = entity.course.tick;
         summary.is_complete && told < summary.tick && self.received.has_all_after(told)
+    }
+
+    /// Notes how many entities a tick tells of, in which others have to wait. Parts of it may
+    /// have come before: then it is more.
+    fn note_told(&mut self, tick: Tick, movement: &Movement) {
+        self.told.push_back((tick, movement.slots.len()));
+        let is_old = |told: &(Tick, usize)| age(told.0, tick) >= HISTORY_TICKS;
+        while self.told.front().is_some_and(is_old) {
+            self.told.pop_front();
+        }
+    }
+
+    /// For how many ticks news of an entity's movement may have to wait, as promised for a
+    /// view of this size, where at least so many were told of in each tick; and as long as it
+    /// takes to say again what was lost.
+    fn wait_max(&self, view: &View) -> u32 {
+        let told = self.told.iter().map(|told| told.1).min();
+        wait_ticks_max(view.entities().len(), told.unwrap_or(1)).saturating_add(LOSS_TICKS)
+    }
+
+    /// Whether an entity that was shown on an old course has left it only as long ago as news
+    /// may have to wait. `None`: that was too long ago to know.
+    fn is_on_time(&self, history: &History, tick: Tick, shown: &Shown) -> Option<bool> {
+        let (course, wait_max) = shown.late?;
+        let owner = history.owner(shown.slot)?;
+        if wait_max > JUDGED_TICKS_MAX {
+            return None;
+        }
+        let was_right = |tick: Tick| {
+            let own = history
+                .read(owner, tick)
+                .filter(|own| own.0 == shown.slot)?;
+            Some(own.1 == course.at(tick, &history.edges))
+        };
+        let mut earlier = (0..=wait_max).map(|ago| tick.before(ago));
+        // An earlier tick than the one in which it was told says nothing.
+        let is_right = |tick: Tick| tick <= shown.told || was_right(tick) != Some(false);
+        Some(earlier.any(is_right))
     }
 
     /// Checks the positions of others against what their own bots were told.
@@ -350,6 +435,15 @@ impl Checker {
                 continue;
             };
             let is_same = shown.position[..dimensions] == expected[..dimensions];
+            if !is_same && shown.late.is_some() {
+                match self.is_on_time(history, tick, &shown) {
+                    Some(is_on_time) => history
+                        .findings
+                        .check(is_on_time, || self.lateness(tick, &shown, &expected)),
+                    None => history.findings.leave_open(),
+                }
+                continue;
+            }
             // It may have come or gone in between, of which the bot learns later.
             if !is_same && shown.told < tick && self.streamed < tick {
                 let misplaced = Misplaced {
@@ -366,17 +460,17 @@ impl Checker {
         }
     }
 
-    /// Checks that other bots that could be seen for two ticks were in view.
+    /// Checks that other bots that could be seen for long enough were in view.
     fn look_for_missing(&mut self, history: &History, view: &View, last: Tick) {
-        let Some(first) = last.0.checked_sub(2).map(Tick) else {
+        let span = history.enter_ticks_max;
+        let Some(first) = last.0.checked_sub(u64::from(span)).map(Tick) else {
             return;
         };
-        let ticks = [last, first.next(), first];
-        let own = ticks.map(|tick| history.read(self.bot, tick));
-        let [Some(a), Some(b), Some(c)] = own else {
+        let ticks = (first.0..=last.0).rev().map(Tick);
+        let own = ticks.map(|tick| Some((tick, history.read(self.bot, tick)?.1)));
+        let Some(own) = own.collect::<Option<Vec<_>>>() else {
             return;
         };
-        let own = [a.1, b.1, c.1];
         // Bots are of one kind: that of all clients.
         let Some(kind) = view.own().map(|own| own.kind) else {
             return;
@@ -384,11 +478,15 @@ impl Checker {
         let regions: Vec<Region> = self.regions.throughout(first, last).collect();
         let mut suspects = vec![];
         for other in (0..history.bots).filter(|&other| other != self.bot) {
-            let visible = [0, 1, 2]
-                .map(|i| visible_slot(history, &regions, kind, other, (ticks[i], &own[i])));
-            let Some(slot) = visible[0].filter(|_| visible == [visible[0]; 3]) else {
+            let visible = |(tick, own): &(Tick, [i32; 3])| {
+                visible_slot(history, &regions, kind, other, (*tick, own))
+            };
+            let Some(slot) = visible(&own[0]) else {
                 continue;
             };
+            if !own[1..].iter().all(|own| visible(own) == Some(slot)) {
+                continue;
+            }
             let is_seen = self.saw(view, slot.0, last);
             match is_seen || self.streamed >= last {
                 true => history
@@ -454,13 +552,17 @@ fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[
 
 /// How many ticks ago a tick was.
 fn age(tick: Tick, now: Tick) -> u32 {
-    now.0.saturating_sub(tick.0)
+    now.since(tick)
 }
 
 /// After so many ticks every bot should have been told, in spite of lost datagrams.
 const SETTLE_TICKS: u32 = 32;
 /// After so many ticks a bot should know that its entity has died.
 const SURE_TICKS: u32 = 8;
+/// Movement that is lost is said again, at last after so many ticks.
+const LOSS_TICKS: u32 = 16;
+/// The history reaches back so far, while positions are compared [`SETTLE_TICKS`] late.
+const JUDGED_TICKS_MAX: u32 = 80;
 /// After so many ticks the history may be about to be overwritten.
 const OVERWRITTEN_TICKS: u32 = 96;
 /// Each bot compares positions in one of so many ticks.

@@ -13,6 +13,10 @@ pub struct History {
     pub dimensions: usize,
     pub sight: Sight,
     pub visible_max: usize,
+    /// After so many ticks within range, an entity has entered.
+    pub enter_ticks_max: u32,
+    /// The largest coordinates.
+    pub edges: [i32; 3],
     pub bots: usize,
     /// Of large swarms, only one check in so many is made.
     pub share: usize,
@@ -31,18 +35,28 @@ pub struct History {
 #[derive(Default)]
 struct Place {
     /// One more than the tick.
-    tick: AtomicU32,
+    tick: AtomicU64,
     /// The entity's slot: it changes when the entity is reborn.
     slot: AtomicU32,
     position: [AtomicI32; 3],
 }
 
 impl History {
-    pub fn new(schema: &Schema, bots: usize) -> History {
+    /// Of so many bots, that are told so many bytes a tick; 0: no limit.
+    pub fn new(schema: &Schema, bytes_per_tick: u32, bots: usize) -> History {
+        let mut edges = [0; 3];
+        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
+            *edge = size.raw() - 1;
+        }
         History {
             dimensions: schema.dimensions(),
             sight: Sight::new(schema),
             visible_max: schema.world.visible_max as usize,
+            enter_ticks_max: match bytes_per_tick {
+                0 => 2,
+                _ => ENTER_TICKS_MAX,
+            },
+            edges,
             bots,
             share: 1 + bots / BOTS_CHECKED,
             owners: (0..schema.world.capacity)
@@ -97,7 +111,7 @@ impl History {
     }
 
     fn place(&self, bot: usize, tick: Tick) -> &Place {
-        &self.places[(tick.0 % HISTORY_TICKS) as usize * self.bots + bot]
+        &self.places[(tick.0 % u64::from(HISTORY_TICKS)) as usize * self.bots + bot]
     }
 
     pub fn note_grant(&self) {
@@ -123,5 +137,7 @@ impl History {
 
 /// Swarms of more bots are checked by sample, so that bots have time to play.
 const BOTS_CHECKED: usize = 2048;
+/// Where enters share a budget.
+const ENTER_TICKS_MAX: u32 = 60;
 /// How many ticks are kept.
 pub const HISTORY_TICKS: u32 = 128;

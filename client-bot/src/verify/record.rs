@@ -78,7 +78,7 @@ impl BotRecord {
 
     /// Whether a tick is in the sample.
     pub fn is_recorded(&self, tick: Tick) -> bool {
-        tick.0.is_multiple_of(self.period.max(1))
+        tick.0.is_multiple_of(self.period.max(1).into())
     }
 
     /// Notes that a subscription holds from a tick on.
@@ -87,7 +87,7 @@ impl BotRecord {
             id,
             filter,
             from: tick,
-            until: Tick(u32::MAX),
+            until: Tick::MAX,
         });
     }
 
@@ -283,7 +283,7 @@ impl EventKey {
 
 fn drop_old<T>(all: &mut VecDeque<T>, now: Tick, tick_of: impl Fn(&T) -> Tick) {
     while let Some(first) = all.front()
-        && tick_of(first).0 + RECORDED_TICKS <= now.0
+        && tick_of(first).after(RECORDED_TICKS) <= now
     {
         all.pop_front();
     }

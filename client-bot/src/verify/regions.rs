@@ -16,7 +16,7 @@ impl RegionLog {
     /// ago are forgotten.
     pub fn set(&mut self, tick: Tick, index: u32, region: Option<Region>, kept_ticks: u32) {
         self.changes.push((tick, index, region));
-        let is_old = |t: Tick| t.0 + kept_ticks < tick.0;
+        let is_old = |t: Tick| t.after(kept_ticks) < tick;
         let changes = std::mem::take(&mut self.changes);
         for (i, &change) in changes.iter().enumerate() {
             let replaced = changes[i + 1..].iter().find(|later| later.1 == change.1);
@@ -38,7 +38,7 @@ impl RegionLog {
 
     /// The regions that hold at the end.
     pub fn last(&self) -> Vec<Region> {
-        self.throughout(Tick(u32::MAX), Tick(u32::MAX)).collect()
+        self.throughout(Tick::MAX, Tick::MAX).collect()
     }
 }
 

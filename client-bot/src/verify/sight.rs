@@ -10,6 +10,8 @@ pub struct Sight {
     interest: InterestMode,
     /// The radius of the area of interest, and the edge of a bucket, in raw units.
     radius: i64,
+    /// By how much entities in view count as nearer, in raw units.
+    margin: i64,
     /// By kind: the regions that its entities carry.
     carried: Vec<KindRegions>,
 }
@@ -30,6 +32,7 @@ impl Sight {
             dimensions: schema.dimensions(),
             interest: schema.world.interest,
             radius: i64::from(schema.world.aoi.raw()),
+            margin: i64::from(schema.world.leave_margin()),
             carried: schema.kinds.iter().map(|kind| kind.regions).collect(),
         }
     }
@@ -53,6 +56,27 @@ impl Sight {
                     .into_iter()
                     .all(|(own, other)| (own - other).abs() <= 1)
             }
+        }
+    }
+
+    /// How far clients see.
+    pub fn radius(&self) -> i64 {
+        self.radius
+    }
+
+    /// Whether an entity stays in view once it is: it leaves farther away than it enters.
+    pub fn may_stay(&self, radius: i64, own: &[i32], other: &[i32]) -> bool {
+        let reach = radius + self.margin;
+        self.margin > 0 && squared_distance(own, other) <= reach * reach
+    }
+
+    /// The square of the distance as which that of an entity in view counts, where entities
+    /// compete for room. Rounded down.
+    pub fn counted(&self, squared_distance: i64) -> i64 {
+        let counts = squared_distance.max(0).isqrt() - self.margin;
+        match self.margin {
+            0 => squared_distance,
+            _ => counts.max(0).pow(2),
         }
     }
 

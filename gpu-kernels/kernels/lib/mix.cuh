@@ -21,7 +21,7 @@ __device__ inline u64 rotate_left(u64 x, int k) { return (x << k) | (x >> (64 - 
 // xoshiro256++.
 struct Random {
     u64 s[4];
-    __device__ Random(u64 world_seed, u32 tick, u64 entity) {
+    __device__ Random(u64 world_seed, u64 tick, u64 entity) {
         u64 x = ~mix(mix(world_seed, tick), entity);
         for (int i = 0; i < 4; i++) {
             x += SPLIT_MIX_STEP;

@@ -15,50 +15,59 @@ __device__ inline bool is_subscribed(const World& w, const Regions& h, u32 clien
 }
 // Whether an observer or an earlier subscription shows the entity too.
 __device__ __noinline__ bool is_repeated(const World& w, const Regions& h, u32 client, u32 index, u32 slot,
-                                         const Point& p) {
-    return is_repeated(w, client, w.observers_per_client, p) || is_subscribed(w, h, client, index, slot, p);
+                                         const Point& p, bool is_known) {
+    return is_repeated(w, client, w.observers_per_client, p, is_known) || is_subscribed(w, h, client, index, slot, p);
 }
 
 // The rank of an entity that a subscription adds is its distance to the nearest observer,
 // however far; without an observer, it is the largest rank.
-__device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client, u32 slot) {
-    Point p = position(w, slot);
-    u64 best = rank_of(w, client, slot, p);
+__device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client, u32 slot, const Point& p, bool is_known) {
+    u64 best = rank_of(w, client, slot, p, is_known);
     if (best == 0 || !is_subscribed(w, h, client, subscriptions_max(w, h), slot, p)) return best;
     Place place;
     for (u32 i = 0; i < w.observers_per_client; i++)
-        if (find_place(w, client, i, place)) best = min(best, (u64)squared_distance(p, place.center) + 1);
+        if (find_place(w, client, i, place)) best = min(best, counted(w, squared_distance(p, place.center), is_known) + 1);
     return best;
+}
+template <bool REGIONS>
+__device__ inline u64 rank_in(const World& w, const Regions* h, u32 client, u32 slot, const Point& p, bool is_known) {
+    if constexpr (REGIONS) return rank_of(w, *h, client, slot, p, is_known);
+    else return rank_of(w, client, slot, p, is_known);
 }
 
 // Visits the entities that only a client's subscriptions show.
-template <class Visit>
-__device__ void each_subscribed(const World& w, const Regions& h, u32 client, Visit visit) {
+template <bool RANKED, class Visit>
+__device__ void each_subscribed(const World& w, const Regions& h, u32 client, const Known& known, Visit visit) {
     u32 n = subscriptions_max(w, h);
     for (u32 s = 0; s < n; s++) {
         Box box;
         if (!find_subscription(w, h, client, s, box)) continue;
-        each_in_box(w, box, [&](bool is_one, u32 slot, const Point& p) {
-            visit(is_one && !is_repeated(w, h, client, s, slot, p), slot, 0u);
-        });
+        auto visit_new = [&](bool is_one, u32 slot, const Point& p) {
+            bool is_known = is_one && w.margin && known.has(slot);
+            is_one = is_one && !is_repeated(w, h, client, s, slot, p, is_known);
+            visit(is_one, slot, RANKED && is_one ? rank_of(w, h, client, slot, p, is_known) : 0);
+        };
+        each_in_box(w, box, visit_new);
         if (!h.of_entities) continue;
         each_overlapping(w, h, h.published, box, [&](bool is_one, u32 slot) {
             Point p = {{0, 0, 0}};
             if (is_one) p = position(w, slot);
             // An entity inside the box was already found by its position.
-            visit(is_one && !box.contains(p) && !is_repeated(w, h, client, s, slot, p), slot, 0u);
+            visit_new(is_one && !box.contains(p), slot, p);
         });
     }
 }
 
-// Calls `visit(candidate, slot, i)` on all lanes for 32 places of the index at a time;
-// `slot` and `i` are the lane's, and valid only where `candidate` is set. With regions, `i`
-// may not be a place of the index.
-template <bool REGIONS, class Visit>
-__device__ void each_candidate(const World& w, const Regions* h, u32 client, Visit visit) {
+// Calls `visit(candidate, slot, rank)` on all lanes for 32 places of the index at a time;
+// `slot` and `rank` are the lane's, and valid only where `candidate` is set. Ranks are found
+// only if RANKED.
+template <bool REGIONS, bool RANKED, class Visit>
+__device__ void each_candidate(const World& w, const Regions* h, u32 client, const Known& known, Visit visit) {
     for (u32 o = 0; o < w.observers_per_client; o++) {
-        Place place;
-        if ((w.exact || o > 0) && !find_place(w, client, o, place)) continue;
+        Place place = {};
+        bool needs_place = RANKED || w.exact || o > 0;
+        if (needs_place && !find_place(w, client, o, place)) continue;
+        i64 radius = (i64)place.radius * place.radius;
         Range own = {0, 0};
         if (lane() < w.rows_max) own = w.ranges[((u64)client * w.observers_per_client + o) * w.rows_max + lane()];
         for (u32 r = 0; r < w.rows_max; r++) {
@@ -67,21 +76,23 @@ __device__ void each_candidate(const World& w, const Regions* h, u32 client, Vis
                 u32 i = base + lane();
                 bool candidate = i < end;
                 u32 slot = candidate ? w.index_slots[i] : w.capacity;
-                if (candidate && (w.exact || o > 0)) {
+                u64 rank = 0;
+                if (candidate && needs_place) {
                     Point p = indexed_position(w, i);
-                    if (w.exact && !is_within(p, place.center, place.radius)) candidate = false;
-                    else if (o > 0 && is_repeated(w, client, o, p)) candidate = false;
+                    i64 distance = squared_distance(p, place.center);
+                    bool is_known = w.margin && is_within(p, place.center, place.radius + w.margin) && known.has(slot);
+                    if (w.exact) candidate = distance <= radius || is_known;
+                    if (candidate && o > 0) candidate = !is_repeated(w, client, o, p, is_known);
+                    if (RANKED && candidate) {
+                        if (REGIONS || w.observers_per_client > 1) rank = rank_in<REGIONS>(w, h, client, slot, p, is_known);
+                        else rank = place.followed == slot ? 0 : counted(w, distance, is_known) + 1;
+                    }
                 }
-                visit(candidate, slot, i);
+                visit(candidate, slot, rank);
             }
         }
     }
-    if constexpr (REGIONS) each_subscribed(w, *h, client, visit);
-}
-template <bool REGIONS>
-__device__ inline u64 rank_in(const World& w, const Regions* h, u32 client, u32 slot, u32 i) {
-    if constexpr (REGIONS) return rank_of(w, *h, client, slot);
-    else return rank_of(w, client, slot, indexed_position(w, i));
+    if constexpr (REGIONS) each_subscribed<RANKED>(w, *h, client, known, visit);
 }
 
 // Whether every entity changed and each client sees whole buckets: then the ranges alone

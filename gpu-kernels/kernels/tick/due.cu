@@ -21,10 +21,9 @@ KERNEL take_in(World w, Tick t) {
 }
 
 // Timed commands that are due follow the frame's; the others move up in the other buffer.
-// An equal tick number means due, even after the numbers wrap: every tick is run, so no
-// command is missed.
+// The low bits tell ticks apart: no command waits for as long as they take to come again.
 __device__ inline bool is_timed_due(const World& w, const Tick& t, u64 i) {
-    return i < w.timed_state->len && w.timed[TIMED_DUE * (u64)w.timed_max + i] == t.number;
+    return i < w.timed_state->len && w.timed[TIMED_DUE_LOW * (u64)w.timed_max + i] == (u32)t.number;
 }
 
 KERNEL due_timed_count(World w, Tick t) {
@@ -79,7 +78,7 @@ __device__ inline bool is_due(const World& w, const Tick& t, u64 item) {
     if (item >= (u64)w.rules * w.capacity) return false;
     const Rule& rule = w.rule_table[item / w.capacity];
     u32 slot = (u32)(item % w.capacity);
-    return w.states[slot] == LIVE && w.slot_kinds[slot] == rule.kind && ((u64)t.number + slot) % rule.ticks == 0;
+    return w.states[slot] == LIVE && w.slot_kinds[slot] == rule.kind && (t.number + slot) % rule.ticks == 0;
 }
 
 KERNEL due_count(World w, Tick t) {

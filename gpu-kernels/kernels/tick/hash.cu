@@ -1,6 +1,6 @@
 // The state hash, computed from the whole state; `state.rs` defines it. It is a sum, so the
 // order doesn't matter.
-#include "tick/world.cuh"
+#include "tick/observers.cuh"
 
 KERNEL hash_slots(World w, Tick t) {
     u64 slots = 0;
@@ -49,7 +49,7 @@ KERNEL hash_clients(World w, Tick t) {
     for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
         u32 count = w.visible_max ? w.known_counts[client] : 0;
         for (u32 i = lane(); i < count; i += 32)
-            known += mix(5ull << 56 | client, w.known[(u64)client * w.visible_max + i]);
+            known += mix(5ull << 56 | client, slot_of(w.known[(u64)client * w.visible_max + i]));
         if (lane() == 0 && w.behind[client]) known += mix(6ull << 56, client);
     }
     add_part(t, PART_KNOWN, known);

@@ -8,7 +8,7 @@ __device__ void count_changed(const World& w, const Tick& t, const Regions* h) {
     if (is_by_ranges(w, t)) return;
     for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
         u64 n = 0;
-        each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32) {
+        each_candidate<REGIONS, false>(w, h, client, {nullptr, 0}, [&](bool candidate, u32 slot, u64) {
             n += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
         });
         if (lane() == 0) w.client_counts[client] = n;
@@ -21,7 +21,7 @@ __device__ void store_changed(const World& w, const Tick& t, const Regions* h) {
     u32 place = t.delivery_offsets[client];
     if (place == ~0u) return;
     bool all = is_by_ranges(w, t);
-    each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate<REGIONS, false>(w, h, client, {nullptr, 0}, [&](bool candidate, u32 slot, u64) {
         bool deliver = candidate && (all || w.changed[slot] == t.stamp);
         u32 lanes = __ballot_sync(~0u, deliver);
         if (deliver) t.deliveries[place + __popc(lanes & ((1u << lane()) - 1))] = slot;

@@ -43,73 +43,78 @@ KERNEL interest_offsets(World w, Tick t) {
     if (lane() == 0 && end) atomicMax(&t.counters->deliveries, end);
 }
 
-KERNEL interest_compare(World w, Tick t) {
+// Compares what a client sees with what it knows, both ascending. For LARGE views, all is in
+// global memory.
+template <bool LARGE>
+__device__ void compare(const World& w, const Tick& t) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
     u32 start = t.delivery_offsets[client];
-    u32* out_view = w.visible + (u64)client * w.visible_max;
-    const u32* known = w.known + (u64)client * w.visible_max;
-    u32 knows = w.known_counts[client], seen = w.visible_counts[client];
+    u32 stride = w.visible_max;
+    u32* out_view = w.visible + (u64)client * stride;
+    Known known = {w.known + (u64)client * stride, w.known_counts[client]};
+    Known view = {out_view, w.visible_counts[client]};
     if (start == ~0u) {
         // Not served: the client's known entities stay.
-        for (u32 i = lane(); i < knows; i += 32) out_view[i] = known[i];
+        for (u32 i = lane(); i < known.n; i += 32) out_view[i] = known.words[i];
         __syncwarp();
         if (lane() == 0) {
-            w.visible_counts[client] = knows;
+            w.visible_counts[client] = known.n;
             w.behind[client] = w.client_counts[client] != 0;
         }
         return;
     }
     bool behind = w.behind[client];
-    u32 stride = w.visible_max;
-    u32* view = warp_memory(4 * stride);
-    u32* old = view + stride;
-    u32* delivered_before = old + stride;  // for each seen entity
+    u32* scratch = LARGE ? w.views + 2ull * client * stride : warp_memory(4 * stride);
+    u32* delivered_before = scratch;  // for each seen entity
     u32* leaves_before = delivered_before + stride;  // for each known entity
-    for (u32 i = lane(); i < seen; i += 32) view[i] = out_view[i];
-    for (u32 i = lane(); i < knows; i += 32) old[i] = known[i];
-    __syncwarp();
+    if (!LARGE) {
+        u32 *seen_words = leaves_before + stride, *known_words = seen_words + stride;
+        for (u32 i = lane(); i < view.n; i += 32) seen_words[i] = view.words[i];
+        for (u32 i = lane(); i < known.n; i += 32) known_words[i] = known.words[i];
+        __syncwarp();
+        view.words = seen_words;
+        known.words = known_words;
+    }
     u32 delivered = 0, left = 0, total;
-    for (u32 base = 0; base < seen; base += 32) {
+    for (u32 base = 0; base < view.n; base += 32) {
         u32 i = base + lane();
         bool deliver = false;
-        if (i < seen) {
-            u32 at = lower_bound(old, knows, view[i]);
-            bool is_known = at < knows && old[at] == view[i];
-            deliver = !is_known || behind || w.changed[view[i]] == t.stamp;
+        if (i < view.n) {
+            u32 slot = slot_of(view.words[i]);
+            deliver = !known.has(slot) || behind || w.changed[slot] == t.stamp;
         }
         u32 before = delivered + warp_prefix(deliver, total);
-        if (i < seen) delivered_before[i] = before;
+        if (i < view.n) delivered_before[i] = before;
         delivered += total;
     }
-    for (u32 base = 0; base < knows; base += 32) {
+    for (u32 base = 0; base < known.n; base += 32) {
         u32 i = base + lane();
-        bool leave = false;
-        if (i < knows) {
-            u32 at = lower_bound(view, seen, old[i]);
-            leave = at == seen || view[at] != old[i];
-        }
+        bool leave = i < known.n && !view.has(slot_of(known.words[i]));
         u32 before = left + warp_prefix(leave, total);
-        if (i < knows) leaves_before[i] = before;
+        if (i < known.n) leaves_before[i] = before;
         left += total;
     }
     __syncwarp();
     u32* out = t.deliveries + start;
-    for (u32 i = lane(); i < seen; i += 32) {
-        u32 after = i + 1 < seen ? delivered_before[i + 1] : delivered;
+    for (u32 i = lane(); i < view.n; i += 32) {
+        u32 after = i + 1 < view.n ? delivered_before[i + 1] : delivered;
         if (after == delivered_before[i]) continue;
-        u32 at = lower_bound(old, knows, view[i]);
-        bool is_known = at < knows && old[at] == view[i];
-        u32 leaves = at < knows ? leaves_before[at] : left;
+        u32 word = view.words[i], slot = slot_of(word), at = known.place_of(slot);
+        bool is_known = at < known.n && slot_of(known.words[at]) == slot;
+        u32 leaves = at < known.n ? leaves_before[at] : left;
         u32 kind = !is_known ? ENTER : behind ? RENEW : UPDATE;
-        out[delivered_before[i] + leaves] = kind << 30 | view[i];
+        u32 tier = word & ((1u << TIER_BITS) - 1);
+        out[delivered_before[i] + leaves] = kind << 30 | tier << 28 | slot;
     }
-    for (u32 i = lane(); i < knows; i += 32) {
-        u32 after = i + 1 < knows ? leaves_before[i + 1] : left;
+    for (u32 i = lane(); i < known.n; i += 32) {
+        u32 after = i + 1 < known.n ? leaves_before[i + 1] : left;
         if (after == leaves_before[i]) continue;
-        u32 at = lower_bound(view, seen, old[i]);
-        u32 others = at < seen ? delivered_before[at] : delivered;
-        out[leaves_before[i] + others] = (u32)LEAVE << 30 | old[i];
+        u32 slot = slot_of(known.words[i]), at = view.place_of(slot);
+        u32 others = at < view.n ? delivered_before[at] : delivered;
+        out[leaves_before[i] + others] = (u32)LEAVE << 30 | slot;
     }
     if (lane() == 0) w.behind[client] = 0;
 }
+KERNEL interest_compare(World w, Tick t) { compare<false>(w, t); }
+KERNEL interest_large_compare(World w, Tick t) { compare<true>(w, t); }

@@ -3,6 +3,11 @@
 #include "lib/warp_sort.cuh"
 #include "tick/candidates.cuh"
 
+// Entities about as far as the last one of a view, that a warp sorts in its registers: as many
+// as a histogram has words.
+constexpr u32 TIES_MAX = 256;
+constexpr int SLOT_BITS = 24;
+
 KERNEL interest_ranges(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     u32 observer = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
@@ -10,56 +15,90 @@ KERNEL interest_ranges(World w, Tick t) {
     w.ranges[item] = observer_range(w, observer, row);
 }
 
-// The (rank, slot) of the last entity that a client may know, if more are near than the limit.
+// Adds the entities of a list of `n` slots that rank before the others: `wanted` of them by
+// (rank, slot). Their ranks begin with a prefix. `n` is at most TIES_MAX.
 template <bool REGIONS>
-__device__ void find_limit(const World& w, const Regions* h, u32 client, u32* histogram, u64& rank_limit, u32& slot_limit) {
-    u32 wanted = w.visible_max;
-    rank_limit = nth_smallest<u64, 64>(histogram, wanted, [&](auto visit) {
-        each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
-            visit(candidate, candidate ? rank_in<REGIONS>(w, h, client, slot, i) : 0);
-        });
-    });
-    slot_limit = nth_smallest<u32, 24>(histogram, wanted, [&](auto visit) {
-        each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
-            visit(candidate && rank_in<REGIONS>(w, h, client, slot, i) == rank_limit, slot);
-        });
-    });
+__device__ void add_nearest_of(const World& w, const Regions* h, u32 client, const Known& known, const u32* slots, u32 n,
+                               const Prefix<u64>& near, u32* view, u32 found) {
+    u64 ranks[TIES_MAX / 32];
+    u32 own[TIES_MAX / 32];
+    for (int i = 0; i < TIES_MAX / 32; i++) {
+        u32 at = i * 32 + lane();
+        own[i] = at < n ? slots[at] : ~0u;
+        ranks[i] = ~0ull;
+        if (at >= n) continue;
+        bool is_known = w.margin && known.has(own[i]);
+        ranks[i] = rank_in<REGIONS>(w, h, client, own[i], position(w, own[i]), is_known);
+    }
+    u64 last = nth_of_lanes(ranks, near.wanted, near.prefix << near.shift, near.shift);
+    u32 nearer = 0;
+    u32 ties[TIES_MAX / 32];
+    for (int i = 0; i < TIES_MAX / 32; i++) {
+        nearer += __popc(__ballot_sync(~0u, ranks[i] < last));
+        ties[i] = ranks[i] == last ? own[i] : ~0u;
+    }
+    u32 last_slot = nth_of_lanes(ties, near.wanted - nearer, 0u, SLOT_BITS);
+    for (int i = 0; i < TIES_MAX / 32; i++) {
+        bool is_one = own[i] != ~0u && (ranks[i] < last || (ranks[i] == last && own[i] <= last_slot));
+        u32 lanes = __ballot_sync(~0u, is_one);
+        if (is_one) view[found + __popc(lanes & ((1u << lane()) - 1))] = word_of(w, own[i], ranks[i]);
+        found += __popc(lanes);
+    }
 }
 
 // Finds the nearest entities that a client can see, as many as it may know. Not inlined, so
-// that it takes no registers when few entities are near.
+// that it takes no registers when few entities are near. It looks at all candidates twice, as
+// long as few of them are about as far as the last one; in shared memory there is no room for
+// more of them than TIES_MAX.
 template <bool REGIONS>
-__device__ __noinline__ u32 see_nearest(const World& w, const Regions* h, u32 client, u32* view, u32* histogram) {
-    u64 rank_limit;
-    u32 slot_limit, found = 0;
-    find_limit<REGIONS>(w, h, client, histogram, rank_limit, slot_limit);
-    each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32 i) {
-        if (candidate) {
-            u64 rank = rank_in<REGIONS>(w, h, client, slot, i);
-            candidate = rank < rank_limit || (rank == rank_limit && slot <= slot_limit);
-        }
-        u32 lanes = __ballot_sync(~0u, candidate);
-        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-        if (candidate) view[place] = slot;
+__device__ __noinline__ u32
+see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
+    Prefix<u64> near = narrow_down<u64>(histogram, w.visible_max, w.rank_bits, TIES_MAX, [&](auto visit) {
+        each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32, u64 rank) { visit(candidate, rank); });
+    });
+    u32 slot_limit = ~0u;
+    bool is_many = near.same > TIES_MAX;
+    if (is_many) {
+        // All of these have the same rank.
+        u32 wanted = near.wanted;
+        slot_limit = nth_smallest<u32, SLOT_BITS>(histogram, wanted, [&](auto visit) {
+            each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
+                visit(candidate && rank == near.prefix, slot);
+            });
+        });
+    }
+    u32 found = 0, ties = 0;
+    each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
+        u64 high = rank >> near.shift;
+        bool is_tie = candidate && high == near.prefix;
+        bool is_one = candidate && (high < near.prefix || (is_tie && is_many && slot <= slot_limit));
+        u32 lanes = __ballot_sync(~0u, is_one);
+        if (is_one) view[found + __popc(lanes & ((1u << lane()) - 1))] = word_of(w, slot, rank);
         found += __popc(lanes);
+        if (is_many) return;
+        lanes = __ballot_sync(~0u, is_tie);
+        if (is_tie) histogram[ties + __popc(lanes & ((1u << lane()) - 1))] = slot;
+        ties += __popc(lanes);
     });
     __syncwarp();
-    return found;
+    if (!is_many) add_nearest_of<REGIONS>(w, h, client, known, histogram, ties, near, view, found);
+    __syncwarp();
+    return w.visible_max;
 }
 
-// Finds the entities that a client sees, ascending by slot, into `view` (shared,
-// `view_places` long); returns their number.
+// Finds the entities that a client sees, ascending by slot, into `view` (`view_places`
+// long); returns their number.
 template <bool REGIONS>
-__device__ u32 see(const World& w, const Regions* h, u32 client, u32* view, u32* histogram) {
+__device__ u32 see(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
     u32 found = 0;
-    each_candidate<REGIONS>(w, h, client, [&](bool candidate, u32 slot, u32) {
+    each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
         u32 lanes = __ballot_sync(~0u, candidate);
         u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-        if (candidate && place < w.view_places) view[place] = slot;
+        if (candidate && place < w.view_places) view[place] = word_of(w, slot, rank);
         found += __popc(lanes);
     });
     __syncwarp();
-    if (found > w.visible_max) found = see_nearest<REGIONS>(w, h, client, view, histogram);
+    if (found > w.visible_max) found = see_nearest<REGIONS>(w, h, client, known, view, histogram);
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
         __syncwarp();
@@ -73,24 +112,29 @@ __device__ u32 see(const World& w, const Regions* h, u32 client, u32* view, u32*
     return found;
 }
 
-template <bool REGIONS>
+// Views for which shared memory has no room (LARGE) are sorted in `w.views`.
+template <bool REGIONS, bool LARGE>
 __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
     u32 client = warp_client(t);
     if (client >= t.client_end) return;
-    u32* view = warp_memory(w.view_places + 256 + w.visible_max);
-    // In shared memory, since it is searched; loaded first, since everything else waits for memory.
-    u32* known = view + w.view_places + 256;
-    u32 knows = w.known_counts[client];
+    u32* histogram = warp_memory(LARGE ? 256 : 256 + w.view_places + w.visible_max);
+    u32* view = LARGE ? w.views + 2ull * client * w.visible_max : histogram + 256;
+    Known known = {w.known + (u64)client * w.visible_max, w.known_counts[client]};
+    if (!LARGE) {
+        // In shared memory, since it is searched; loaded first, since everything else waits for memory.
+        u32* words = view + w.view_places;
+        for (u32 i = lane(); i < known.n; i += 32) words[i] = known.words[i];
+        __syncwarp();
+        known.words = words;
+    }
     bool behind = w.behind[client];
-    for (u32 i = lane(); i < knows; i += 32) known[i] = w.known[(u64)client * w.visible_max + i];
-    u32 seen = see<REGIONS>(w, h, client, view, view + w.view_places);
+    u32 seen = see<REGIONS>(w, h, client, known, view, histogram);
     u32* out = w.visible + (u64)client * w.visible_max;
     u32 deliveries = 0, both = 0;
     for (u32 i = lane(); i < seen; i += 32) {
-        u32 slot = view[i];
-        out[i] = slot;
-        u32 at = lower_bound(known, knows, slot);
-        bool is_known = at < knows && known[at] == slot;
+        u32 word = view[i], slot = slot_of(word);
+        out[i] = word;
+        bool is_known = known.has(slot);
         both += is_known;
         deliveries += !is_known || behind || w.changed[slot] == t.stamp;
     }
@@ -100,14 +144,21 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
     }
     if (lane() == 0) {
         w.visible_counts[client] = seen;
-        w.client_counts[client] = deliveries + (knows - both);
+        w.client_counts[client] = deliveries + (known.n - both);
     }
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
-    see_client<false>(w, t, nullptr);
+    see_client<false, false>(w, t, nullptr);
 }
-// The variant for worlds with regions.
+extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_large_see(const __grid_constant__ World w, Tick t) {
+    see_client<false, true>(w, t, nullptr);
+}
+// The variants for worlds with regions.
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
-    see_client<true>(w, t, &h);
+    see_client<true, false>(w, t, &h);
+}
+extern "C" __global__ void __launch_bounds__(BLOCK, 3)
+    interest_large_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
+    see_client<true, true>(w, t, &h);
 }

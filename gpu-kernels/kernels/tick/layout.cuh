@@ -5,13 +5,14 @@
 constexpr u32 CHUNKS_MAX = 8;
 constexpr u32 LEVELS_MAX = 20;
 constexpr u32 TIMED_WORDS_MAX = 5;
-constexpr u32 TIMED_COLUMNS = 11;
+constexpr u32 TIMED_COLUMNS = 12;
 constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
 constexpr u32 HAS_ACTOR = 64;
 constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
+constexpr u32 TIER_BITS = 2;
 constexpr u32 POPULATION_TOKEN = 4294967295;
 enum SlotState : u32 {
     FREE = 0,
@@ -393,6 +394,8 @@ struct alignas(8) World {
     u64 buckets[3];
     u64 updates_max;
     u64 deliveries_max;
+    // Squared distances at which tiers end, but the last.
+    u64 tiers[3];
     // A bit for each number of a notification that the world has.
     u64 tells;
     u32 capacity;
@@ -410,6 +413,10 @@ struct alignas(8) World {
     // Bits of an update's key.
     u32 key_bits;
     i32 aoi;
+    // By how much known entities count as nearer.
+    i32 margin;
+    // Bits of the largest rank.
+    i32 rank_bits;
     i32 size[4];
     u32 timed_max;
     // 1 where any kind respawns, else 0.
@@ -419,7 +426,7 @@ struct alignas(8) World {
     u32 notifications_max;
     // The column whose new owners are told of, or -1.
     i32 tells_owner;
-    // Rows of buckets that an observer can touch: 3 or 9.
+    // Rows of buckets that an observer can touch: at most 25.
     u32 rows_max;
     u32 scan_groups;
     u32 directory_len;
@@ -460,9 +467,9 @@ struct alignas(8) World {
     i32 *track_steps;
     i32 *track_offsets;
     // By slot of an entity that is to be born again: the first tick in which it may be.
-    u32 *rebirth_due;
+    u64 *rebirth_due;
     Observer *observers;
-    // By client: the slots that it knows, ascending.
+    // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
     u32 *known_counts;
     // By client: whether its deliveries were put off.
@@ -483,6 +490,8 @@ struct alignas(8) World {
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
+    // By client: room for finding and comparing large views.
+    u32 *views;
     // By slot: the stamp of the tick that changed it last.
     u32 *changed;
     // By axis, then slot: where its entity was before the tick.
@@ -547,46 +556,47 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1008, "as in Rust");
+static_assert(sizeof(World) == 1048, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
-static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tells) == 48 && offsetof(World, capacity) == 56, "as in Rust");
-static_assert(offsetof(World, columns) == 60 && offsetof(World, dimensions) == 64 && offsetof(World, kinds) == 68, "as in Rust");
-static_assert(offsetof(World, clients) == 72 && offsetof(World, observers_per_client) == 76 && offsetof(World, visible_max) == 80, "as in Rust");
-static_assert(offsetof(World, exact) == 84 && offsetof(World, commands_max) == 88 && offsetof(World, rules) == 92, "as in Rust");
-static_assert(offsetof(World, view_places) == 96 && offsetof(World, key_bits) == 100 && offsetof(World, aoi) == 104, "as in Rust");
-static_assert(offsetof(World, size) == 108 && offsetof(World, timed_max) == 124 && offsetof(World, respawns) == 128, "as in Rust");
-static_assert(offsetof(World, rule_words) == 132 && offsetof(World, notifications_max) == 136 && offsetof(World, tells_owner) == 140, "as in Rust");
-static_assert(offsetof(World, rows_max) == 144 && offsetof(World, scan_groups) == 148 && offsetof(World, directory_len) == 152, "as in Rust");
-static_assert(offsetof(World, directory_shift) == 156 && offsetof(World, motion) == 160 && offsetof(World, tolerance) == 164, "as in Rust");
-static_assert(offsetof(World, velocity) == 168 && offsetof(World, forms) == 184 && offsetof(World, bounds) == 440, "as in Rust");
-static_assert(offsetof(World, initials) == 448 && offsetof(World, choices) == 456 && offsetof(World, kind_columns) == 464, "as in Rust");
-static_assert(offsetof(World, merge_rules) == 472 && offsetof(World, visible_columns) == 480 && offsetof(World, rule_table) == 488, "as in Rust");
-static_assert(offsetof(World, falls) == 496 && offsetof(World, born) == 504 && offsetof(World, rows) == 512, "as in Rust");
-static_assert(offsetof(World, states) == 520 && offsetof(World, generations) == 528 && offsetof(World, slot_kinds) == 536, "as in Rust");
-static_assert(offsetof(World, track_glides) == 544 && offsetof(World, track_steps) == 552 && offsetof(World, track_offsets) == 560, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 568 && offsetof(World, observers) == 576 && offsetof(World, known) == 584, "as in Rust");
-static_assert(offsetof(World, known_counts) == 592 && offsetof(World, behind) == 600 && offsetof(World, timed) == 608, "as in Rust");
-static_assert(offsetof(World, timed_state) == 616 && offsetof(World, index_keys) == 624 && offsetof(World, index_keys_spare) == 632, "as in Rust");
-static_assert(offsetof(World, index_slots) == 640 && offsetof(World, index_slots_spare) == 648 && offsetof(World, index_positions) == 656, "as in Rust");
-static_assert(offsetof(World, index_len) == 664 && offsetof(World, directory) == 672 && offsetof(World, visible) == 680, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 688 && offsetof(World, changed) == 696 && offsetof(World, last_positions) == 704, "as in Rust");
-static_assert(offsetof(World, told) == 712 && offsetof(World, commands) == 720 && offsetof(World, verdicts) == 728, "as in Rust");
-static_assert(offsetof(World, group_places) == 736 && offsetof(World, group_starts) == 744 && offsetof(World, group_order) == 752, "as in Rust");
-static_assert(offsetof(World, update_counts) == 760 && offsetof(World, update_offsets) == 768 && offsetof(World, partials) == 776, "as in Rust");
-static_assert(offsetof(World, keys) == 784 && offsetof(World, values) == 792 && offsetof(World, update_keys) == 800, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 808 && offsetof(World, update_values) == 816 && offsetof(World, update_values_spare) == 824, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 832 && offsetof(World, interval_starts) == 840 && offsetof(World, interval_values) == 848, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 856 && offsetof(World, bucket_keys) == 864 && offsetof(World, bucket_slots) == 872, "as in Rust");
-static_assert(offsetof(World, free_list) == 880 && offsetof(World, died) == 888 && offsetof(World, client_counts) == 896, "as in Rust");
-static_assert(offsetof(World, ranges) == 904 && offsetof(World, changed_before) == 912 && offsetof(World, timed_next) == 920, "as in Rust");
-static_assert(offsetof(World, after_counts) == 928 && offsetof(World, after_offsets) == 936 && offsetof(World, after_records) == 944, "as in Rust");
-static_assert(offsetof(World, after_partials) == 952 && offsetof(World, fallen) == 960 && offsetof(World, due_words) == 968, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 976 && offsetof(World, notification_offsets) == 984 && offsetof(World, notification_partials) == 992, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1000, "as in Rust");
+static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tiers) == 48 && offsetof(World, tells) == 72, "as in Rust");
+static_assert(offsetof(World, capacity) == 80 && offsetof(World, columns) == 84 && offsetof(World, dimensions) == 88, "as in Rust");
+static_assert(offsetof(World, kinds) == 92 && offsetof(World, clients) == 96 && offsetof(World, observers_per_client) == 100, "as in Rust");
+static_assert(offsetof(World, visible_max) == 104 && offsetof(World, exact) == 108 && offsetof(World, commands_max) == 112, "as in Rust");
+static_assert(offsetof(World, rules) == 116 && offsetof(World, view_places) == 120 && offsetof(World, key_bits) == 124, "as in Rust");
+static_assert(offsetof(World, aoi) == 128 && offsetof(World, margin) == 132 && offsetof(World, rank_bits) == 136, "as in Rust");
+static_assert(offsetof(World, size) == 140 && offsetof(World, timed_max) == 156 && offsetof(World, respawns) == 160, "as in Rust");
+static_assert(offsetof(World, rule_words) == 164 && offsetof(World, notifications_max) == 168 && offsetof(World, tells_owner) == 172, "as in Rust");
+static_assert(offsetof(World, rows_max) == 176 && offsetof(World, scan_groups) == 180 && offsetof(World, directory_len) == 184, "as in Rust");
+static_assert(offsetof(World, directory_shift) == 188 && offsetof(World, motion) == 192 && offsetof(World, tolerance) == 196, "as in Rust");
+static_assert(offsetof(World, velocity) == 200 && offsetof(World, forms) == 216 && offsetof(World, bounds) == 472, "as in Rust");
+static_assert(offsetof(World, initials) == 480 && offsetof(World, choices) == 488 && offsetof(World, kind_columns) == 496, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 504 && offsetof(World, visible_columns) == 512 && offsetof(World, rule_table) == 520, "as in Rust");
+static_assert(offsetof(World, falls) == 528 && offsetof(World, born) == 536 && offsetof(World, rows) == 544, "as in Rust");
+static_assert(offsetof(World, states) == 552 && offsetof(World, generations) == 560 && offsetof(World, slot_kinds) == 568, "as in Rust");
+static_assert(offsetof(World, track_glides) == 576 && offsetof(World, track_steps) == 584 && offsetof(World, track_offsets) == 592, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 600 && offsetof(World, observers) == 608 && offsetof(World, known) == 616, "as in Rust");
+static_assert(offsetof(World, known_counts) == 624 && offsetof(World, behind) == 632 && offsetof(World, timed) == 640, "as in Rust");
+static_assert(offsetof(World, timed_state) == 648 && offsetof(World, index_keys) == 656 && offsetof(World, index_keys_spare) == 664, "as in Rust");
+static_assert(offsetof(World, index_slots) == 672 && offsetof(World, index_slots_spare) == 680 && offsetof(World, index_positions) == 688, "as in Rust");
+static_assert(offsetof(World, index_len) == 696 && offsetof(World, directory) == 704 && offsetof(World, visible) == 712, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 720 && offsetof(World, views) == 728 && offsetof(World, changed) == 736, "as in Rust");
+static_assert(offsetof(World, last_positions) == 744 && offsetof(World, told) == 752 && offsetof(World, commands) == 760, "as in Rust");
+static_assert(offsetof(World, verdicts) == 768 && offsetof(World, group_places) == 776 && offsetof(World, group_starts) == 784, "as in Rust");
+static_assert(offsetof(World, group_order) == 792 && offsetof(World, update_counts) == 800 && offsetof(World, update_offsets) == 808, "as in Rust");
+static_assert(offsetof(World, partials) == 816 && offsetof(World, keys) == 824 && offsetof(World, values) == 832, "as in Rust");
+static_assert(offsetof(World, update_keys) == 840 && offsetof(World, update_keys_spare) == 848 && offsetof(World, update_values) == 856, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 864 && offsetof(World, interval_keys) == 872 && offsetof(World, interval_starts) == 880, "as in Rust");
+static_assert(offsetof(World, interval_values) == 888 && offsetof(World, interval_changed) == 896 && offsetof(World, bucket_keys) == 904, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 912 && offsetof(World, free_list) == 920 && offsetof(World, died) == 928, "as in Rust");
+static_assert(offsetof(World, client_counts) == 936 && offsetof(World, ranges) == 944 && offsetof(World, changed_before) == 952, "as in Rust");
+static_assert(offsetof(World, timed_next) == 960 && offsetof(World, after_counts) == 968 && offsetof(World, after_offsets) == 976, "as in Rust");
+static_assert(offsetof(World, after_records) == 984 && offsetof(World, after_partials) == 992 && offsetof(World, fallen) == 1000, "as in Rust");
+static_assert(offsetof(World, due_words) == 1008 && offsetof(World, notification_counts) == 1016 && offsetof(World, notification_offsets) == 1024, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1032 && offsetof(World, first_updates) == 1040, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
-    u32 number;
+    u64 number;
     u32 stamp;
     u32 frame_commands;
     u32 clients_used;
@@ -602,7 +612,6 @@ struct alignas(8) Tick {
     u32 afters;
     u32 afters_asked;
     u32 region_sets;
-    u32 padding;
     // The frame.
     Command *frame;
     i32 *words;
@@ -639,19 +648,19 @@ struct alignas(8) Tick {
     u32 *hearings;
 };
 static_assert(sizeof(Tick) == 272, "as in Rust");
-static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 4 && offsetof(Tick, frame_commands) == 8, "as in Rust");
-static_assert(offsetof(Tick, clients_used) == 12 && offsetof(Tick, observer_sets) == 16 && offsetof(Tick, forgets) == 20, "as in Rust");
-static_assert(offsetof(Tick, releases) == 24 && offsetof(Tick, chunk_clients) == 28 && offsetof(Tick, client_first) == 32, "as in Rust");
-static_assert(offsetof(Tick, client_end) == 36 && offsetof(Tick, afters) == 40 && offsetof(Tick, afters_asked) == 44, "as in Rust");
-static_assert(offsetof(Tick, region_sets) == 48 && offsetof(Tick, padding) == 52 && offsetof(Tick, frame) == 56, "as in Rust");
-static_assert(offsetof(Tick, words) == 64 && offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80, "as in Rust");
-static_assert(offsetof(Tick, release) == 88 && offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104, "as in Rust");
-static_assert(offsetof(Tick, counters) == 112 && offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128, "as in Rust");
-static_assert(offsetof(Tick, births) == 136 && offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152, "as in Rust");
-static_assert(offsetof(Tick, notifications) == 160 && offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176, "as in Rust");
-static_assert(offsetof(Tick, change_columns) == 184 && offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 208 && offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 232 && offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 256 && offsetof(Tick, hearings) == 264, "as in Rust");
+static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
+static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
+static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
+static_assert(offsetof(Tick, client_end) == 40 && offsetof(Tick, afters) == 44 && offsetof(Tick, afters_asked) == 48, "as in Rust");
+static_assert(offsetof(Tick, region_sets) == 52 && offsetof(Tick, frame) == 56 && offsetof(Tick, words) == 64, "as in Rust");
+static_assert(offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80 && offsetof(Tick, release) == 88, "as in Rust");
+static_assert(offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104 && offsetof(Tick, counters) == 112, "as in Rust");
+static_assert(offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128 && offsetof(Tick, births) == 136, "as in Rust");
+static_assert(offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152 && offsetof(Tick, notifications) == 160, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176 && offsetof(Tick, change_columns) == 184, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200 && offsetof(Tick, course_slots) == 208, "as in Rust");
+static_assert(offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224 && offsetof(Tick, deliveries) == 232, "as in Rust");
+static_assert(offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248 && offsetof(Tick, hearing_offsets) == 256, "as in Rust");
+static_assert(offsetof(Tick, hearings) == 264, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xec7436f307382c30ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x153e1fddb461f193ull;

@@ -96,9 +96,9 @@ __device__ inline u64 act_first(const World& w, const Tick& t, const Birth& b, u
     return schedule(w, t, n, timed);
 }
 
-// Whether a slot's entity is born again in this tick; tick numbers wrap around to 0.
+// Whether a slot's entity is born again in this tick.
 __device__ inline bool is_reborn(const World& w, const Tick& t, u32 slot) {
-    return slot < w.capacity && w.states[slot] == RESERVED && (i32)(t.number - w.rebirth_due[slot]) >= 0;
+    return slot < w.capacity && w.states[slot] == RESERVED && t.number >= w.rebirth_due[slot];
 }
 // Two counts in one scan: those that are born again, and those of them that give a command.
 __device__ inline u64 rebirth_weight(const World& w, bool reborn, u32 slot) {

@@ -25,10 +25,11 @@ __device__ inline bool find_place(const World& w, u32 client, u32 index, Place& 
     return true;
 }
 __device__ inline Block block_of(const World& w, const Place& place) {
-    return w.exact ? block_around(w, place.center, place.radius) : block_of_neighbours(w, place.center);
+    return w.exact ? block_around(w, place.center, place.radius + w.margin) : block_of_neighbours(w, place.center);
 }
-__device__ inline bool perceives(const World& w, const Place& place, const Point& p) {
-    if (w.exact) return is_within(p, place.center, place.radius);
+// Known entities are perceived farther, by the world's margin.
+__device__ inline bool perceives(const World& w, const Place& place, const Point& p, bool is_known) {
+    if (w.exact) return is_within(p, place.center, place.radius + (is_known ? w.margin : 0));
     Block block = block_of_neighbours(w, place.center);
     for (int axis = 0; axis < 3; axis++) {
         u32 bucket = bucket_of(w, axis, p.p[axis]);
@@ -40,25 +41,58 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
 // Whether an earlier observer of the client perceives the point too. Kernels that call
 // functions that aren't inlined take the world as a grid constant: otherwise each thread
 // would first copy it to addressable memory.
-__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p) {
+__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p, bool is_known) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
-        if (find_place(w, client, i, earlier) && perceives(w, earlier, p)) return true;
+        if (find_place(w, client, i, earlier) && perceives(w, earlier, p, is_known)) return true;
     return false;
 }
 
-// A candidate's distance to the nearest of the client's observers; 0 for an entity
-// that one of them follows, which comes before all others.
-__device__ inline u64 rank_of(const World& w, u32 client, u32 slot, const Point& p) {
+__device__ inline u64 square_root(u64 square) {
+    u64 root = 0;
+    for (u64 bit = 1ull << 31; bit; bit >>= 1)
+        if ((root | bit) * (root | bit) <= square) root |= bit;
+    return root;
+}
+// A squared distance as it counts: a known entity counts as nearer by the world's margin.
+__device__ inline u64 counted(const World& w, u64 distance, bool is_known) {
+    if (!is_known || w.margin == 0) return distance;
+    u64 root = square_root(distance), shorter = root > (u64)w.margin ? root - w.margin : 0;
+    return shorter * shorter;
+}
+
+// A candidate's rank is its distance to the nearest of the client's observers, squared, plus 1;
+// 0 for an entity that one of them follows, which comes before all others.
+__device__ __noinline__ u64 rank_of(const World& w, u32 client, u32 slot, const Point& p, bool is_known) {
     u64 best = ~0ull;
     Place place;
     for (u32 i = 0; i < w.observers_per_client; i++) {
-        if (!find_place(w, client, i, place) || !perceives(w, place, p)) continue;
+        if (!find_place(w, client, i, place) || !perceives(w, place, p, is_known)) continue;
         if (place.followed == slot) return 0;
-        best = min(best, (u64)squared_distance(p, place.center) + 1);
+        best = min(best, counted(w, squared_distance(p, place.center), is_known) + 1);
     }
     return best;
 }
+
+// A slot with its tier, as views and known sets hold it: such words ascend as slots do.
+__device__ inline u32 word_of(const World& w, u32 slot, u64 rank) {
+    u64 distance = rank ? rank - 1 : 0;
+    u32 tier = 0;
+    for (int i = 0; i < 3; i++) tier += distance > w.tiers[i];
+    return slot << TIER_BITS | tier;
+}
+__device__ inline u32 slot_of(u32 word) { return word >> TIER_BITS; }
+// What a client knows, as ascending words.
+struct Known {
+    const u32* words;
+    u32 n;
+    // Where a slot is, or would be inserted.
+    __device__ u32 place_of(u32 slot) const { return lower_bound(words, n, slot << TIER_BITS); }
+    __device__ bool has(u32 slot) const {
+        u32 at = place_of(slot);
+        return at < n && slot_of(words[at]) == slot;
+    }
+};
 
 // The range of the index for one row of buckets that an observer touches. Each row has its
 // own thread, since binary searches mostly wait for memory.

@@ -6,7 +6,8 @@
 #include "tick/world.cuh"
 
 enum TimedColumn : u32 {
-    TIMED_DUE,
+    TIMED_DUE_LOW,
+    TIMED_DUE_HIGH,
     TIMED_SEQUENCE_LOW,
     TIMED_SEQUENCE_HIGH,
     TIMED_SLOT,
@@ -19,8 +20,9 @@ static_assert(TIMED_COLUMNS == TIMED_WORD + TIMED_WORDS_MAX, "as in Rust");
 struct Timed {
     u32 column[TIMED_COLUMNS];
 
-    __device__ Timed(u32 due, u32 slot, u32 generation, u32 kind, u32 word_count) : column{} {
-        column[TIMED_DUE] = due;
+    __device__ Timed(u64 due, u32 slot, u32 generation, u32 kind, u32 word_count) : column{} {
+        column[TIMED_DUE_LOW] = (u32)due;
+        column[TIMED_DUE_HIGH] = (u32)(due >> 32);
         column[TIMED_SLOT] = slot;
         column[TIMED_GENERATION] = generation;
         column[TIMED_KIND] = kind | word_count << 16;
@@ -38,7 +40,8 @@ struct Timed {
     __device__ u64 element() const {
         const u32* words = column + TIMED_WORD;
         u64 sequence = (u64)column[TIMED_SEQUENCE_HIGH] << 32 | column[TIMED_SEQUENCE_LOW];
-        u64 element = mix(7ull << 56 | column[TIMED_DUE], sequence);
+        u64 due = (u64)column[TIMED_DUE_HIGH] << 32 | column[TIMED_DUE_LOW];
+        u64 element = mix(7ull << 56 | due, sequence);
         element = mix(element, entity_bits(column[TIMED_SLOT], column[TIMED_GENERATION]));
         element = mix(element, (u64)words[0] << 32 | column[TIMED_KIND]);
         element = mix(element, (u64)words[2] << 32 | words[1]);

@@ -6,7 +6,7 @@ use shared::{CommandKind, NotificationKind};
 /// The texts that a world without scripts of its own has.
 pub const USUAL: [&str; 7] = ["move", "strike", "heal", "blast", "pick", "roam", "shout"];
 
-const TEXTS: [(&str, &str); 16] = [
+const TEXTS: [(&str, &str); 17] = [
     ("move.rs", include_str!("../builtin/move.rs")),
     ("strike.rs", include_str!("../builtin/strike.rs")),
     ("heal.rs", include_str!("../builtin/heal.rs")),
@@ -23,6 +23,7 @@ const TEXTS: [(&str, &str); 16] = [
     ("taunt.rs", include_str!("../builtin/taunt.rs")),
     ("score.rs", include_str!("../builtin/score.rs")),
     ("steer.rs", include_str!("../builtin/steer.rs")),
+    ("say.rs", include_str!("../builtin/say.rs")),
 ];
 
 /// The names of all texts.
@@ -58,8 +59,8 @@ pub fn numbers() -> Numbers {
         &[
             "move", "strike", "heal", "blast", "pick", "roam", "burn", "shout", "poison", "sicken",
             "shield", "unshield", "follow", "teleport", "harvest", "regrow", "trade", "taunt",
-            "score", "steer", "drift",
+            "score", "steer", "drift", "say",
         ],
-        &["blast", "shout"],
+        &["blast", "shout", "say"],
     )
 }

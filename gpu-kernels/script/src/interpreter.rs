@@ -162,7 +162,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             }
             Inst::Word(reg, word) => self.set(reg, self.invocation.words[usize::from(word)]),
             Inst::Actor(reg) => self.set(reg, self.invocation.entity.slot.0 as i32),
-            Inst::Tick(reg) => self.set(reg, self.invocation.tick.0 as i32),
+            Inst::Tick(reg) => self.set(reg, self.invocation.tick.low().cast_signed()),
             Inst::Random(reg, low, high) => {
                 let value = self.random.within(self.get(low), self.get(high));
                 self.set(reg, value);

@@ -271,7 +271,7 @@ struct Table<'a> {
     kinds: Vec<u16>,
 }
 
-const TICK: Tick = Tick(u32::MAX - 3);
+const TICK: Tick = Tick((1 << 40) - 3);
 
 impl Table<'_> {
     fn view(&self) -> View<'_> {

@@ -259,7 +259,7 @@ impl Backend for CpuBackend {
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {
         Ok(Snapshot {
             known: (0..self.config.limits.clients)
-                .map(|client| self.interest.known(ClientRow(client)).to_vec())
+                .map(|client| self.interest.known(ClientRow(client)))
                 .collect(),
             behind: self.interest.behind(),
             ..self.copy_state()

@@ -3,6 +3,7 @@
 mod batch;
 mod commands;
 mod order;
+mod people;
 mod regions;
 
 use crate::tick::error::TickError;
@@ -13,6 +14,7 @@ pub use commands::Commands;
 pub(crate) use commands::Survey;
 use device::HostVec;
 pub use order::CommandOrder;
+pub use people::{Listeners, Person, PersonChange, Saying};
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::world::config::DELAY_TICKS_MAX;
@@ -47,6 +49,10 @@ pub struct Frame {
     pub release: Vec<Slot>,
     /// The world's scripts from this tick on; `None`: as before.
     pub logic: Option<Box<LogicConfig>>,
+    /// Clients that came in. The tick does not read them.
+    pub people: Vec<PersonChange>,
+    /// What was said. The tick does not read it.
+    pub said: Vec<Saying>,
 }
 
 /// One command of an entity or of the server.
@@ -124,6 +130,8 @@ impl Frame {
         self.forget.clear();
         self.release.clear();
         self.logic = None;
+        self.people.clear();
+        self.said.clear();
     }
 
     /// Appends a command.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use device::HostVec;
 use serde::{Deserialize, Serialize};
+use shared::world::id::CAPACITY_MAX;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
 
 use crate::tick::counts::Counts;
@@ -112,7 +113,7 @@ impl Courses {
 }
 
 /// One message about an entity for one client, in 32 bits: the kind in the upper two, the
-/// slot below.
+/// tier in the two below, the slot in the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Delivery(pub u32);
@@ -130,18 +131,36 @@ impl Delivery {
     /// in the tick before.
     pub const RENEW: u32 = 3;
 
+    /// Tiers of distance from the client's nearest observer: the first reaches to an eighth
+    /// of the AOI, the second to a quarter, the third to the half. Entities that an observer
+    /// follows are in the first one. A known entity counts as nearer here, too.
+    pub const TIERS: usize = 4;
+
+    /// A delivery in the first tier.
     pub const fn new(kind: u32, slot: u32) -> Delivery {
         Delivery(kind << 30 | slot)
+    }
+
+    pub const fn in_tier(self, tier: u32) -> Delivery {
+        Delivery(self.0 | tier << TIER_SHIFT)
     }
 
     pub const fn kind(self) -> u32 {
         self.0 >> 30
     }
 
+    /// Leaves, and deliveries to clients that remember nothing, are all in tier 0.
+    pub const fn tier(self) -> u32 {
+        self.0 >> TIER_SHIFT & 3
+    }
+
     pub const fn slot(self) -> Slot {
-        Slot(self.0 & 0x3fff_ffff)
+        Slot(self.0 & ((1 << TIER_SHIFT) - 1))
     }
 }
+
+const TIER_SHIFT: u32 = 28;
+const _: () = assert!(CAPACITY_MAX < 1 << TIER_SHIFT);
 
 /// Deliveries as a CSR by client.
 ///

@@ -218,7 +218,7 @@ pub mod part {
 /// The element of the tick that comes next, and of the scripts that it runs:
 /// [`LogicConfig::hash`].
 pub fn tick(next: Tick, logic: u64) -> u64 {
-    mix(mix(1, u64::from(next.0)), logic)
+    mix(mix(1, next.0), logic)
 }
 
 /// The element of a slot; 0 for one that was never filled.
@@ -232,7 +232,7 @@ pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
 
 /// The element of the tick from which on a slot's entity may be born again.
 pub fn due(slot: usize, due: Tick) -> u64 {
-    mix(13 << 56 | slot as u64, u64::from(due.0))
+    mix(13 << 56 | slot as u64, due.0)
 }
 
 /// The element of a live entity's attribute, within its column's part.

@@ -56,7 +56,7 @@ impl TimedCommand {
     pub fn element(&self) -> u64 {
         let [a, b, c, d, e] = self.words.map(|word| u64::from(word as u32));
         let kind = u64::from(self.kind) | u64::from(self.word_count) << 16;
-        let mut element = mix(7 << 56 | u64::from(self.due.0), self.sequence);
+        let mut element = mix(7 << 56 | self.due.0, self.sequence);
         for part in [
             self.entity.to_bits(),
             kind | a << 32,
@@ -75,9 +75,4 @@ pub fn next_sequence_element(next_sequence: u64) -> u64 {
         0 => 0,
         next => mix(8 << 56, next),
     }
-}
-
-/// The tick that is `ticks` after another; it wraps around to 0.
-pub fn due_after(tick: Tick, ticks: u32) -> Tick {
-    Tick(tick.0.wrapping_add(ticks))
 }

@@ -38,7 +38,7 @@ pub fn run(
     let mut tried = Tried::default();
     let mut frames = vec![];
     loop {
-        let frame = play.frame(Tick(tried.ticks));
+        let frame = play.frame(Tick(tried.ticks.into()));
         let output = match worlds.tick(&frame) {
             Ok(output) => output,
             Err(failure) => {

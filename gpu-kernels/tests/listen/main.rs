@@ -42,7 +42,7 @@ fn guild() -> Game {
 }
 
 /// Player 0 strikes player 1, whose hit points are private.
-fn strike(game: &mut Game, tick: u32) -> ByClient {
+fn strike(game: &mut Game, tick: u64) -> ByClient {
     let mut frame = Frame::new(Tick(tick));
     let words = [EntityId::new(1, 1).reference().0];
     frame.push(EntityId::new(0, 1), 0, builtin::STRIKE, &words);

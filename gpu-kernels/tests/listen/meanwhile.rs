@@ -1,6 +1,6 @@
 //! Clients that subscribe while ticks are matched.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gpu_kernels::listen::{Listeners, SubscriptionRegistry};
 use gpu_kernels::{Backend, CpuBackend, Frame};
@@ -23,7 +23,7 @@ fn clients_subscribe_while_ticks_are_matched() {
         }
     }
     let is_over = AtomicBool::new(false);
-    let begun = AtomicU32::new(0);
+    let begun = AtomicU64::new(0);
     let accepted = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..2)
             .map(|thread| {
@@ -48,14 +48,14 @@ fn clients_subscribe_while_ticks_are_matched() {
 }
 
 /// A client, and the last tick that had begun when its subscription was accepted.
-type Accepted = (u32, u32);
+type Accepted = (u32, u64);
 
 /// Clients that subscribe and unsubscribe, and keep one subscription each.
 fn come_and_go(
     registry: &SubscriptionRegistry,
     first: u32,
     is_over: &AtomicBool,
-    begun: &AtomicU32,
+    begun: &AtomicU64,
 ) -> Vec<Accepted> {
     let mut accepted = vec![];
     for client in first..first + 500 {
@@ -110,7 +110,7 @@ impl Flock {
     }
 
     /// Runs ticks 1 to 29, and gives for each the clients with notices.
-    fn run(&mut self, begun: &AtomicU32) -> Vec<(u32, Vec<ClientRow>)> {
+    fn run(&mut self, begun: &AtomicU64) -> Vec<(u64, Vec<ClientRow>)> {
         let mut with_notices = vec![];
         for tick in 1..30 {
             let output = self.backend.tick(&Frame::new(Tick(tick))).unwrap();

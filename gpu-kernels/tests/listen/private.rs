@@ -68,7 +68,7 @@ fn a_hidden_attribute_has_no_name_and_no_notice() {
     for text in [
         "luck > 3",
         "event == \"change\" && luck != 0",
-        "kind == \"x\" || luck < 9",
+        "kind == \"player\" || luck < 9",
     ] {
         let refused = game.subscribe_text(0, 0, text).unwrap_err();
         assert!(refused.to_string().contains("luck"), "{refused}");

@@ -265,7 +265,7 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
     let mut dice = Dice::new(u64::from(hearings));
     let mut sums = (0, 0);
     for tick in 0..4 {
-        let mut frame = Frame::new(Tick(tick));
+        let mut frame = Frame::new(Tick(tick.into()));
         if tick == 0 {
             frame.populate(&parity.oracle.config);
         }

@@ -224,7 +224,7 @@ fn the_last_change_of_a_holder_counts_and_changes_beyond_the_limit_are_ignored()
     }
     let output = table.tick();
     assert_eq!(output.counts.ignored, 5);
-    assert_eq!(output.deliveries[&0], [enter(0)]);
+    assert_eq!(output.deliveries[&0], [enter(0).in_tier(3)]);
     // Two regions of each of two clients, and two of each of eight slots.
     for _ in 0..20 {
         table.drop_region(OWN);

@@ -97,10 +97,13 @@ impl Table {
         })
     }
 
-    /// Runs the tick, and gives the first client's deliveries.
+    /// Runs the tick, and gives the first client's deliveries, without their tiers.
     pub fn deliveries(&mut self) -> Vec<Delivery> {
         let output = self.tick();
-        output.deliveries.get(&0).cloned().unwrap_or_default()
+        let deliveries = output.deliveries.get(&0).into_iter().flatten();
+        deliveries
+            .map(|delivery| Delivery::new(delivery.kind(), delivery.slot().0))
+            .collect()
     }
 
     pub fn tick(&mut self) -> OracleOutput {

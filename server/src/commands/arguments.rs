@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use script::world::Reader;
@@ -13,6 +14,18 @@ pub fn seconds(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number <= SECONDS_MAX => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
     }
+}
+
+/// Parses a span of time: a whole number of seconds, minutes, hours or days, as in `90s`.
+pub fn span(text: &str) -> Result<Duration, String> {
+    let units = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
+    let parsed = units.iter().find_map(|(unit, seconds)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        let seconds = number.checked_mul(*seconds)?;
+        (1..=SPAN_SECONDS_MAX).contains(&seconds).then_some(seconds)
+    });
+    let seconds = parsed.ok_or("expected a span like 90s, 30m, 12h or 7d, at most 36500d")?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// The world of a file, and its folder of scripts if it has one. Prints the file's warnings
@@ -41,3 +54,32 @@ pub fn with_tick_hz(mut world: WorldConfig, tick_hz: Option<u32>) -> WorldConfig
 }
 
 const SECONDS_MAX: f64 = 1e7;
+/// A hundred years.
+const SPAN_SECONDS_MAX: u64 = 36_500 * 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_a_number_and_a_unit() {
+        let seconds = |text| span(text).ok().map(|span| span.as_secs());
+        let good = [("90s", 90), ("30m", 1800), ("12h", 43_200), ("7d", 604_800)];
+        for (text, expected) in good {
+            assert_eq!(seconds(text), Some(expected), "{text}");
+        }
+        for bad in [
+            "",
+            "h",
+            "0s",
+            "-1s",
+            "1.5h",
+            "1",
+            "1w",
+            "99999999999999999999d",
+            "36501d",
+        ] {
+            assert_eq!(seconds(bad), None, "{bad}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use super::admin::{self, AdminArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
@@ -11,6 +12,7 @@ use super::inspect::{self, InspectArguments};
 use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
+use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
 use crate::log;
 
@@ -27,7 +29,11 @@ enum Command {
     /// Run a server and a swarm of bots on this machine, and report how it went
     Demo(DemoArguments),
     /// Run a server
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
+    /// Speak to a running server: list, kick and ban clients, send messages
+    Admin(AdminArguments),
+    /// Issue a token for an account
+    Token(TokenArguments),
     /// Check a world file and its scripts
     Check(CheckArguments),
     /// Write, check and try scripts
@@ -49,7 +55,9 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     log::start();
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Serve(arguments) => serve::run(arguments).map(|()| true),
+        Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
+        Command::Admin(arguments) => admin::run(arguments).map(|()| true),
+        Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),
         Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

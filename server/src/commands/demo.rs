@@ -154,6 +154,7 @@ fn start_swarm(
         trust: Trust::Certificate(server.certificate().clone()),
         token: String::new(),
         clients: arguments.clients as usize,
+        spectators: 0,
         behaviour: arguments.behaviour,
         play,
         rate_hz: None,

@@ -2,15 +2,17 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::{at_least_one, read_token, token};
+use client_bot::cli::at_least_one;
 use client_bot::connect::fingerprint;
 use client_bot::say;
 
+use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, with_tick_hz};
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
@@ -18,6 +20,7 @@ use crate::metrics::machine;
 use crate::metrics::stats::{Figures, counts_text};
 use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
+use crate::tick::talk::filter::{NoFilter, WordList};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -67,13 +70,14 @@ pub struct ServeArguments {
     #[arg(long, value_name = "SECONDS", requires = "data", default_value_t = CHECKPOINT_SECONDS,
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     checkpoint_every: u32,
-    /// Token that clients must show; every user of this machine can read it here. Without
-    /// one, every client may come in
-    #[arg(long, default_value = "", value_parser = token)]
-    token: String,
-    /// File with the token that clients must show
-    #[arg(long, value_name = "FILE", conflicts_with = "token")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    accounts: AccountArguments,
+    /// Open a control socket for `myriad admin` at this path
+    #[arg(long, value_name = "PATH")]
+    admin: Option<PathBuf>,
+    /// File with words, one a line, that are masked in what players say
+    #[arg(long, value_name = "FILE")]
+    talk_filter: Option<PathBuf>,
 }
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
@@ -102,10 +106,13 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             progress: print_progress,
             ..DataOptions::new(folder)
         }),
-        token: match &arguments.token_file {
-            Some(path) => read_token(path)?,
-            None => arguments.token,
+        admin: arguments.admin,
+        talk_filter: match &arguments.talk_filter {
+            Some(path) => Arc::new(WordList::load(path)?),
+            None => Arc::new(NoFilter),
         },
+        authenticator: arguments.accounts.authenticator()?,
+        clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
     })?;
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());

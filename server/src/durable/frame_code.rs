@@ -16,7 +16,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::cpu::Workers;
-use gpu_kernels::tick::frame::Commands;
+use gpu_kernels::tick::frame::{Commands, PersonChange, Saying};
 use gpu_kernels::{After, Command, Frame, ObserverChange, RegionChange};
 use serde::{Deserialize, Serialize};
 use shared::wire::codec;
@@ -42,6 +42,8 @@ struct Rest<'a> {
     forget: &'a [ClientRow],
     release: &'a [Slot],
     logic: &'a Option<Box<LogicConfig>>,
+    people: &'a [PersonChange],
+    said: &'a [Saying],
 }
 
 /// The same as it is read.
@@ -52,6 +54,8 @@ struct ReadRest {
     forget: Vec<ClientRow>,
     release: Vec<Slot>,
     logic: Option<Box<LogicConfig>>,
+    people: Vec<PersonChange>,
+    said: Vec<Saying>,
 }
 
 impl FrameCoder {
@@ -82,6 +86,8 @@ impl FrameCoder {
             forget: &frame.forget,
             release: &frame.release,
             logic: &frame.logic,
+            people: &frame.people,
+            said: &frame.said,
         });
         put(out, rest.len() as u64);
         out.extend_from_slice(&rest);
@@ -152,6 +158,8 @@ impl FrameCoder {
         frame.forget = rest.forget;
         frame.release = rest.release;
         frame.logic = rest.logic;
+        frame.people = rest.people;
+        frame.said = rest.said;
         Ok(frame)
     }
 
@@ -350,8 +358,9 @@ const REST_BYTES_MAX: usize = 1 << 32;
 
 #[cfg(test)]
 mod tests {
+    use gpu_kernels::tick::frame::{Listeners, Person};
     use gpu_kernels::{Observer, Target};
-    use shared::CommandKind;
+    use shared::{CommandKind, Name, Text};
 
     use super::*;
 
@@ -384,6 +393,10 @@ mod tests {
             (&expected.forget, &expected.release)
         );
         assert_eq!((found.tick, &found.logic), (expected.tick, &expected.logic));
+        assert_eq!(
+            (&found.people, &found.said),
+            (&expected.people, &expected.said)
+        );
     }
 
     #[test]
@@ -447,6 +460,18 @@ mod tests {
         });
         frame.forget.push(ClientRow(2));
         frame.release.extend([Slot(1), Slot(9)]);
+        frame.people.push(PersonChange {
+            client: ClientRow(2),
+            person: Person {
+                account: Some("alice".to_owned()),
+                name: Name::new("Alice").ok(),
+            },
+        });
+        frame.said.push(Saying {
+            speaker: Some(ClientRow(2)),
+            to: Listeners::Everybody,
+            text: Text::new("hello").unwrap(),
+        });
         frame
     }
 

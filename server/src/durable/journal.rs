@@ -135,7 +135,7 @@ impl<D: Disk> Journal<D> {
 
     /// Appends a record. It may be lost until the next [`Journal::sync`].
     pub fn append(&mut self, entry: Arc<Entry>) -> Result<(), JournalError> {
-        let found = u64::from(entry.frame.tick.0);
+        let found = entry.frame.tick.0;
         if found != self.next {
             let expected = self.next;
             return Err(JournalError::WrongTick { expected, found });

@@ -143,7 +143,7 @@ impl Keeper {
 
     /// Waits until clients may be told of a tick.
     pub fn wait(&self, tick: Tick) -> Result<()> {
-        let tick = u64::from(tick.0);
+        let tick = tick.0;
         let mut state = self.shared.lock();
         if self.level == Level::Told {
             let is_open = |s: &mut State| s.unsynced <= tick && s.ended.is_none();
@@ -158,8 +158,7 @@ impl Keeper {
 
     /// The newest tick that can't be lost.
     pub fn kept(&self) -> Option<Tick> {
-        let before = self.shared.lock().unsynced.checked_sub(1)?;
-        u32::try_from(before).ok().map(Tick)
+        self.shared.lock().unsynced.checked_sub(1).map(Tick)
     }
 
     /// Fails if the world must end before its journal does.
@@ -183,7 +182,7 @@ impl Keeper {
 
     /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
     pub fn begin_checkpoint(&mut self, boundary: Boundary) -> Result<()> {
-        self.next_checkpoint = u64::from(boundary.tick.0) + self.checkpoint_ticks;
+        self.next_checkpoint = boundary.tick.0 + self.checkpoint_ticks;
         self.is_copying = true;
         self.send(Message::Boundary(Box::new(boundary)))
     }
@@ -383,7 +382,7 @@ impl Thread {
         self.journal.end_segment()?;
         self.note_synced();
         let head = Head {
-            tick: u64::from(boundary.tick.0),
+            tick: boundary.tick.0,
             epoch: self.journal.settings().epoch,
             tick_version: self.journal.settings().tick_version,
             previous: self.journal.previous(),

@@ -180,10 +180,10 @@ impl Checked<'_> {
     }
 }
 
-/// Ticks have 64 bits on disk.
+/// A tick as it is on disk.
 pub fn tick_of(number: u64) -> Result<Tick, CodeError> {
-    let tick = u32::try_from(number).map(Tick);
-    tick.map_err(|_| CodeError::OutOfRange {
+    let tick = Some(Tick(number)).filter(|&tick| tick <= Tick::MAX);
+    tick.ok_or(CodeError::OutOfRange {
         what: "a tick",
         found: number,
     })

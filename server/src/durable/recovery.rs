@@ -185,7 +185,7 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
         previous: log.previous().unwrap_or(head.previous),
     };
     let snapshot = run.backend.snapshot()?;
-    if u64::from(snapshot.tick.0) != end.tick {
+    if snapshot.tick.0 != end.tick {
         bail!(
             "the world is before tick {}, and its journal before {}",
             snapshot.tick,
@@ -220,7 +220,7 @@ impl Run<'_> {
     /// Runs the tick of a record. The one before is compared with what the record says.
     fn take(&mut self, entry: super::record::Entry) -> Result<()> {
         self.collect()?;
-        let tick = u64::from(entry.frame.tick.0);
+        let tick = entry.frame.tick.0;
         compare(&self.world.schema, tick, &entry.before, &self.hash)?;
         for change in &entry.changes {
             self.roster.apply(change);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::Region;
+use gpu_kernels::tick::frame::Person;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
 use shared::{ClientRow, EntityId, Tick};
@@ -30,10 +31,22 @@ pub struct SavedRow {
     /// The first ticket that the client was given. It tells the client from those that had
     /// the row before.
     pub first: Ticket,
-    pub newest: Ticket,
+    /// `None`: no ticket is good any more.
+    pub newest: Option<Ticket>,
     /// The ticket that it resumed with, until it is known to have the newest.
     pub before: Option<Ticket>,
     pub stands: Stands,
+    pub person: Person,
+    pub sight: Sight,
+}
+
+/// What a client sees, beside the area of interest around its entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sight {
+    /// How far, in raw units; `None`: as far as the world allows.
+    pub radius: Option<i32>,
+    /// The point that a spectator watches, or where it goes to.
+    pub point: Option<[i32; 3]>,
 }
 
 /// Where the client is. Deadlines are those of clients without a connection.
@@ -43,6 +56,7 @@ pub enum Stands {
     Joining {
         is_connected: bool,
     },
+    /// A spectator has no entity: [`EntityId::NONE`].
     Live(EntityId),
     Lost {
         entity: EntityId,
@@ -140,7 +154,9 @@ impl SavedRow {
 
     pub fn entity(&self) -> Option<EntityId> {
         match self.stands {
-            Stands::Live(entity) | Stands::Lost { entity, .. } => Some(entity),
+            Stands::Live(entity) | Stands::Lost { entity, .. } => {
+                Some(entity).filter(|&entity| entity != EntityId::NONE)
+            }
             Stands::Joining { .. } | Stands::Fallen { .. } => None,
         }
     }
@@ -155,9 +171,11 @@ mod tests {
     fn row(first: u8, stands: Stands) -> RosterChange {
         let saved = SavedRow {
             first: [first; 16],
-            newest: [first; 16],
+            newest: Some([first; 16]),
             before: None,
             stands,
+            person: Person::default(),
+            sight: Sight::default(),
         };
         RosterChange::Row(CLIENT, Some(saved))
     }

@@ -35,6 +35,8 @@ pub struct FanOutCounts {
     pub packet_bytes_received: u64,
     /// Packets that arrived when the buffer of a socket was full.
     pub socket_drops: u64,
+    /// Entities of whose movement clients are told later, as their budgets are spent.
+    pub waiting: u64,
     pub datagrams: u64,
     pub datagram_bytes: u64,
     pub stream_bytes: u64,
@@ -100,6 +102,7 @@ impl AddAssign for FanOutCounts {
         self.packet_bytes_sent += other.packet_bytes_sent;
         self.packet_bytes_received += other.packet_bytes_received;
         self.socket_drops += other.socket_drops;
+        self.waiting += other.waiting;
         self.datagrams += other.datagrams;
         self.datagram_bytes += other.datagram_bytes;
         self.stream_bytes += other.stream_bytes;

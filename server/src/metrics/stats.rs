@@ -28,6 +28,8 @@ pub struct Figures {
     pub put_off: u64,
     /// Clients that were not told of a tick as nothing was heard of them, summed over ticks.
     pub out_of_touch: u64,
+    /// Entities of whose movement clients were told later, summed over ticks.
+    pub news_put_off: u64,
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
@@ -67,6 +69,8 @@ pub struct TickFigures {
     pub told: Ages,
     pub put_off: u64,
     pub out_of_touch: u64,
+    /// Entities of whose movement clients were told later, summed over ticks.
+    pub news_put_off: u64,
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
@@ -97,6 +101,7 @@ impl Figures {
             commands_over_quota: 0,
             put_off: 0,
             out_of_touch: 0,
+            news_put_off: 0,
             socket_drops: 0,
             packets_sent: 0,
             packets_received: 0,
@@ -171,6 +176,7 @@ impl Stats {
         figures.commands_over_quota += tick.commands_over_quota;
         figures.put_off += tick.put_off;
         figures.out_of_touch += tick.out_of_touch;
+        figures.news_put_off += tick.news_put_off;
         figures.socket_drops += tick.socket_drops;
         figures.packets_sent += tick.packets_sent;
         figures.packets_received += tick.packets_received;

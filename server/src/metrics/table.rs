@@ -196,6 +196,8 @@ table! {
         "commands of `commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
+    NEWS_PUT_OFF: Counter = "news_put_off_total",
+        "how often a client was not told of an entity's movement yet, because its share of a tick was spent";
     DATAGRAMS: Counter = "datagrams_total",
         "datagrams to clients";
     SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],

@@ -71,6 +71,7 @@ pub fn record(report: &TickReport<'_>) {
         let samples = clients.div_ceil(per_sample) as usize;
         table::AGE_AT_CLIENT.record_many(report.period * ticks, samples);
     }
+    table::NEWS_PUT_OFF.add(sent.waiting);
     table::DATAGRAMS.add(sent.datagrams);
     table::SENT_BYTES.add_to("datagram", sent.datagram_bytes);
     table::SENT_BYTES.add_to("stream", sent.stream_bytes);
@@ -104,4 +105,4 @@ fn record_times(report: &TickReport<'_>) {
 
 /// About so many in each tick.
 const AGE_SAMPLES_MAX: u32 = 1024;
-const UDP_ERRORS_EVERY_TICKS: u32 = 16;
+const UDP_ERRORS_EVERY_TICKS: u64 = 16;

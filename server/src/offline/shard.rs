@@ -140,4 +140,4 @@ impl Encoded {
     }
 }
 
-const TICKS_OF_WELCOMES: u32 = 2;
+const TICKS_OF_WELCOMES: u64 = 2;

@@ -4,6 +4,8 @@
 use shared::Tick;
 use shared::wire::commands::Acknowledgement;
 
+use super::backlog::urgency;
+
 /// Entities whose movement the client may not know, ascending by slot. It knows that of
 /// all others in its view.
 #[derive(Default)]
@@ -23,6 +25,16 @@ pub struct Due {
     pub slot: u32,
     /// Whether the client knows its movement in the base.
     pub is_known: bool,
+    /// What is most urgent is told first.
+    pub urgency: u32,
+}
+
+/// An entity with news of its movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub slot: u32,
+    /// Of distance, as deliveries have them.
+    pub tier: u32,
 }
 
 /// The ticks that decide what must be sent, and what of it a client knows.
@@ -43,6 +55,10 @@ struct Pending {
     since: Tick,
     /// The tick of its enter, until the base is newer.
     entered: Option<Tick>,
+    /// The tick of the word before the newest one, as far as is known: since then, the newest
+    /// one waits.
+    last: Tick,
+    tier: u32,
 }
 
 /// What became of the newest word.
@@ -82,6 +98,8 @@ impl PendingMovement {
             word: Word::Arrived,
             since: tick,
             entered: Some(tick),
+            last: tick,
+            tier: 0,
         };
         match self.find(slot) {
             Ok(i) => self.entities[i] = entered,
@@ -89,37 +107,41 @@ impl PendingMovement {
         }
     }
 
-    /// Joins a tick's new movement, `slots`, with the movement that seems lost: `due` then
+    /// Joins a tick's new movement, `moved`, with the movement that seems lost: `due` then
     /// holds all that must be sent. Movement that is still on its way stays pending. Slots
     /// ascend.
     pub fn merge(
         &mut self,
         now: &Now,
-        slots: &[u32],
+        moved: &[Moved],
         due: &mut Vec<Due>,
         scratch: &mut MergeScratch,
     ) {
         due.clear();
         scratch.entities.clear();
         let mut old = self.entities.iter().copied().peekable();
-        let mut new = slots.iter().copied().peekable();
+        let mut new = moved.iter().copied().peekable();
         loop {
-            let next_new = new.peek().copied().unwrap_or(u32::MAX);
+            let next_new = new.peek().map_or(u32::MAX, |moved| moved.slot);
             let next_old = old.peek().map_or(u32::MAX, |p| p.slot);
             if next_new == u32::MAX && next_old == u32::MAX {
                 break;
             }
             let is_new = next_new <= next_old;
             let waiting = old.next_if(|p| p.slot <= next_new);
-            if is_new {
-                new.next();
-            }
+            let tier = match new.next_if(|_| is_new) {
+                Some(moved) => moved.tier,
+                None => waiting.map_or(0, |p| p.tier),
+            };
             let slot = next_new.min(next_old);
             let is_lost = waiting.is_some_and(|p| p.seems_lost(now));
             if is_new || is_lost {
+                let before = now.tick.before(1);
+                let last = waiting.map_or(before, |p| p.last_word().unwrap_or(before));
                 due.push(Due {
                     slot,
                     is_known: waiting.is_none_or(|p| p.is_known(now)),
+                    urgency: urgency(tier, last, now.tick),
                 });
                 scratch.entities.push(Pending {
                     slot,
@@ -129,6 +151,8 @@ impl PendingMovement {
                         _ => now.tick,
                     },
                     entered: waiting.and_then(|p| p.entered),
+                    last,
+                    tier,
                 });
             } else if let Some(waiting) = waiting
                 && (waiting.word != Word::Arrived || !waiting.is_known(now))
@@ -140,9 +164,9 @@ impl PendingMovement {
     }
 
     /// These found no room in the tick's datagrams.
-    pub fn put_off(&mut self, due: &[Due]) {
-        for due in due {
-            if let Ok(i) = self.find(due.slot) {
+    pub fn put_off(&mut self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            if let Ok(i) = self.find(slot) {
                 self.entities[i].word = Word::Waits;
             }
         }
@@ -154,12 +178,22 @@ impl PendingMovement {
 }
 
 impl Pending {
+    /// The tick of the newest word that was sent, or that might have been; `None` if the
+    /// client has it.
+    fn last_word(&self) -> Option<Tick> {
+        match self.word {
+            Word::Waits => Some(self.last),
+            Word::Sent(tick) => Some(tick),
+            Word::Arrived => None,
+        }
+    }
+
     /// A datagram seems lost when a later one arrived, or when no word came for long.
     fn seems_lost(&self, now: &Now) -> bool {
         match self.word {
             Word::Waits => true,
             Word::Sent(sent) => {
-                now.acknowledgement.newest > sent || now.tick.0 - sent.0 >= RESEND_TICKS
+                now.acknowledgement.newest > sent || now.tick.since(sent) >= RESEND_TICKS
             }
             Word::Arrived => false,
         }
@@ -193,10 +227,7 @@ mod tests {
         assert_eq!(client.slots(12, &[7]), [1, 7]);
         assert!(client.slots(19, &[]).is_empty());
         assert_eq!(client.slots(20, &[]), [1, 7]);
-        client.movement.put_off(&[Due {
-            slot: 7,
-            is_known: false,
-        }]);
+        client.movement.put_off([7].into_iter());
         assert_eq!(client.slots(21, &[]), [7]);
     }
 
@@ -234,6 +265,21 @@ mod tests {
         assert!(client.movement.entities.is_empty());
     }
 
+    #[test]
+    fn what_waits_becomes_more_urgent_the_nearer_it_is() {
+        let mut client = Client::default();
+        client.newest(9);
+        let urgencies = |due: Vec<Due>| due.iter().map(|due| due.urgency).collect::<Vec<_>>();
+        let due = client.merge(10, &[1, 2]);
+        client.movement.put_off(due.iter().map(|due| due.slot));
+        assert_eq!(urgencies(due), [1, 1]);
+        let due = client.merge(11, &[2]);
+        client.movement.put_off([1].into_iter());
+        assert_eq!(urgencies(due), [2, 2]);
+        client.newest(11);
+        assert_eq!(urgencies(client.merge(12, &[])), [3]);
+    }
+
     #[derive(Default)]
     struct Client {
         movement: PendingMovement,
@@ -243,29 +289,30 @@ mod tests {
 
     impl Client {
         /// Only this tick has arrived, beside those of earlier calls.
-        fn newest(&mut self, tick: u32) {
+        fn newest(&mut self, tick: u64) {
             self.acknowledgement.note(Tick(tick));
             self.movement.acknowledge(&self.acknowledgement);
         }
 
-        fn merge(&mut self, tick: u32, slots: &[u32]) -> Vec<Due> {
+        fn merge(&mut self, tick: u64, slots: &[u32]) -> Vec<Due> {
             let now = Now {
                 tick: Tick(tick),
                 base: self.acknowledgement.newest,
                 acknowledgement: self.acknowledgement,
             };
             let mut due = vec![];
+            let moved: Vec<Moved> = slots.iter().map(|&slot| Moved { slot, tier: 3 }).collect();
             self.movement
-                .merge(&now, slots, &mut due, &mut self.scratch);
+                .merge(&now, &moved, &mut due, &mut self.scratch);
             due
         }
 
-        fn slots(&mut self, tick: u32, slots: &[u32]) -> Vec<u32> {
+        fn slots(&mut self, tick: u64, slots: &[u32]) -> Vec<u32> {
             let due = self.merge(tick, slots);
             due.into_iter().map(|due| due.slot).collect()
         }
 
-        fn known(&mut self, tick: u32, slots: &[u32]) -> Vec<bool> {
+        fn known(&mut self, tick: u64, slots: &[u32]) -> Vec<bool> {
             let due = self.merge(tick, slots);
             due.into_iter().map(|due| due.is_known).collect()
         }

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use shared::Tick;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
+use shared::{EntityId, Tick};
 use thiserror::Error;
 
 use super::Session;
@@ -55,7 +55,8 @@ impl Session {
             }
             self.next_sequence = sequence.wrapping_add(1);
             self.processed.expect(inbox.tick, sequence);
-            if !self.quota.take() {
+            // Nobody acts for a spectator.
+            if player.entity == EntityId::NONE || !self.quota.take() {
                 inbox.refusals.commands_over_quota += 1;
                 continue;
             }

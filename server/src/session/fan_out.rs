@@ -2,12 +2,14 @@
 
 use gpu_kernels::Delivery;
 use shared::wire::bits::BitWriter;
-use shared::wire::movement::{Header, MovementScratch};
+use shared::wire::movement::{BASE_TICKS_MAX, Header, MovementScratch, PARTS_MAX, Told};
+use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX};
 use shared::{Slot, Tick};
 
-use super::acknowledgement::{Due, MergeScratch, Now};
+use super::acknowledgement::{Due, MergeScratch, Moved, Now};
+use super::backlog::keep_first;
 use super::frame::{FrameWriter, TickView};
-use super::{Player, Session, SessionWorld, notices};
+use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
@@ -15,12 +17,18 @@ use crate::metrics::counts::FanOutCounts;
 pub struct Scratch {
     frame: BitWriter,
     datagram: MovementScratch,
-    /// Entities whose movement is told in this tick, ascending.
-    slots: Vec<u32>,
-    /// Entities whose movement a client is sent, ascending.
+    /// Entities with news of their movement in this tick, ascending.
+    moved: Vec<Moved>,
+    /// Entities whose movement a client should be sent, ascending.
     due: Vec<Due>,
-    /// The slots of these.
-    due_slots: Vec<u32>,
+    /// The places of these by urgency, where not all can be sent.
+    order: Vec<(std::cmp::Reverse<u32>, u32)>,
+    /// What of these is sent, ascending by slot.
+    sent: Vec<(u32, Told)>,
+    sent_slots: Vec<u32>,
+    put_off: Vec<Due>,
+    /// Bits of the stream in this tick.
+    stream_bits: usize,
     merge: MergeScratch,
 }
 
@@ -78,7 +86,9 @@ impl Session {
     fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
         self.untold.get_or_insert(view.publication.tick);
         self.merge_movement(view, scratch);
-        self.movement.put_off(&scratch.due);
+        self.movement
+            .put_off(scratch.due.iter().map(|due| due.slot));
+        self.is_behind |= !scratch.due.is_empty();
     }
 
     /// Leaves the entities whose movement must be sent in `scratch.due`. Returns the tick on
@@ -87,7 +97,7 @@ impl Session {
         let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
         // Who was sent nothing since, knows that nothing was to be told.
         let base = match self.last_datagram <= newest {
-            true => Tick(tick.0.wrapping_sub(1)),
+            true => tick.before(1),
             false => newest,
         };
         let now = Now {
@@ -96,9 +106,9 @@ impl Session {
             acknowledgement: self.acknowledgement,
         };
         let Scratch {
-            slots, due, merge, ..
+            moved, due, merge, ..
         } = scratch;
-        self.movement.merge(&now, slots, due, merge);
+        self.movement.merge(&now, moved, due, merge);
         base
     }
 
@@ -109,10 +119,8 @@ impl Session {
             .into_iter()
             .flatten()
             .min();
-        let known = first_missing
-            .map_or(tick.0, |missing| missing.0)
-            .saturating_sub(1);
-        tick.0 - known.min(tick.0)
+        let known = first_missing.unwrap_or(tick).before(1);
+        tick.since(known)
     }
 
     /// Whether nothing is known for long of what the client was sent. Then words wait in
@@ -124,25 +132,26 @@ impl Session {
         let Some(since) = self.unacknowledged else {
             return false;
         };
-        let silence = tick.0.saturating_sub(since.0);
+        let silence = tick.since(since);
         let probe_ticks = (tick_hz / PROBES_PER_SECOND).max(1);
         silence > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
-            && tick.0.saturating_sub(self.last_datagram.0) < probe_ticks
+            && tick.since(self.last_datagram) < probe_ticks
     }
 
     /// Writes what commands and notifications there are, in a frame of its own: the rest of
     /// the tick may depend on it. It counts as one of the tick before, since the client has
     /// not taken in this one when it has read it.
     fn write_interface(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
-        let before = Tick(view.publication.tick.0.wrapping_sub(1));
+        let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
         codec.interface(frame.begun(), &view.world.interface());
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
-    /// Writes the stream's frame, and leaves the slots whose movement must be sent in
-    /// `scratch.slots`.
+    /// Writes the stream's frame, and leaves the entities with news of their movement in
+    /// `scratch.moved`. Answers and leaves never wait; enters and lasting attributes do where
+    /// the budget does not allow more.
     fn write_frame(
         &mut self,
         player: Player,
@@ -159,49 +168,118 @@ impl Session {
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }
-        scratch.slots.clear();
+        scratch.moved.clear();
+        let is_thin = self.stream.is_filling();
+        let may_wait = is_thin || view.world.config.limits.client_bytes_per_tick > 0;
         for &delivery in view.publication.output.deliveries.of(player.client) {
-            let slot = delivery.slot();
+            let (slot, tier) = (delivery.slot(), delivery.tier());
             let columns = match delivery.kind() {
                 Delivery::UPDATE => view.mirror.told_columns(slot),
                 Delivery::RENEW => u64::MAX,
+                Delivery::LEAVE => {
+                    self.write_leave(&mut frame, slot);
+                    continue;
+                }
                 _ => {
-                    self.write_enter_or_leave(&mut frame, view, player, delivery);
+                    self.enters.add(slot, tier, 0, tick);
                     continue;
                 }
             };
-            write_update(
-                &mut frame,
-                view,
-                player,
-                (slot, columns),
-                &mut scratch.slots,
-            );
+            // Who has not entered yet is told as it is then.
+            if !self.enters.is_empty() && self.enters.holds(slot, tier) {
+                continue;
+            }
+            if columns & view.mirror.masks.movement != 0 {
+                let slot = slot.0;
+                scratch.moved.push(Moved { slot, tier });
+            }
+            match lasting_columns(view, player, slot, columns) {
+                0 => {}
+                columns if may_wait => self.values.add(slot, tier, columns, tick),
+                columns => write_values(&mut frame, view, slot, columns),
+            }
         }
-        notices::write(player.client, view, &mut frame, counts);
+        match is_thin {
+            true => notices::leave_out(player.client, view, &mut frame, counts),
+            false => notices::write(player.client, view, &mut frame, counts),
+        }
+        talk::write(player.client, view, &mut self.talk, &mut frame);
+        self.write_enters(&mut frame, view, player);
+        // A client that reads its stream slowly is told less before it is told nothing: values
+        // that will be overtaken wait until it has caught up, and only the newest are sent then.
+        if !is_thin {
+            self.write_waiting_values(&mut frame, view);
+        }
+        scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {
             self.stream.push_frame(tick, codec, &mut scratch.frame);
         }
     }
 
-    fn write_enter_or_leave(
-        &mut self,
-        frame: &mut FrameWriter<'_>,
-        view: TickView<'_>,
-        player: Player,
-        delivery: Delivery,
-    ) {
-        let (slot, mirror) = (delivery.slot(), view.mirror);
-        if delivery.kind() == Delivery::LEAVE {
-            frame.codec.leave(frame.begun(), slot);
-            self.movement.leave(slot.0);
-        } else {
+    fn write_leave(&mut self, frame: &mut FrameWriter<'_>, slot: Slot) {
+        // Who has not entered yet need not leave.
+        if self.enters.remove(slot) {
+            return;
+        }
+        frame.codec.leave(frame.begun(), slot);
+        self.movement.leave(slot.0);
+        self.values.remove(slot);
+    }
+
+    /// Writes the most urgent enters, at least one of those that wait: as many as half of the
+    /// budget, and as a frame, allow.
+    fn write_enters(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>, player: Player) {
+        let mirror = view.mirror;
+        let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
+            0 => FRAME_BYTES_MAX * 8 / 4,
+            bytes => bytes * 8 / 2,
+        };
+        let end = frame.bit_len() + bits_max;
+        let (tick, movement) = (view.publication.tick, &mut self.movement);
+        let most = bits_max / ENTER_BITS_MIN;
+        let mut write = |frame: &mut FrameWriter<'_>, slot: Slot| {
             let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
             let is_own = entity == player.entity;
             let row = mirror.row(slot);
             let (codec, course) = (frame.codec, mirror.course(slot));
             codec.enter(frame.begun(), entity, kind, is_own, &course, row);
-            self.movement.enter(slot.0, view.publication.tick);
+            if let Some(name) = mirror.name(slot) {
+                codec.name(frame.begun(), slot, name);
+            }
+            movement.enter(slot.0, tick);
+        };
+        // The client's own entity comes before all others.
+        if !self.enters.is_empty() && self.enters.remove(player.entity.slot) {
+            write(frame, player.entity.slot);
+        }
+        self.enters.tell(tick, most, |slot, _| {
+            write(frame, slot);
+            frame.bit_len() < end
+        });
+    }
+
+    /// Writes the most urgent lasting attributes, at least those of one entity: a quarter of
+    /// the budget, or all.
+    fn write_waiting_values(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>) {
+        let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
+            0 => usize::MAX,
+            bytes => bytes * 8 / 4,
+        };
+        let end = frame.bit_len().saturating_add(bits_max);
+        let most = bits_max / VALUES_BITS_MIN;
+        self.values
+            .tell(view.publication.tick, most, |slot, columns| {
+                write_values(frame, view, slot, columns);
+                frame.bit_len() < end
+            });
+    }
+
+    /// The bytes of movement that a tick allows: what the stream has left of the budget, but
+    /// at least a quarter.
+    fn movement_bytes_max(view: TickView<'_>, stream_bits: usize) -> usize {
+        match view.world.config.limits.client_bytes_per_tick as usize {
+            0 => usize::MAX,
+            budget => budget.saturating_sub(stream_bits / 8).max(budget / 4),
         }
     }
 
@@ -219,35 +297,49 @@ impl Session {
         }
         let tick = view.publication.tick;
         let base = self.merge_movement(view, scratch);
-        let due = &scratch.due;
-        let silence = tick.0.saturating_sub(self.last_datagram.0);
+        let silence = tick.since(self.last_datagram);
         let may_be_silent = silence < silence_ticks_max(view.world);
-        if due.is_empty() && !self.processed.has_news() && may_be_silent {
+        let has_news = !scratch.due.is_empty() || self.processed.has_news();
+        // A client that was told that something waits must learn that nothing does any more.
+        if !has_news && !self.is_behind && may_be_silent {
             return;
         }
+        let bytes_max = Session::movement_bytes_max(view, scratch.stream_bits);
+        choose(view, base, bytes_max, scratch);
+        let Scratch {
+            sent,
+            sent_slots,
+            put_off,
+            datagram,
+            ..
+        } = scratch;
         let header = Header {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
-        };
-        let told_from = header.base_ticks().map(|_| base);
-        let mirror = view.mirror;
-        scratch.due_slots.clear();
-        scratch.due_slots.extend(due.iter().map(|due| due.slot));
-        let entity = |i: usize| {
-            let Due { slot, is_known } = due[i];
-            mirror.told(Slot(slot), told_from.filter(|_| is_known))
+            is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;
             counts.datagram_bytes += bytes.len() as u64;
             send(bytes);
         };
-        let codec = mirror.movement_codec();
-        let (slots, buffers) = (&scratch.due_slots, &mut scratch.datagram);
-        let left_over = codec.encode(header, slots, entity, buffers, count_and_send);
-        self.movement.put_off(&due[due.len() - left_over..]);
+        let codec = view.mirror.movement_codec();
+        let told = |i: usize| sent[i].1;
+        let left_over = codec.encode(
+            header,
+            sent_slots,
+            bytes_max,
+            told,
+            datagram,
+            count_and_send,
+        );
+        let late = &sent_slots[sent_slots.len() - left_over..];
+        self.is_behind = !header.is_whole || left_over > 0;
+        counts.waiting += (put_off.len() + left_over) as u64;
+        self.movement.put_off(put_off.iter().map(|due| due.slot));
+        self.movement.put_off(late.iter().copied());
         self.last_datagram = tick;
         self.unacknowledged.get_or_insert(tick);
         self.untold = None;
@@ -255,32 +347,81 @@ impl Session {
     }
 }
 
-/// Writes the lasting attributes among these columns, and adds the slot to `slots` if
-/// movement is among them too.
-fn write_update(
-    frame: &mut FrameWriter<'_>,
-    view: TickView<'_>,
-    player: Player,
-    (slot, columns): (Slot, u64),
-    slots: &mut Vec<u32>,
-) {
-    let mirror = view.mirror;
-    if columns & mirror.masks.movement != 0 {
-        slots.push(slot.0);
+/// Chooses what is sent of `scratch.due`: the most urgent, as many as are about so many bytes.
+/// Leaves it in `sent` and `sent_slots`, and the rest in `put_off`.
+fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratch) {
+    let Scratch {
+        due,
+        order,
+        sent,
+        sent_slots,
+        put_off,
+        ..
+    } = scratch;
+    let (tick, mirror) = (view.publication.tick, view.mirror);
+    let codec = mirror.movement_codec();
+    let ticks = tick.since(base);
+    let base = (1..=BASE_TICKS_MAX).contains(&ticks).then_some(base);
+    let told = |due: &Due| mirror.told(Slot(due.slot), base.filter(|_| due.is_known));
+    sent.clear();
+    put_off.clear();
+    let bits_max = bytes_max
+        .min(PARTS_MAX * DATAGRAM_BYTES_MAX)
+        .saturating_mul(8);
+    if due.len() * MOVEMENT_BITS_ABOUT_MAX <= bits_max {
+        sent.extend(due.iter().map(|due| (due.slot, told(due))));
+    } else {
+        order.clear();
+        let all = (0..).zip(due.iter());
+        order.extend(all.map(|(place, due)| (std::cmp::Reverse(due.urgency), place)));
+        keep_first(order, bits_max / MOVEMENT_BITS_MIN);
+        let mut bits = HEADER_BITS_ABOUT;
+        for &(_, place) in order.iter() {
+            let due = &mut due[place as usize];
+            let told = told(due);
+            bits += codec.bits_about(&told) as usize;
+            if bits > bits_max && !sent.is_empty() {
+                break;
+            }
+            sent.push((due.slot, told));
+            due.urgency = SENT;
+        }
+        sent.sort_unstable_by_key(|sent| sent.0);
+        put_off.extend(due.iter().filter(|due| due.urgency != SENT));
     }
+    sent_slots.clear();
+    sent_slots.extend(sent.iter().map(|sent| sent.0));
+}
+
+/// The lasting attributes among these columns, as far as the client may know them.
+fn lasting_columns(view: TickView<'_>, player: Player, slot: Slot, columns: u64) -> u64 {
+    let mirror = view.mirror;
     let private = match mirror.id(slot) == player.entity {
         true => mirror.masks.private,
         false => 0,
     };
-    let lasting = columns & (mirror.masks.state | private) & mirror.kind_columns(slot);
-    if lasting != 0 {
-        let values = Columns {
-            bits: lasting,
-            row: mirror.row(slot),
-        };
-        frame.codec.state(frame.begun(), slot, values);
-    }
+    columns & (mirror.masks.state | private) & mirror.kind_columns(slot)
 }
+
+fn write_values(frame: &mut FrameWriter<'_>, view: TickView<'_>, slot: Slot, columns: u64) {
+    let values = Columns {
+        bits: columns,
+        row: view.mirror.row(slot),
+    };
+    frame.codec.state(frame.begun(), slot, values);
+}
+
+/// Most entities take fewer in a datagram. Where so many for each fit, none is left out.
+const MOVEMENT_BITS_ABOUT_MAX: usize = 256;
+/// Hardly any entity takes fewer: more of them need not be put in order.
+const MOVEMENT_BITS_MIN: usize = 12;
+const HEADER_BITS_ABOUT: usize = 160;
+/// An entity that is chosen waits for nothing.
+const SENT: u32 = 0;
+/// No enter takes fewer.
+const ENTER_BITS_MIN: usize = 8;
+/// Nor do the attributes of an entity.
+const VALUES_BITS_MIN: usize = 8;
 
 /// Fewer ticks than a round trip to the other side of the world say nothing.
 const OUT_OF_TOUCH_TICKS_MIN: u32 = 4;

@@ -8,6 +8,7 @@ use shared::wire::notice::{Notice, NoticeBody};
 use shared::{ClientRow, NotificationKind};
 
 use super::frame::{FrameWriter, TickView};
+use super::talk;
 use crate::metrics::counts::FanOutCounts;
 
 /// Writes a client's notices, each once, in the order of the tick: notifications, then
@@ -42,6 +43,9 @@ pub fn write(
             is_full = true;
             break;
         }
+        if subscriptions.is_empty() && is_talk(notice, view) {
+            continue;
+        }
         matching += usize::from(!subscriptions.is_empty());
         let notice = Notice {
             body: body(&publication.output, notice),
@@ -55,6 +59,38 @@ pub fn write(
     if is_full {
         codec.full(frame.begun());
         counts.notices_full += 1;
+    }
+}
+
+/// Writes, in place of a client's notices, that there may have been some.
+pub fn leave_out(
+    client: ClientRow,
+    view: TickView<'_>,
+    frame: &mut FrameWriter<'_>,
+    counts: &mut FanOutCounts,
+) {
+    let publication = view.publication;
+    let codec = frame.codec;
+    let subscribed = &publication.subscribed;
+    for &(_, id) in subscribed.lost().iter().filter(|lost| lost.0 == client) {
+        codec.lost(frame.begun(), id);
+    }
+    let has_some = subscribed.of(client).next().is_some()
+        || !publication.output.hearings.of(client).is_empty();
+    if has_some {
+        codec.full(frame.begun());
+        counts.notices_full += 1;
+    }
+}
+
+/// Whether the client is told by what was said instead.
+fn is_talk(notice: listen::Notice, view: TickView<'_>) -> bool {
+    let notifications = &view.publication.output.notifications;
+    match notice {
+        listen::Notice::Notification(place) => {
+            talk::place_of(&notifications[place as usize], view.world).is_some()
+        }
+        listen::Notice::Change { .. } => false,
     }
 }
 

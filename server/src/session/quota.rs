@@ -29,7 +29,7 @@ impl Quota {
 
     /// Adds the tokens of the ticks since the last call.
     pub fn fill(&mut self, tick: Tick) {
-        let ticks = tick.0.saturating_sub(self.filled.0);
+        let ticks = tick.since(self.filled);
         self.filled = tick;
         let new = ticks.saturating_mul(self.per_tick);
         self.tokens = self.tokens.saturating_add(new).min(self.burst);

@@ -67,13 +67,18 @@ impl OutStream {
 
     pub fn taken_in(&self) -> Option<Tick> {
         let oldest = self.frames.front()?;
-        Some(Tick(oldest.0.saturating_sub(1)))
+        Some(oldest.before(1))
+    }
+
+    /// Whether half as many bytes wait as are allowed: the client should be told less.
+    pub fn is_filling(&self) -> bool {
+        self.unsent.len() - self.unsent_welcome > self.unsent_bytes_max / 2
     }
 
     /// Whether more bytes wait than are allowed, or a frame is older than `ticks_max`.
     pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
         let oldest = self.frames.front();
-        let is_behind = oldest.is_some_and(|t| tick.0.saturating_sub(t.0) > ticks_max);
+        let is_behind = oldest.is_some_and(|&t| tick.since(t) > ticks_max);
         let waiting = self.unsent.len() - self.unsent_welcome;
         let is_slow = is_behind || waiting > self.unsent_bytes_max;
         if is_slow {
@@ -118,7 +123,7 @@ mod tests {
     fn a_client_is_too_slow_when_too_much_or_too_old_a_frame_waits() {
         let mut stream = OutStream::new(100);
         stream.unsent = vec![0; 100];
-        assert!(!stream.is_too_slow(Tick(9), 10));
+        assert!(!stream.is_too_slow(Tick(9), 10) && stream.is_filling());
         stream.unsent.push(0);
         assert!(stream.is_too_slow(Tick(9), 10));
         assert!(stream.unsent().is_empty());

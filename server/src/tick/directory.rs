@@ -1,21 +1,28 @@
 //! Which client acts as which entity, and which slots can't be reused yet. Without I/O and
 //! without a clock.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
+use gpu_kernels::tick::frame::PersonChange;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::world::spawn::Birthplace;
-use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
+use people::People;
 use rows::{Row, Rows, Waiting};
+pub use sights::SightError;
+use sights::Sights;
 use tickets::Tickets;
 
+mod people;
 mod rows;
 mod saved;
+mod sights;
 mod tickets;
 
 /// A session's place: its shard and its number there.
@@ -24,7 +31,7 @@ pub type Place = (usize, SessionId);
 /// All client rows.
 pub struct Directory {
     birthplace: Birthplace,
-    radius: i32,
+    sights: Sights,
     resume_ticks: u32,
     /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
     /// die by commands only.
@@ -32,6 +39,7 @@ pub struct Directory {
     rows: Rows,
     free: BinaryHeap<Reverse<u32>>,
     tickets: Tickets,
+    people: People,
     /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
     deadlines: VecDeque<(Tick, ClientRow)>,
     /// The client of each player's entity.
@@ -44,6 +52,8 @@ pub struct Directory {
     rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
     /// Slots of the dead that can't be reused yet.
     resting: VecDeque<Resting>,
+    /// Newborn players with names.
+    named: Vec<(EntityId, Name)>,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
 }
@@ -54,7 +64,7 @@ pub struct Presence {
     /// The first that the client was given.
     pub ticket: Ticket,
     pub is_connected: bool,
-    /// None while it waits for a birth.
+    /// None while it waits for a birth, and for a spectator.
     pub entity: Option<EntityId>,
 }
 
@@ -72,19 +82,21 @@ impl Directory {
         let clients = config.limits.clients;
         Directory {
             birthplace: Birthplace::of(config, config.player_kind),
-            radius: config.schema.world.aoi.raw(),
+            sights: Sights::new(config),
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
                 .map_or(1, |fall| fall.respawn_ticks),
             rows: Rows::new(clients),
             free: (0..clients).map(Reverse).collect(),
             tickets: Tickets::default(),
+            people: People::default(),
             deadlines: VecDeque::new(),
             players: HashMap::new(),
             observers: BTreeMap::new(),
             fallen: vec![],
             rebirths: VecDeque::new(),
             resting: VecDeque::new(),
+            named: vec![],
             events: vec![],
         }
     }
@@ -92,31 +104,12 @@ impl Directory {
     /// A client comes in, or resumes. `ticket` is a new one for it.
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let place = (shard, join.session);
-        if let Some(client) = join.resume.and_then(|t| self.tickets.client(t)) {
-            let new = ticket;
-            match self.rows.get(client) {
-                Row::Lost(entity, ticket, _) => {
-                    self.tickets.give(client, new, join.resume);
-                    return self.resume(client, place, entity, ticket);
-                }
-                Row::Live(old, entity, ticket) => {
-                    self.tickets.give(client, new, join.resume);
-                    self.close(old, Close::Resumed, "the session goes on elsewhere");
-                    frame.forget.push(client);
-                    return self.resume(client, place, entity, ticket);
-                }
-                Row::Fallen(waiting, ticket) => {
-                    self.tickets.give(client, new, join.resume);
-                    if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
-                        self.close(old, Close::Resumed, "the session goes on elsewhere");
-                        self.blind(client, frame);
-                    }
-                    self.rows
-                        .set(client, Row::Fallen(Waiting::Returned(place), ticket));
-                    return;
-                }
-                _ => {}
-            }
+        if let Some(client) = self.returning(join) {
+            return self.come_back(client, place, join.resume, ticket, frame);
+        }
+        let account = join.identity.account.as_ref();
+        if let Some(client) = account.and_then(|account| self.people.of_account(account)) {
+            return self.replace(client, place, ticket, frame);
         }
         let Some(Reverse(client)) = self.free.pop() else {
             return self.close(
@@ -125,16 +118,187 @@ impl Directory {
                 "the server has no room for more clients",
             );
         };
+        if join.spectates {
+            return self.join_spectator(ClientRow(client), place, ticket);
+        }
         let row = Row::Joining(Some(place), ticket);
         self.rows.set(ClientRow(client), row);
         self.tickets.give(ClientRow(client), ticket, None);
+        frame.people.push(PersonChange {
+            client: ClientRow(client),
+            person: self.people.enter(ClientRow(client), &join.identity),
+        });
         frame.spawn_in(&self.birthplace, client, client);
     }
 
+    fn join_spectator(&mut self, client: ClientRow, place: Place, ticket: Ticket) {
+        if !self.sights.may_spectate() {
+            self.free.push(Reverse(client.0));
+            return self.close(place, Close::Refused, "this world has no spectators");
+        }
+        self.tickets.give(client, ticket, None);
+        let point = self.sights.begin_to_watch(client);
+        self.rows
+            .set(client, Row::Live(place, EntityId::NONE, ticket));
+        self.assign(client, false);
+        self.observers.insert(client, Target::Point(point));
+    }
+
+    /// A client sees only so far from now on, or as far as the world allows again.
+    pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
+        self.sights.set_radius(client, radius)?;
+        self.rows.note_change(client);
+        if let Row::Live(_, entity, _) = self.rows.get(client) {
+            self.observers.insert(client, self.target(client, entity));
+        }
+        Ok(())
+    }
+
+    /// A spectator's point goes towards another one from now on.
+    pub fn watch(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
+        self.sights.go(client, point)?;
+        self.rows.note_change(client);
+        Ok(())
+    }
+
+    /// Where a client's observer is.
+    fn target(&self, client: ClientRow, entity: EntityId) -> Target {
+        match self.sights.point(client) {
+            Some(point) => Target::Point(point),
+            None => Target::Entity(entity),
+        }
+    }
+
+    /// The row that a client's ticket resumes. A ticket alone brings nobody into another's
+    /// account.
+    fn returning(&self, join: &Join) -> Option<ClientRow> {
+        let client = self.tickets.client(join.resume?)?;
+        let is_its = self.people.account(client) == join.identity.account.as_ref();
+        let may_resume = !matches!(self.rows.get(client), Row::Free | Row::Joining(..));
+        (is_its && may_resume).then_some(client)
+    }
+
+    /// A client resumes with a ticket. `new` is its next one.
+    fn come_back(
+        &mut self,
+        client: ClientRow,
+        place: Place,
+        old: Option<Ticket>,
+        new: Ticket,
+        frame: &mut Frame,
+    ) {
+        const ELSEWHERE: &str = "the session goes on elsewhere";
+        self.tickets.give(client, new, old);
+        match self.rows.get(client) {
+            Row::Lost(entity, ticket, _) => self.resume(client, place, entity, ticket),
+            Row::Live(old, entity, ticket) => {
+                self.close(old, Close::Resumed, ELSEWHERE);
+                frame.forget.push(client);
+                self.resume(client, place, entity, ticket);
+            }
+            Row::Fallen(waiting, ticket) => {
+                if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
+                    self.close(old, Close::Resumed, ELSEWHERE);
+                    self.blind(client, frame);
+                }
+                let row = Row::Fallen(Waiting::Returned(place), ticket);
+                self.rows.set(client, row);
+            }
+            Row::Free | Row::Joining(..) => {}
+        }
+    }
+
+    /// An account comes in with another connection, which takes the place of the earlier one
+    /// and acts as the same entity. It begins without regions and subscriptions: a new first
+    /// ticket tells it from the client before.
+    fn replace(&mut self, client: ClientRow, place: Place, ticket: Ticket, frame: &mut Frame) {
+        const REPLACED: &str = "the account has come in with another connection";
+        self.tickets.give(client, ticket, None);
+        match self.rows.get(client) {
+            Row::Lost(entity, ..) => self.go_on(client, place, entity, ticket, false),
+            Row::Live(old, entity, _) => {
+                self.close(old, Close::Replaced, REPLACED);
+                frame.forget.push(client);
+                self.go_on(client, place, entity, ticket, false);
+            }
+            Row::Fallen(waiting, _) => {
+                if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
+                    self.close(old, Close::Replaced, REPLACED);
+                    self.blind(client, frame);
+                }
+                self.retell_rebirth(client, ticket);
+                let row = Row::Fallen(Waiting::Returned(place), ticket);
+                self.rows.set(client, row);
+            }
+            Row::Joining(old, _) => {
+                if let Some(old) = old {
+                    self.close(old, Close::Replaced, REPLACED);
+                }
+                self.retell_rebirth(client, ticket);
+                self.rows.set(client, Row::Joining(Some(place), ticket));
+            }
+            Row::Free => {}
+        }
+    }
+
+    /// A rebirth that is under way is that of a row with another first ticket.
+    fn retell_rebirth(&mut self, client: ClientRow, ticket: Ticket) {
+        for rebirth in self.rebirths.iter_mut().filter(|r| r.1 == client) {
+            rebirth.2 = ticket;
+        }
+    }
+
+    /// Throws a client out: its connection is closed, its entity goes, and its ticket brings
+    /// it back no more.
+    pub fn kick(&mut self, client: ClientRow, reason: &str, frame: &mut Frame) {
+        let row = self.rows.get(client);
+        let reason = match reason {
+            "" => "thrown out by the operator".to_owned(),
+            reason => format!("thrown out by the operator: {reason}"),
+        };
+        if let Some(place) = row.place() {
+            self.close(place, Close::Kicked, reason);
+        }
+        match row {
+            Row::Live(_, entity, _) => {
+                self.blind(client, frame);
+                self.end(client, entity, frame);
+            }
+            Row::Lost(entity, ..) => self.end(client, entity, frame),
+            // Its entity is born yet, and goes then.
+            Row::Fallen(_, ticket) => {
+                self.blind(client, frame);
+                self.tickets.forget(client);
+                self.rows.set(client, Row::Joining(None, ticket));
+            }
+            Row::Joining(_, ticket) => {
+                self.tickets.forget(client);
+                self.rows.set(client, Row::Joining(None, ticket));
+            }
+            Row::Free => {}
+        }
+    }
+
+    /// Who stands behind the rows.
+    pub fn people(&self) -> &People {
+        &self.people
+    }
+
     fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
+        self.go_on(client, place, entity, ticket, true);
+    }
+
+    fn go_on(
+        &mut self,
+        client: ClientRow,
+        place: Place,
+        entity: EntityId,
+        ticket: Ticket,
+        resumed: bool,
+    ) {
         self.rows.set(client, Row::Live(place, entity, ticket));
-        self.assign(client, true);
-        self.observers.insert(client, Target::Entity(entity));
+        self.assign(client, resumed);
+        self.observers.insert(client, self.target(client, entity));
     }
 
     /// A client has said something in the world, so it has read its welcome.
@@ -192,7 +356,7 @@ impl Directory {
 
     /// Starts the wait for a lost client, and gives its end.
     fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
-        let deadline = Tick(now.0.saturating_add(self.resume_ticks));
+        let deadline = now.after(self.resume_ticks);
         self.deadlines.push_back((deadline, client));
         deadline
     }
@@ -218,13 +382,16 @@ impl Directory {
                 _ => {}
             }
         }
+        for (client, point) in self.sights.move_points() {
+            self.observers.insert(client, Target::Point(point));
+        }
         for (client, target) in std::mem::take(&mut self.observers) {
             frame.observers.push(ObserverChange {
                 client,
                 index: 0,
                 observer: Some(Observer {
                     target,
-                    radius: self.radius,
+                    radius: self.sights.radius(client),
                 }),
             });
         }
@@ -252,7 +419,7 @@ impl Directory {
             let words = self.birthplace.words(client.0, frame.tick, client.0);
             frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::SPAWN, &words);
         }
-        let due = Tick(frame.tick.0.saturating_add(ticks));
+        let due = frame.tick.after(ticks);
         self.rebirths.push_back((due, client, ticket));
     }
 
@@ -289,6 +456,8 @@ impl Directory {
         let row = self.rows.get(client);
         if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
             self.players.insert(entity, client);
+            let name = self.people.name(client);
+            self.named.extend(name.map(|name| (entity, name.clone())));
         }
         match (row, birth.entity) {
             (Row::Joining(Some(place), ticket), Some(entity)) => {
@@ -361,6 +530,11 @@ impl Directory {
         }
     }
 
+    /// The newborn players since the last call that have a name.
+    pub fn take_named(&mut self) -> impl Iterator<Item = (EntityId, Name)> + '_ {
+        self.named.drain(..)
+    }
+
     /// What was decided since the last call: (shard, event).
     pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> + '_ {
         self.events.drain(..)
@@ -368,10 +542,26 @@ impl Directory {
 
     /// Whether a row stands for this session.
     pub fn is_at(&self, client: ClientRow, place: Place) -> bool {
+        self.place(client) == Some(place)
+    }
+
+    /// The session that is told what a row's client hears.
+    pub fn place(&self, client: ClientRow) -> Option<Place> {
         match self.rows.get(client) {
-            Row::Live(p, ..) | Row::Fallen(Waiting::Player(p), _) => p == place,
-            _ => false,
+            Row::Live(place, ..) | Row::Fallen(Waiting::Player(place), _) => Some(place),
+            _ => None,
         }
+    }
+
+    /// The rows that stand for somebody.
+    pub fn rows(&self) -> impl Iterator<Item = ClientRow> + '_ {
+        let rows = (0..).map(ClientRow).zip(self.rows.iter());
+        rows.filter_map(|(client, row)| (row != Row::Free).then_some(client))
+    }
+
+    /// The client of a player's entity.
+    pub fn of_entity(&self, entity: EntityId) -> Option<ClientRow> {
+        self.players.get(&entity).copied()
     }
 
     /// The client that a row stands for; none if the row is free.
@@ -379,8 +569,8 @@ impl Directory {
         let (ticket, is_connected, entity) = match self.rows.get(client) {
             Row::Free => return None,
             Row::Joining(place, ticket) => (ticket, place.is_some(), None),
-            Row::Live(_, entity, ticket) => (ticket, true, Some(entity)),
-            Row::Lost(entity, ticket, _) => (ticket, false, Some(entity)),
+            Row::Live(_, entity, ticket) => (ticket, true, of_player(entity)),
+            Row::Lost(entity, ticket, _) => (ticket, false, of_player(entity)),
             Row::Fallen(waiting, ticket) => {
                 let is_there = matches!(waiting, Waiting::Player(_));
                 (ticket, is_there, None)
@@ -406,7 +596,7 @@ impl Directory {
     /// The shard and the entity of each client that is in the world, by client row.
     pub fn players(&self) -> impl Iterator<Item = (usize, EntityId)> {
         self.rows.iter().filter_map(|row| match row {
-            Row::Live((shard, _), entity, _) => Some((shard, entity)),
+            Row::Live((shard, _), entity, _) => Some((shard, of_player(entity)?)),
             _ => None,
         })
     }
@@ -428,27 +618,41 @@ impl Directory {
     }
 
     fn end(&mut self, client: ClientRow, entity: EntityId, frame: &mut Frame) {
-        frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+        if of_player(entity).is_some() {
+            frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+        }
         self.players.remove(&entity);
         self.free_row(client);
     }
 
     fn free_row(&mut self, client: ClientRow) {
         self.tickets.forget(client);
+        self.sights.forget(client);
+        self.people.leave(client);
         self.rows.set(client, Row::Free);
         self.free.push(Reverse(client.0));
     }
 
-    fn close(&mut self, (shard, session): Place, close: Close, reason: &'static str) {
+    fn close(
+        &mut self,
+        (shard, session): Place,
+        close: Close,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
         self.events.push((
             shard,
             SessionEvent::Closed {
                 session,
                 close,
-                reason,
+                reason: reason.into(),
             },
         ));
     }
+}
+
+/// The entity of a player; a spectator has none.
+fn of_player(entity: EntityId) -> Option<EntityId> {
+    (entity != EntityId::NONE).then_some(entity)
 }
 
 #[cfg(test)]

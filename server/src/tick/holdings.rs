@@ -41,6 +41,8 @@ pub enum RequestError {
     Region(#[from] RegionError),
     #[error("the region follows slot {slot}, where the world has {capacity}")]
     NoSuchSlot { slot: u32, capacity: u32 },
+    #[error("this request is for nothing that a client holds")]
+    NotHeld,
     #[error("this world has no subscriptions")]
     NoSubscriptions,
     #[error("the predicate: {0}")]
@@ -168,6 +170,10 @@ impl Holdings {
                 self.registry()?.unsubscribe(client, *id)?;
                 let id = *id;
                 self.note(|| RosterChange::Unsubscribed { client, id });
+            }
+            // The directory sets observers, and talk is nothing that a client holds.
+            RequestBody::SetSight { .. } | RequestBody::Watch { .. } | RequestBody::Talk(_) => {
+                return Err(RequestError::NotHeld);
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
+use crate::accounts::identity::Identity;
 use crate::metrics::counts::Refusals;
 
 /// A session's number within its shard, never used twice.
@@ -34,17 +35,20 @@ pub struct Inbox {
 }
 
 /// A session that begins or ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionChange {
     Join(Join),
     Leave(Leave),
 }
 
 /// A client that said a valid hello.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
+    /// It watches without an entity.
+    pub spectates: bool,
+    pub identity: Identity,
 }
 
 /// A client that is gone.
@@ -93,8 +97,8 @@ impl Inbox {
     }
 
     /// The sessions that begin and end, in the order of arrival.
-    pub fn changes(&self) -> impl Iterator<Item = SessionChange> {
-        self.changes.iter().copied().flatten()
+    pub fn changes(&self) -> impl Iterator<Item = &SessionChange> {
+        self.changes.iter().flatten()
     }
 
     /// Appends a command.
@@ -140,7 +144,11 @@ mod tests {
     use super::*;
 
     fn join(session: SessionId, resume: Option<Ticket>) -> Join {
-        Join { session, resume }
+        Join {
+            session,
+            resume,
+            ..Join::default()
+        }
     }
 
     fn leave(session: SessionId) -> Leave {
@@ -155,7 +163,7 @@ mod tests {
         inbox.join(join(2, None));
         inbox.leave(leave(1));
         inbox.leave(leave(0));
-        let changes: Vec<_> = inbox.changes().collect();
+        let changes: Vec<_> = inbox.changes().cloned().collect();
         let (joined, left) = (join(2, None), leave(0));
         assert_eq!(
             changes,
@@ -167,9 +175,9 @@ mod tests {
     fn a_client_that_resumes_and_goes_within_a_tick_is_heard_of_in_this_order() {
         let mut inbox = Inbox::default();
         let (joined, left) = (join(1, Some([7; 16])), leave(1));
-        inbox.join(joined);
+        inbox.join(joined.clone());
         inbox.leave(left);
-        let changes: Vec<_> = inbox.changes().collect();
+        let changes: Vec<_> = inbox.changes().cloned().collect();
         assert_eq!(
             changes,
             [SessionChange::Join(joined), SessionChange::Leave(left)]

@@ -44,9 +44,9 @@ impl Intake {
             for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {
-                        directory.join(shard, &join, self.tickets.next(), frame);
+                        directory.join(shard, join, self.tickets.next(), frame);
                     }
-                    SessionChange::Leave(leave) => directory.leave(shard, &leave, frame),
+                    SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
                 }
             }
             for session in inbox.heard.drain(..) {
@@ -100,8 +100,10 @@ mod tests {
         let workers = Workers::new(1).unwrap();
         let mut frame = Frame::new(Tick(0));
         for session in 0..40 {
-            let resume = None;
-            inbox.lock().join(Join { session, resume });
+            inbox.lock().join(Join {
+                session,
+                ..Join::default()
+            });
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });
             intake.gather(&workers, &mut directory, &mut requests, &mut frame);

@@ -3,13 +3,14 @@
 mod courses;
 mod part;
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{MovementCodec, Place, Tail, Told};
-use shared::{Audience, Course, EntityId, Slot, Tick, WorldConfig};
+use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use courses::Courses;
 use part::Part;
@@ -22,6 +23,8 @@ pub struct SharedMirror(Arc<RwLock<Mirror>>);
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
     layout: Layout,
+    /// By slot: what players of living entities are called.
+    names: HashMap<u32, (EntityId, Name)>,
     pub masks: AudienceMasks,
     /// By kind: the columns it has, as bits.
     kinds: Vec<u64>,
@@ -129,6 +132,7 @@ impl Mirror {
                 .iter()
                 .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
                 .collect(),
+            names: HashMap::new(),
             entities: vec![empty; capacity],
             courses: vec![Courses::default(); capacity],
             rows: vec![0; capacity * schema.attributes.len()],
@@ -192,6 +196,25 @@ impl Mirror {
     /// The entity that lives or last lived in a slot.
     pub fn id(&self, slot: Slot) -> EntityId {
         self.entities[slot.index()].id
+    }
+
+    /// What the player of the entity is called that lives or last lived in a slot.
+    pub fn name(&self, slot: Slot) -> Option<&Name> {
+        let (entity, name) = self.names.get(&slot.0)?;
+        (*entity == self.id(slot)).then_some(name)
+    }
+
+    /// Takes in what newborn players are called, and forgets the dead.
+    pub fn name_players(
+        &mut self,
+        named: impl Iterator<Item = (EntityId, Name)>,
+        dead: &[EntityId],
+    ) {
+        for entity in dead {
+            self.names.remove(&entity.slot.0);
+        }
+        let named = named.map(|(entity, name)| (entity.slot.0, (entity, name)));
+        self.names.extend(named);
     }
 
     /// The kind of the entity that lives or last lived in a slot.

@@ -1,12 +1,16 @@
 //! From the tick to the shards, and back.
 
+use std::borrow::Cow;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notices;
 use shared::wire::control::{Close, Ticket};
 use shared::wire::request::Answer;
+use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Tick};
 
 use super::inbox::SessionId;
@@ -26,6 +30,8 @@ pub struct Publication {
     pub subscribed: Notices,
     /// What sessions need to know of the world, where this tick has changed that.
     pub world: Option<Arc<SessionWorld>>,
+    /// What was said to those near, by its place among all that was said in the tick.
+    pub said: Vec<Option<Arc<Talk>>>,
     /// By shard.
     pub events: Vec<Vec<SessionEvent>>,
 }
@@ -48,11 +54,18 @@ pub enum SessionEvent {
     },
     /// One of its requests is answered.
     Answered { session: SessionId, answer: Answer },
+    /// It hears something.
+    Talk {
+        session: SessionId,
+        /// Its place among all that was said in the tick.
+        place: usize,
+        talk: Arc<Talk>,
+    },
     /// It must end.
     Closed {
         session: SessionId,
         close: Close,
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
 }
 
@@ -60,8 +73,26 @@ pub enum SessionEvent {
 pub enum ToShard {
     /// Tell every client of this tick, then report.
     Tick(Arc<Publication>),
+    /// Say how the connections are.
+    Inspect(Sender<ShardLinks>),
     /// Close every connection with this reason, and end.
     Stop(String),
+}
+
+/// A shard's number, and how its connections are.
+pub type ShardLinks = (usize, Vec<LinkFigures>);
+
+/// How a client's connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkFigures {
+    pub session: SessionId,
+    /// Where its packets come from now.
+    pub address: SocketAddr,
+    pub round_trip: Duration,
+    pub packets_sent: u64,
+    pub packets_lost: u64,
+    /// Of its stream.
+    pub bytes_unsent: usize,
 }
 
 /// A shard's report after the fan-out of a tick.

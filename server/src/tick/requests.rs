@@ -12,8 +12,8 @@ use shared::predicate::filters_at_most;
 use shared::wire::request::{Answer, RequestBody};
 use shared::{ClientRow, WorldConfig};
 
-use super::directory::{Directory, Place};
-use super::holdings::{Holdings, RequestError};
+use super::directory::{Directory, Place, Presence};
+use super::holdings::RequestError;
 use super::inbox::PendingRequest;
 use super::publication::SessionEvent;
 
@@ -96,8 +96,8 @@ impl RequestQueue {
     /// answers into `events`, by shard, and says how many are rejections.
     pub fn answer(
         &mut self,
-        directory: &Directory,
-        holdings: &mut Holdings,
+        directory: &mut Directory,
+        mut grant: impl FnMut(&mut Directory, ClientRow, &Presence, &RequestBody) -> Result<(), String>,
         events: &mut Vec<(usize, SessionEvent)>,
     ) -> u64 {
         let mut rejected = 0;
@@ -121,14 +121,14 @@ impl RequestQueue {
             price += request.price;
             let request = request.request;
             let granted = match request.body {
-                Ok(body) => holdings.grant(request.client, &presence, &body),
-                Err(error) => Err(RequestError::from(error)),
+                Ok(body) => grant(directory, request.client, &presence, &body),
+                Err(error) => Err(RequestError::from(error).to_string()),
             };
             self.give_turn(client);
             rejected += u64::from(granted.is_err());
             let answer = Answer {
                 request: request.number,
-                result: granted.map_err(|error| error.to_string()),
+                result: granted,
             };
             let (shard, session) = place;
             events.push((shard, SessionEvent::Answered { session, answer }));
@@ -177,8 +177,11 @@ impl Prices {
     /// A request and, for a subscription, its end. A text with more filters than are allowed
     /// is rejected before they are multiplied out.
     fn of(&self, request: &PendingRequest) -> u64 {
-        let Ok(RequestBody::Subscribe { predicate, .. }) = &request.body else {
-            return 1;
+        let predicate = match &request.body {
+            Ok(RequestBody::Subscribe { predicate, .. }) => predicate,
+            // A channel has many members.
+            Ok(RequestBody::Talk(_)) => return TALK_PRICE,
+            _ => return 1,
         };
         let filters = (filters_at_most(predicate) as u64).min(self.filters_max);
         SUBSCRIBE_PRICE + filters * self.filter + predicate.len() as u64 / BYTES_PER_PRICE
@@ -188,6 +191,7 @@ impl Prices {
 /// The price of all requests that one tick answers: some milliseconds.
 const TICK_PRICE_MAX: u64 = 8192;
 const SUBSCRIBE_PRICE: u64 = 12;
+const TALK_PRICE: u64 = 16;
 const FILTER_PRICE: u64 = 4;
 /// Kinds of entities times attributes; a filter may match each.
 const COLUMNS_PER_PRICE: u64 = 128;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::publication::{FanOutReport, Publication, ToShard};
+use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
 
 /// The ends of the channels to the shards. `T` is what the tick thread keeps of a
 /// tick until its fan-out is done.
@@ -133,6 +133,13 @@ impl<T> Shards<T> {
             }
         }
         Ok(None)
+    }
+
+    /// Asks all shards how their connections are, and says how many will answer.
+    pub fn inspect(&self, answers: &Sender<ShardLinks>) -> usize {
+        let asked = self.senders.iter();
+        let asked = asked.filter(|shard| shard.send(ToShard::Inspect(answers.clone())).is_ok());
+        asked.count()
     }
 
     /// Ends all shards. They finish their fan-out first.

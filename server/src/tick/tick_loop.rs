@@ -20,17 +20,21 @@ use device::cpu::Workers;
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
+use shared::wire::request::RequestBody;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
-use super::directory::Directory;
+use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
 use super::inbox::SharedInbox;
 use super::intake::Intake;
 use super::mirror::{Mirror, SharedMirror};
+use super::operator::{self, Order};
 use super::publication::{FanOutReport, Publication, SessionEvent};
 use super::requests::RequestQueue;
 use super::shards::{FannedOut, ShardSender, Shards};
+use super::talk::Talk;
+use super::talk::filter::TalkFilter;
 use crate::durable::keeper::{Boundary, Keeper};
 use crate::durable::record::Entry;
 use crate::durable::recording::RecordingWriter;
@@ -50,6 +54,9 @@ pub struct TickLoop {
     fan_out: FanOutMode,
     directory: Directory,
     holdings: Holdings,
+    talk: Talk,
+    /// What the operator wants; none without a control socket.
+    orders: Option<Receiver<Order>>,
     /// Matches the tick with subscriptions; none in worlds without them.
     listeners: Option<Listeners>,
     /// The threads of the steps that are worth several.
@@ -162,6 +169,10 @@ pub struct Parts {
     pub kept: Option<Kept>,
     /// Scripts that were compiled beside the world, and are to come into force.
     pub reloads: Option<Receiver<CompiledLogic>>,
+    /// What the operator wants; none without a control socket.
+    pub orders: Option<Receiver<Order>>,
+    /// Judges what players say.
+    pub talk_filter: Arc<dyn TalkFilter>,
     pub session: Arc<SessionWorld>,
     pub stats: Arc<Stats>,
     pub stop: Arc<AtomicBool>,
@@ -224,6 +235,8 @@ impl TickLoop {
         TickLoop {
             directory,
             holdings,
+            talk: Talk::new(&parts.config, parts.talk_filter),
+            orders: parts.orders,
             keeper: parts.kept.map(|kept| kept.keeper),
             changes: vec![],
             before,
@@ -482,6 +495,7 @@ impl TickLoop {
         let frame = Arc::make_mut(&mut self.frame);
         frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
+        self.talk.change_world(&self.config);
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
@@ -496,13 +510,35 @@ impl TickLoop {
     fn gather(&mut self) -> Refusals {
         self.reload();
         let frame = Arc::make_mut(&mut self.frame);
-        let requests = &mut self.requests;
+        let (requests, talk) = (&mut self.requests, &mut self.talk);
         let mut refusals = self
             .intake
             .gather(&self.workers, &mut self.directory, requests, frame);
-        refusals.requests = requests.answer(&self.directory, &mut self.holdings, &mut self.answers);
+        if let Some(orders) = &self.orders {
+            let inspect = |sender: &_| self.shards.inspect(sender);
+            operator::take(orders, &mut self.directory, talk, frame, inspect);
+        }
+        let holdings = &mut self.holdings;
+        let grant =
+            |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
+            {
+                RequestBody::Talk(request) => talk
+                    .grant(directory, client, presence, request, frame)
+                    .map_err(|error| error.to_string()),
+                RequestBody::SetSight { radius } => directory
+                    .set_sight(client, *radius)
+                    .map_err(|error| error.to_string()),
+                RequestBody::Watch { point } => directory
+                    .watch(client, *point)
+                    .map_err(|error| error.to_string()),
+                body => holdings
+                    .grant(client, presence, body)
+                    .map_err(|error| error.to_string()),
+            };
+        refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
         let mut changed = self.directory.take_changed();
+        talk.follow(&self.directory, &changed, frame);
         let presence = |client| self.directory.presence(client);
         self.holdings
             .follow(changed.iter().copied(), presence, frame);
@@ -540,12 +576,14 @@ impl TickLoop {
         let mut mirror = self.mirror.write();
         mirror.apply(&self.workers, output);
         self.directory.settle(output, |slot| mirror.position(slot));
+        mirror.name_players(self.directory.take_named(), &output.deaths);
     }
 
     /// What the shards get of a tick.
     fn publication(&mut self, output: Arc<TickOutput>, subscribed: Notices) -> Publication {
         let mut events = vec![vec![]; self.shards.count()];
-        for (shard, event) in self.directory.events().chain(self.answers.drain(..)) {
+        let decided = self.directory.events().chain(self.answers.drain(..));
+        for (shard, event) in decided.chain(self.talk.events()) {
             events[shard].push(event);
         }
         if let Some(keeper) = &self.keeper {
@@ -560,6 +598,7 @@ impl TickLoop {
             output,
             mirror: self.mirror.clone(),
             subscribed,
+            said: self.talk.take_near(),
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
         }
@@ -589,6 +628,7 @@ impl TickLoop {
             told: report.counts.ages,
             put_off: report.counts.put_off,
             out_of_touch: report.counts.out_of_touch,
+            news_put_off: report.counts.waiting,
             socket_drops: report.counts.socket_drops,
             packets_sent: report.counts.packets_sent,
             packets_received: report.counts.packets_received,

@@ -1,11 +1,12 @@
 //! One connection, from its first packet to its last.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use quic::Link;
 use shared::wire::control::Close;
 
+use super::door::Place;
 use super::handshake::HelloReader;
 use super::requests::Requests;
 use crate::session::Session;
@@ -21,16 +22,32 @@ pub enum Client {
 pub struct Stranger {
     pub hello: HelloReader,
     pub address: SocketAddr,
+    /// At the door.
+    pub place: Place,
     pub since: Instant,
 }
 
 /// A client that is in the world, or waits for its entity.
 pub struct Player {
     pub id: SessionId,
+    /// Where its hello came from.
+    pub address: IpAddr,
     pub session: Session,
     pub requests: Requests,
     /// It has sent a datagram that could be read.
     pub is_heard: bool,
+    /// It has sent bytes that could not be read. It doesn't keep its place for a return:
+    /// many of its kind would fill the world.
+    pub is_malformed: bool,
+}
+
+impl Client {
+    pub fn player(&mut self) -> Option<&mut Player> {
+        match self {
+            Client::Stranger(_) => None,
+            Client::Player(player) => Some(player),
+        }
+    }
 }
 
 impl Player {

@@ -1,21 +1,30 @@
 //! The hello of a client, and why a client may not come in.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quic::{Link, StreamEnd};
-use shared::wire::codec;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
-use subtle::ConstantTimeEq;
 
-/// What a hello must carry.
+use crate::accounts::authenticator::{Credentials, UnixTime};
+use crate::accounts::guard::{Guard, NotAdmitted};
+use crate::accounts::identity::Identity;
+
+/// What hellos are compared with.
 pub struct Admission {
     pub schema_hash: u64,
-    /// Empty where anyone may come in.
-    pub token: String,
+    pub guard: Arc<Guard>,
     /// False while the world is being recovered.
     pub is_open: Arc<AtomicBool>,
+}
+
+/// Where and when a hello arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub address: IpAddr,
+    pub now: UnixTime,
 }
 
 /// Why a client may not come in.
@@ -34,12 +43,14 @@ pub struct HelloReader {
 }
 
 impl HelloReader {
-    /// Reads on, and checks a hello that is complete. `None` until then.
+    /// Reads on, and checks a hello that is complete. `None` until then. Who is let in must
+    /// leave the guard again.
     pub fn read(
         &mut self,
         link: &mut Link<'_>,
         admission: &Admission,
-    ) -> Result<Option<Hello>, Refusal> {
+        arrival: Arrival,
+    ) -> Result<Option<(Hello, Identity)>, Refusal> {
         // What follows the hello stays with the transport until the client is in.
         while let Some(missing) = self.missing()? {
             let end = link.read(missing, |bytes| self.bytes.extend_from_slice(bytes));
@@ -51,10 +62,17 @@ impl HelloReader {
                 }
             }
         }
-        let hello = codec::from_bytes::<HELLO_BYTES_MAX, _>(&self.bytes[LENGTH_BYTES..])
-            .map_err(|error| malformed(&error))?;
-        check(&hello, admission)?;
-        Ok(Some(hello))
+        let bytes = &self.bytes[LENGTH_BYTES..];
+        // Another version may have another hello.
+        let version = Hello::version(bytes).map_err(|error| malformed(&error))?;
+        if version != PROTOCOL_VERSION {
+            return Err(refused(format!(
+                "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"
+            )));
+        }
+        let hello = Hello::decode(bytes).map_err(|error| malformed(&error))?;
+        let identity = check(&hello, admission, arrival)?;
+        Ok(Some((hello, identity)))
     }
 
     /// The bytes that are known to be missing; none once the hello is complete.
@@ -73,33 +91,33 @@ impl HelloReader {
     }
 }
 
-fn check(hello: &Hello, admission: &Admission) -> Result<(), Refusal> {
-    if hello.version != PROTOCOL_VERSION {
-        return Err(refused(format!(
-            "the client speaks protocol version {}, the server {PROTOCOL_VERSION}",
-            hello.version
-        )));
-    }
-    // How long it takes says nothing of how much of a guess is right.
-    let is_ours = hello.token.as_bytes().ct_eq(admission.token.as_bytes());
-    if !bool::from(is_ours) {
-        return Err(Refusal {
-            is_guess: true,
-            ..refused("the token is not the server's".to_owned())
-        });
-    }
+fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Identity, Refusal> {
+    let credentials = Credentials {
+        token: &hello.token,
+        wished_name: &hello.name,
+    };
+    let Arrival { address, now } = arrival;
+    let identity = admission.guard.admit(&credentials, address, now);
+    let identity = identity.map_err(|reason| Refusal {
+        is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
+        ..refused(reason.to_string())
+    })?;
     if !admission.is_open.load(Ordering::Relaxed) {
+        admission.guard.leave(address);
         return Err(Refusal {
             close: Close::Starting,
             ..refused("the world is being recovered: try again in a second".to_owned())
         });
     }
     match hello.schema_hash {
-        Some(hash) if hash != admission.schema_hash => Err(refused(format!(
-            "the client needs schema {hash:016x}, the server has {:016x}",
-            admission.schema_hash
-        ))),
-        _ => Ok(()),
+        Some(hash) if hash != admission.schema_hash => {
+            admission.guard.leave(address);
+            Err(refused(format!(
+                "the client needs schema {hash:016x}, the server has {:016x}",
+                admission.schema_hash
+            )))
+        }
+        _ => Ok(identity),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The clients of one thread.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open};
+use quic::{Application, Event, Handle, Link, Load, Open, Packet};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -14,21 +15,32 @@ use shared::wire::request::RequestBody;
 use tracing::debug;
 
 use super::client::{Client, Player, Stranger, close};
-use super::door::{Answer, Door, HELLO_WAIT};
-use super::handshake::{Admission, HelloReader, refused};
+use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
+use super::handshake::{Admission, Arrival, HelloReader, Refusal, refused};
+use super::neighbours::Neighbours;
 use super::requests::Requests;
+use crate::accounts::authenticator::UnixTime;
+use crate::accounts::identity::Identity;
 use crate::metrics::counts::{FanOutCounts, Refusals};
 use crate::session::fan_out::Scratch;
 use crate::session::frame::TickView;
 use crate::session::{Session, SessionWorld};
 use crate::tick::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent};
+use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use gpu_kernels::listen::SubscribeError;
 
 /// What all shards know of the world.
 pub struct ShardWorld {
     pub session: Arc<SessionWorld>,
     pub admission: Admission,
+}
+
+/// Connections that have not said hello.
+#[derive(Clone, Copy, Debug)]
+pub struct Strangers {
+    pub waiting: usize,
+    /// Of these, those that have to make room for others.
+    pub going: usize,
 }
 
 /// Clients, and what serving them needs. Their connections are the transport's.
@@ -39,30 +51,40 @@ pub struct Shard {
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
     door: Door,
+    neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
     datagram: ClientDatagram,
     scratch: Scratch,
+    /// The newest tick that the shard was told of.
+    tick: Tick,
     /// All clients have taken in their streams up to this tick.
     taken_in: Tick,
     pub counts: FanOutCounts,
 }
 
 impl Shard {
-    pub fn new(number: usize, world: Arc<ShardWorld>, inbox: SharedInbox) -> Shard {
-        // Room for all clients to resume while their old connections linger, and for some
-        // to be told that the server is full.
+    pub fn new(
+        number: usize,
+        world: Arc<ShardWorld>,
+        inbox: SharedInbox,
+        neighbours: Neighbours,
+    ) -> Shard {
+        // Room for all clients to resume while their old connections linger, for as many at
+        // the door as it lets in, and for as many that are told why they must go.
         let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
-            connections_max: 2 * clients_max + CONNECTIONS_SPARE,
+            connections_max: 2 * (clients_max + WAITING_MAX),
             world,
             inbox,
             players: HashMap::new(),
             next_session: 0,
             door: Door::default(),
+            neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
+            tick: Tick(0),
             taken_in: Tick(0),
             counts: FanOutCounts::default(),
         }
@@ -72,9 +94,12 @@ impl Shard {
         &self.world.session
     }
 
-    /// Whether connections wait that have not said hello.
-    pub fn has_strangers(&self) -> bool {
-        self.door.waiting() > 0
+    /// Connections that have not said hello.
+    pub fn strangers(&self) -> Strangers {
+        Strangers {
+            waiting: self.door.waiting(),
+            going: self.door.going(),
+        }
     }
 
     /// The connection of a session.
@@ -96,21 +121,19 @@ impl Application for Shard {
         if load.connections >= self.connections_max {
             return Open::Refuse;
         }
-        match self
-            .door
-            .ask(address, incoming.remote_address_validated(), now)
-        {
+        let is_proven = incoming.remote_address_validated();
+        let place = match self.door.ask(address, is_proven, now) {
             Answer::Prove => return Open::Retry,
             Answer::Away => {
                 self.count_refusals(|refusals| refusals.connections += 1);
                 return Open::Refuse;
             }
-            Answer::Enter => {}
-        }
-        self.door.enter(address);
+            Answer::Enter(place) => place,
+        };
         Open::Accept(Client::Stranger(Stranger {
             hello: HelloReader::default(),
             address,
+            place,
             since: now,
         }))
     }
@@ -121,25 +144,18 @@ impl Application for Shard {
             Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
             Event::Readable => {
                 if let Client::Stranger(stranger) = client {
-                    let read = stranger.hello.read(link, &self.world.admission);
-                    match read {
-                        Ok(Some(hello)) => {
-                            self.door.leave(stranger.address);
-                            *client = Client::Player(self.admit(link, &hello));
+                    let arrival = Arrival {
+                        address: stranger.address.ip(),
+                        now: UnixTime::of(SystemTime::now()),
+                    };
+                    match stranger.hello.read(link, &self.world.admission, arrival) {
+                        Ok(Some((hello, identity))) => {
+                            self.door.leave(stranger.place, stranger.address);
+                            let player = self.admit(link, arrival.address, &hello, identity);
+                            *client = Client::Player(player);
                         }
                         Ok(None) => {}
-                        Err(refusal) => {
-                            debug!(reason = %refusal.reason, "a client was refused");
-                            self.count_refusals(|refusals| {
-                                let is_malformed = refusal.close == Close::Malformed;
-                                refusals.malformed += u64::from(is_malformed);
-                                refusals.tokens += u64::from(refusal.is_guess);
-                            });
-                            if refusal.is_guess {
-                                self.door.note_guess(stranger.address, link.now());
-                            }
-                            close(link, refusal.close, &refusal.reason);
-                        }
+                        Err(refusal) => self.turn_away(link, stranger.address, &refusal),
                     }
                 }
                 if let Client::Player(player) = client {
@@ -154,16 +170,24 @@ impl Application for Shard {
         }
     }
 
+    fn stray(&mut self, owner: u16, packet: Packet) {
+        self.neighbours.hand_over(owner, packet);
+    }
+
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
         let player = match client {
-            Client::Stranger(stranger) => return self.door.leave(stranger.address),
+            Client::Stranger(stranger) => {
+                return self.door.leave(stranger.place, stranger.address);
+            }
             Client::Player(player) => player,
         };
         debug!(%end, "a session ended");
+        self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
-        let is_final = matches!(&end, ConnectionError::ApplicationClosed(close)
+        let said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
             if close.error_code.into_inner() == bye);
+        let is_final = said_bye || player.is_malformed;
         if !is_final && !player.session.is_ending() {
             self.counts.sessions_lost += 1;
         }
@@ -175,31 +199,55 @@ impl Application for Shard {
 }
 
 impl Shard {
+    /// Says why a client may not come in.
+    fn turn_away(&mut self, link: &mut Link<'_>, address: SocketAddr, refusal: &Refusal) {
+        debug!(reason = %refusal.reason, "a client was refused");
+        self.count_refusals(|refusals| {
+            let is_malformed = refusal.close == Close::Malformed;
+            refusals.malformed += u64::from(is_malformed);
+            refusals.tokens += u64::from(refusal.is_guess);
+        });
+        if refusal.is_guess {
+            self.door.note_guess(address, link.now());
+        }
+        close(link, refusal.close, &refusal.reason);
+    }
+
     /// Adds a client that said a valid hello, and asks the tick for its entity.
-    fn admit(&mut self, link: &Link<'_>, hello: &Hello) -> Box<Player> {
+    fn admit(
+        &mut self,
+        link: &Link<'_>,
+        address: IpAddr,
+        hello: &Hello,
+        identity: Identity,
+    ) -> Box<Player> {
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
         self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
+            spectates: hello.spectates,
+            identity,
         });
         let limits = &self.world.session.config.limits;
         Box::new(Player {
             id,
+            address,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_heard: false,
+            is_malformed: false,
         })
     }
 
     fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
         let codec = &self.world.session.commands;
-        match codec.decode(bytes, &mut self.datagram) {
+        match codec.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
             // The client repeats its commands once it knows the new ones.
             Err(DecodeError::Outdated(_)) => return,
-            Err(error) => return self.malformed(link, &error),
+            Err(error) => return self.malformed(link, client.player(), &error),
         }
         let taken = match client {
             Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
@@ -214,7 +262,7 @@ impl Shard {
             }
         };
         if let Err(reason) = taken {
-            self.malformed(link, &reason);
+            self.malformed(link, client.player(), &reason);
         }
     }
 
@@ -224,11 +272,11 @@ impl Shard {
             let request = match player.requests.next(link) {
                 Ok(Some(request)) => request,
                 Ok(None) => return,
-                Err(error) => return self.malformed(link, &error),
+                Err(error) => return self.malformed(link, Some(player), &error),
             };
             // Without a row the client is not welcomed yet.
             let Some(row) = player.session.client() else {
-                return self.malformed(link, &"a request before the welcome");
+                return self.malformed(link, Some(player), &"a request before the welcome");
             };
             let body = self.check_length(request.body);
             self.inbox.lock().requests.push(PendingRequest {
@@ -252,20 +300,35 @@ impl Shard {
         }
     }
 
-    fn malformed(&self, link: &mut Link<'_>, reason: &dyn std::fmt::Display) {
+    fn malformed(
+        &self,
+        link: &mut Link<'_>,
+        player: Option<&mut Player>,
+        reason: &dyn std::fmt::Display,
+    ) {
         debug!(%reason, "a client sent a malformed message");
+        if let Some(player) = player {
+            player.is_malformed = true;
+        }
         self.count_refusals(|refusals| refusals.malformed += 1);
         close(link, Close::Malformed, &reason.to_string());
     }
 
-    /// Closes a connection that has not said hello for too long.
+    /// Closes a connection that has not said hello for too long, or whose place others need.
     pub fn look_at(&mut self, link: &mut Link<'_>, client: &Client) {
-        if let Client::Stranger(stranger) = client
-            && link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT
-        {
-            let refusal = refused(format!("no hello within {} seconds", HELLO_WAIT.as_secs()));
-            close(link, refusal.close, &refusal.reason);
-        }
+        let Client::Stranger(stranger) = client else {
+            return;
+        };
+        let reason = if link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT {
+            format!("no hello within {} seconds", HELLO_WAIT.as_secs())
+        } else if self.door.must_go(stranger.place) {
+            self.count_refusals(|refusals| refusals.connections += 1);
+            "no hello, and others need the place".to_owned()
+        } else {
+            return;
+        };
+        let refusal = refused(reason);
+        close(link, refusal.close, &refusal.reason);
     }
 }
 
@@ -273,6 +336,7 @@ impl Shard {
 impl Shard {
     /// Takes over what is new of the world. True if the clients must be told of it.
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
+        self.tick = publication.tick;
         self.taken_in = publication.tick;
         let Some(session) = &publication.world else {
             return false;
@@ -281,7 +345,7 @@ impl Shard {
             session: session.clone(),
             admission: Admission {
                 schema_hash: session.schema.hash(),
-                token: self.world.admission.token.clone(),
+                guard: self.world.admission.guard.clone(),
                 is_open: self.world.admission.is_open.clone(),
             },
         });
@@ -312,6 +376,7 @@ impl Shard {
                 session.assign(player, ticket, resumed, tick, &self.world.session);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
+            SessionEvent::Talk { place, talk, .. } => session.hear(*place, talk.clone()),
             SessionEvent::Answered { answer, .. } => {
                 session.answer(answer.clone());
                 player.requests.answer();
@@ -325,6 +390,22 @@ impl Shard {
                 close(link, *code, reason);
             }
         }
+    }
+
+    /// How a player's connection is.
+    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
+        let Client::Player(player) = client else {
+            return None;
+        };
+        let path = link.connection().stats().path;
+        Some(LinkFigures {
+            session: player.id,
+            address: link.remote_address(),
+            round_trip: link.round_trip(),
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_unsent: player.session.unsent().len(),
+        })
     }
 
     /// Tells a client of a tick. Closes the connection of one that does not read.
@@ -379,5 +460,3 @@ impl Shard {
         }
     }
 }
-
-const CONNECTIONS_SPARE: usize = 64;

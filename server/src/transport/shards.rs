@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;
-use quic::{Drops, Endpoint, Handle, Socket, Turns};
+use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns};
 use shared::wire::control::Close;
 use tracing::error;
 
 use super::client::{Client, close};
+use super::neighbours::Neighbours;
 use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
 use crate::durable::folder::ResetKey;
 use crate::session::frame::TickView;
 use crate::tick::inbox::SharedInbox;
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
 use crate::tick::shards::ShardSender;
 
 /// What a shard is made of.
@@ -33,6 +34,9 @@ pub struct Parts {
     pub socket: UdpSocket,
     /// Of a world that is kept: clients learn at once that the server before is gone.
     pub reset_key: Option<ResetKey>,
+    pub neighbours: Neighbours,
+    /// Packets that reached other shards.
+    pub strays: Receiver<Packet>,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -43,6 +47,7 @@ struct Thread {
     shard: Shard,
     turns: Turns,
     from_tick: Receiver<ToShard>,
+    strays: Receiver<Packet>,
     reports: Sender<FanOutReport>,
     pace: Pace,
     /// Where the next fan-out begins: at the first client that this one had no time for.
@@ -84,18 +89,22 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
 impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
-        let reset_key = parts.reset_key.as_ref();
-        let mut endpoint = Endpoint::server(vec![socket], parts.config, reset_key)
+        let number = u16::try_from(parts.number).context("there are too many shards")?;
+        let (neighbours, reset_key) = (parts.neighbours, parts.reset_key.as_ref());
+        let steering = (&neighbours.steering, number);
+        let mut endpoint = Endpoint::sharing(socket, parts.config, steering, reset_key)
             .context("cannot wait for packets of a socket")?;
+        neighbours.arrive(number, endpoint.waker());
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
         // A tick may be a little late.
         endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));
         Ok(Thread {
             endpoint,
             pace: Pace::new(tick_hz),
-            shard: Shard::new(parts.number, parts.world, parts.inbox),
+            shard: Shard::new(parts.number, parts.world, parts.inbox, neighbours),
             turns: parts.turns,
             from_tick,
+            strays: parts.strays,
             reports: parts.reports,
             first: 0,
             counted: SocketCounts::default(),
@@ -118,6 +127,10 @@ impl Thread {
                     // A tick thread that has failed takes no reports, but says stop.
                     let _ = self.reports.send(report);
                 }
+                Ok(ToShard::Inspect(answer)) => {
+                    // An operator that has gone away needs none.
+                    let _ = answer.send((self.shard.number, self.inspect()));
+                }
                 Ok(ToShard::Stop(reason)) => break reason,
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
@@ -131,6 +144,8 @@ impl Thread {
 
     fn receive(&mut self, packets_max: usize) {
         let begun = Instant::now();
+        let strays = self.strays.try_iter().take(packets_max);
+        self.endpoint.take_strays(strays, &mut self.shard);
         if self.endpoint.receive(&mut self.shard, packets_max) > 0 {
             self.pace.note_receiving(begun.elapsed());
         }
@@ -207,6 +222,7 @@ impl Thread {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
         | SessionEvent::Answered { session, .. }
+        | SessionEvent::Talk { session, .. }
         | SessionEvent::Closed { session, .. }) = event;
         let Some(handle) = self.shard.handle(*session) else {
             return;
@@ -218,10 +234,29 @@ impl Thread {
             });
     }
 
+    /// How the connections of all players are.
+    fn inspect(&mut self) -> Vec<LinkFigures> {
+        let (now, mut figures) = (Instant::now(), vec![]);
+        for handle in self.endpoint.handles() {
+            if let Some(Client::Player(_)) = self.endpoint.session(handle) {
+                self.endpoint
+                    .visit(handle, &mut self.shard, now, |shard, link, client| {
+                        figures.extend(shard.inspect(link, client));
+                    });
+            }
+        }
+        figures
+    }
+
     /// Closes the connections that have waited too long for their hello.
     fn look_at_strangers(&mut self) {
         let now = Instant::now();
-        if !self.shard.has_strangers() || now < self.looked_at_strangers + STRANGERS_PERIOD {
+        let strangers = self.shard.strangers();
+        let period = match strangers.going {
+            0 => STRANGERS_PERIOD,
+            _ => CROWDED_PERIOD,
+        };
+        if strangers.waiting == 0 || now < self.looked_at_strangers + period {
             return;
         }
         self.looked_at_strangers = now;
@@ -262,4 +297,6 @@ const PACKETS_MAX: usize = 1024;
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 512;
 const STRANGERS_PERIOD: Duration = Duration::from_millis(500);
+/// The same while some have to make room for others.
+const CROWDED_PERIOD: Duration = Duration::from_millis(20);
 const CLOSE_WAIT: Duration = Duration::from_millis(500);

@@ -3,11 +3,12 @@
 use std::net::UdpSocket;
 
 use client_bot::connect::hello;
+use quinn::{Connection, ConnectionError};
+use shared::wire::control::Close;
 
 use crate::attacker::{Attacker, Handshake, answers, garbage, socket};
-use crate::common::raw::closed;
+use crate::common::eventually;
 use crate::field::{Field, scaled};
-use shared::wire::control::Close;
 
 #[tokio::test]
 async fn half_open_handshakes_keep_nobody_out() {
@@ -34,14 +35,26 @@ async fn connections_that_never_say_hello_keep_nobody_out() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     let mut silent = vec![];
-    for _ in 0..scaled(60) {
+    for _ in 0..scaled(600) {
         silent.extend(attacker.try_connect().await);
     }
-    assert!(silent.len() >= 60, "only {} stand", silent.len());
+    assert!(silent.len() > 512, "only {} stand", silent.len());
     field.join().await.connection.close(0u32.into(), b"bye");
-    let (code, reason) = closed(&silent[0]).await;
-    assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
-    assert_eq!(reason, "no hello within 5 seconds");
+    // Early ones made room for later ones of their network; the last had all their time.
+    // Some are not heard of: hundreds of goodbyes at once overflow the attacker's socket.
+    for expected in [
+        "no hello, and others need the place",
+        "no hello within 5 seconds",
+    ] {
+        let is_told = |connection: &Connection| match connection.close_reason() {
+            Some(ConnectionError::ApplicationClosed(close)) => {
+                let code = u64::from(Close::Refused.code());
+                close.error_code.into_inner() == code && close.reason == expected.as_bytes()
+            }
+            _ => false,
+        };
+        eventually(expected, || silent.iter().any(is_told)).await;
+    }
     field.stands().await;
 }
 

@@ -59,6 +59,7 @@ impl Field {
             trust: trust.clone(),
             token: token.to_owned(),
             clients: BOTS,
+            spectators: 0,
             behaviour: BehaviourKind::Wander,
             play: None,
             rate_hz: None,

@@ -40,10 +40,16 @@ async fn hellos_that_cannot_be_read_end_their_connections_and_are_counted_once()
     let mut expected = 0;
     for seed in 0..scaled(60) as u64 {
         let bytes = match seed % 4 {
-            0 => [&40u32.to_le_bytes()[..], &garbage(seed, 40)].concat(),
+            // Of this version, so that the rest must be a hello.
+            0 => [
+                &40u32.to_le_bytes()[..],
+                &[PROTOCOL_VERSION as u8],
+                &garbage(seed, 39),
+            ]
+            .concat(),
             // Huge lengths are announced, and many bytes follow.
             1 => [&u32::MAX.to_le_bytes()[..], &garbage(seed, 3000)].concat(),
-            2 => [&1025u32.to_le_bytes()[..], &garbage(seed, 1025)].concat(),
+            2 => [&3073u32.to_le_bytes()[..], &garbage(seed, 3073)].concat(),
             _ => framed(&(good.clone(), garbage(seed, 9))),
         };
         let connection = attacker.connect().await;

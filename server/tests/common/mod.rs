@@ -10,6 +10,7 @@
 pub mod raw;
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -111,6 +112,7 @@ impl Bots {
             trust: trust(server),
             token: String::new(),
             clients,
+            spectators: 0,
             behaviour,
             play: None,
             rate_hz: None,
@@ -174,7 +176,12 @@ impl EventHandler for Log {
 impl Player {
     /// Joins, and waits until it sees itself.
     pub async fn join(server: &Server) -> Player {
-        let joined = Player::try_join(server, &hello("", None)).await;
+        Player::join_as(server, &hello("", None)).await
+    }
+
+    /// The same with a hello of its own.
+    pub async fn join_as(server: &Server, hello: &Hello) -> Player {
+        let joined = Player::try_join(server, hello).await;
         let mut player = joined.expect("the server welcomes a player");
         until(&mut [&mut player], "a player sees itself", |p| {
             p[0].client.view().own().is_some()
@@ -190,7 +197,16 @@ impl Player {
     }
 
     pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
-        let connector = Connector::new(server.address(), "localhost", &trust(server))?;
+        Player::try_join_at(server, server.address(), hello).await
+    }
+
+    /// Joins by another address than the server's own.
+    pub async fn try_join_at(
+        server: &Server,
+        address: SocketAddr,
+        hello: &Hello,
+    ) -> Result<Player, ClientError> {
+        let connector = Connector::new(address, "localhost", &trust(server))?;
         let joining = Client::connect(&connector, hello);
         let client = timeout(DEADLINE, joining).await.expect("an answer")?;
         Ok(Player {
@@ -349,19 +365,28 @@ impl Vanished {
 
     /// Joins, sees itself, does something, and vanishes.
     pub fn join_with(server: &Server, act: impl AsyncFnOnce(&mut Player) + Send) -> Vanished {
+        Vanished::join_as(server, &hello("", None), act)
+    }
+
+    /// The same with a hello of its own.
+    pub fn join_as(
+        server: &Server,
+        hello: &Hello,
+        act: impl AsyncFnOnce(&mut Player) + Send,
+    ) -> Vanished {
         std::thread::scope(|scope| {
-            let joined = scope.spawn(|| Vanished::join_here(server, act));
+            let joined = scope.spawn(|| Vanished::join_here(server, hello, act));
             joined.join().expect("a player joins and vanishes")
         })
     }
 
-    fn join_here(server: &Server, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
+    fn join_here(server: &Server, hello: &Hello, act: impl AsyncFnOnce(&mut Player)) -> Vanished {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
         let player = runtime.block_on(async {
-            let mut player = Player::join(server).await;
+            let mut player = Player::join_as(server, hello).await;
             act(&mut player).await;
             player
         });

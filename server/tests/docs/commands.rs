@@ -36,15 +36,21 @@ fn the_commands_for_worlds_that_are_kept_work() {
 }
 
 #[test]
+fn the_commands_for_accounts_and_talk_work() {
+    check("server/accounts.md");
+    check("server/talk.md");
+}
+
+#[test]
 fn the_commands_for_designers_work() {
     check("server/worlds/README.md");
 }
 
 #[test]
 fn every_command_of_myriad_is_shown_to_operators() {
-    let documents = crate::OPERATORS.map(read);
-    let blocks: Vec<_> = documents.iter().flat_map(|d| d.blocks("sh")).collect();
-    let blocks = blocks.join("\n");
+    let documents = OPERATORS.map(read);
+    let blocks = documents.iter().flat_map(|document| document.blocks("sh"));
+    let blocks = blocks.collect::<Vec<_>>().join("\n");
     for (name, _) in all() {
         let name = format!("myriad {name}");
         assert!(blocks.lines().any(|line| line.starts_with(&name)), "{name}");
@@ -56,6 +62,18 @@ pub fn all() -> Vec<(String, clap::Command)> {
     let mut all = vec![];
     for command in Arguments::command().get_subcommands() {
         let name = command.get_name().to_owned();
+        if name == "admin" {
+            // Its requests share one table.
+            let inner = command
+                .get_subcommands()
+                .flat_map(clap::Command::get_arguments);
+            let mut arguments: Vec<clap::Arg> =
+                command.get_arguments().chain(inner).cloned().collect();
+            arguments.sort_by_key(|argument| argument.get_id().to_string());
+            arguments.dedup_by_key(|argument| argument.get_id().to_string());
+            all.push((name, clap::Command::new("admin").args(arguments)));
+            continue;
+        }
         if !command.has_subcommands() {
             all.push((name, command.clone()));
             continue;
@@ -66,6 +84,14 @@ pub fn all() -> Vec<(String, clap::Command)> {
     }
     all
 }
+
+/// The documents for operators.
+pub const OPERATORS: [&str; 4] = [
+    "server/README.md",
+    "server/durability.md",
+    "server/accounts.md",
+    "server/talk.md",
+];
 
 fn check(name: &str) {
     let document = read(name);
@@ -80,6 +106,17 @@ fn check(name: &str) {
         let words = line.split(' ').skip_while(|word| word.contains('='));
         let words: Vec<&str> = words.collect();
         match words[..] {
+            // It needs a server that runs.
+            ["myriad", "admin", ..] => {
+                let quoted = words.join(" ");
+                let parts = quoted.split('"').enumerate();
+                let words = parts.flat_map(|(i, part)| match i % 2 {
+                    0 => part.split_whitespace().collect(),
+                    _ => vec![part],
+                });
+                let parsed = Arguments::try_parse_from(words);
+                assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+            }
             ["myriad", ..] => folder.run(&words),
             ["cargo", "run", "--release", "--", ..] => folder.run(&words[3..]),
             ["cargo", ..] => check_cargo(&words),
@@ -130,6 +167,11 @@ impl Folder {
         let names = vec!["game.example".to_owned()];
         let identity = rcgen::generate_simple_self_signed(names).unwrap();
         fs::write(folder.join("token.txt"), "open sesame").unwrap();
+        fs::write(folder.join("words.txt"), "darn\n").unwrap();
+        fs::write(folder.join("account.key"), "0".repeat(64)).unwrap();
+        let x = "A".repeat(43);
+        let keys = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#);
+        fs::write(folder.join("keys.json"), keys).unwrap();
         fs::write(folder.join("cert.pem"), identity.cert.pem()).unwrap();
         fs::write(folder.join("key.pem"), identity.signing_key.serialize_pem()).unwrap();
         Folder(folder)

@@ -23,8 +23,8 @@ fn every_example_of_a_world_file_is_valid() {
 
 #[test]
 fn every_key_of_a_world_file_is_in_a_table() {
-    let document = read("server/worlds/README.md");
     for table in TABLES {
+        let document = read(page_of(table));
         let rows = rows(&document, table);
         let found: BTreeSet<&str> = rows.iter().flat_map(|row| row.code(0)).collect();
         let expected = keys_of(table);
@@ -67,9 +67,9 @@ fn defaults_in_the_tables_are_those_of_an_empty_file() {
 
 #[test]
 fn bounds_in_the_tables_are_those_of_the_program() {
-    let document = read("server/worlds/README.md");
     let mut compared = 0;
     for table in TABLES {
+        let document = read(page_of(table));
         for row in rows(&document, table) {
             let key = row.code(0).next().unwrap();
             let Some((min, max)) = range(row.cell(2)) else {
@@ -127,10 +127,19 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
         "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
+        "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
     };
     let parsed = script::world::parse(&text, "w.toml");
     parsed.map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+/// The page with the table of these keys.
+fn page_of(table: &str) -> &'static str {
+    match table {
+        "spectators" => "server/worlds/interest.md",
+        _ => "server/worlds/README.md",
+    }
 }
 
 fn rows<'a>(document: &'a Document, table: &str) -> Vec<Row<'a>> {
@@ -152,11 +161,12 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     "logic",
     "world",
     "limits",
     "commands",
+    "spectators",
     "[kind]",
     "[every]",
     "attribute",

@@ -190,7 +190,7 @@ impl History {
     }
 
     fn frame(&mut self, tick: u64) -> Frame {
-        let mut frame = Frame::new(Tick(tick as u32));
+        let mut frame = Frame::new(Tick(tick));
         for _ in 0..self.dice.below(6) {
             let entity = EntityId::new(self.dice.below(8) as u32, 1);
             let words = [self.dice.below(1 << 40) as i32, -3];

@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
         if let Some(bytes) = session.datagram()
             && bytes[0] == 1
         {
-            codec.decode(&bytes, &mut read).unwrap();
+            codec.decode(&bytes, Tick(1000), &mut read).unwrap();
         }
         if taken.is_err() && way % 2 == 1 {
             return;

@@ -45,6 +45,8 @@ fuzz_target!(|data: &[u8]| {
             Message::Notice(notice) => codec.notice(&mut writer, notice),
             Message::Full => codec.full(&mut writer),
             Message::Lost(id) => codec.lost(&mut writer, *id),
+            Message::Name { slot, name } => codec.name(&mut writer, *slot, name),
+            Message::Talk(talk) => codec.talk(&mut writer, talk),
             Message::Interface(interface) => codec.interface(&mut writer, interface),
             Message::State { slot, values } => {
                 codec.state(&mut writer, *slot, values.iter().copied());

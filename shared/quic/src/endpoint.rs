@@ -16,6 +16,7 @@ use ring::hmac;
 use crate::faults::Faults;
 use crate::link::Link;
 use crate::socket::{Packet, Socket, SocketCounts};
+use crate::steering::Steering;
 
 /// A connection's number in its endpoint. It is used again after the connection has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +35,9 @@ pub trait Application {
 
     /// All that a batch of packets has brought is passed on.
     fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
+
+    /// A packet has arrived that is for another endpoint of a shared port.
+    fn stray(&mut self, _owner: u16, _packet: Packet) {}
 
     /// A connection has ended, at either side's wish or by an error.
     fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
@@ -75,6 +79,8 @@ pub type Wait = Arc<Waker>;
 /// Connections over some sockets. `S` is what the application keeps of each.
 pub struct Endpoint<S> {
     protocol: quinn_proto::Endpoint,
+    /// Among the endpoints of a shared port, and its own number there.
+    steering: Option<(Steering, u16)>,
     sockets: Vec<Socket>,
     poll: Poll,
     events: Events,
@@ -164,28 +170,36 @@ impl Handle {
 }
 
 impl<S> Endpoint<S> {
-    /// An endpoint over sockets, from which it connects.
-    pub fn client(sockets: Vec<Socket>) -> io::Result<Endpoint<S>> {
-        Endpoint::new(sockets, None, EndpointConfig::default())
+    /// An endpoint over sockets. With `server` it lets others connect.
+    pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
+        Endpoint::with(sockets, server, None, EndpointConfig::default())
     }
 
-    /// An endpoint that lets others connect. One with the `reset_key` of an endpoint before it
-    /// tells the other ends of that one's connections that they have ended.
-    pub fn server(
-        sockets: Vec<Socket>,
-        config: Arc<ServerConfig>,
+    /// An endpoint that lets others connect and shares its port with others: `steering` ends
+    /// with its number among them. What arrives here and is for another is a
+    /// [stray](Application::stray), which that one should [take](Endpoint::take_strays). With
+    /// the `reset_key` of an endpoint before it, it tells the other ends of that one's
+    /// connections that they have ended.
+    pub fn sharing(
+        socket: Socket,
+        server: Arc<ServerConfig>,
+        (steering, number): (&Steering, u16),
         reset_key: Option<&[u8; 64]>,
     ) -> io::Result<Endpoint<S>> {
-        let own = match reset_key {
+        let mut config = match reset_key {
             Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
             None => EndpointConfig::default(),
         };
-        Endpoint::new(sockets, Some(config), own)
+        let ids = steering.clone();
+        config.cid_generator(move || ids.ids(number));
+        let steering = Some((steering.clone(), number));
+        Endpoint::with(vec![socket], Some(server), steering, config)
     }
 
-    fn new(
+    fn with(
         sockets: Vec<Socket>,
         server: Option<Arc<ServerConfig>>,
+        steering: Option<(Steering, u16)>,
         config: EndpointConfig,
     ) -> io::Result<Endpoint<S>> {
         let poll = Poll::new()?;
@@ -199,10 +213,10 @@ impl<S> Endpoint<S> {
         }
         let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let config = Arc::new(config);
         Ok(Endpoint {
             // Packets are never larger than what every path carries.
-            protocol: quinn_proto::Endpoint::new(config, server, false, None),
+            protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),
+            steering,
             sockets,
             poll,
             events: Events::with_capacity(1024),
@@ -322,7 +336,10 @@ impl<S> Endpoint<S> {
                 self.is_ready[number] = self.sockets[number].receive(&mut packets, now);
                 taken += packets.len();
                 for packet in packets.drain(..) {
-                    self.take_packet(number, packet, application, now);
+                    match self.owner(&packet) {
+                        Some(owner) => application.stray(owner, packet),
+                        None => self.take_packet(number, packet, application, now),
+                    }
                 }
             }
             all += taken;
@@ -330,6 +347,25 @@ impl<S> Endpoint<S> {
         }
         self.packets = packets;
         all
+    }
+
+    /// Takes in packets that have arrived at another endpoint of the shared port.
+    pub fn take_strays<A: Application<Session = S>>(
+        &mut self,
+        packets: impl Iterator<Item = Packet>,
+        application: &mut A,
+    ) {
+        let now = Instant::now();
+        for packet in packets {
+            self.take_packet(0, packet, application, now);
+        }
+        self.settle(application, now);
+    }
+
+    /// The other endpoint that a packet is for.
+    fn owner(&self, packet: &Packet) -> Option<u16> {
+        let (steering, own) = self.steering.as_ref()?;
+        steering.owner(&packet.data).filter(|owner| owner != own)
     }
 
     /// Runs timers that are due, and sends what has waited long enough for something to
@@ -427,7 +463,7 @@ impl<S> Endpoint<S> {
                     return;
                 };
                 let mut is_urgent = peer.take(event, now);
-                // A client may have moved to another socket's share of senders.
+                // A client's own socket may be another one of several.
                 peer.socket = number;
                 self.pass_events(handle.0, application, now, &mut is_urgent);
                 if let Some(peer) = &mut self.peers[handle.0] {

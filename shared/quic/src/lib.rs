@@ -15,6 +15,7 @@
 //! | [`link`] | one connection, as the application uses it |
 //! | [`socket`] | UDP in batches |
 //! | [`faults`] | loss, delay, reordering and duplication on purpose, by a seed |
+//! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
 //! | [`congestion`] | what a thin flow may send |
 //!
@@ -27,6 +28,7 @@ pub mod endpoint;
 pub mod faults;
 pub mod link;
 pub mod socket;
+pub mod steering;
 
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
@@ -34,4 +36,5 @@ pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
 pub use faults::Faults;
 pub use link::{DATAGRAM_BUFFER_BYTES, Link, StreamEnd};
 pub use quinn_proto as proto;
-pub use socket::Socket;
+pub use socket::{Packet, Socket};
+pub use steering::Steering;

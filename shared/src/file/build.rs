@@ -3,8 +3,8 @@
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::logic::{Compiler, Declared};
 use super::{
-    commands, engine, initial, kinds, limits, logic, motion, raw, regions, remarks, spawn,
-    wire_step,
+    commands, engine, initial, interest, kinds, limits, logic, motion, raw, regions, remarks,
+    spawn, wire_step,
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
@@ -60,6 +60,9 @@ pub(super) fn build(
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
+    let tick_hz = schema.world.tick_hz;
+    let spectators = interest::spectators(&raw.spectators, tick_hz);
+    let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
     // A text that names an attribute with a problem is not wrong for that.
@@ -120,6 +123,7 @@ pub(super) fn build(
         tells_owner,
         every,
         motion,
+        spectators,
         logic,
         limits,
         schema,
@@ -141,10 +145,12 @@ fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
         .map(|&s| problems.take_or(Fixed::ONE, fixed("world.size", s, 1.0, SIZE_MAX)))
         .collect();
     size.resize(size.len().max(2), Fixed::ONE);
+    let aoi = problems.take_or(Fixed::ONE, fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX));
     WorldInfo {
         name: raw.name.clone(),
         size,
-        aoi: problems.take_or(Fixed::ONE, fixed("world.aoi", raw.aoi, 1.0, SIZE_MAX)),
+        aoi,
+        aoi_leave: problems.take_or(aoi, interest::aoi_leave(raw, aoi)),
         interest: raw.interest,
         capacity: problems.take_or(
             CAPACITY_MAX,
@@ -228,7 +234,7 @@ fn check_sizes(schema: &Schema) -> Result<(), Problem> {
 /// The longest welcome with a schema.
 fn largest_welcome(schema: &Schema) -> Welcome {
     Welcome {
-        tick: Tick(u32::MAX),
+        tick: Tick::MAX,
         entity: EntityId::new(u32::MAX, u32::MAX),
         commands_epoch: u8::MAX,
         ticket: [u8::MAX; 16],

@@ -1,8 +1,8 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
 use super::check::{Problem, Problems, in_range};
-use super::raw;
 use super::regions::RegionLimits;
+use super::{interest, raw};
 use crate::world::config::{HEARINGS_MAX, Limits};
 use crate::world::id::CAPACITY_MAX;
 use crate::world::schema::WorldInfo;
@@ -56,6 +56,7 @@ pub(super) fn limits(
         client_commands_per_tick: commands,
         client_commands_burst: limit!(problems, raw.client_commands_burst, commands, 10_000),
         client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),
+        client_bytes_per_tick: problems.take_or(0, interest::bytes_per_tick(raw)),
         client_stream_bytes: limit!(problems, raw.client_stream_bytes, 4096, 1 << 30),
         idle_seconds: limit!(problems, raw.idle_seconds, 1, 3600),
         unread_seconds: limit!(problems, raw.unread_seconds, 1, 3600),

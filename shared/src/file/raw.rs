@@ -15,6 +15,7 @@ pub struct World {
     pub limits: Limits,
     pub logic: Logic,
     pub commands: Commands,
+    pub spectators: Spectators,
     pub kind: Option<Vec<Kind>>,
     pub every: Vec<Every>,
 }
@@ -25,6 +26,7 @@ pub struct Section {
     pub name: String,
     pub size: Vec<f64>,
     pub aoi: f64,
+    pub aoi_leave: Option<f64>,
     pub capacity: u32,
     pub tick_hz: u32,
     pub seed: u64,
@@ -43,6 +45,7 @@ impl Default for Section {
             name: "world".to_owned(),
             size: vec![1000.0, 1000.0],
             aoi: 50.0,
+            aoi_leave: None,
             capacity: 4096,
             tick_hz: 10,
             seed: 1,
@@ -73,6 +76,7 @@ pub struct Limits {
     pub client_commands_per_tick: u32,
     pub client_commands_burst: u32,
     pub client_requests_per_second: u32,
+    pub client_bytes_per_tick: u32,
     pub client_stream_bytes: u32,
     pub idle_seconds: u32,
     pub unread_seconds: u32,
@@ -100,6 +104,7 @@ impl Default for Limits {
             client_commands_per_tick: 2,
             client_commands_burst: 16,
             client_requests_per_second: 20,
+            client_bytes_per_tick: 0,
             client_stream_bytes: 256 * 1024,
             idle_seconds: 30,
             unread_seconds: 3,
@@ -171,6 +176,13 @@ pub struct Every {
 pub enum Place {
     /// Where the entity is.
     Own,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spectators {
+    pub allowed: bool,
+    pub speed_max: Option<f64>,
 }
 
 /// What the file sets for constants of scripts, by script and constant.

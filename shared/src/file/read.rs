@@ -23,6 +23,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines) -> (raw::World, Problems) 
             "limits" => world.limits = reader.part(value).unwrap_or_default(),
             "logic" => world.logic = reader.part(value).unwrap_or_default(),
             "commands" => world.commands = reader.part(value).unwrap_or_default(),
+            "spectators" => world.spectators = reader.part(value).unwrap_or_default(),
             "kind" => {
                 let before = reader.problems.0.len();
                 let kinds = reader.list(value);
@@ -82,4 +83,4 @@ impl Reader<'_> {
     }
 }
 
-const PARTS: &str = "`world`, `limits`, `logic`, `commands`, `kind`, `every`";
+const PARTS: &str = "`world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `every`";

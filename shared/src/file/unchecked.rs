@@ -12,7 +12,7 @@ use super::raw;
 use super::{ConfigError, Remark};
 use crate::world::attribute::{Attribute, AttributeType};
 use crate::world::command::{CommandKind, CommandSchema};
-use crate::world::config::{Every, Fall, Limits, Motion, WorldConfig};
+use crate::world::config::{Every, Fall, Limits, Motion, Spectators, WorldConfig};
 use crate::world::fixed::Fixed;
 use crate::world::initial::{Choice, Initial};
 use crate::world::logic::{Constant, LogicConfig, Numbers, Text};
@@ -34,6 +34,7 @@ pub struct UncheckedWorld {
     tells_owner: Option<u16>,
     every: Vec<Every>,
     motion: Option<Motion>,
+    spectators: Option<Spectators>,
     logic: LogicConfig,
     limits: Limits,
     schema: Schema,
@@ -85,6 +86,7 @@ impl UncheckedWorld {
             ("born", self.born == built.born),
             ("every", self.every == built.every),
             ("motion", self.motion == built.motion),
+            ("spectators", self.spectators == built.spectators),
             ("logic", self.logic == built.logic),
             ("limits", self.limits == built.limits),
             ("schema", self.schema == built.schema),
@@ -103,6 +105,7 @@ impl UncheckedWorld {
                 name: schema.world.name.clone(),
                 size: schema.world.size.iter().map(|size| size.to_f64()).collect(),
                 aoi: schema.world.aoi.to_f64(),
+                aoi_leave: Some(schema.world.aoi_leave.to_f64()),
                 capacity: schema.world.capacity,
                 tick_hz: schema.world.tick_hz,
                 seed: self.seed,
@@ -130,6 +133,7 @@ impl UncheckedWorld {
                 visits: self.logic.budget.visits,
             },
             commands: self.raw_commands(),
+            spectators: self.raw_spectators(),
             kind: Some(
                 kinds
                     .map(|(i, kind)| self.raw_kind(i, kind))
@@ -163,6 +167,19 @@ impl UncheckedWorld {
         (!columns.is_empty()).then(|| columns.iter().filter_map(name).collect())
     }
 
+    fn raw_spectators(&self) -> raw::Spectators {
+        let speed = |step: i32| {
+            // A speed that gives the same step, whatever was left of the division.
+            let tick_hz = i64::from(self.schema.world.tick_hz);
+            let raw = i32::try_from(i64::from(step) * tick_hz).unwrap_or(i32::MAX);
+            Fixed::from_raw(raw).to_f64()
+        };
+        raw::Spectators {
+            allowed: self.spectators.is_some(),
+            speed_max: self.spectators.and_then(|s| s.step_max).map(speed),
+        }
+    }
+
     fn raw_limits(&self) -> raw::Limits {
         let limits = &self.limits;
         raw::Limits {
@@ -179,6 +196,7 @@ impl UncheckedWorld {
             client_commands_per_tick: limits.client_commands_per_tick,
             client_commands_burst: limits.client_commands_burst,
             client_requests_per_second: limits.client_requests_per_second,
+            client_bytes_per_tick: limits.client_bytes_per_tick,
             client_stream_bytes: limits.client_stream_bytes,
             idle_seconds: limits.idle_seconds,
             unread_seconds: limits.unread_seconds,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::nearest::question;
 use super::value::{Value, ValueType};
 use super::vocabulary::{NameId, Vocabulary};
 
@@ -54,8 +55,20 @@ pub struct PredicateLimits {
 /// Why a predicate is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PredicateError {
-    #[error("expected a name that this world declares, found `{0}`")]
-    UnknownName(String),
+    #[error(
+        "expected a name that this world declares, found `{found}`{}",
+        question(nearest)
+    )]
+    UnknownName {
+        found: String,
+        nearest: Option<String>,
+    },
+    #[error("this world has no {name} \"{found}\"{}", question(nearest))]
+    UnknownValue {
+        name: String,
+        found: String,
+        nearest: Option<String>,
+    },
     #[error("expected {} for `{name}`, found {found}", operand(*declared))]
     WrongType {
         name: String,
@@ -138,7 +151,10 @@ impl Constraint {
             value,
         } = self;
         if usize::from(name.0) >= vocabulary.len() {
-            return Err(PredicateError::UnknownName(format!("#{}", name.0)));
+            return Err(PredicateError::UnknownName {
+                found: format!("#{}", name.0),
+                nearest: None,
+            });
         }
         let declared = vocabulary.value_type(*name);
         let found = value.value_type();

@@ -15,6 +15,7 @@
 use thiserror::Error;
 
 use super::constraint::{Constraint, Filter, Operator, Predicate, PredicateError, PredicateLimits};
+use super::nearest::nearest;
 use super::value::Value;
 use super::vocabulary::{Vocabulary, is_in_name};
 
@@ -59,6 +60,26 @@ impl Predicate {
             Some(_) => Err(parser.unexpected("`&&`, `||` or the end")),
         }
     }
+}
+
+/// A name that stands for one of a few texts can't be any other: it would never hold, or
+/// always.
+fn check_value(constraint: &Constraint, vocabulary: &Vocabulary) -> Result<(), PredicateError> {
+    let is_compared = matches!(constraint.operator, Operator::Equal | Operator::NotEqual);
+    let (Value::String(found), Some(values)) =
+        (&constraint.value, vocabulary.values(constraint.name))
+    else {
+        return Ok(());
+    };
+    let is_there = values.iter().any(|value| **value == **found);
+    if is_there || !is_compared {
+        return Ok(());
+    }
+    Err(PredicateError::UnknownValue {
+        name: vocabulary.name(constraint.name).to_owned(),
+        found: found.to_string(),
+        nearest: nearest(found, values.iter().map(|value| &**value)),
+    })
 }
 
 struct Parser<'a> {
@@ -181,7 +202,10 @@ impl<'a> Parser<'a> {
             _ => {}
         }
         let Some(name) = self.vocabulary.id(name) else {
-            let error = PredicateError::UnknownName(name.to_owned());
+            let error = PredicateError::UnknownName {
+                found: name.to_owned(),
+                nearest: nearest(name, self.vocabulary.names()),
+            };
             return Err(self.rejected(start, error));
         };
         let operator = self.operator()?;
@@ -193,6 +217,7 @@ impl<'a> Parser<'a> {
         };
         constraint
             .check(self.vocabulary, self.limits)
+            .and_then(|()| check_value(&constraint, self.vocabulary))
             .map_err(|error| self.rejected(start, error))?;
         let constraints = vec![constraint];
         if self.limits.constraints_per_filter == 0 || self.limits.filters == 0 {

@@ -15,6 +15,8 @@ pub struct NameId(pub u16);
 pub struct Vocabulary {
     names: Vec<(Box<str>, ValueType)>,
     ids: HashMap<Box<str>, NameId>,
+    /// What some names may stand for; all others stand for any value.
+    values: HashMap<NameId, Vec<Box<str>>>,
 }
 
 /// Why a name can't be declared.
@@ -85,6 +87,22 @@ impl Vocabulary {
         }
         self.names.push((name.into(), value_type));
         Ok(NameId((self.names.len() - 1) as u16))
+    }
+
+    /// Says which texts a name may stand for. A predicate that compares it with another one
+    /// is rejected.
+    pub fn allow<'a>(&mut self, name: NameId, values: impl Iterator<Item = &'a str>) {
+        self.values.insert(name, values.map(Box::from).collect());
+    }
+
+    /// The texts that a name may stand for; `None`: any.
+    pub fn values(&self, name: NameId) -> Option<&[Box<str>]> {
+        self.values.get(&name).map(Vec::as_slice)
+    }
+
+    /// All declared names; empty for unnamed ones.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(name, _)| &**name)
     }
 
     pub fn id(&self, name: &str) -> Option<NameId> {

@@ -88,6 +88,14 @@ impl WorldNames {
             });
         }
         let cells = cells(schema, &columns, &mut vocabulary)?;
+        let notifications = schema.notifications.iter().map(|n| n.name.as_str());
+        vocabulary.allow(event, std::iter::once("change").chain(notifications));
+        vocabulary.allow(kind, schema.kinds.iter().map(|kind| kind.name.as_str()));
+        let commands = schema.commands.iter();
+        vocabulary.allow(command, commands.map(|command| command.name.as_str()));
+        let known = schema.attributes.iter();
+        let known = known.filter(|attribute| attribute.audience != Audience::Hidden);
+        vocabulary.allow(attribute, known.map(|attribute| attribute.name.as_str()));
         Ok(WorldNames {
             vocabulary,
             event,

@@ -29,6 +29,16 @@ pub fn from_bytes<const LIMIT: usize, T: DeserializeOwned>(bytes: &[u8]) -> Resu
     }
 }
 
+/// The number that a message begins with, whatever follows.
+pub fn first_number(bytes: &[u8]) -> Result<u16, DecodeError> {
+    let config = bincode::config::standard().with_limit::<FIRST_BYTES_MAX>();
+    bincode::serde::decode_from_slice(bytes, config)
+        .map(|(number, _)| number)
+        .map_err(|error| DecodeError::Malformed(reason(error)))
+}
+
+const FIRST_BYTES_MAX: usize = 8;
+
 fn reason(error: bincode::error::DecodeError) -> String {
     match error {
         // What a type says of a value that it does not take.

@@ -6,8 +6,8 @@
 //! | field | bits |
 //! | --- | --- |
 //! | epoch of the commands | 8 |
-//! | newest complete tick, mask of the 32 ticks before it | 32, 32 |
-//! | tick of the newest frame read from the reliable stream | 32 |
+//! | low bits of the newest complete tick, mask of the 32 ticks before it | 32, 32 |
+//! | low bits of the tick of the newest frame read from the reliable stream | 32 |
 //! | number of commands, sequence number of the first | 4, 32 |
 //! | per command: kind, then its words by type | 8, … |
 
@@ -36,9 +36,9 @@ pub struct Acknowledgement {
 impl Acknowledgement {
     /// Whether all datagrams of a tick are known to have arrived.
     pub fn has(&self, tick: Tick) -> bool {
-        match self.newest.0.checked_sub(tick.0) {
-            Some(0) => true,
-            Some(age @ 1..=32) => self.mask >> (age - 1) & 1 == 1,
+        match self.newest.since(tick) {
+            0 => tick == self.newest,
+            age @ 1..=32 => self.mask >> (age - 1) & 1 == 1,
             _ => false,
         }
     }
@@ -46,14 +46,14 @@ impl Acknowledgement {
     /// Records that all datagrams of a tick have arrived.
     pub fn note(&mut self, tick: Tick) {
         if tick > self.newest {
-            let ahead = tick.0 - self.newest.0;
+            let ahead = tick.since(self.newest);
             // The old newest becomes one of the 32 before the new one.
             let all = u64::from(self.mask) << 1 | 1;
             // One that is too far back is not among the 32.
             let kept = all.checked_shl(ahead - 1).unwrap_or(0) & u64::from(u32::MAX);
             self.mask = u32::try_from(kept).unwrap_or(0);
             self.newest = tick;
-        } else if let age @ 1..=32 = self.newest.0 - tick.0 {
+        } else if let age @ 1..=32 = self.newest.since(tick) {
             self.mask |= 1 << (age - 1);
         }
     }
@@ -125,9 +125,9 @@ impl CommandCodec {
     pub fn encode(&self, datagram: &ClientDatagram, writer: &mut BitWriter, out: &mut Vec<u8>) {
         assert!(datagram.kinds.len() <= COMMANDS_MAX, "too many commands");
         writer.put(u64::from(self.epoch), 8);
-        writer.put(u64::from(datagram.acknowledgement.newest.0), 32);
+        writer.put(datagram.acknowledgement.newest.low().into(), 32);
         writer.put(u64::from(datagram.acknowledgement.mask), 32);
-        writer.put(u64::from(datagram.acknowledgement.stream.0), 32);
+        writer.put(datagram.acknowledgement.stream.low().into(), 32);
         writer.put(datagram.kinds.len() as u64, 4);
         writer.put(u64::from(datagram.first_sequence), 32);
         let mut words = datagram.words.iter();
@@ -142,8 +142,14 @@ impl CommandCodec {
         writer.finish_into(out);
     }
 
-    /// Decodes a datagram into `out`, whose content it replaces.
-    pub fn decode(&self, bytes: &[u8], out: &mut ClientDatagram) -> Result<(), DecodeError> {
+    /// Decodes a datagram into `out`, whose content it replaces. The ticks that it names are
+    /// within 2^31 of `now`, the server's.
+    pub fn decode(
+        &self,
+        bytes: &[u8],
+        now: Tick,
+        out: &mut ClientDatagram,
+    ) -> Result<(), DecodeError> {
         out.kinds.clear();
         out.words.clear();
         let mut reader = BitReader::new(bytes);
@@ -158,9 +164,9 @@ impl CommandCodec {
             });
         }
         out.acknowledgement = Acknowledgement {
-            newest: Tick(reader.get_as(32)?),
+            newest: now.nearest(reader.get_as(32)?, 32),
             mask: reader.get_as(32)?,
-            stream: Tick(reader.get_as(32)?),
+            stream: now.nearest(reader.get_as(32)?, 32),
         };
         let count = reader.get(4)?;
         out.first_sequence = reader.get_as(32)?;
@@ -193,7 +199,7 @@ mod tests {
         for tick in [5, 3, 40, 39, 36, 8] {
             ack.note(Tick(tick));
         }
-        let known: Vec<u32> = (0..50).filter(|&t| ack.has(Tick(t))).collect();
+        let known: Vec<u64> = (0..50).filter(|&t| ack.has(Tick(t))).collect();
         assert_eq!(known, [8, 36, 39, 40]);
         ack.note(Tick(41));
         assert!(ack.has(Tick(40)) && !ack.has(Tick(38)) && !ack.has(Tick(8)));

@@ -4,14 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
-use crate::world::config::Limits;
+use crate::world::config::{Limits, Spectators};
 use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 
-/// The most bytes of a hello.
-pub const HELLO_BYTES_MAX: usize = 1024;
+/// The most bytes of a hello: room for a token of [`TOKEN_BYTES_MAX`].
+pub const HELLO_BYTES_MAX: usize = 3072;
+/// The most bytes of a token. Those of identity providers have some 1,500.
+pub const TOKEN_BYTES_MAX: usize = 2816;
 /// The most bytes of a welcome, which carries the schema.
 pub const WELCOME_BYTES_MAX: usize = FRAME_BYTES_MAX;
 
@@ -26,12 +28,17 @@ pub type Ticket = [u8; 16];
 pub struct Hello {
     /// The client's [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
     pub version: u16,
-    /// A secret that the server's operator may require; empty where none is required.
+    /// What the server requires to let the client in, and to know its account; empty where
+    /// nothing is required.
     pub token: String,
+    /// What the player wants to be called, where the token does not say so; empty: nothing.
+    pub name: String,
     /// The hash of the schema that the client was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
     /// The ticket of an earlier welcome, to resume as the same entity.
     pub resume: Option<Ticket>,
+    /// To watch without an entity, where the world allows it.
+    pub spectates: bool,
 }
 
 /// The first message of the server to a client that it accepts.
@@ -39,6 +46,7 @@ pub struct Hello {
 pub struct Welcome {
     /// The tick in which the entity was born or resumed.
     pub tick: Tick,
+    /// [`EntityId::NONE`] for a spectator.
     pub entity: EntityId,
     /// Identifies the commands in datagrams of the client, until an [`Interface`] says
     /// otherwise.
@@ -64,6 +72,8 @@ pub struct Quotas {
     /// Commands at once, after having been quiet.
     pub commands_burst: u32,
     pub requests_per_second: u32,
+    /// Bytes that it is told in a tick; 0: as many as there are to tell.
+    pub bytes_per_tick: u32,
     pub regions: u32,
     /// The longest edge of a region.
     pub region_edge_max: Fixed,
@@ -74,6 +84,8 @@ pub struct Quotas {
     pub idle_seconds: u32,
     /// A lost client can resume for this long.
     pub resume_seconds: u32,
+    /// How far a spectator's point goes in a tick, in raw units; `None`: anywhere at once.
+    pub spectator_step: Option<i32>,
 }
 
 /// What there is to say and to hear from now on: the world's scripts have changed.
@@ -88,19 +100,33 @@ pub struct Interface {
 }
 
 impl Quotas {
-    /// What the limits of a world allow a client.
-    pub fn of(limits: &Limits) -> Quotas {
+    /// What a world allows a client.
+    pub fn of(limits: &Limits, spectators: Option<Spectators>) -> Quotas {
         Quotas {
             commands_per_tick: limits.client_commands_per_tick,
             commands_burst: limits.client_commands_burst,
             requests_per_second: limits.client_requests_per_second,
+            bytes_per_tick: limits.client_bytes_per_tick,
             regions: limits.regions_per_client,
             region_edge_max: limits.region_edge_max,
             subscriptions: limits.subscriptions_per_client,
             predicate_bytes: limits.predicate_bytes,
             idle_seconds: limits.idle_seconds,
             resume_seconds: limits.resume_seconds,
+            spectator_step: spectators.and_then(|s| s.step_max),
         }
+    }
+}
+
+impl Hello {
+    /// The version of a hello, which says how to read the rest.
+    pub fn version(bytes: &[u8]) -> Result<u16, DecodeError> {
+        codec::first_number(bytes)
+    }
+
+    /// Reads a hello of this version.
+    pub fn decode(bytes: &[u8]) -> Result<Hello, DecodeError> {
+        codec::from_bytes::<HELLO_BYTES_MAX, _>(bytes)
     }
 }
 
@@ -109,6 +135,12 @@ impl Welcome {
     /// fail.
     pub fn decode(bytes: &[u8]) -> Result<Welcome, DecodeError> {
         let welcome: Welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(bytes)?;
+        if welcome.tick > Tick::MAX {
+            return Err(DecodeError::OutOfRange {
+                what: "the tick of the welcome",
+                found: welcome.tick.0,
+            });
+        }
         welcome.schema.check()?;
         Ok(welcome)
     }
@@ -134,8 +166,12 @@ pub enum Close {
     Shutdown = 6,
     /// The entity was removed from the world.
     Removed = 7,
+    /// The account has come in with another connection.
+    Replaced = 8,
+    /// The operator has thrown the client out; the sentence may say why.
+    Kicked = 9,
     /// The server is starting: try again soon.
-    Starting = 8,
+    Starting = 10,
 }
 
 impl Close {

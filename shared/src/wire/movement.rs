@@ -22,6 +22,7 @@
 //! | low bits of the tick | 16 |
 //! | whether it is the tick's only one | 1 |
 //! | if not: part number, whether it is the tick's last | 4, 1 |
+//! | in the tick's last one: whether nothing is left to tell | 1 |
 //! | low bits of the sequence number of the last processed command | 16 |
 //! | kept tick, beside the datagram's: see `kept` | 2 or 8 |
 //! | number of entities: its length, then its bits below the highest | 4, length − 1 |
@@ -46,6 +47,7 @@ use thiserror::Error;
 
 use super::DATAGRAM_BYTES_MAX;
 use super::bits::BitWriter;
+use super::velocity;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
@@ -82,6 +84,9 @@ pub struct Header {
     pub processed: u32,
     /// The newest tick that can't be lost; `None` in a world that is not kept.
     pub kept: Option<Tick>,
+    /// Whether the client is told of all that it may not know; else some of it waits for a
+    /// later tick.
+    pub is_whole: bool,
 }
 
 /// Buffers of [`MovementCodec::encode`]; one set serves all clients in turn.
@@ -103,7 +108,10 @@ pub struct Movement {
     pub tick: Tick,
     pub part: u8,
     pub is_last_part: bool,
-    /// The low 16 bits of the sequence number; see [`nearest`].
+    /// In the last part: whether nothing is left to tell. Otherwise, entities that the tick
+    /// does not name may have departed from their courses.
+    pub is_whole: bool,
+    /// The low 16 bits of the sequence number; see [`nearest_sequence`].
     pub processed_low: u16,
     /// As in the [`Header`].
     pub kept: Option<Tick>,
@@ -138,7 +146,7 @@ pub const BASE_TICKS_MAX: u32 = (1 << BASE_BITS) - 1;
 impl Header {
     /// The ticks since the base; `None` if no differences can be told from it.
     pub fn base_ticks(&self) -> Option<u32> {
-        let age = self.tick.0.checked_sub(self.base?.0)?;
+        let age = self.tick.since(self.base?);
         (1..=BASE_TICKS_MAX).contains(&age).then_some(age)
     }
 }
@@ -190,12 +198,13 @@ impl MovementCodec {
 
     /// Encodes entities into as few datagrams as possible, at least one, and passes each
     /// to `send`. `slots` ascends; `entity` returns what is told of one, by its index in
-    /// `slots`. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams:
-    /// the last of `slots`.
+    /// `slots`. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams or
+    /// `bytes_max`: the last of `slots`.
     pub fn encode(
         &self,
         header: Header,
         slots: &[u32],
+        bytes_max: usize,
         mut entity: impl FnMut(usize) -> Told,
         scratch: &mut MovementScratch,
         mut send: impl FnMut(Vec<u8>),
@@ -215,10 +224,17 @@ impl MovementCodec {
         };
         let parameter = gap_mean.checked_ilog2().unwrap_or(0);
         let mut rest = entities.as_slice();
+        let mut left = bytes_max;
         for part in 0..PARTS_MAX {
-            let taken = self.count_that_fits(rest, &forms, parameter);
+            let room = left.min(DATAGRAM_BYTES_MAX);
+            let taken = self.count_that_fits(rest, &forms, parameter, room);
             let (now, later) = rest.split_at(taken);
-            let is_last = later.is_empty() || part == PARTS_MAX - 1;
+            left -= room;
+            let is_last = later.is_empty() || part == PARTS_MAX - 1 || left == 0;
+            let header = Header {
+                is_whole: header.is_whole && later.is_empty(),
+                ..header
+            };
             put_header(writer, &header, part, is_last, now.len());
             if !now.is_empty() {
                 writer.put(u64::from(parameter), GAP_PARAMETER_BITS);
@@ -236,8 +252,33 @@ impl MovementCodec {
         rest.len()
     }
 
+    /// About as many bits as an entity takes in a datagram with others like it.
+    pub fn bits_about(&self, told: &Told) -> u32 {
+        GAP_BITS_ABOUT + self.axes.bits_about(&told.place) + told.tail.bits()
+    }
+
+    /// The most bits that an entity takes.
+    fn bits_max(&self) -> u32 {
+        let velocity = velocity::bits_max(self.axes.count());
+        GAP_BITS_MAX + 2 + self.axes.bits() + self.tails.bits_max() + velocity
+    }
+
+    /// The most ticks that news of an entity's movement waits, where a client has so many
+    /// entities in view and is told so many bytes of movement in a tick at least. Datagrams
+    /// that are lost come on top.
+    pub fn wait_ticks_max(&self, in_view: usize, bytes_per_tick: usize) -> u32 {
+        let bits = (bytes_per_tick * 8).saturating_sub(HEADERS_BITS_MAX);
+        wait_ticks_max(in_view, bits / self.bits_max() as usize)
+    }
+
     /// The number of entities that fit into one datagram.
-    fn count_that_fits(&self, entities: &[Entity], forms: &Forms, parameter: u32) -> usize {
+    fn count_that_fits(
+        &self,
+        entities: &[Entity],
+        forms: &Forms,
+        parameter: u32,
+        bytes_max: usize,
+    ) -> usize {
         let mut bits = HEADER_BITS_MAX + forms.bits(&self.axes);
         let mut next = 0;
         let fitting = entities.iter().take(ENTITIES_MAX).take_while(|entity| {
@@ -245,7 +286,7 @@ impl MovementCodec {
                 + forms.place_bits(&self.axes, &entity.told.place)
                 + entity.told.tail.bits();
             next = entity.slot + 1;
-            bits as usize <= DATAGRAM_BYTES_MAX * 8
+            bits as usize <= bytes_max * 8
         });
         fitting.count()
     }
@@ -268,12 +309,15 @@ impl MovementCodec {
 }
 
 fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: bool, count: usize) {
-    writer.put(u64::from(header.tick.0), 16);
+    writer.put(header.tick.low().into(), 16);
     let is_only = part == 0 && is_last;
     writer.put(u64::from(is_only), 1);
     if !is_only {
         writer.put(part as u64, 4);
         writer.put(u64::from(is_last), 1);
+    }
+    if is_last {
+        writer.put(u64::from(header.is_whole), 1);
     }
     writer.put(u64::from(header.processed), 16);
     kept::put(writer, header.tick, header.kept);
@@ -284,8 +328,24 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
     }
 }
 
-/// The number nearest to `reference` whose low 16 bits are `low`.
-pub const fn nearest(low: u16, reference: u32) -> u32 {
+/// How urgent it is to tell of an entity, by tier of distance: entities are told of in the
+/// order of this times the ticks that they have waited.
+pub const URGENCIES: [u32; 4] = [8, 4, 2, 1];
+
+/// The most ticks that an entity of the last tier waits, of so many in view that all have
+/// news in each tick, where so many are told of in a tick.
+///
+/// Let p be the largest product of urgency and wait. Each tick adds at most the sum S of all
+/// urgencies to the sum of products; while one entity of the last tier waits for p ticks,
+/// tick t of them takes away at least `told` × t. The sum is never above `in_view` × p, so p
+/// is at most 2 (`in_view` + S) / `told`.
+pub fn wait_ticks_max(in_view: usize, told: usize) -> u32 {
+    let all = in_view * (1 + URGENCIES[0] as usize);
+    u32::try_from((2 * all).div_ceil(told.max(1))).unwrap_or(u32::MAX)
+}
+
+/// The sequence number nearest to `reference` whose low 16 bits are `low`; they wrap around.
+pub const fn nearest_sequence(low: u16, reference: u32) -> u32 {
     let ahead = low.wrapping_sub((reference & 0xffff) as u16);
     reference.wrapping_add_signed(ahead.cast_signed() as i32)
 }
@@ -296,5 +356,11 @@ const GAP_PARAMETER_BITS: u32 = 5;
 const BASE_BITS: u32 = 4;
 /// The most bits before those that tell the forms.
 const HEADER_BITS_MAX: u32 =
-    16 + 1 + 4 + 1 + 16 + kept::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS - 1 + GAP_PARAMETER_BITS;
+    16 + 1 + 4 + 1 + 1 + 16 + kept::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS - 1
+        + GAP_PARAMETER_BITS;
+/// Gaps between slots of entities in view take fewer bits than slots.
+const GAP_BITS_MAX: u32 = 32;
+const GAP_BITS_ABOUT: u32 = 6;
+/// The header and the forms of a datagram.
+const HEADERS_BITS_MAX: usize = 192;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

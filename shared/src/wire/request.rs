@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::talk::TalkRequest;
 use super::{DecodeError, codec};
 use crate::world::id::EntityId;
 
@@ -35,6 +36,14 @@ pub enum RequestBody {
     Subscribe { id: u32, predicate: String },
     /// Ends the subscription of this `id`.
     Unsubscribe { id: u32 },
+    /// Sees only this far, in raw units: at most the radius of the area of interest. `None`:
+    /// as far as that.
+    SetSight { radius: Option<i32> },
+    /// Moves the point that a spectator watches towards another, in raw units. Axes that the
+    /// world lacks are ignored.
+    Watch { point: [i32; 3] },
+    /// Says something, or joins or leaves a channel.
+    Talk(TalkRequest),
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

@@ -70,8 +70,9 @@ impl Schema {
             )?;
         }
         let radii = 1..=SIZE_RAW_MAX;
+        let (aoi, leave) = (self.world.aoi.raw(), self.world.aoi_leave.raw());
         require(
-            radii.contains(&self.world.aoi.raw()),
+            radii.contains(&aoi) && (aoi..=SIZE_RAW_MAX).contains(&leave),
             SchemaError::AreaOfInterest,
         )?;
         let is_ordered = self.attributes.iter().all(|a| a.min <= a.max);

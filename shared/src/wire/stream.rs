@@ -13,6 +13,8 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
+//! | name | slot of an entity that has entered, bytes (6), each 8: what its player is called |
+//! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -20,15 +22,16 @@ use super::codec;
 use super::control::Interface;
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::length;
-use super::movement::nearest;
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
+use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::world::attribute::Audience;
 use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
+use crate::world::talk::{NAME_BYTES_MAX, Name};
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
@@ -74,6 +77,10 @@ pub enum Message {
     Lost(u32),
     /// The world's commands or notifications have changed.
     Interface(Interface),
+    /// What the player of an entity is called; behind the entity's enter.
+    Name { slot: Slot, name: Name },
+    /// Somebody spoke.
+    Talk(Talk),
 }
 
 /// The messages of one tick.
@@ -106,7 +113,7 @@ impl StreamCodec {
 
     /// Starts a frame in an empty writer.
     pub fn begin(&self, writer: &mut BitWriter, tick: Tick) {
-        writer.put(u64::from(tick.0), TICK_BITS);
+        writer.put(tick.low().into(), TICK_BITS);
     }
 
     /// Writes that an entity has left the view.
@@ -170,10 +177,20 @@ impl StreamCodec {
         writer.put(u64::from(answer.result.is_ok()), 1);
         let Err(reason) = &answer.result else { return };
         let end = reason.floor_char_boundary(ANSWER_BYTES_MAX);
-        writer.put(end as u64, REASON_LENGTH_BITS);
-        for byte in reason[..end].bytes() {
-            writer.put(u64::from(byte), 8);
-        }
+        put_bytes(writer, &reason.as_bytes()[..end], REASON_LENGTH_BITS);
+    }
+
+    /// Writes what the player of an entity is called, behind its enter.
+    pub fn name(&self, writer: &mut BitWriter, slot: Slot, name: &Name) {
+        writer.put(TAG_NAME, TAG_BITS);
+        self.fields.put_slot(writer, slot);
+        put_bytes(writer, name.as_bytes(), NAME_LENGTH_BITS);
+    }
+
+    /// Writes what was said.
+    pub fn talk(&self, writer: &mut BitWriter, talk: &Talk) {
+        writer.put(TAG_TALK, TAG_BITS);
+        put_bytes(writer, &codec::to_bytes(talk), TALK_LENGTH_BITS);
     }
 
     /// Writes a notice.
@@ -201,10 +218,7 @@ impl StreamCodec {
     pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
         let bytes = codec::to_bytes(interface);
         writer.put(TAG_INTERFACE, TAG_BITS);
-        writer.put(bytes.len() as u64, INTERFACE_LENGTH_BITS);
-        for byte in bytes {
-            writer.put(u64::from(byte), 8);
-        }
+        put_bytes(writer, &bytes, INTERFACE_LENGTH_BITS);
     }
 
     /// Ends the frame and appends it, with its length, to `out`.
@@ -224,7 +238,7 @@ impl StreamCodec {
             });
         }
         let mut reader = BitReader::new(bytes);
-        let tick = Tick(nearest(reader.get_as(TICK_BITS)?, newest.0));
+        let tick = newest.nearest(reader.get_as(TICK_BITS)?, TICK_BITS);
         let mut messages = vec![];
         while let Some(message) = self.read_message(&mut reader)? {
             messages.push(message);
@@ -247,6 +261,14 @@ impl StreamCodec {
             TAG_FULL => Message::Full,
             TAG_LOST => Message::Lost(reader.get_as(32)?),
             TAG_INTERFACE => Message::Interface(read_interface(reader)?),
+            TAG_NAME => Message::Name {
+                slot: self.fields.slot(reader)?,
+                name: read_name(reader)?,
+            },
+            TAG_TALK => {
+                let bytes = read_bytes(reader, TALK_LENGTH_BITS)?;
+                Message::Talk(codec::from_bytes::<TALK_BYTES_MAX, _>(&bytes)?)
+            }
             _ => {
                 return Err(DecodeError::OutOfRange {
                     what: "a message's tag",
@@ -299,10 +321,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
             result: Ok(()),
         });
     }
-    let length = reader.get(REASON_LENGTH_BITS)?;
-    let bytes = (0..length)
-        .map(|_| reader.get_as(8))
-        .collect::<Result<Vec<_>, DecodeError>>()?;
+    let bytes = read_bytes(reader, REASON_LENGTH_BITS)?;
     let reason = String::from_utf8(bytes)
         .map_err(|error| DecodeError::Malformed(format!("the reason in an answer: {error}")))?;
     Ok(Answer {
@@ -312,11 +331,28 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
 }
 
 fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
-    let length = reader.get(INTERFACE_LENGTH_BITS)?;
-    let bytes = (0..length)
-        .map(|_| reader.get_as(8))
-        .collect::<Result<Vec<_>, DecodeError>>()?;
+    let bytes = read_bytes(reader, INTERFACE_LENGTH_BITS)?;
     codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
+}
+
+fn read_name(reader: &mut BitReader<'_>) -> Result<Name, DecodeError> {
+    let bytes = read_bytes(reader, NAME_LENGTH_BITS)?;
+    let malformed = |error: &dyn std::fmt::Display| DecodeError::Malformed(error.to_string());
+    let text = String::from_utf8(bytes).map_err(|error| malformed(&error))?;
+    Name::new(text).map_err(|error| malformed(&error))
+}
+
+/// Writes bytes behind their number.
+fn put_bytes(writer: &mut BitWriter, bytes: &[u8], length_bits: u32) {
+    writer.put(bytes.len() as u64, length_bits);
+    for &byte in bytes {
+        writer.put(u64::from(byte), 8);
+    }
+}
+
+fn read_bytes(reader: &mut BitReader<'_>, length_bits: u32) -> Result<Vec<u8>, DecodeError> {
+    let length = reader.get(length_bits)?;
+    (0..length).map(|_| reader.get_as(8)).collect()
 }
 
 const TICK_BITS: u32 = 16;
@@ -331,7 +367,16 @@ const TAG_NOTICE: u64 = 6;
 const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
+const TAG_NAME: u64 = 14;
+const TAG_TALK: u64 = 15;
 /// A schema is smaller than a welcome, which has at most a MiB.
 const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].
 const REASON_LENGTH_BITS: u32 = 10;
+/// Holds [`NAME_BYTES_MAX`].
+const NAME_LENGTH_BITS: u32 = 6;
+/// Holds [`TALK_BYTES_MAX`].
+const TALK_LENGTH_BITS: u32 = 16;
+
+const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);
+const _: () = assert!(TALK_BYTES_MAX < 1 << TALK_LENGTH_BITS);

@@ -37,6 +37,8 @@ pub struct WorldConfig {
     pub every: Vec<Every>,
     /// How movement is told; `None`: each change of a position, as it happens.
     pub motion: Option<Motion>,
+    /// Whether clients may watch without an entity, and how; `None`: they may not.
+    pub spectators: Option<Spectators>,
     pub logic: LogicConfig,
     pub limits: Limits,
     pub schema: Schema,
@@ -52,6 +54,13 @@ pub struct Motion {
     /// By axis: the column that says how far an entity goes in a tick. Empty if the world
     /// declares none; then a course begins with the second of two equal steps.
     pub velocity: Vec<u16>,
+}
+
+/// What clients may do that watch a point instead of acting as an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spectators {
+    /// How far the point may go in a tick, in raw units; `None`: anywhere at once.
+    pub step_max: Option<i32>,
 }
 
 /// When the entities of a kind fall, and how long until they are reborn.
@@ -108,6 +117,8 @@ pub struct Limits {
     /// Requests of a client that are read in one second; also, those read at once after
     /// it has been quiet.
     pub client_requests_per_second: u32,
+    /// Bytes that a client is told in a tick; 0: as many as there are to tell.
+    pub client_bytes_per_tick: u32,
     /// Bytes of the reliable stream that may wait for a slow client.
     pub client_stream_bytes: u32,
     /// A client that sends nothing for this long is disconnected.
@@ -185,7 +196,7 @@ impl WorldConfig {
 /// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
 /// The largest `world.visible_max`.
-pub const VISIBLE_MAX: u32 = 1024;
+pub const VISIBLE_MAX: u32 = 16_384;
 /// The largest `limits.regions_per_client`.
 pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
 /// The largest `limits.client_hearings_per_tick`.

@@ -8,12 +8,50 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Tick(pub u32);
+pub struct Tick(pub u64);
 
 impl Tick {
+    /// The last tick of any world: elements of the state hash have a tag above these bits.
+    pub const MAX: Tick = Tick((1 << 56) - 1);
+
     /// The tick after this one.
     pub const fn next(self) -> Tick {
-        Tick(self.0.wrapping_add(1))
+        self.after(1)
+    }
+
+    /// The tick that is so many ticks later.
+    pub const fn after(self, ticks: u32) -> Tick {
+        Tick(self.0.saturating_add(ticks as u64))
+    }
+
+    /// The tick that is so many ticks earlier; the first one if there is none.
+    pub const fn before(self, ticks: u32) -> Tick {
+        Tick(self.0.saturating_sub(ticks as u64))
+    }
+
+    /// The ticks from an earlier one to this; 0 if that is later, and the largest number if
+    /// it is farther back.
+    pub const fn since(self, earlier: Tick) -> u32 {
+        let ticks = self.0.saturating_sub(earlier.0);
+        if ticks > u32::MAX as u64 {
+            return u32::MAX;
+        }
+        (ticks & u32::MAX as u64) as u32
+    }
+
+    /// The low 32 bits, as they travel, and as scripts know them.
+    pub const fn low(self) -> u32 {
+        (self.0 & u32::MAX as u64) as u32
+    }
+
+    /// The tick nearest to this one with such low bits, of which there are `bits`, at most
+    /// 32. The first of its kind where that would lie before the world's start.
+    pub const fn nearest(self, low: u32, bits: u32) -> Tick {
+        let period = 1 << bits;
+        let ahead = (low as u64).wrapping_sub(self.0) & (period - 1);
+        let above = self.0.saturating_add(ahead);
+        let is_behind = ahead >= period / 2 && above >= period;
+        Tick(if is_behind { above - period } else { above })
     }
 }
 
@@ -128,6 +166,30 @@ const _: () = assert!(size_of::<EntityId>() == 8);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn low_bits_stand_for_the_nearest_tick() {
+        let far = Tick(1 << 32);
+        for known in [0, 5, 70_000, far.0 - 3, far.0, far.0 + 40_000, 1 << 50] {
+            for ahead in [-30_000i64, -5, -1, 0, 1, 9, 30_000] {
+                let Some(tick) = known.checked_add_signed(ahead) else {
+                    continue;
+                };
+                let low = Tick(tick).low();
+                assert_eq!(Tick(known).nearest(low & 0xffff, 16), Tick(tick));
+                assert_eq!(Tick(known).nearest(low, 32), Tick(tick));
+            }
+        }
+        // There is no tick before the first.
+        assert_eq!(Tick(3).nearest(0xffff, 16), Tick(0xffff));
+    }
+
+    #[test]
+    fn spans_beyond_32_bits_are_the_longest() {
+        assert_eq!(Tick(1 << 40).since(Tick(3)), u32::MAX);
+        assert_eq!(Tick(3).since(Tick(1 << 40)), 0);
+        assert_eq!(Tick((1 << 32) + 2).since(Tick((1 << 32) - 3)), 5);
+    }
 
     #[test]
     fn a_reference_is_to_its_entity_and_not_to_the_next_one_in_the_slot() {

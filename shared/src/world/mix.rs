@@ -17,7 +17,7 @@ pub const fn mix(a: u64, b: u64) -> u64 {
 /// The key by which the commands of a tick are ordered by entity. The order favours no
 /// entity and does not depend on how clients are spread over shards.
 pub const fn order_key(world_seed: u64, tick: Tick, entity: EntityId) -> u64 {
-    mix(mix(world_seed, tick.0 as u64), entity.to_bits())
+    mix(mix(world_seed, tick.0), entity.to_bits())
 }
 
 /// The random numbers of one entity in one tick.

@@ -44,11 +44,21 @@ pub struct WorldInfo {
     pub size: Vec<Fixed>,
     /// The radius of the area of interest.
     pub aoi: Fixed,
+    /// The distance beyond which a known entity leaves; at least `aoi`. By as much as it is
+    /// larger, known entities count as nearer.
+    pub aoi_leave: Fixed,
     pub interest: InterestMode,
     pub capacity: u32,
     pub tick_hz: u32,
     /// The most entities that a client sees at once, the nearest ones; 0: no limit.
     pub visible_max: u32,
+}
+
+impl WorldInfo {
+    /// By how much a known entity counts as nearer, in raw units.
+    pub fn leave_margin(&self) -> i32 {
+        self.aoi_leave.raw() - self.aoi.raw()
+    }
 }
 
 /// Which entities an observer sees.

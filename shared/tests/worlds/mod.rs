@@ -11,9 +11,10 @@ use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
+use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
 use shared::world::mix::mix;
-use shared::{Audience, Course, EntityId, Fixed, Schema, Slot, Tick};
+use shared::{Audience, Course, EntityId, Fixed, Name, Schema, Slot, Text, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -82,20 +83,26 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 
 pub fn any_header() -> impl Strategy<Value = Header> {
     let ages = || prop::option::of(0u32..20);
-    (
-        any::<u32>(),
-        ages(),
-        any::<u32>(),
-        prop::option::of(0u32..100),
-    )
-        .prop_map(|(tick, base_ticks, processed, kept_ticks)| Header {
-            tick: Tick(tick),
-            base: base_ticks.map(|ticks| Tick(tick.wrapping_sub(ticks))),
+    let kept_ages = prop::option::of(0u32..100);
+    (any_tick(), ages(), any::<u32>(), kept_ages).prop_map(
+        |(tick, base_ticks, processed, kept_ticks)| Header {
+            tick,
+            base: base_ticks.map(|ticks| tick.before(ticks)),
             processed,
-            kept: kept_ticks
-                .and_then(|ticks| tick.checked_sub(ticks))
-                .map(Tick),
-        })
+            kept: kept_ticks.map(|ticks| tick.before(ticks)),
+            is_whole: true,
+        },
+    )
+}
+
+/// A tick that has as many before and after it as low bits tell apart.
+pub fn any_tick() -> impl Strategy<Value = Tick> {
+    prop_oneof![
+        1u64 << 16..1u64 << 18,
+        (1u64 << 32) - 10..(1u64 << 32) + 10,
+        1u64 << 16..1u64 << 55
+    ]
+    .prop_map(Tick)
 }
 
 /// A velocity that follows from a row: on all axes of the world, or on none.
@@ -129,7 +136,7 @@ pub fn any_past(schema: &Schema, row: &[i32], base: Tick) -> Option<Course> {
     // From 0 to 31 bits, the sign included.
     let shift = 33 + seed % 32;
     let mut past = Course {
-        tick: Tick(base.0.wrapping_sub(seed as u32 % 3)),
+        tick: base.before(seed as u32 % 3),
         velocity: any_velocity(schema, &[seed as i32 >> 1; 3]),
         ..Course::default()
     };
@@ -165,7 +172,14 @@ pub fn movement(
     let mut datagrams = vec![];
     let mut scratch = MovementScratch::default();
     let send = |d| datagrams.push(d);
-    let left = codec.encode(header, &slots, |i| entity(slots[i]), &mut scratch, send);
+    let left = codec.encode(
+        header,
+        &slots,
+        usize::MAX,
+        |i| entity(slots[i]),
+        &mut scratch,
+        send,
+    );
     (datagrams, left)
 }
 
@@ -224,7 +238,51 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             forecast: vec![commands_epoch; 3],
         })
     });
-    prop_oneof![answer, notice, Just(Message::Full), lost, interface].boxed()
+    let name = (0..schema.world.capacity, any_name());
+    let name = name.prop_map(|(slot, name)| Message::Name {
+        slot: Slot(slot),
+        name,
+    });
+    let talk = any_talk().prop_map(Message::Talk);
+    prop_oneof![
+        answer,
+        notice,
+        Just(Message::Full),
+        lost,
+        interface,
+        name,
+        talk
+    ]
+    .boxed()
+}
+
+fn any_name() -> impl Strategy<Value = Name> {
+    "[a-zé李]{1,10}".prop_map(|name| Name::new(name).expect("a short name"))
+}
+
+pub fn any_talk() -> impl Strategy<Value = Talk> {
+    let text = "[ -~é]{1,200}".prop_map(|text| Text::new(text).expect("a short text"));
+    let parts = (any_name(), any_name(), text, any::<u64>(), 0..7);
+    parts.prop_map(|(channel, name, text, entity, form)| match form {
+        0 => Talk::Said {
+            speaker: EntityId::from_bits(entity),
+            name: Some(name).filter(|_| entity % 2 == 0),
+            text,
+        },
+        1 => Talk::Whispered { from: name, text },
+        2 => Talk::Spoken {
+            channel,
+            from: name,
+            text,
+        },
+        3 => Talk::Joined { channel, name },
+        4 => Talk::Left { channel, name },
+        5 => Talk::Members {
+            names: vec![channel.clone(), name],
+            channel,
+        },
+        _ => Talk::Announced { text },
+    })
 }
 
 fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
@@ -286,6 +344,12 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         (any::<u32>(), r"\PC{0,200}")
             .prop_map(|(id, predicate)| RequestBody::Subscribe { id, predicate }),
         any::<u32>().prop_map(|id| RequestBody::Unsubscribe { id }),
+        prop::option::of(any::<i32>()).prop_map(|radius| RequestBody::SetSight { radius }),
+        corner().prop_map(|point| RequestBody::Watch { point }),
+        r"\PC{0,200}".prop_map(|text| RequestBody::Talk(TalkRequest::Say { text })),
+        (r"\PC{0,40}", r"\PC{0,200}")
+            .prop_map(|(to, text)| RequestBody::Talk(TalkRequest::Whisper { to, text })),
+        r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -308,11 +372,21 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Notice(notice)) => codec.notice(&mut writer, notice),
             Sent::Other(Message::Full) => codec.full(&mut writer),
             Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
+            Sent::Other(Message::Name { slot, name }) => codec.name(&mut writer, *slot, name),
+            Sent::Other(Message::Talk(talk)) => codec.talk(&mut writer, talk),
             Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
     codec.finish(&mut writer, out);
+}
+
+/// The tick in which servers read datagrams.
+pub const NOW: Tick = Tick(1 << 33);
+
+/// A tick that a client may name then.
+fn any_near() -> impl Strategy<Value = Tick> {
+    (0..1u64 << 32).prop_map(|offset| Tick(NOW.0 - (1 << 31) + offset))
 }
 
 /// A datagram of any commands that this world's clients may send.
@@ -325,16 +399,16 @@ pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatag
         (Just(command.kind), words)
     });
     (
-        (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()),
+        (any_near(), any::<u32>(), any_near(), any::<u32>()),
         prop::collection::vec(command, 0..=COMMANDS_MAX),
     )
         .prop_map(|((newest, mask, stream, first_sequence), commands)| {
             let (kinds, words): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
             ClientDatagram {
                 acknowledgement: Acknowledgement {
-                    newest: Tick(newest),
+                    newest,
                     mask,
-                    stream: Tick(stream),
+                    stream,
                 },
                 first_sequence,
                 kinds,
@@ -352,25 +426,27 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
         any::<Option<[u8; 16]>>(),
     )
         .prop_map(|(version, token, schema_hash, resume)| Hello {
+            name: token.chars().take(3).collect(),
             version,
             token,
             schema_hash,
             resume,
+            spectates: version % 2 == 1,
         })
 }
 
 pub fn any_welcome() -> impl Strategy<Value = Welcome> {
-    let numbers = (any::<u32>(), any::<u64>(), any::<u8>());
+    let numbers = (any_tick(), any::<u64>(), any::<u8>());
     (numbers, any::<[u8; 16]>(), any::<bool>(), any_schema()).prop_map(
         |((tick, entity, commands_epoch), ticket, resumed, schema)| Welcome {
-            tick: Tick(tick),
+            tick,
             entity: EntityId::from_bits(entity),
             commands_epoch,
             ticket,
             resumed,
             player_kind: entity as u16,
             quotas: Quotas {
-                commands_per_tick: tick,
+                commands_per_tick: tick.low(),
                 ..Quotas::default()
             },
             schema: schema.clone(),

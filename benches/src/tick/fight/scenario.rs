@@ -24,7 +24,7 @@ impl Frames {
     pub fn next(&mut self, last: &TickOutput) -> &mut Frame {
         self.moves.next_frame_with(|actor, random, frame| {
             let mut push = |kind, words: &[i32]| {
-                frame.push(actor.entity, frame.tick.0, kind, words);
+                frame.push(actor.entity, frame.tick.low(), kind, words);
             };
             match random.below(8) {
                 0..3 => {

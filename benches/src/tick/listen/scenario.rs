@@ -30,7 +30,7 @@ impl Scenario {
         frame.populate(&config);
         let mut ticks = vec![backend.tick(&frame)?];
         for tick in 1..=(WARM_UP_TICKS as u32 + options.runs) {
-            frame.reset(Tick(tick));
+            frame.reset(Tick(tick.into()));
             ticks.push(backend.tick(&frame).context("the tick failed")?);
         }
         let dice = Dice(mix(options.run.seed(), 1));

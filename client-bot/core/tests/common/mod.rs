@@ -17,7 +17,7 @@ pub const OWN: EntityId = EntityId {
     generation: 1,
 };
 /// The tick of the welcome.
-pub const WELCOMED: u32 = 10;
+pub const WELCOMED: u64 = 10;
 pub const EPOCH: u8 = 1;
 
 pub struct Server {
@@ -64,19 +64,19 @@ impl Server {
     }
 
     /// A datagram of one entity's movement.
-    pub fn movement(&self, tick: u32, slot: u32, x: i32) -> Vec<u8> {
+    pub fn movement(&self, tick: u64, slot: u32, x: i32) -> Vec<u8> {
         self.course(tick, slot, x, 0)
     }
 
     /// A datagram of one entity's course, along the first axis.
-    pub fn course(&self, tick: u32, slot: u32, x: i32, velocity: i32) -> Vec<u8> {
+    pub fn course(&self, tick: u64, slot: u32, x: i32, velocity: i32) -> Vec<u8> {
         self.course_after(tick, slot, (x, velocity), None)
     }
 
     /// The same, as the difference from an earlier course.
     pub fn course_after(
         &self,
-        tick: u32,
+        tick: u64,
         slot: u32,
         (x, velocity): (i32, i32),
         known: Option<Course>,
@@ -94,17 +94,18 @@ impl Server {
             base: known.map(|known| known.tick),
             processed: self.processed,
             kept: None,
+            is_whole: true,
         };
         let mut bytes = vec![];
         let mut scratch = MovementScratch::default();
         let send = |b| bytes = b;
         self.movement
-            .encode(header, &[slot], |_| told, &mut scratch, send);
+            .encode(header, &[slot], usize::MAX, |_| told, &mut scratch, send);
         bytes
     }
 
     /// A frame of the stream with its length.
-    pub fn frame(&self, tick: u32, write: impl Fn(&StreamCodec, &mut BitWriter)) -> Vec<u8> {
+    pub fn frame(&self, tick: u64, write: impl Fn(&StreamCodec, &mut BitWriter)) -> Vec<u8> {
         let mut writer = BitWriter::default();
         let mut bytes = vec![];
         self.stream.begin(&mut writer, Tick(tick));
@@ -114,12 +115,12 @@ impl Server {
     }
 
     /// A frame in which an entity enters.
-    pub fn enter(&self, tick: u32, entity: EntityId, x: i32) -> Vec<u8> {
+    pub fn enter(&self, tick: u64, entity: EntityId, x: i32) -> Vec<u8> {
         self.enter_gliding(tick, entity, x, 0)
     }
 
     /// A frame in which an entity enters that goes along the first axis.
-    pub fn enter_gliding(&self, tick: u32, entity: EntityId, x: i32, velocity: i32) -> Vec<u8> {
+    pub fn enter_gliding(&self, tick: u64, entity: EntityId, x: i32, velocity: i32) -> Vec<u8> {
         let is_own = entity == OWN;
         let course = Course {
             tick: Tick(tick),
@@ -135,7 +136,7 @@ impl Server {
     pub fn read(&self, bytes: &[u8]) -> ClientDatagram {
         let mut datagram = ClientDatagram::default();
         self.commands
-            .decode(bytes, &mut datagram)
+            .decode(bytes, Tick(WELCOMED), &mut datagram)
             .expect("a datagram of the client");
         datagram
     }

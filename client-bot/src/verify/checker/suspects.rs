@@ -79,7 +79,7 @@ impl Checker {
             regions,
         }) = self.suspects.pop_missing(passed)
         {
-            let first = Tick(tick.0.saturating_sub(2));
+            let first = tick.before(history.enter_ticks_max);
             let is_full = self.record.sees_count() >= history.visible_max;
             let are_known = self.regions.throughout(first, tick).eq(regions) && !is_full;
             for slot in slots {
@@ -116,6 +116,7 @@ impl Checker {
             slot,
             position,
             told,
+            ..
         } = shown;
         format!(
             "tick {tick}: bot {} was told in tick {told} that slot {} is at {position:?}, its \
@@ -124,9 +125,17 @@ impl Checker {
         )
     }
 
+    pub(super) fn lateness(&self, tick: Tick, shown: &Shown, expected: &[i32; 3]) -> String {
+        let wait = shown.late.map_or(0, |late| late.1);
+        format!(
+            "{}, and has not been for the {wait} ticks that news may wait",
+            self.misplacement(tick, shown, expected)
+        )
+    }
+
     pub(super) fn blindness(&self, tick: Tick, slot: Slot) -> String {
         format!(
-            "tick {tick}: bot {} does not see slot {}, which it should for two ticks",
+            "tick {tick}: bot {} does not see slot {}, which it should by now",
             self.bot, slot.0
         )
     }

@@ -108,7 +108,7 @@ impl Frame {
             near_start: std::ptr::null(),
             near_end: std::ptr::null(),
             slots: view.slots,
-            tick: view.tick.0,
+            tick: view.tick.low(),
         }
     }
 }

@@ -183,6 +183,7 @@ impl Run<'_> {
                 self.put(to, Value::Word(slot));
             }
             Inst::Tick(to) => {
+                // The low bits come first.
                 let number = layout.tick.number;
                 let operands = format_args!("[{}+{number}]", super::memory::TICK);
                 self.text.put("ld.param.u32", word(to), operands);

@@ -21,8 +21,7 @@ impl Random {
         [slot, generation, sequence]: [Word; 3],
     ) -> Random {
         let tick = layout.tick.number;
-        let tick: Word = text.set("ld.param.u32", format_args!("[{TICK}+{tick}]"));
-        let tick: Long = text.set("cvt.u64.u32", format_args!("{tick}"));
+        let tick: Long = text.set("ld.param.u64", format_args!("[{TICK}+{tick}]"));
         let seed: Long = text.set("mov.b64", format_args!("{}", layout.numbers.seed));
         let entity: Long = text.set("mov.b64", format_args!("{{{slot}, {generation}}}"));
         let order = mix(text, seed, tick);

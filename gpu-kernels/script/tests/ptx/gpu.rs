@@ -55,8 +55,9 @@ device::device_struct! {
 device::device_struct! {
     /// A tick.
     pub struct TestTick(n: Sizes) {
+        number: u64;
         stamp: u32;
-        number: u32;
+        padding: u32;
         words: Pointer<i32> = 3 * n.commands;
         notifications: Pointer<TestNotification> = RECORDS_MAX as u64, ones;
     }

@@ -8,7 +8,7 @@ use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
 pub const KIND: u16 = 7;
-pub const TICK: Tick = Tick(1234);
+pub const TICK: Tick = Tick((1 << 40) + 1234);
 
 /// A world's state, as the device has it.
 pub struct State {

@@ -3,7 +3,7 @@ use shared::{EntityId, Slot, WorldConfig};
 use super::State;
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, Frame};
-use crate::tick::timed::{TimedCommand, due_after};
+use crate::tick::timed::TimedCommand;
 
 /// The tick's commands: the frame's, then timed commands and those of world rules.
 pub struct Due {
@@ -52,7 +52,7 @@ impl Due {
         });
         for after in &frame.after {
             let command = &after.command;
-            let due = due_after(state.tick, after.ticks);
+            let due = state.tick.after(after.ticks);
             let words = frame.words_of(command);
             let timed = TimedCommand::new(due, command.entity, command.kind, words);
             state.schedule(timed, counts);
@@ -61,7 +61,7 @@ impl Due {
             let shared_words = self.words.len() as u32;
             self.words.extend_from_slice(&rule.words);
             let ticks = u64::from(rule.ticks);
-            let first = (ticks - u64::from(state.tick.0) % ticks) % ticks;
+            let first = (ticks - state.tick.0 % ticks) % ticks;
             for slot in (first as usize..state.slots.used()).step_by(rule.ticks as usize) {
                 if !state.slots.is_live(slot) || state.slots.kinds()[slot] != rule.kind {
                     continue;

@@ -21,7 +21,7 @@ use crate::tick::state::{self, Snapshot, part};
 use gather::{Candidates, Place};
 use heard::Heard;
 use neighbours::Runs;
-use views::Views;
+use views::{Views, slot_of, tier_of};
 
 /// The entities that clients know, and the buffers for finding what they see.
 pub struct Interest {
@@ -34,12 +34,15 @@ pub struct Interest {
     mode: InterestMode,
     dimensions: usize,
     aoi: i32,
+    /// By how much a known entity counts as nearer.
+    margin: i32,
     deliveries_max: u64,
     /// Client rows from this on were never used.
     used: usize,
-    /// Per client: `visible_max` places; the first ones hold the slots that it knows, ascending.
+    /// Per client: `visible_max` places; the first ones hold the slots that it knows,
+    /// ascending, each with a tier.
     known: Views,
-    /// Per client: the slots that it sees in this tick.
+    /// Per client: the slots that it sees in this tick, each with its tier.
     visible: Views,
     behind: Vec<bool>,
     /// Per client: the number of its deliveries, then their start.
@@ -78,6 +81,7 @@ impl Interest {
             mode: config.schema.world.interest,
             dimensions: config.dimensions(),
             aoi: config.schema.world.aoi.raw(),
+            margin: config.schema.world.leave_margin(),
             deliveries_max: config.limits.deliveries_per_tick,
             used: 0,
             known: Views::new(clients, visible_max),
@@ -86,7 +90,7 @@ impl Interest {
             offsets: vec![],
             runs: vec![],
             scratch: (0..Workers::parts_max(threads))
-                .map(|_| Candidates::new(visible_max))
+                .map(|_| Candidates::new(&config.schema.world))
                 .collect(),
             hearings_max: config.limits.client_hearings_per_tick as usize,
             areas: Boxes::new(config),
@@ -95,8 +99,9 @@ impl Interest {
     }
 
     /// The slots that a client knows, ascending.
-    pub fn known(&self, client: ClientRow) -> &[u32] {
-        self.known.of(client.index())
+    pub fn known(&self, client: ClientRow) -> Vec<u32> {
+        let known = self.known.of(client.index()).iter();
+        known.map(|&word| slot_of(word)).collect()
     }
 
     /// The clients that are owed deliveries, ascending.
@@ -114,8 +119,8 @@ impl Interest {
         if client.index() >= self.clients {
             return false;
         }
-        for &slot in self.known.of(client.index()) {
-            state.subtract(part::KNOWN, state::known(client, Slot(slot)));
+        for &word in self.known.of(client.index()) {
+            state.subtract(part::KNOWN, state::known(client, Slot(slot_of(word))));
         }
         self.known.counts[client.index()] = 0;
         self.set_behind(client.index(), false, state);
@@ -124,7 +129,7 @@ impl Interest {
 
     pub fn restore(&mut self, snapshot: &Snapshot) {
         for (client, slots) in snapshot.known.iter().enumerate() {
-            self.known.set(client, slots);
+            self.known.set_slots(client, slots);
         }
         self.behind.fill(false);
         for &client in &snapshot.behind {
@@ -189,9 +194,8 @@ impl Interest {
     }
 
     fn parts(&self, workers: &Workers, clients: usize) -> usize {
-        workers
-            .parts_of(clients, CLIENTS_GRAIN)
-            .min(self.scratch.len())
+        let grain = (VIEWS_GRAIN / self.visible_max).clamp(1, CLIENTS_GRAIN);
+        workers.parts_of(clients, grain).min(self.scratch.len())
     }
 
     /// Finds what every client sees, and counts its deliveries.
@@ -236,7 +240,8 @@ impl Interest {
         self.offsets = offsets;
     }
 
-    /// Writes the slots that one client sees, ascending, and returns their number.
+    /// Writes the slots that one client sees, ascending, each with its tier, and returns
+    /// their number.
     fn see_one(
         &self,
         client: usize,
@@ -244,14 +249,14 @@ impl Interest {
         scratch: &mut Candidates,
         view: &mut [u32],
     ) -> usize {
-        scratch.clear();
+        scratch.begin_client(self.known.of(client));
         for place in self.places(client, input.state) {
             scratch.gather(input.index, self.mode, &place, self.dimensions);
         }
         if self.with_regions {
             self.gather_subscribed(client, input, scratch);
         }
-        scratch.nearest_into(view)
+        scratch.end_client(self.known.of(client), view)
     }
 
     /// The places of a client's observers.
@@ -270,6 +275,7 @@ impl Interest {
             Some(Place {
                 center,
                 radius: radius.min(self.aoi),
+                margin: self.margin,
                 followed,
             })
         })
@@ -293,16 +299,17 @@ impl Interest {
         let behind = self.behind[client];
         let (mut k, mut v) = (0, 0);
         while k < known.len() || v < visible.len() {
-            let old = known.get(k).copied().unwrap_or(u32::MAX);
-            let new = visible.get(v).copied().unwrap_or(u32::MAX);
+            let old = known.get(k).map_or(u32::MAX, |&word| slot_of(word));
+            let new = visible.get(v).map_or(u32::MAX, |&word| slot_of(word));
+            let tier = || visible.get(v).map_or(0, |&word| tier_of(word));
             if old < new {
                 deliver(Delivery::new(Delivery::LEAVE, old));
             } else if new < old {
-                deliver(Delivery::new(Delivery::ENTER, new));
+                deliver(Delivery::new(Delivery::ENTER, new).in_tier(tier()));
             } else if behind {
-                deliver(Delivery::new(Delivery::RENEW, old));
+                deliver(Delivery::new(Delivery::RENEW, old).in_tier(tier()));
             } else if input.merge.has_changed(old) {
-                deliver(Delivery::new(Delivery::UPDATE, old));
+                deliver(Delivery::new(Delivery::UPDATE, old).in_tier(tier()));
             }
             k += usize::from(old <= new);
             v += usize::from(new <= old);
@@ -390,3 +397,5 @@ fn client_parts<'a>(
 
 /// The minimum number of clients that is worth a second thread.
 const CLIENTS_GRAIN: usize = 256;
+/// The same, in places of their views.
+const VIEWS_GRAIN: usize = 64 * 1024;

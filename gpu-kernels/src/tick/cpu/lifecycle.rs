@@ -9,7 +9,7 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{self, SlotState, attribute, part};
-use crate::tick::timed::{TimedCommand, due_after};
+use crate::tick::timed::TimedCommand;
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
 /// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then
@@ -70,7 +70,7 @@ fn fall(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut Ti
             continue;
         };
         death(state, entity, SlotState::Fallen, merge, output);
-        let due = due_after(state.tick, ticks);
+        let due = state.tick.after(ticks);
         state.due.insert(slot.0, due);
         state.add(part::SLOTS, state::due(slot.index(), due));
     }
@@ -87,8 +87,7 @@ fn respawn(
     let (tick, slots) = (state.tick, &state.slots);
     let is_reborn = |&(&slot, &due): &(&u32, &Tick)| {
         let is_reserved = slots.states()[slot as usize] == SlotState::Reserved;
-        // Tick numbers wrap around to 0.
-        is_reserved && tick.0.wrapping_sub(due.0) as i32 >= 0
+        is_reserved && tick >= due
     };
     let reborn: Vec<(u32, Tick)> = state
         .due
@@ -200,7 +199,7 @@ impl Newborn<'_> {
             motion.mark_birth(slot, state.row(slot));
         }
         if let Some(command) = catalog.born(kind) {
-            let due = due_after(state.tick, 1);
+            let due = state.tick.next();
             let first = TimedCommand::new(due, entity, command.id(), &[]);
             state.schedule(first, &mut output.counts);
         }

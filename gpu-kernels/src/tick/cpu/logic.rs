@@ -14,7 +14,7 @@ use crate::space::Area;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
-use crate::tick::timed::{TimedCommand, due_after};
+use crate::tick::timed::TimedCommand;
 
 /// The tick's updates, which its commands emit.
 pub struct Updates {
@@ -492,7 +492,7 @@ impl Host for Emitted<'_> {
 
 impl Outgoing for Emitted<'_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        let due = due_after(self.world.state.tick, ticks);
+        let due = self.world.state.tick.after(ticks);
         self.after.push(TimedCommand::new(due, entity, kind, words));
     }
 

@@ -14,12 +14,15 @@ device::kernels! {
         see: "interest_see",
         changed_count: "interest_changed_count",
         changed_store: "interest_changed_store",
+        large_see: "interest_large_see",
         regions_see: "interest_regions_see",
+        large_regions_see: "interest_large_regions_see",
         regions_changed_count: "interest_regions_changed_count",
         regions_changed_store: "interest_regions_changed_store",
         partial: "interest_partial",
         offsets: "interest_offsets",
         compare: "interest_compare",
+        large_compare: "interest_large_compare",
         order_count: "interest_order_count",
         order_store: "interest_order_store",
         bucket_ranges: "interest_bucket_ranges",
@@ -36,10 +39,15 @@ impl InterestKernels {
         let observers = clients * u64::from(run.world.observers_per_client);
         run.items(self.ranges, observers * u64::from(run.world.rows_max))?;
         if run.world.visible_max > 0 {
-            let words = run.world.view_places + 256 + run.world.visible_max;
             let all = 0..run.tick.clients_used;
-            let kernel = run.either(self.see, self.regions_see);
-            run.clients(kernel, all, warps_for(words), words)?;
+            if run.sizes.large_views > 0 {
+                let kernel = run.either(self.large_see, self.large_regions_see);
+                run.clients(kernel, all, LARGE_WARPS, 256)?;
+            } else {
+                let words = 256 + run.world.view_places + run.world.visible_max;
+                let kernel = run.either(self.see, self.regions_see);
+                run.clients(kernel, all, warps_for(words), words)?;
+            }
         } else {
             let kernel = run.either(self.changed_count, self.regions_changed_count);
             let blocks = run.tick.clients_used.div_ceil(WARPS_MAX);
@@ -61,7 +69,9 @@ impl InterestKernels {
 
     /// Stores the deliveries of a chunk's clients.
     pub fn store(&self, run: &mut Launcher, chunk: Range<u32>) -> Result<(), DriverError> {
-        if run.world.visible_max > 0 {
+        if run.sizes.large_views > 0 {
+            run.clients(self.large_compare, chunk, LARGE_WARPS, 0)
+        } else if run.world.visible_max > 0 {
             let words = 4 * run.world.visible_max;
             run.clients(self.compare, chunk, warps_for(words), words)
         } else {
@@ -70,3 +80,7 @@ impl InterestKernels {
         }
     }
 }
+
+/// Warps of a block where views are large: a warp is busy for long, so blocks are small, to
+/// spread few clients over all multiprocessors.
+const LARGE_WARPS: u32 = 1;

@@ -16,6 +16,9 @@ use crate::tick::timed::TIMED_WORDS_MAX;
 pub use header::{hash, header};
 pub use scripts::script_layout;
 
+/// The bits of a tier in what views and known sets hold, below those of the slot.
+pub const TIER_BITS: u32 = 2;
+
 device::device_struct! {
     /// The world's configuration, tables, state and scratch.
     pub struct World(s: Sizes) {
@@ -24,6 +27,8 @@ device::device_struct! {
         buckets: [u64; 3];
         updates_max: u64;
         deliveries_max: u64;
+        /// Squared distances at which tiers end, but the last.
+        tiers: [u64; 3];
         /// A bit for each number of a notification that the world has.
         tells: u64;
         capacity: u32;
@@ -41,6 +46,10 @@ device::device_struct! {
         /// Bits of an update's key.
         key_bits: u32;
         aoi: i32;
+        /// By how much known entities count as nearer.
+        margin: i32;
+        /// Bits of the largest rank.
+        rank_bits: i32;
         size: [i32; 4];
         timed_max: u32;
         /// 1 where any kind respawns, else 0.
@@ -50,7 +59,7 @@ device::device_struct! {
         notifications_max: u32;
         /// The column whose new owners are told of, or -1.
         tells_owner: i32;
-        /// Rows of buckets that an observer can touch: 3 or 9.
+        /// Rows of buckets that an observer can touch: at most 25.
         rows_max: u32;
         scan_groups: u32;
         directory_len: u32;
@@ -93,9 +102,9 @@ device::device_struct! {
         track_steps: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         /// By slot of an entity that is to be born again: the first tick in which it may be.
-        rebirth_due: Pointer<u32> = s.capacity * s.respawns, zeroed;
+        rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
-        /// By client: the slots that it knows, ascending.
+        /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;
         known_counts: Pointer<u32> = s.clients, zeroed;
         /// By client: whether its deliveries were put off.
@@ -118,6 +127,8 @@ device::device_struct! {
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
         visible_counts: Pointer<u32> = s.clients, zeroed;
+        /// By client: room for finding and comparing large views.
+        views: Pointer<u32> = 2 * s.large_views * s.visible_max;
         /// By slot: the stamp of the tick that changed it last.
         changed: Pointer<u32> = s.capacity, zeroed;
         /// By axis, then slot: where its entity was before the tick.
@@ -187,7 +198,7 @@ device::device_struct! {
 device::device_struct! {
     /// One tick's own.
     pub struct Tick(s: Sizes) {
-        number: u32;
+        number: u64;
         stamp: u32;
         frame_commands: u32;
         clients_used: u32;
@@ -203,7 +214,6 @@ device::device_struct! {
         afters: u32;
         afters_asked: u32;
         region_sets: u32;
-        padding: u32;
 
         /// The frame.
         frame: Pointer<Command> = s.commands;
@@ -495,7 +505,7 @@ pub const IS_COMMAND: u8 = 0x80;
 pub const HAS_ACTOR: u8 = 0x40;
 const _: () = assert!(COMMAND_WORDS_MAX < HAS_ACTOR as usize);
 /// Numbers of a timed command, each in a column of its own.
-pub const TIMED_COLUMNS: usize = 6 + TIMED_WORDS_MAX;
+pub const TIMED_COLUMNS: usize = 7 + TIMED_WORDS_MAX;
 /// Levels of a world's boxes, at most: buckets are one unit wide at least, and a
 /// world less than 2^18.
 pub const LEVELS_MAX: usize = 20;

@@ -18,6 +18,8 @@ pub struct Sizes {
     pub clients: u64,
     pub observers: u64,
     pub visible_max: u64,
+    /// Clients whose views are too large for shared memory: all or none.
+    pub large_views: u64,
     pub commands: u64,
     /// Commands that may wait for their tick.
     pub timed: u64,
@@ -95,6 +97,10 @@ impl Sizes {
             clients: u64::from(limits.clients),
             observers: u64::from(limits.clients) * u64::from(limits.observers_per_client),
             visible_max: u64::from(config.schema.world.visible_max),
+            large_views: match config.schema.world.visible_max > SHARED_VIEW_MAX {
+                true => u64::from(limits.clients),
+                false => 0,
+            },
             commands,
             timed,
             causes: u64::from(limits.subscriptions_per_client > 0),
@@ -117,7 +123,7 @@ impl Sizes {
             motion: u64::from(config.motion.is_some()),
             changes: updates.min(capacity * columns),
             births: commands + capacity * u64::from(config.has_falls()),
-            rows: 3u64.pow(config.dimensions() as u32 - 1),
+            rows: rows(config),
             buckets,
             directory: Directory::new(buckets, capacity),
         }
@@ -162,6 +168,17 @@ fn rule_words(config: &WorldConfig) -> u64 {
     words.chain(own).sum()
 }
 
+/// Rows of buckets that an observer can touch.
+fn rows(config: &WorldConfig) -> u64 {
+    // A world's larger radius is at most twice the edge of a bucket.
+    let row: u64 = if config.schema.world.leave_margin() > 0 {
+        5
+    } else {
+        3
+    };
+    row.pow(config.dimensions() as u32 - 1)
+}
+
 /// Buckets on each axis.
 pub fn buckets(config: &WorldConfig) -> [u64; 3] {
     let aoi = i64::from(config.schema.world.aoi.raw());
@@ -174,3 +191,5 @@ pub fn buckets(config: &WorldConfig) -> [u64; 3] {
 const BLOCK: u64 = 256;
 /// Blocks per group, which has a sum of its own: `SCAN_GROUP` of the kernels.
 const SCAN_GROUP: u64 = 256;
+/// The largest views that are compared in shared memory, four words for each place.
+const SHARED_VIEW_MAX: u32 = 2048;

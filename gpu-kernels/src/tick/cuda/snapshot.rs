@@ -35,7 +35,10 @@ impl CudaBackend {
             known: counts
                 .iter()
                 .enumerate()
-                .map(|(client, &n)| known[client * stride..][..n as usize].to_vec())
+                .map(|(client, &n)| {
+                    let words = known[client * stride..][..n as usize].iter();
+                    words.map(|word| word >> layout::TIER_BITS).collect()
+                })
                 .collect(),
             behind: (0..s.clients as u32)
                 .filter(|&client| behind[client as usize] != 0)
@@ -55,7 +58,11 @@ impl CudaBackend {
         let counts: Vec<u32> = snapshot.known.iter().map(|k| k.len() as u32).collect();
         let mut known = vec![0; snapshot.known.len() * stride];
         for (client, slots) in snapshot.known.iter().enumerate() {
-            known[client * stride..][..slots.len()].copy_from_slice(slots);
+            // The tier matters only in the tick in which an entity is seen.
+            let words = &mut known[client * stride..][..slots.len()];
+            for (word, slot) in words.iter_mut().zip(slots) {
+                *word = slot << layout::TIER_BITS;
+            }
         }
         let mut behind = vec![0u8; snapshot.known.len()];
         for &client in &snapshot.behind {
@@ -66,7 +73,7 @@ impl CudaBackend {
         device.write(w.generations, &snapshot.generations)?;
         device.write(w.slot_kinds, &kinds)?;
         if self.sizes.respawns > 0 {
-            let due: Vec<u32> = snapshot.due.iter().map(|tick| tick.0).collect();
+            let due: Vec<u64> = snapshot.due.iter().map(|tick| tick.0).collect();
             device.write(w.rebirth_due, &due)?;
         }
         device.write(w.rows, &snapshot.rows)?;

@@ -23,7 +23,7 @@ impl CudaBackend {
         let mut staging = std::mem::take(&mut self.staging[parity]);
         let staged = staging.get_or_insert_with(|| Box::new(Staging::new(&self.sizes)));
         let started = device.copies(|copies| {
-            let mut tick = self.begin_tick(parity);
+            let mut tick = self.begin_tick(parity)?;
             let marks = &self.flights[parity].upload;
             let mut outlook = Outlook {
                 config: &self.config,
@@ -38,15 +38,30 @@ impl CudaBackend {
         started
     }
 
-    fn begin_tick(&mut self, parity: usize) -> Tick {
+    fn begin_tick(&mut self, parity: usize) -> Result<Tick, DriverError> {
+        if self.stamp == u32::MAX {
+            self.forget_stamps()?;
+            self.stamp = 0;
+        }
         self.stamp += 1;
         self.flights[parity].prepare(&self.sizes);
         self.flights[parity].logic_hash = self.logic_hash;
-        Tick {
+        Ok(Tick {
             number: self.tick.0,
             stamp: self.stamp,
             ..self.buffers.tick(self.base, parity)
-        }
+        })
+    }
+
+    /// Fills what has stamps as at the start, before they come again.
+    fn forget_stamps(&self) -> Result<(), DriverError> {
+        let (device, sizes, world) = (&self.device, &self.sizes, &self.world);
+        let bytes = sizes.capacity * size_of::<u32>() as u64;
+        device.fill(world.changed.cast::<u8>(), bytes, 0)?;
+        device.fill(world.died.cast::<u8>(), bytes, 0)?;
+        let updates = sizes.capacity * sizes.columns * sizes.causes;
+        let bytes = updates * size_of::<u64>() as u64;
+        device.fill(world.first_updates.cast::<u8>(), bytes, u8::MAX)
     }
 
     fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts) {
@@ -122,7 +137,7 @@ impl CudaBackend {
 
     /// Rebuilds the index of a restored state.
     pub(super) fn rebuild_index(&mut self) -> Result<(), DriverError> {
-        let tick = self.begin_tick(0);
+        let tick = self.begin_tick(0)?;
         clear_counters(&self.device, &tick)?;
         let run = Launcher {
             device: &self.device,

@@ -28,15 +28,16 @@ pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError
 /// A timed command as columns.
 fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
     let mut columns = [0; TIMED_COLUMNS];
-    columns[..6].copy_from_slice(&[
-        timed.due.0,
+    columns[..7].copy_from_slice(&[
+        timed.due.low(),
+        (timed.due.0 >> 32) as u32,
         timed.sequence as u32,
         (timed.sequence >> 32) as u32,
         timed.entity.slot.0,
         timed.entity.generation,
         u32::from(timed.kind) | u32::from(timed.word_count) << 16,
     ]);
-    for (column, &word) in columns[6..].iter_mut().zip(&timed.words) {
+    for (column, &word) in columns[7..].iter_mut().zip(&timed.words) {
         *column = word as u32;
     }
     columns
@@ -44,9 +45,18 @@ fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
 
 /// A timed command from its columns.
 pub fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
-    let [due, low, high, slot, generation, kind, words @ ..] = columns;
+    let [
+        due_low,
+        due_high,
+        low,
+        high,
+        slot,
+        generation,
+        kind,
+        words @ ..,
+    ] = columns;
     TimedCommand {
-        due: Tick(due),
+        due: Tick(u64::from(due_high) << 32 | u64::from(due_low)),
         sequence: u64::from(high) << 32 | u64::from(low),
         entity: EntityId::new(slot, generation),
         kind: kind as u16,

@@ -153,6 +153,19 @@ pub fn box_numbers(index: &BoxIndex) -> Doubled<u32> {
     }
 }
 
+/// The bits of the largest rank that a candidate can have.
+fn rank_bits(config: &WorldConfig) -> u32 {
+    let aoi = config.schema.world.aoi.raw() as u64;
+    if has_regions(config) {
+        return u64::BITS;
+    }
+    let squared = match config.schema.world.interest {
+        InterestMode::Exact => aoi * aoi,
+        InterestMode::Buckets => config.dimensions() as u64 * (2 * aoi) * (2 * aoi),
+    };
+    bits_for(squared + 1)
+}
+
 fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
     let schema = &config.schema;
     let limits = &config.limits;
@@ -175,6 +188,9 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         view_places: schema.world.visible_max.max(64).next_power_of_two(),
         key_bits: bits_for(sizes.capacity * sizes.columns - 1),
         aoi: schema.world.aoi.raw(),
+        margin: schema.world.leave_margin(),
+        rank_bits: rank_bits(config) as i32,
+        tiers: [8, 4, 2].map(|part| u64::from((schema.world.aoi.raw() / part) as u32).pow(2)),
         size: [size[0], size[1], size[2], 0],
         timed_max: limits.timed_commands,
         respawns: sizes.respawns as u32,

@@ -109,7 +109,7 @@ mod tests {
         #[test]
         fn the_order_does_not_depend_on_the_number_of_threads(
             commands in prop::collection::vec((0u32..3000, 0u32..4), 0..50_000),
-            tick in 0u32..5,
+            tick in 0u64..5,
             threads in 2usize..5,
         ) {
             let mut frame = Frame::new(Tick(tick));

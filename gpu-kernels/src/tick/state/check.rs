@@ -12,6 +12,9 @@ impl Snapshot {
     /// right size, and every value is one that a tick could have produced.
     pub fn check(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         self.check_sizes(config)?;
+        if self.tick > Tick::MAX {
+            return tick_out_of_range("the number of its tick", self.tick);
+        }
         self.check_slots(config)?;
         self.check_tracks(config)?;
         for observer in self.observers.iter().flatten() {
@@ -140,7 +143,7 @@ impl Snapshot {
         for (slot, &due) in self.due.iter().enumerate() {
             if !self.states[slot].is_taken() {
                 if due != Tick(0) {
-                    return out_of_range("ticks of rebirths", due.0);
+                    return tick_out_of_range("ticks of rebirths", due);
                 }
                 continue;
             }
@@ -149,9 +152,8 @@ impl Snapshot {
                 return out_of_range("kinds", kind);
             }
             // A rebirth that is overdue waits for its slot.
-            let ticks = due.0.wrapping_sub(self.tick.0) as i32;
-            if ticks >= DELAY_TICKS_MAX as i32 {
-                return out_of_range("ticks of rebirths", due.0);
+            if due.since(self.tick) >= DELAY_TICKS_MAX {
+                return tick_out_of_range("ticks of rebirths", due);
             }
         }
         let columns = config.schema.attributes.len();
@@ -178,8 +180,8 @@ impl Snapshot {
             return out_of_range("next sequence number", self.next_sequence as i64);
         }
         for command in &self.timed {
-            if command.due.0.wrapping_sub(self.tick.0) >= DELAY_TICKS_MAX {
-                return out_of_range("ticks in which commands are due", command.due.0);
+            if command.due < self.tick || command.due.since(self.tick) >= DELAY_TICKS_MAX {
+                return tick_out_of_range("ticks in which commands are due", command.due);
             }
             match command.words.get(usize::from(command.word_count)..) {
                 None => return out_of_range("timed commands' word counts", command.word_count),
@@ -235,4 +237,8 @@ fn out_of_range(what: &'static str, found: impl Into<i64>) -> Result<(), Restore
         what,
         found: found.into(),
     })
+}
+
+fn tick_out_of_range(what: &'static str, found: Tick) -> Result<(), RestoreError> {
+    out_of_range(what, i64::try_from(found.0).unwrap_or(i64::MAX))
 }

@@ -54,7 +54,7 @@ impl Oracle {
         commands.extend(self.due());
         for (number, rule) in self.config.every.iter().enumerate() {
             for entity in self.alive() {
-                let turn = u64::from(self.tick.0) + u64::from(entity.slot.0);
+                let turn = self.tick.0 + u64::from(entity.slot.0);
                 let kind = self.slots[entity.slot.index()].kind;
                 if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
                     let mut words = rule.words.clone();

@@ -22,9 +22,10 @@ impl Oracle {
         let room = self.config.limits.deliveries_per_tick;
         let mut full = false;
         for client in 0..self.config.limits.clients {
-            let visible = self.nearest(client);
+            let tiers = self.nearest(client);
+            let visible = tiers.keys().copied().collect();
             let deliveries = match remembers {
-                true => self.difference(client, &visible, changed),
+                true => self.difference(client, &tiers, &visible, changed),
                 false => self.changed_in_sight(client, changed),
             };
             let n = deliveries.len() as u64;
@@ -49,19 +50,32 @@ impl Oracle {
         }
     }
 
-    /// The slots of the `visible_max` nearest entities by distance, then slot. An entity
-    /// that an observer follows comes first. The distance of an entity in a subscription is
-    /// that from the nearest observer, even if that one does not perceive it.
-    fn nearest(&self, client: u32) -> BTreeSet<u32> {
+    /// The slots of the `visible_max` nearest entities by distance, then slot, and the tier
+    /// of each. An entity that an observer follows comes first. The distance of an entity in
+    /// a subscription is that from the nearest observer, even if that one does not perceive
+    /// it. Known entities count as nearer.
+    fn nearest(&self, client: u32) -> BTreeMap<u32, u32> {
+        let known = self.known_by(client);
+        let counted = |slot: u32, distance: u128| match known.contains(&slot) {
+            true => self.nearer(distance),
+            false => distance,
+        };
         let mut ranks: BTreeMap<u32, (bool, u128)> = BTreeMap::new();
         for viewpoint in self.viewpoints(client) {
             for entity in self.alive() {
                 let slot = entity.slot.0;
-                if !self.perceives(&viewpoint, slot) {
+                let distance = square_of_distance(viewpoint.center, self.position(slot));
+                let margin = self.config.schema.world.leave_margin();
+                let reach = viewpoint.radius + margin;
+                let is_kept = known.contains(&slot) && is_within(distance, reach) && margin > 0;
+                if !is_kept && !self.perceives(&viewpoint, slot) {
                     continue;
                 }
-                let distance = square_of_distance(viewpoint.center, self.position(slot));
-                let rank = (viewpoint.followed != Some(slot), distance);
+                let is_other = viewpoint.followed != Some(slot);
+                let rank = match is_other {
+                    true => (true, counted(slot, distance)),
+                    false => (false, 0),
+                };
                 let best = ranks.entry(slot).or_insert(rank);
                 *best = rank.min(*best);
             }
@@ -75,7 +89,7 @@ impl Oracle {
                 let position = self.position(slot);
                 let viewpoints = self.viewpoints(client).into_iter();
                 let nearest = viewpoints
-                    .map(|v| square_of_distance(v.center, position))
+                    .map(|v| counted(slot, square_of_distance(v.center, position)))
                     .min();
                 let rank = (true, nearest.unwrap_or(u128::MAX));
                 let best = ranks.entry(slot).or_insert(rank);
@@ -85,13 +99,33 @@ impl Oracle {
         let mut order: Vec<_> = ranks.into_iter().map(|(slot, rank)| (rank, slot)).collect();
         order.sort();
         let max = self.config.schema.world.visible_max as usize;
-        order.into_iter().take(max).map(|(_, slot)| slot).collect()
+        let nearest = order.into_iter().take(max);
+        nearest
+            .map(|((_, distance), slot)| (slot, self.tier(distance)))
+            .collect()
+    }
+
+    /// The square of a distance that is shorter by the world's margin for known entities.
+    fn nearer(&self, square: u128) -> u128 {
+        let margin = self.config.schema.world.leave_margin() as u128;
+        match margin {
+            0 => square,
+            _ => square.isqrt().saturating_sub(margin).pow(2),
+        }
+    }
+
+    /// How many of an eighth, a quarter and the half of the AOI a distance is beyond.
+    fn tier(&self, square: u128) -> u32 {
+        let aoi = self.config.schema.world.aoi.raw();
+        let beyond = [8, 4, 2].map(|part| u32::from(!is_within(square, aoi / part)));
+        beyond.iter().sum()
     }
 
     /// Enters, updates and leaves, ascending by slot.
     fn difference(
         &self,
         client: u32,
+        tiers: &BTreeMap<u32, u32>,
         visible: &BTreeSet<u32>,
         changed: &BTreeSet<u32>,
     ) -> Vec<Delivery> {
@@ -99,15 +133,15 @@ impl Oracle {
         let behind = self.behind.contains(&client);
         let mut deliveries = vec![];
         for &slot in known.union(visible) {
-            match (known.contains(&slot), visible.contains(&slot)) {
-                (false, _) => deliveries.push(Delivery::new(Delivery::ENTER, slot)),
-                (_, false) => deliveries.push(Delivery::new(Delivery::LEAVE, slot)),
-                _ if behind => deliveries.push(Delivery::new(Delivery::RENEW, slot)),
-                _ if changed.contains(&slot) => {
-                    deliveries.push(Delivery::new(Delivery::UPDATE, slot));
-                }
-                _ => {}
-            }
+            let kind = match (known.contains(&slot), visible.contains(&slot)) {
+                (false, _) => Delivery::ENTER,
+                (_, false) => Delivery::LEAVE,
+                _ if behind => Delivery::RENEW,
+                _ if changed.contains(&slot) => Delivery::UPDATE,
+                _ => continue,
+            };
+            let tier = tiers.get(&slot).copied().unwrap_or(0);
+            deliveries.push(Delivery::new(kind, slot).in_tier(tier));
         }
         deliveries
     }
@@ -175,10 +209,10 @@ impl Oracle {
     fn perceives(&self, viewpoint: &Viewpoint, slot: u32) -> bool {
         let position = self.position(slot);
         match self.config.schema.world.interest {
-            InterestMode::Exact => {
-                let radius = u128::from(viewpoint.radius.unsigned_abs());
-                square_of_distance(position, viewpoint.center) <= radius * radius
-            }
+            InterestMode::Exact => is_within(
+                square_of_distance(position, viewpoint.center),
+                viewpoint.radius,
+            ),
             InterestMode::Buckets => {
                 let (own, other) = (self.bucket(viewpoint.center), self.bucket(position));
                 (0..3).all(|axis| (own[axis] - other[axis]).abs() <= 1)
@@ -189,6 +223,10 @@ impl Oracle {
     fn bucket(&self, position: [i32; 3]) -> [i32; 3] {
         position.map(|p| p / self.config.schema.world.aoi.raw())
     }
+}
+
+fn is_within(square: u128, radius: i32) -> bool {
+    square <= u128::from(radius.unsigned_abs()).pow(2)
 }
 
 pub fn square_of_distance(a: [i32; 3], b: [i32; 3]) -> u128 {

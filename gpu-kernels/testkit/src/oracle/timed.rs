@@ -54,7 +54,7 @@ impl Oracle {
             *word = given;
         }
         self.timed.push(TimedCommand {
-            due: Tick((u64::from(self.tick.0) + u64::from(ticks)) as u32),
+            due: Tick(self.tick.0 + u64::from(ticks)),
             sequence: self.next_sequence,
             entity: command.entity,
             kind: command.kind,
@@ -105,7 +105,7 @@ impl Oracle {
                 slot.kind = 0;
             } else {
                 slot.state = SlotState::Fallen;
-                slot.due = Some(Tick(self.tick.0.wrapping_add(ticks)));
+                slot.due = Some(Tick(self.tick.0 + u64::from(ticks)));
             }
         }
         fallen.into_iter().map(|(entity, _)| entity).collect()
@@ -115,10 +115,6 @@ impl Oracle {
     /// that it fell.
     pub(super) fn is_to_be_born(&self, slot: usize) -> bool {
         let slot = &self.slots[slot];
-        slot.state == SlotState::Reserved
-            && slot.due.is_some_and(|due| {
-                let past = self.tick.0.wrapping_sub(due.0);
-                past <= u32::MAX / 2
-            })
+        slot.state == SlotState::Reserved && slot.due.is_some_and(|due| due <= self.tick)
     }
 }

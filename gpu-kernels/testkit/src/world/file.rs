@@ -24,8 +24,13 @@ fn random_world_file(dice: &mut Dice) -> String {
     let size: Vec<f64> = (0..axes)
         .map(|_| (size_max * (0.5 + dice.below(1000) as f64 / 2000.0)).max(1.0))
         .collect();
-    let visible_max = dice.pick(&[0, 0, 1, 2, 5, 20, 1000]);
+    let visible_max = dice.pick(&[0, 0, 1, 2, 5, 20, 1000, 3000]);
     let interest = dice.pick(&["exact", "exact", "buckets"]);
+    let aoi_leave = match interest == "exact" && visible_max > 0 && dice.once_in(2) {
+        true => dice.pick(&[1.0 + 1.0 / 4096.0, 1.1, 1.5, 1.99]) * aoi,
+        false => aoi,
+    };
+    let aoi_leave = aoi_leave.min(262_143.0);
     let capacity = dice.pick(&[1, 2, 10, 40, 80, 150]);
     let player_population = dice.below(capacity / 2 + 1);
     let clients = dice.pick(&[1, 3, 12, 25]);
@@ -56,7 +61,7 @@ fn random_world_file(dice: &mut Dice) -> String {
         })
         .collect();
     format!(
-        "[world]\nsize = {size:?}\naoi = {aoi:?}\ncapacity = {capacity}\nseed = {}\n\
+        "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {}\n\
          visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
          {limits}{}{budget}{commands}{kinds}{every}",

@@ -33,7 +33,7 @@ pub struct RunArguments {
     on: Option<PathBuf>,
     /// Tick of the recording, from 0 [default: after its last]
     #[arg(long, value_name = "N", requires = "on")]
-    tick: Option<u32>,
+    tick: Option<u64>,
     /// Players in the middle of a new world, in the lowest slots
     #[arg(long, value_name = "N", default_value_t = 2)]
     players: u32,

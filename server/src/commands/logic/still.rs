@@ -37,7 +37,7 @@ impl Still {
     }
 
     /// The world of a recording before a tick; `None`: after its last.
-    pub fn recorded(path: &Path, tick: Option<u32>) -> Result<Still> {
+    pub fn recorded(path: &Path, tick: Option<u64>) -> Result<Still> {
         let mut recording = RecordingReader::open(path)?;
         let mut backend = CpuBackend::new(
             &recording.config,

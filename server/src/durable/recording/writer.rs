@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    fn frame(tick: u32) -> Frame {
+    fn frame(tick: u64) -> Frame {
         let mut frame = Frame::new(Tick(tick));
         for token in 0..50 {
             frame.spawn(0, token);
@@ -341,7 +341,7 @@ mod tests {
             format!("the recording ends before tick {tick}, 10 ticks too early: no space is left");
         assert_eq!(failure, expected);
         let recorded = ticks_of(&disk.bytes());
-        assert!(!recorded.is_empty() && recorded.iter().map(|t| t.0).eq(0..recorded.len() as u32));
+        assert!(!recorded.is_empty() && recorded.iter().map(|t| t.0).eq(0..recorded.len() as u64));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Rows {
 
 impl Row {
     /// The session that the row stands for.
-    fn place(self) -> Option<Place> {
+    pub fn place(self) -> Option<Place> {
         match self {
             Row::Joining(place, _) => place,
             Row::Live(place, ..)

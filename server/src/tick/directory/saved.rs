@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 
 use gpu_kernels::Frame;
+use gpu_kernels::tick::frame::Person;
 use gpu_kernels::tick::state::{SlotState, Snapshot};
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
 use super::rows::{Row, Waiting};
 use super::{Directory, Place, Resting};
+use crate::accounts::identity::{Account, Identity};
 use crate::durable::roster::{Roster, SavedRow, Stands};
 use crate::tick::inbox::Leave;
 
@@ -32,9 +34,14 @@ impl Directory {
         };
         Some(SavedRow {
             first,
-            newest: self.tickets.newest(client).unwrap_or(first),
+            newest: self.tickets.newest(client),
             before: self.tickets.before(client),
             stands,
+            person: Person {
+                account: self.people.account(client).cloned().map(String::from),
+                name: self.people.name(client).cloned(),
+            },
+            sight: self.sights.saved(client),
         })
     }
 
@@ -64,14 +71,11 @@ impl Directory {
                 deadline: Some(deadline),
             } => Row::Fallen(Waiting::Absent(deadline), first),
         };
+        if let Some(entity) = saved.entity() {
+            self.players.insert(entity, client);
+        }
         match row {
-            Row::Live(_, entity, _) => {
-                self.players.insert(entity, client);
-            }
-            Row::Lost(entity, _, deadline) => {
-                self.players.insert(entity, client);
-                self.deadlines.push_back((deadline, client));
-            }
+            Row::Lost(_, _, deadline) => self.deadlines.push_back((deadline, client)),
             Row::Fallen(waiting, _) => {
                 if let Waiting::Absent(deadline) = waiting {
                     self.deadlines.push_back((deadline, client));
@@ -80,22 +84,33 @@ impl Directory {
             }
             // Its birth may wait, if the client is gone since its death.
             Row::Joining(None, _) => self.await_rebirth(client, row, next),
-            Row::Joining(Some(_), _) | Row::Free => {}
+            Row::Live(..) | Row::Joining(Some(_), _) | Row::Free => {}
         }
         self.rows.set(client, row);
-        self.tickets.give(client, saved.newest, saved.before);
+        if let Some(newest) = saved.newest {
+            self.tickets.give(client, newest, saved.before);
+        }
+        self.sights.restore(client, &saved.sight);
+        // Names were given by a server, so each is still its client's.
+        let account = saved.person.account.clone().map(Account::new);
+        let identity = Identity {
+            account: account.and_then(Result::ok),
+            name: saved.person.name.clone(),
+        };
+        self.people.enter(client, &identity);
     }
 
     /// A rebirth is under way, and at most so many ticks ahead; then it is tried again.
     fn await_rebirth(&mut self, client: ClientRow, row: Row, next: Tick) {
         if let Row::Fallen(_, first) | Row::Joining(_, first) = row {
-            let due = Tick(next.0.saturating_add(self.respawn_ticks));
+            let due = next.after(self.respawn_ticks);
             self.rebirths.push_back((due, client, first));
         }
     }
 
     /// Ends the sessions of a server that is gone: their clients may resume within the
     /// world's time for that. Slots whose entities died are free, since nobody knows of them.
+    /// The names of the living are still to be told.
     pub fn lose_sessions(&mut self, snapshot: &Snapshot, frame: &mut Frame) {
         self.events.clear();
         self.observers.clear();
@@ -104,6 +119,8 @@ impl Directory {
             let is_final = false;
             self.leave(shard, &Leave { session, is_final }, frame);
         }
+        let name = |(&entity, &client)| Some((entity, self.people.name(client)?.clone()));
+        self.named = self.players.iter().filter_map(name).collect();
         let told = Some(snapshot.tick);
         let resting = (0..)
             .zip(&snapshot.states)

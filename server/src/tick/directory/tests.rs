@@ -4,6 +4,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use script::builtin;
 
 use super::*;
+use crate::accounts::identity::{Account, Identity};
 
 /// A directory with a real backend behind it.
 struct World {
@@ -27,7 +28,16 @@ impl World {
     }
 
     fn join(&mut self, session: u64, resume: Option<Ticket>) {
-        let join = Join { session, resume };
+        self.join_as(session, resume, Identity::default());
+    }
+
+    fn join_as(&mut self, session: u64, resume: Option<Ticket>, identity: Identity) {
+        let join = Join {
+            session,
+            resume,
+            spectates: false,
+            identity,
+        };
         let ticket = [session as u8; 16];
         self.directory.join(0, &join, ticket, &mut self.frame);
     }
@@ -37,7 +47,7 @@ impl World {
         self.directory.leave(0, &leave, &mut self.frame);
     }
 
-    fn tick(&mut self, taken_in: u32) -> Vec<SessionEvent> {
+    fn tick(&mut self, taken_in: u64) -> Vec<SessionEvent> {
         self.directory.prepare(&mut self.frame, Tick(taken_in));
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [7, 8, 0]);
@@ -51,7 +61,9 @@ fn entity_of(event: &SessionEvent) -> (EntityId, bool) {
         SessionEvent::Assigned {
             entity, resumed, ..
         } => (*entity, *resumed),
-        SessionEvent::Answered { .. } => panic!("a directory answers nothing"),
+        SessionEvent::Answered { .. } | SessionEvent::Talk { .. } => {
+            panic!("a directory answers nothing")
+        }
         SessionEvent::Reborn { entity, .. } => (*entity, false),
         SessionEvent::Closed { reason, .. } => panic!("closed: {reason}"),
     }
@@ -445,3 +457,133 @@ fn neither_joins_nor_slow_readers_use_up_a_population() {
 }
 
 const SEED: u64 = 9;
+
+fn account(name: &str) -> Identity {
+    Identity {
+        account: Some(Account::new(name).unwrap()),
+        name: Name::new(name).ok(),
+    }
+}
+
+#[test]
+fn an_account_has_one_entity_whatever_becomes_of_its_connections() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join_as(1, None, account("alice"));
+    let first = entity_of(&world.tick(99)[0]);
+    // A second connection takes the place of the first, which is told before.
+    world.join_as(2, None, account("alice"));
+    let events = world.tick(99);
+    let is_told = |event: &SessionEvent| {
+        matches!(
+            event,
+            SessionEvent::Closed {
+                session: 1,
+                close: Close::Replaced,
+                ..
+            }
+        )
+    };
+    assert!(is_told(&events[0]), "{events:?}");
+    assert_eq!(entity_of(&events[1]), (first.0, false));
+    // The first one's ticket is of no use any more, for the account or for others.
+    world.join(3, Some([1; 16]));
+    assert_ne!(entity_of(&world.tick(99)[0]).0, first.0);
+    world.leave(3, true);
+    // Lost, and back without a ticket.
+    world.leave(2, false);
+    world.tick(99);
+    world.join_as(4, None, account("alice"));
+    assert_eq!(entity_of(&world.tick(99)[0]), (first.0, false));
+    // Lost for longer than the wait: another entity.
+    world.leave(4, false);
+    for _ in 0..12 {
+        world.tick(99);
+    }
+    world.join_as(5, None, account("alice"));
+    assert_ne!(entity_of(&world.tick(99)[0]).0, first.0);
+    assert_eq!(world.directory.live(), 1);
+}
+
+#[test]
+fn two_connections_of_an_account_in_one_tick_become_one() {
+    let mut world = World::new("");
+    world.join_as(1, None, account("alice"));
+    world.join_as(2, None, account("alice"));
+    let events = world.tick(99);
+    assert!(matches!(events[0], SessionEvent::Closed { session: 1, .. }));
+    assert!(matches!(
+        events[1],
+        SessionEvent::Assigned { session: 2, .. }
+    ));
+    assert_eq!((events.len(), world.directory.live()), (2, 1));
+}
+
+#[test]
+fn a_ticket_of_one_account_brings_back_no_other() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join_as(1, None, account("alice"));
+    let alice = entity_of(&world.tick(99)[0]).0;
+    world.leave(1, false);
+    world.tick(99);
+    world.join_as(2, Some([1; 16]), account("mallory"));
+    assert_ne!(entity_of(&world.tick(99)[0]).0, alice);
+    world.join_as(3, Some([1; 16]), account("alice"));
+    assert_eq!(entity_of(&world.tick(99)[0]), (alice, true));
+}
+
+#[test]
+fn who_is_thrown_out_is_gone_in_every_state_and_frees_its_row() {
+    for state in ["joining", "live", "lost"] {
+        let mut world = World::new("resume_seconds = 1");
+        world.join_as(1, None, account("alice"));
+        if state != "joining" {
+            world.tick(99);
+        }
+        if state == "lost" {
+            world.leave(1, false);
+            world.tick(99);
+        }
+        let client = world
+            .directory
+            .people()
+            .of_account(&account("alice").account.unwrap());
+        let client = client.expect("a row");
+        world.directory.kick(client, "rude", &mut world.frame);
+        let events = world.tick(99);
+        let is_told = events.iter().any(|event| {
+            matches!(event, SessionEvent::Closed { close: Close::Kicked, reason, .. }
+                if reason == "thrown out by the operator: rude")
+        });
+        assert_eq!(is_told, state != "lost", "{state}");
+        world.tick(99);
+        world.tick(99);
+        assert_eq!(world.directory.rows().count(), 0, "{state}");
+        world.join_as(2, Some([1; 16]), account("alice"));
+        assert!(
+            !entity_of(&world.tick(99)[0]).1,
+            "{state}: its ticket is over"
+        );
+    }
+}
+
+#[test]
+fn frames_say_who_came_and_a_replaced_connection_is_nobody_new() {
+    let mut world = World::new("");
+    let mut came = vec![];
+    for (session, name) in [(1, "alice"), (2, "bob"), (3, "alice")] {
+        world.join_as(session, None, account(name));
+        came.extend(
+            world
+                .frame
+                .people
+                .iter()
+                .map(|p| (p.client, p.person.account.clone())),
+        );
+        world.tick(99);
+    }
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        came,
+        [(ClientRow(0), named("alice")), (ClientRow(1), named("bob"))]
+    );
+}

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_course_of_an_earlier_tick_is_known_unless_too_many_came_after_it() {
-        let course = |tick: u32| Course {
+        let course = |tick: u64| Course {
             tick: Tick(tick),
             position: [tick as i32; 3],
             velocity: [0; 3],

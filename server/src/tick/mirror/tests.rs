@@ -37,11 +37,16 @@ fn the_mirror_is_the_world_whatever_the_number_of_threads() {
                 match tick {
                     0 => frame.spawn((slot % 2) as u16, slot),
                     // Some rest, some go on, some turn.
-                    _ if (slot + tick) % 5 == 0 => {}
+                    _ if (u64::from(slot) + tick) % 5 == 0 => {}
                     _ => {
                         let turn = if slot % 3 == 0 { tick as i32 } else { 1 };
                         let entity = EntityId::new(slot, 1);
-                        frame.push(entity, tick, walk, &[100 * turn, 50 - slot as i32 % 100]);
+                        frame.push(
+                            entity,
+                            tick as u32,
+                            walk,
+                            &[100 * turn, 50 - slot as i32 % 100],
+                        );
                     }
                 }
             }

@@ -4,6 +4,7 @@ use shared::Tick;
 use shared::wire::request::Region;
 
 use super::*;
+use crate::tick::holdings::Holdings;
 use crate::tick::inbox::{Join, SessionId};
 
 /// Clients in a world, each with a session of its row's number.
@@ -30,7 +31,7 @@ impl World {
         for client in 0..clients {
             let join = Join {
                 session: SessionId::from(client),
-                resume: None,
+                ..Join::default()
             };
             let mut ticket = [0; 16];
             ticket[..4].copy_from_slice(&client.to_le_bytes());
@@ -69,8 +70,11 @@ impl World {
     /// The (session, number) of each request that is answered in a tick.
     fn answered(&mut self) -> Vec<(SessionId, u32)> {
         let mut events = vec![];
-        self.queue
-            .answer(&self.directory, &mut self.holdings, &mut events);
+        let grant = |_: &mut Directory, client, presence: &Presence, body: &RequestBody| {
+            let granted = self.holdings.grant(client, presence, body);
+            granted.map_err(|error| error.to_string())
+        };
+        self.queue.answer(&mut self.directory, grant, &mut events);
         let answers = events.into_iter().map(|(_, event)| match event {
             SessionEvent::Answered { session, answer } => {
                 assert_eq!(answer.result, Ok(()), "session {session}");
@@ -193,6 +197,7 @@ fn a_client_that_goes_on_with_another_connection_asks_anew() {
     let join = Join {
         session: 7,
         resume: Some([0; 16]),
+        ..Join::default()
     };
     let mut frame = Frame::new(Tick(1));
     world.directory.join(0, &join, [9; 16], &mut frame);

@@ -8,6 +8,7 @@ use shared::wire::movement::MovementCodec;
 
 use super::*;
 use crate::tick::publication::ToShard;
+use crate::tick::talk::filter::NoFilter;
 
 #[test]
 fn a_late_tick_leaves_out_the_starts_that_it_missed() {
@@ -132,6 +133,8 @@ impl World {
             mirror: Mirror::new(&config, movement),
             session: Arc::new(SessionWorld::new(&config)),
             reloads: None,
+            orders: None,
+            talk_filter: Arc::new(NoFilter),
             config,
             backend: Box::new(backend),
             fan_out,
@@ -181,6 +184,7 @@ fn run_shard(
     while let Ok(message) = from_tick.recv() {
         let publication = match message {
             ToShard::Tick(publication) => publication,
+            ToShard::Inspect(_) => panic!("nobody asks"),
             ToShard::Stop(reason) => return (all, Some(reason)),
         };
         let tick = publication.tick;
@@ -220,7 +224,7 @@ struct Engine {
 #[derive(Default)]
 struct EngineState {
     /// Ticks that were collected.
-    computed: u32,
+    computed: u64,
     is_over: bool,
     fails_at: Option<Tick>,
 }

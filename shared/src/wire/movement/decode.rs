@@ -2,7 +2,7 @@
 
 use super::kept;
 use super::place::{Forms, Read};
-use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec, nearest};
+use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec};
 use crate::wire::DecodeError;
 use crate::wire::bits::BitReader;
 use crate::world::course::Course;
@@ -21,11 +21,12 @@ impl MovementCodec {
     ) -> Result<(), DecodeError> {
         out.clear();
         let mut reader = BitReader::new(bytes);
-        out.tick = Tick(nearest(reader.get_as(16)?, newest.0));
+        out.tick = newest.nearest(reader.get_as(16)?, 16);
         (out.part, out.is_last_part) = match reader.get_bool()? {
             true => (0, true),
             false => (reader.get_as(4)?, reader.get_bool()?),
         };
+        out.is_whole = out.is_last_part && reader.get_bool()?;
         out.processed_low = reader.get_as(16)?;
         out.kept = kept::read(&mut reader, out.tick)?;
         let count = read_count(&mut reader)?;
@@ -34,7 +35,7 @@ impl MovementCodec {
         }
         let parameter = reader.get_as(GAP_PARAMETER_BITS)?;
         let forms = Forms::read(&mut reader, &self.axes)?;
-        let base = Tick(out.tick.0.wrapping_sub(forms.base_ticks));
+        let base = out.tick.before(forms.base_ticks);
         out.base = (forms.base_ticks > 0).then_some(base);
         let dimensions = self.axes.count();
         let (mut index, mut next) = (0, 0u32);

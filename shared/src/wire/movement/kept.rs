@@ -11,7 +11,9 @@ use crate::wire::bits::{BitReader, BitWriter};
 use crate::world::id::Tick;
 
 pub fn put(writer: &mut BitWriter, tick: Tick, kept: Option<Tick>) {
-    let age = kept.and_then(|kept| tick.0.checked_sub(kept.0));
+    let age = kept
+        .filter(|&kept| kept <= tick)
+        .map(|kept| tick.since(kept));
     match age {
         Some(0) => writer.put(1, FORM_BITS),
         Some(age @ 1..=AGE_MAX) => {
@@ -28,7 +30,7 @@ pub fn read(reader: &mut BitReader<'_>, tick: Tick) -> Result<Option<Tick>, Deco
         1 => Ok(Some(tick)),
         2 => {
             let age = 1 + reader.get_as::<u32>(AGE_BITS)?;
-            Ok(tick.0.checked_sub(age).map(Tick))
+            Ok(tick.0.checked_sub(age.into()).map(Tick))
         }
         found => Err(DecodeError::OutOfRange {
             what: "the form of the kept tick",

@@ -86,7 +86,7 @@ impl Place {
 
 impl Axes {
     pub fn new(schema: &Schema) -> Axes {
-        let span = 2 * i64::from(schema.world.aoi.raw()) + i64::from(Fixed::ONE.raw());
+        let span = 2 * i64::from(schema.world.aoi_leave.raw()) + i64::from(Fixed::ONE.raw());
         let dimensions = schema.dimensions();
         let axes: Vec<Axis> = schema.attributes[..dimensions]
             .iter()
@@ -129,6 +129,16 @@ impl Axes {
         self.axes.iter().map(|axis| axis.exact.bits).sum()
     }
 
+    /// About as many bits as a place takes in a datagram with others like it.
+    pub fn bits_about(&self, place: &Place) -> u32 {
+        let axes = self.axes.iter().zip(place.values);
+        let bits = axes.map(|(axis, value)| match place.form {
+            Form::Difference => u32::BITS - value.leading_zeros(),
+            Form::Full => axis.steps.low_bits,
+        });
+        2 + bits.sum::<u32>()
+    }
+
     pub fn told(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
         if !self.have_steps() {
             return position;
@@ -147,7 +157,7 @@ impl Axes {
     }
 
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
-        let mut position = course.at(Tick(tick.0.wrapping_sub(1)), &self.max);
+        let mut position = course.at(tick.before(1), &self.max);
         if *velocity == [0; 3] {
             return position;
         }

@@ -1,5 +1,7 @@
 use shared::InterestMode;
+use shared::world::schema::WorldInfo;
 
+use super::views::{slot_of, word};
 use crate::logic::{squared_distance, within_distance};
 use crate::tick::cpu::index::{Block, Index};
 
@@ -7,6 +9,8 @@ use crate::tick::cpu::index::{Block, Index};
 pub struct Place {
     pub center: [i32; 3],
     pub radius: i32,
+    /// How much farther it perceives entities that its client knows.
+    pub margin: i32,
     /// The entity it follows, which it always perceives.
     pub followed: Option<u32>,
 }
@@ -16,7 +20,7 @@ impl Place {
     #[inline(always)]
     pub fn block(&self, index: &Index, mode: InterestMode) -> Block {
         match mode {
-            InterestMode::Exact => index.block_around(self.center, self.radius),
+            InterestMode::Exact => index.block_around(self.center, self.radius + self.margin),
             InterestMode::Buckets => index.block_of_neighbours(self.center),
         }
     }
@@ -39,6 +43,11 @@ impl Place {
 /// The entities that one client may see: the nearest ones, however large the crowd.
 pub struct Candidates {
     max: usize,
+    margin: u64,
+    /// Squared: an entity is in the tier of its number of these that are exceeded.
+    tiers: [u64; 3],
+    /// A bit for each slot that the client knows; empty if it makes no difference.
+    known: Vec<u64>,
     /// (rank, slot) of one observer's entities; see [`rank`].
     found: Vec<(u64, u32)>,
     /// The nearest entities of all observers so far.
@@ -50,10 +59,20 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Creates buffers for finding the nearest `max`.
-    pub fn new(max: usize) -> Candidates {
+    /// Creates buffers for finding the nearest `visible_max`.
+    pub fn new(world: &WorldInfo) -> Candidates {
+        let max = world.visible_max as usize;
+        let margin = world.leave_margin().unsigned_abs();
+        let words = match margin {
+            0 => 0,
+            _ => world.capacity.div_ceil(64) as usize,
+        };
+        let aoi = u64::from(world.aoi.raw().unsigned_abs());
         Candidates {
             max,
+            margin: u64::from(margin),
+            tiers: [aoi >> 3, aoi >> 2, aoi >> 1].map(|radius| radius * radius),
+            known: vec![0; words],
             found: Vec::with_capacity(2 * max + 1),
             all: Vec::with_capacity(4 * max + 1),
             centers: vec![],
@@ -61,9 +80,19 @@ impl Candidates {
         }
     }
 
-    pub fn clear(&mut self) {
+    /// Begins with a client that knows these words.
+    pub fn begin_client(&mut self, known: &[u32]) {
         self.all.clear();
         self.centers.clear();
+        if self.margin > 0 {
+            for &word in known {
+                self.known[slot_of(word) as usize / 64] |= 1 << (slot_of(word) % 64);
+            }
+        }
+    }
+
+    fn knows(&self, slot: u32) -> bool {
+        self.known[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
     /// Adds the entities that an observer perceives: the nearest, by rank and slot.
@@ -71,6 +100,8 @@ impl Candidates {
         self.found.clear();
         self.centers.push(place.center);
         match (mode, dimensions) {
+            (_, 2) if self.margin > 0 => self.collect_known::<2>(index, place),
+            (_, _) if self.margin > 0 => self.collect_known::<3>(index, place),
             (InterestMode::Exact, 2) => self.collect::<2, true>(index, mode, place),
             (InterestMode::Exact, _) => self.collect::<3, true>(index, mode, place),
             (InterestMode::Buckets, 2) => self.collect::<2, false>(index, mode, place),
@@ -93,9 +124,14 @@ impl Candidates {
             .iter()
             .map(|&center| squared_distance(position, center));
         // Without an observer, all entities rank last.
-        let rank = distances
-            .min()
-            .map_or(u64::MAX, |distance| rank(distance, false));
+        let is_nearer = self.margin > 0 && self.knows(slot);
+        let rank = distances.min().map_or(u64::MAX, |distance| {
+            let distance = match is_nearer {
+                true => nearer(distance, self.margin),
+                false => distance,
+            };
+            rank(distance, false)
+        });
         if rank > self.limit {
             return;
         }
@@ -156,12 +192,64 @@ impl Candidates {
         });
     }
 
-    /// Writes the nearest slots, ascending, and returns their number.
-    pub fn nearest_into(&mut self, view: &mut [u32]) -> usize {
-        for (place, &(_, slot)) in view.iter_mut().zip(&self.all) {
-            *place = slot;
+    /// The same where known entities count as nearer.
+    fn collect_known<const AXES: usize>(&mut self, index: &Index, place: &Place) {
+        let square = |reach: i32| u64::from(reach.unsigned_abs()).pow(2);
+        let (radius, reach) = (square(place.radius), square(place.radius + place.margin));
+        let mut limit = u64::MAX;
+        // Farther away, an unknown or a known entity can't be among the nearest.
+        let (mut unknown_max, mut known_max) = (radius, reach);
+        index.each_range(place.block(index, InterestMode::Exact), |range| {
+            let slots = &index.slots()[range.clone()];
+            let axes: [&[i32]; AXES] =
+                std::array::from_fn(|axis| &index.positions(axis)[range.clone()]);
+            for (i, &slot) in slots.iter().enumerate() {
+                let mut distance = 0;
+                for (axis, center) in axes.iter().zip(place.center) {
+                    let along = i64::from(axis[i]) - i64::from(center);
+                    distance += (along * along) as u64;
+                }
+                if distance > known_max {
+                    continue;
+                }
+                let is_known = self.knows(slot);
+                if distance > unknown_max && !is_known {
+                    continue;
+                }
+                let distance = match is_known {
+                    true => nearer(distance, self.margin),
+                    false => distance,
+                };
+                let rank = rank(distance, place.followed == Some(slot));
+                if rank > limit {
+                    continue;
+                }
+                self.found.push((rank, slot));
+                if self.found.len() > 2 * self.max {
+                    keep_nearest(&mut self.found, self.max);
+                    let farthest = self.found.iter().map(|&(rank, _)| rank).max();
+                    limit = farthest.unwrap_or(u64::MAX);
+                    let known = limit.isqrt() + 1 + self.margin;
+                    unknown_max = radius.min(limit);
+                    known_max = reach.min(known * known);
+                }
+            }
+        });
+    }
+
+    /// Writes the nearest slots, ascending, each with its tier, and returns their number.
+    pub fn end_client(&mut self, known: &[u32], view: &mut [u32]) -> usize {
+        for (place, &(rank, slot)) in view.iter_mut().zip(&self.all) {
+            let distance = rank.saturating_sub(1);
+            let tier = self.tiers.iter().filter(|&&tier| distance > tier).count();
+            *place = word(slot, tier as u32);
         }
         view[..self.all.len()].sort_unstable();
+        if self.margin > 0 {
+            for &word in known {
+                self.known[slot_of(word) as usize / 64] = 0;
+            }
+        }
         self.all.len()
     }
 }
@@ -170,6 +258,12 @@ impl Candidates {
 /// those on the same spot.
 fn rank(squared_distance: u64, followed: bool) -> u64 {
     if followed { 0 } else { squared_distance + 1 }
+}
+
+/// The square of a distance that is shorter by a margin, rounded down.
+fn nearer(squared_distance: u64, margin: u64) -> u64 {
+    let shorter = squared_distance.isqrt().saturating_sub(margin);
+    shorter * shorter
 }
 
 fn keep_nearest(candidates: &mut Vec<(u64, u32)>, max: usize) {

@@ -9,8 +9,8 @@ use shared::{CommandKind, NotificationKind};
 
 use super::{
     AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, Initial, LEVELS_MAX,
-    Level, Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIMED_COLUMNS, Tick,
-    TimedState, Verdict, World,
+    Level, Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIER_BITS,
+    TIMED_COLUMNS, Tick, TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -32,6 +32,7 @@ pub fn header() -> String {
         .constant("HAS_ACTOR", u32::from(HAS_ACTOR))
         .constant("VELOCITY_MAX", VELOCITY_MAX as u32)
         .constant("NOWHERE", NOWHERE)
+        .constant("TIER_BITS", TIER_BITS)
         .constant("POPULATION_TOKEN", POPULATION_TOKEN);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }

@@ -30,6 +30,6 @@ fn draw(problems: &[Problem], texts: &[Text]) {
 }
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    let text = include_str!("../../tests/worlds/rich.toml");
+    let text = include_str!("../../../../shared/tests/worlds/rich.toml");
     script::world::parse(text, "a test's world").unwrap().schema
 });

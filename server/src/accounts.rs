@@ -1,0 +1,22 @@
+//! Who a client is: from the token of a hello to an account and a name. Without I/O and
+//! without a clock.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`identity`] | accounts, and what is known of a client |
+//! | [`authenticator`] | what a server asks of a token; why one is rejected |
+//! | [`shared_word`] | no token, or one word for all |
+//! | [`signed`] | signed tokens of Myriad's own, which expire |
+//! | [`jwt`] | JSON web tokens, as identity providers issue them |
+//! | [`network`] | addresses of one owner, and ranges of them |
+//! | [`bans`] | accounts and networks that stay out for a time |
+//! | [`guard`] | all that stands between a hello and the world |
+
+pub mod authenticator;
+pub mod bans;
+pub mod guard;
+pub mod identity;
+pub mod jwt;
+pub mod network;
+pub mod shared_word;
+pub mod signed;

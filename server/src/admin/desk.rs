@@ -1,0 +1,229 @@
+//! Does what an operator asks, and writes it into the log.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use shared::{ClientRow, Name, Text};
+use tracing::info;
+
+use super::request::{Answer, Client, Link, Listed, Request, Stats};
+use crate::accounts::authenticator::UnixTime;
+use crate::accounts::bans::{Ban, Banned};
+use crate::accounts::guard::Guard;
+use crate::accounts::identity::Account;
+use crate::metrics;
+use crate::tick::directory::Place;
+use crate::tick::operator::{self, Order, Whom};
+use crate::tick::publication::LinkFigures;
+
+/// An operator's way into the server.
+pub struct Desk {
+    to_tick: Sender<Order>,
+    guard: Arc<Guard>,
+    stats: Arc<metrics::stats::Stats>,
+}
+
+impl Desk {
+    pub fn new(
+        to_tick: Sender<Order>,
+        guard: Arc<Guard>,
+        stats: Arc<metrics::stats::Stats>,
+    ) -> Desk {
+        Desk {
+            to_tick,
+            guard,
+            stats,
+        }
+    }
+
+    /// Does what is asked. `by` says who asks, for the log.
+    pub fn answer(&self, request: &Request, by: &str) -> Answer {
+        let answer = self.act(request).unwrap_or_else(Answer::Error);
+        let is_read_only = matches!(request, Request::List | Request::Bans | Request::Stats);
+        let result = match &answer {
+            Answer::Error(reason) => format!("failed: {reason}"),
+            Answer::Done { clients } => format!("{clients} clients"),
+            _ => "answered".to_owned(),
+        };
+        if !is_read_only {
+            info!(target: "audit", by, ?request, %result, "the operator has acted");
+        } else {
+            info!(target: "audit", by, ?request, "the operator has looked");
+        }
+        answer
+    }
+
+    fn act(&self, request: &Request) -> Result<Answer, String> {
+        Ok(match request {
+            Request::List => Answer::Clients(self.list()?),
+            Request::Kick { whom, reason } => {
+                let clients = self.kick(whom_of(whom)?, reason)?;
+                match clients {
+                    0 => return Err("there is no such client".to_owned()),
+                    clients => Answer::Done { clients },
+                }
+            }
+            Request::Ban {
+                whom,
+                seconds,
+                reason,
+            } => self.ban(whom, *seconds, reason)?,
+            Request::Unban { whom } => match self.guard.unban(whom) {
+                true => Answer::Done { clients: 0 },
+                false => return Err(format!("there is no ban of {whom}")),
+            },
+            Request::Bans => Answer::Bans(self.guard.bans(now())),
+            Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
+            Request::Stats => Answer::Stats(self.stats()),
+        })
+    }
+
+    fn list(&self) -> Result<Vec<Listed>, String> {
+        let (clients, links) = self.clients_and_links()?;
+        let listed = clients.into_iter().map(|client| Listed {
+            number: client.client.0,
+            account: client.account.map(String::from),
+            name: client.name.map(String::from),
+            entity: client.entity.map(|e| [e.slot.0, e.generation]),
+            link: client.place.and_then(|place| {
+                let figures = links.get(&place)?;
+                Some(link_of(place, figures))
+            }),
+        });
+        Ok(listed.collect())
+    }
+
+    fn clients_and_links(
+        &self,
+    ) -> Result<(Vec<operator::Listed>, HashMap<Place, LinkFigures>), String> {
+        let listing = self.ask(Order::List)?;
+        let mut links = HashMap::new();
+        // A shard in the middle of a long fan-out answers when it is done.
+        for _ in 0..listing.shards {
+            let (shard, figures) = receive(&listing.links)?;
+            let figures = figures.into_iter();
+            links.extend(figures.map(|figures| ((shard, figures.session), figures)));
+        }
+        Ok((listing.clients, links))
+    }
+
+    fn kick(&self, whom: Whom, reason: &str) -> Result<usize, String> {
+        let reason = one_line(reason)?;
+        self.ask(|done| Order::Kick { whom, reason, done })
+    }
+
+    fn ban(&self, whom: &Banned, seconds: u64, reason: &str) -> Result<Answer, String> {
+        if !(1..=BAN_SECONDS_MAX).contains(&seconds) {
+            return Err(format!(
+                "expected 1 to {BAN_SECONDS_MAX} seconds, found {seconds}"
+            ));
+        }
+        let ban = Ban {
+            whom: whom.clone(),
+            until: now().0 + seconds,
+            reason: one_line(reason)?,
+        };
+        // First the ban: who is thrown out must not be back before it.
+        if !self.guard.ban(ban, now()) {
+            return Err("there are too many bans".to_owned());
+        }
+        let (clients, links) = self.clients_and_links()?;
+        let mut thrown_out = 0;
+        for client in clients {
+            let figures = client.place.and_then(|place| links.get(&place));
+            let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
+            if client.is(whom, address) {
+                thrown_out += self.kick(Whom::Row(client.client), reason)?;
+            }
+        }
+        Ok(Answer::Done {
+            clients: thrown_out,
+        })
+    }
+
+    fn tell(&self, whom: Option<&Client>, text: &str) -> Result<Answer, String> {
+        let text = Text::new(text).map_err(|error| error.to_string())?;
+        let whom = whom.map(whom_of).transpose()?;
+        let is_to_one = whom.is_some();
+        match self.ask(|done| Order::Tell { whom, text, done })? {
+            0 if is_to_one => Err("there is no such client, or it is not connected".to_owned()),
+            clients => Ok(Answer::Done { clients }),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let figures = self.stats.figures();
+        Stats {
+            clients: figures.clients,
+            ticks: figures.ticks,
+            ticks_late: figures.ticks_late,
+            ticks_skipped: figures.ticks_skipped,
+            commands_applied: figures.commands_applied,
+            deliveries: figures.deliveries,
+            notices: figures.notices,
+            sessions_lost: figures.sessions_lost,
+            malformed: figures.malformed,
+            packets_sent: figures.packets_sent,
+            packets_received: figures.packets_received,
+            bans: self.guard.bans(now()).len(),
+        }
+    }
+
+    /// Gives the tick thread an order, and waits for what it says.
+    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Result<T, String> {
+        let (done, answer) = channel();
+        let ended = |_| "the world has ended".to_owned();
+        self.to_tick.send(order(done)).map_err(ended)?;
+        receive(&answer)
+    }
+}
+
+fn receive<T>(answer: &Receiver<T>) -> Result<T, String> {
+    let received = answer.recv_timeout(ANSWER_WAIT);
+    received.map_err(|_| "the world does not answer".to_owned())
+}
+
+fn whom_of(client: &Client) -> Result<Whom, String> {
+    Ok(match client {
+        Client::Account(account) => {
+            Whom::Account(Account::new(account.as_str()).map_err(|error| error.to_string())?)
+        }
+        Client::Name(name) => {
+            Whom::Name(Name::new(name.as_str()).map_err(|error| error.to_string())?)
+        }
+        Client::Number(number) => Whom::Row(ClientRow(*number)),
+    })
+}
+
+/// A reason travels with the end of a connection.
+fn one_line(reason: &str) -> Result<String, String> {
+    match reason {
+        "" => Ok(String::new()),
+        reason => match Text::new(reason) {
+            Ok(reason) => Ok(reason.into()),
+            Err(error) => Err(format!("the reason: {error}")),
+        },
+    }
+}
+
+fn link_of((shard, _): Place, figures: &LinkFigures) -> Link {
+    Link {
+        shard,
+        address: figures.address.to_string(),
+        round_trip_ms: (figures.round_trip.as_secs_f64() * 1e5).round() / 100.0,
+        packets_sent: figures.packets_sent,
+        packets_lost: figures.packets_lost,
+        bytes_unsent: figures.bytes_unsent,
+    }
+}
+
+fn now() -> UnixTime {
+    UnixTime::of(SystemTime::now())
+}
+
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// A hundred years.
+const BAN_SECONDS_MAX: u64 = 36_500 * 86_400;

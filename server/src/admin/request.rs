@@ -1,0 +1,101 @@
+//! Requests of an operator, and answers: each a line of JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounts::bans::{Ban, Banned};
+
+/// What an operator asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum Request {
+    List,
+    Kick {
+        whom: Client,
+        #[serde(default)]
+        reason: String,
+    },
+    /// Throws out whom it concerns, and keeps them out.
+    Ban {
+        whom: Banned,
+        seconds: u64,
+        #[serde(default)]
+        reason: String,
+    },
+    Unban {
+        whom: Banned,
+    },
+    Bans,
+    /// Without `whom`, to all.
+    Tell {
+        whom: Option<Client>,
+        text: String,
+    },
+    Stats,
+}
+
+/// A client, as an operator names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Client {
+    Account(String),
+    Name(String),
+    /// The number in the list.
+    Number(u32),
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Clients(Vec<Listed>),
+    Bans(Vec<Ban>),
+    /// It is done, to so many clients.
+    Done {
+        clients: usize,
+    },
+    Stats(Stats),
+    /// A sentence says what is wrong.
+    Error(String),
+}
+
+/// A client in the list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    pub number: u32,
+    pub account: Option<String>,
+    pub name: Option<String>,
+    /// Slot and generation of its entity.
+    pub entity: Option<[u32; 2]>,
+    /// `None` while the connection is lost.
+    pub link: Option<Link>,
+}
+
+/// A client's connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    pub shard: usize,
+    /// IP and port that packets come from now.
+    pub address: String,
+    pub round_trip_ms: f64,
+    pub packets_sent: u64,
+    pub packets_lost: u64,
+    /// Bytes of its stream that wait.
+    pub bytes_unsent: usize,
+}
+
+/// Figures of the server since its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    pub clients: u64,
+    pub ticks: u64,
+    pub ticks_late: u64,
+    pub ticks_skipped: u64,
+    pub commands_applied: u64,
+    pub deliveries: u64,
+    pub notices: u64,
+    pub sessions_lost: u64,
+    pub malformed: u64,
+    pub packets_sent: u64,
+    pub packets_received: u64,
+    pub bans: usize,
+}

@@ -1,0 +1,63 @@
+//! How clients prove who they are: the options of `myriad serve`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::cli::{read_token, token};
+
+use crate::accounts::authenticator::Authenticator;
+use crate::accounts::jwt::JwtTokens;
+use crate::accounts::shared_word::SharedWord;
+use crate::accounts::signed::SignedTokens;
+
+#[derive(Debug, Args)]
+pub struct AccountArguments {
+    /// Token that all clients must show; every user of this machine can read it here. Without
+    /// a token or a key, every client may come in
+    #[arg(long, default_value = "", value_parser = token)]
+    token: String,
+    /// File with the token that all clients must show
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    token_file: Option<PathBuf>,
+    /// File with the key of signed tokens, as `myriad token` issues them: each client is its
+    /// token's account
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["token", "token_file"])]
+    account_key: Option<PathBuf>,
+    /// File with the public keys of an identity provider, as PEM or JWKS: each client is the
+    /// subject of its JSON web token
+    #[arg(
+        long, value_name = "FILE", requires_all = ["jwt_issuer", "jwt_audience"],
+        conflicts_with_all = ["token", "token_file", "account_key"]
+    )]
+    jwt_keys: Option<PathBuf>,
+    /// Issuer that JSON web tokens must name
+    #[arg(long, value_name = "TEXT", requires = "jwt_keys")]
+    jwt_issuer: Option<String>,
+    /// Audience that JSON web tokens must name
+    #[arg(long, value_name = "TEXT", requires = "jwt_keys")]
+    jwt_audience: Option<String>,
+    /// The most clients from one IPv4 address or IPv6 /64 [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub clients_per_network: Option<u32>,
+}
+
+impl AccountArguments {
+    /// Who says who a client is.
+    pub fn authenticator(&self) -> Result<Arc<dyn Authenticator>> {
+        if let Some(key) = &self.account_key {
+            return Ok(Arc::new(SignedTokens::load(key)?));
+        }
+        if let (Some(keys), Some(issuer), Some(audience)) =
+            (&self.jwt_keys, &self.jwt_issuer, &self.jwt_audience)
+        {
+            return Ok(Arc::new(JwtTokens::load(keys, issuer, audience)?));
+        }
+        let word = match &self.token_file {
+            Some(path) => read_token(path)?,
+            None => self.token.clone(),
+        };
+        Ok(Arc::new(SharedWord::new(word)))
+    }
+}

@@ -1,0 +1,131 @@
+//! What the operator wants of the world: answered at the beginning of a tick.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use gpu_kernels::Frame;
+use shared::{ClientRow, EntityId, Name, Text};
+
+use super::directory::{Directory, Place};
+use super::publication::ShardLinks;
+use super::talk::Talk;
+use crate::accounts::bans::Banned;
+use crate::accounts::identity::{Account, Identity};
+
+/// One thing that the operator wants. Who asks may have gone away when it is answered.
+pub enum Order {
+    List(Sender<Listing>),
+    /// Throws clients out, and says how many.
+    Kick {
+        whom: Whom,
+        reason: String,
+        done: Sender<usize>,
+    },
+    /// Says something to one client, or to all, and says to how many.
+    Tell {
+        whom: Option<Whom>,
+        text: Text,
+        done: Sender<usize>,
+    },
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whom {
+    Account(Account),
+    Name(Name),
+    Row(ClientRow),
+}
+
+/// All clients, and where their shards will say how their connections are.
+pub struct Listing {
+    pub clients: Vec<Listed>,
+    pub links: Receiver<ShardLinks>,
+    /// So many answers come.
+    pub shards: usize,
+}
+
+/// One client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub client: ClientRow,
+    /// `None` while its connection is lost.
+    pub place: Option<Place>,
+    pub account: Option<Account>,
+    pub name: Option<Name>,
+    /// `None` while it waits for one.
+    pub entity: Option<EntityId>,
+}
+
+/// Does what the operator wants. `inspect` asks the shards, and says how many there are.
+pub fn take(
+    orders: &Receiver<Order>,
+    directory: &mut Directory,
+    talk: &mut Talk,
+    frame: &mut Frame,
+    inspect: impl Fn(&Sender<ShardLinks>) -> usize,
+) {
+    for order in orders.try_iter().take(ORDERS_PER_TICK_MAX) {
+        // An operator that has gone away needs no answer.
+        match order {
+            Order::List(done) => {
+                let (sender, links) = channel();
+                let _ = done.send(Listing {
+                    clients: list(directory),
+                    shards: inspect(&sender),
+                    links,
+                });
+            }
+            Order::Kick { whom, reason, done } => {
+                let client = find(directory, &whom);
+                if let Some(client) = client {
+                    directory.kick(client, &reason, frame);
+                }
+                let _ = done.send(usize::from(client.is_some()));
+            }
+            Order::Tell { whom, text, done } => {
+                let told = match whom.map(|whom| find(directory, &whom)) {
+                    None => talk.announce(directory, None, text, frame),
+                    Some(Some(client)) => talk.announce(directory, Some(client), text, frame),
+                    Some(None) => 0,
+                };
+                let _ = done.send(told);
+            }
+        }
+    }
+}
+
+impl Listed {
+    /// Whether a ban concerns it.
+    pub fn is(&self, banned: &Banned, address: Option<std::net::IpAddr>) -> bool {
+        let identity = Identity {
+            account: self.account.clone(),
+            name: None,
+        };
+        let nowhere = std::net::Ipv6Addr::UNSPECIFIED.into();
+        banned.concerns(&identity, address.unwrap_or(nowhere))
+    }
+}
+
+fn find(directory: &Directory, whom: &Whom) -> Option<ClientRow> {
+    let people = directory.people();
+    let client = match whom {
+        Whom::Account(account) => people.of_account(account)?,
+        Whom::Name(name) => people.of_name(name)?,
+        Whom::Row(client) => *client,
+    };
+    directory.presence(client).map(|_| client)
+}
+
+fn list(directory: &Directory) -> Vec<Listed> {
+    let listed = |client| Listed {
+        client,
+        place: directory.place(client),
+        account: directory.people().account(client).cloned(),
+        name: directory.people().name(client).cloned(),
+        entity: directory.presence(client).and_then(|p| p.entity),
+    };
+    directory.rows().map(listed).collect()
+}
+
+/// More wait for the next tick.
+const ORDERS_PER_TICK_MAX: usize = 64;

@@ -1,0 +1,328 @@
+//! What players say, and who is told. Without I/O and without a clock.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`channels`] | who is in which channel |
+//! | [`filter`] | what may be said: a hook for games, and a list of words |
+//! | [`pace`] | how often a client may speak |
+
+pub mod channels;
+pub mod filter;
+pub mod pace;
+
+use std::sync::Arc;
+
+use gpu_kernels::Frame;
+use gpu_kernels::tick::frame::{Listeners, Saying};
+use shared::wire::talk::{Talk as Told, TalkRequest};
+use shared::world::talk::TextError;
+use shared::{AttributeType, ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
+use thiserror::Error;
+
+use super::directory::{Directory, Presence};
+use super::publication::SessionEvent;
+use channels::{ChannelError, Channels};
+use filter::{Speech, TalkFilter, Verdict};
+use pace::Paces;
+
+/// The talk of a world.
+pub struct Talk {
+    filter: Arc<dyn TalkFilter>,
+    /// The command that tells who is near; none in worlds without one.
+    say: Option<CommandKind>,
+    channels: Channels,
+    paces: Paces,
+    /// By shard.
+    events: Vec<(usize, SessionEvent)>,
+    /// By place in the frame: what is said to those near.
+    near: Vec<Option<Arc<Told>>>,
+}
+
+/// Why a client may not say something.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TalkError {
+    #[error(transparent)]
+    Text(#[from] TextError),
+    #[error("too much talk at once; wait a moment")]
+    TooMuch,
+    #[error("too much is said by all in this tick; try again")]
+    Crowded,
+    #[error("this world has no command `say(text: i32)` that tells `Say {{ text }}`")]
+    NoSay,
+    #[error("there is nobody to speak: the entity is dead")]
+    Dead,
+    #[error("only players with a name can do that")]
+    Nameless,
+    #[error("there is no player called {0}")]
+    NoSuchPlayer(Name),
+    #[error("{0} is not connected")]
+    Away(Name),
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error("not said: {0}")]
+    Filtered(String),
+}
+
+impl Talk {
+    pub fn new(config: &WorldConfig, filter: Arc<dyn TalkFilter>) -> Talk {
+        let mut talk = Talk {
+            filter,
+            say: None,
+            channels: Channels::default(),
+            paces: Paces::new(config.schema.world.tick_hz),
+            events: vec![],
+            near: vec![],
+        };
+        talk.change_world(config);
+        talk
+    }
+
+    /// The world's commands may have changed.
+    pub fn change_world(&mut self, config: &WorldConfig) {
+        let say = config.schema.command_named("say");
+        let say = say.filter(|command| {
+            let word = command.words.iter().map(|word| word.ty);
+            command.has_actor && !command.senders.clients && word.eq([AttributeType::I32])
+        });
+        self.say = say.map(|command| command.kind);
+    }
+
+    /// Does what a connected client asks for, in the tick of this frame.
+    pub fn grant(
+        &mut self,
+        directory: &Directory,
+        client: ClientRow,
+        presence: &Presence,
+        request: &TalkRequest,
+        frame: &mut Frame,
+    ) -> Result<(), TalkError> {
+        if !self.paces.take(client, frame.tick) {
+            return Err(TalkError::TooMuch);
+        }
+        let name = directory.people().name(client);
+        match request {
+            TalkRequest::Say { text } => {
+                let speech = Speech::Say;
+                let text = self.judge(speech, name, text, frame)?;
+                let entity = presence.entity.ok_or(TalkError::Dead)?;
+                self.say(client, entity, name.cloned(), text, frame)
+            }
+            TalkRequest::Whisper { to, text } => {
+                let (from, to) = (name.ok_or(TalkError::Nameless)?, Name::new(to.as_str())?);
+                let listener = directory.people().of_name(&to);
+                let listener = listener.ok_or_else(|| TalkError::NoSuchPlayer(to.clone()))?;
+                let text = self.judge(Speech::Whisper(&to), name, text, frame)?;
+                let from = from.clone();
+                let told = Told::Whispered {
+                    from,
+                    text: text.clone(),
+                };
+                let place = frame.said.len();
+                if !self.tell(directory, listener, place, &Arc::new(told)) {
+                    return Err(TalkError::Away(to));
+                }
+                frame.said.push(Saying {
+                    speaker: Some(client),
+                    to: Listeners::One(listener),
+                    text,
+                });
+                Ok(())
+            }
+            TalkRequest::Join { channel } => {
+                let (channel, name) = (named(channel)?, name.ok_or(TalkError::Nameless)?);
+                let own = (presence.ticket, name);
+                let channel = self.channels.join(client, own, &channel)?;
+                let told = Told::Joined {
+                    channel: channel.clone(),
+                    name: name.clone(),
+                };
+                self.tell_members(directory, &channel, frame, told);
+                Ok(())
+            }
+            TalkRequest::Leave { channel } => {
+                let channel = self.channels.own(client, &named(channel)?)?;
+                self.leave(directory, client, channel, frame);
+                Ok(())
+            }
+            TalkRequest::Speak { channel, text } => {
+                let from = name.ok_or(TalkError::Nameless)?.clone();
+                let channel = self.channels.own(client, &named(channel)?)?;
+                let text = self.judge(Speech::Channel(&channel), name, text, frame)?;
+                let told = Told::Spoken {
+                    channel: channel.clone(),
+                    from,
+                    text: text.clone(),
+                };
+                self.tell_members(directory, &channel, frame, told);
+                frame.said.push(Saying {
+                    speaker: Some(client),
+                    to: Listeners::Channel(channel),
+                    text,
+                });
+                Ok(())
+            }
+            TalkRequest::Members { channel } => {
+                let channel = self.channels.own(client, &named(channel)?)?;
+                let names = self.channels.names(&channel);
+                let told = Arc::new(Told::Members { channel, names });
+                self.tell(directory, client, frame.said.len(), &told);
+                Ok(())
+            }
+        }
+    }
+
+    /// The operator says something to one client, or to all. Gives the number of clients
+    /// that are told.
+    pub fn announce(
+        &mut self,
+        directory: &Directory,
+        to: Option<ClientRow>,
+        text: Text,
+        frame: &mut Frame,
+    ) -> usize {
+        let told = Arc::new(Told::Announced { text: text.clone() });
+        let place = frame.said.len();
+        let listeners = match to {
+            Some(client) => vec![client],
+            None => directory.rows().collect(),
+        };
+        let listeners = listeners.into_iter();
+        let told = listeners.filter(|&client| self.tell(directory, client, place, &told));
+        let count = told.count();
+        frame.said.push(Saying {
+            speaker: None,
+            to: to.map_or(Listeners::Everybody, Listeners::One),
+            text,
+        });
+        count
+    }
+
+    /// Takes clients that are gone out of their channels. `changed` are the rows that may
+    /// stand for others now.
+    pub fn follow(&mut self, directory: &Directory, changed: &[ClientRow], frame: &Frame) {
+        for &client in changed {
+            let ticket = directory.presence(client).map(|presence| presence.ticket);
+            if ticket.is_none() {
+                self.paces.forget(client);
+            }
+            if self.channels.ticket(client) != ticket {
+                for channel in self.channels.all_of(client) {
+                    self.leave(directory, client, channel, frame);
+                }
+            }
+        }
+    }
+
+    /// What sessions are told.
+    pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> {
+        self.events.drain(..)
+    }
+
+    /// By place in the frame: what was said to those near since the last call.
+    pub fn take_near(&mut self) -> Vec<Option<Arc<Told>>> {
+        std::mem::take(&mut self.near)
+    }
+
+    /// A text that may be said.
+    fn judge(
+        &mut self,
+        speech: Speech<'_>,
+        speaker: Option<&Name>,
+        text: &str,
+        frame: &Frame,
+    ) -> Result<Text, TalkError> {
+        if frame.said.len() >= SAYINGS_MAX {
+            return Err(TalkError::Crowded);
+        }
+        let text = Text::new(text)?;
+        match self.filter.judge(speech, speaker, &text) {
+            Verdict::Pass => Ok(text),
+            Verdict::Replace(text) => Ok(text),
+            Verdict::Refuse(reason) => Err(TalkError::Filtered(reason)),
+        }
+    }
+
+    /// Lets the world find out who is near.
+    fn say(
+        &mut self,
+        client: ClientRow,
+        speaker: EntityId,
+        name: Option<Name>,
+        text: Text,
+        frame: &mut Frame,
+    ) -> Result<(), TalkError> {
+        let say = self.say.ok_or(TalkError::NoSay)?;
+        let place = frame.said.len();
+        let word = i32::try_from(place).map_err(|_| TalkError::Crowded)?;
+        // An entity's commands are in the order of their numbers: so are its words.
+        frame.push(speaker, word.unsigned_abs(), say, &[word]);
+        frame.said.push(Saying {
+            speaker: Some(client),
+            to: Listeners::Near,
+            text: text.clone(),
+        });
+        self.near.resize(place, None);
+        self.near.push(Some(Arc::new(Told::Said {
+            speaker,
+            name,
+            text,
+        })));
+        Ok(())
+    }
+
+    fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
+        let members = self.channels.members(&channel).to_vec();
+        if let Some(name) = self.channels.leave(client, &channel) {
+            let told = Arc::new(Told::Left { channel, name });
+            self.tell_all(directory, &members, frame, &told);
+        }
+    }
+
+    fn tell_members(&mut self, directory: &Directory, channel: &Name, frame: &Frame, told: Told) {
+        let members = self.channels.members(channel).to_vec();
+        self.tell_all(directory, &members, frame, &Arc::new(told));
+    }
+
+    fn tell_all(
+        &mut self,
+        directory: &Directory,
+        clients: &[ClientRow],
+        frame: &Frame,
+        told: &Arc<Told>,
+    ) {
+        for &client in clients {
+            self.tell(directory, client, frame.said.len(), told);
+        }
+    }
+
+    /// False if the client is not connected.
+    fn tell(
+        &mut self,
+        directory: &Directory,
+        client: ClientRow,
+        place: usize,
+        told: &Arc<Told>,
+    ) -> bool {
+        let Some((shard, session)) = directory.place(client) else {
+            return false;
+        };
+        let talk = told.clone();
+        let event = SessionEvent::Talk {
+            session,
+            place,
+            talk,
+        };
+        self.events.push((shard, event));
+        true
+    }
+}
+
+fn named(channel: &str) -> Result<Name, TextError> {
+    Name::new(channel)
+}
+
+/// What all clients together may say in a tick.
+pub const SAYINGS_MAX: usize = 4096;
+/// What that takes in a frame: texts, and whom they are for.
+pub const TALK_BYTES_MAX: usize =
+    SAYINGS_MAX * (shared::world::talk::TEXT_BYTES_MAX + shared::world::talk::NAME_BYTES_MAX + 16);

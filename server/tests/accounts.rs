@@ -1,0 +1,251 @@
+//! Accounts: who comes in by which token, and what becomes of an account's connections.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use client_bot::connect::{ClientError, hello};
+use common::{Player, ROOM, Vanished, eventually, scratch, start_with, until};
+use server::Server;
+use server::accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
+use server::accounts::identity::{Account, Identity};
+use server::accounts::shared_word::SharedWord;
+use server::accounts::signed::{Claims, SignedTokens};
+use shared::Name;
+use shared::wire::control::Hello;
+use shared::wire::stream::Message;
+
+const KEY: &[u8] = b"a key of thirty-two bytes or more";
+
+fn start(clients_per_network: u32) -> Server {
+    start_with(ROOM, |options| {
+        options.shards = 2;
+        options.clients_per_network = clients_per_network;
+        options.authenticator = Arc::new(SignedTokens::new(KEY).unwrap());
+    })
+}
+
+/// A token that was good from an hour ago on, until so many seconds from now.
+fn token(account: &str, seconds_left: i64) -> String {
+    let UnixTime(now) = UnixTime::of(SystemTime::now());
+    let claims = Claims {
+        account: Account::new(account).unwrap(),
+        name: Name::new(account).unwrap(),
+        from: now - 3600,
+        until: now.saturating_add_signed(seconds_left),
+    };
+    SignedTokens::new(KEY).unwrap().issue(&claims)
+}
+
+async fn join(server: &Server, account: &str) -> Player {
+    Player::join_as(server, &hello(&token(account, 600), None)).await
+}
+
+async fn refusal(server: &Server, hello: &Hello) -> String {
+    let joined: Result<Player, ClientError> = Player::try_join(server, hello).await;
+    joined.err().expect("no welcome").to_string()
+}
+
+#[tokio::test]
+async fn only_a_good_token_lets_in() {
+    let server = start(u32::MAX);
+    let told = refusal(&server, &hello("", None)).await;
+    assert!(told.ends_with("the server requires a token"), "{told}");
+    let told = refusal(&server, &hello(&token("alice", -30), None)).await;
+    assert!(told.contains("the token expired 3"), "{told}");
+    let mut forged = token("alice", 600);
+    forged.pop();
+    let told = refusal(&server, &hello(&forged, None)).await;
+    assert!(told.contains("the token"), "{told}");
+    let alice = join(&server, "alice").await;
+    assert_eq!(
+        alice.client.view().name(alice.entity()).unwrap(),
+        &Name::new("alice").unwrap()
+    );
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_second_connection_replaces_the_first_which_is_told() {
+    let server = start(u32::MAX);
+    let mut bystander = join(&server, "bob").await;
+    let mut first = join(&server, "alice").await;
+    let entity = first.entity();
+    let second = join(&server, "alice").await;
+    assert_eq!(second.entity(), entity, "an account has one entity");
+    let end = first.end().await;
+    assert!(
+        end.ends_with("the account has come in with another connection"),
+        "{end}"
+    );
+    // Others have seen one player, who never left.
+    until(&mut [&mut bystander], "it sees the account", |p| {
+        p[0].sees(entity)
+    })
+    .await;
+    assert_eq!(bystander.enters_of(entity), 1);
+    assert!(bystander.leaves_of(entity).is_empty());
+    assert_eq!(server.stats().figures().clients, 2);
+    // The first one's ticket died with its connection.
+    let ticket = first.client.ticket();
+    let third = Player::try_join(&server, &hello(&token("carol", 600), Some(ticket))).await;
+    assert_ne!(third.unwrap().entity(), entity);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_account_comes_back_without_its_ticket() {
+    let server = start_with(
+        "[world]\nsize = [30, 30]\naoi = 100\ncapacity = 64\ntick_hz = 20\n\
+         [limits]\nidle_seconds = 2\nresume_seconds = 60",
+        |options| options.authenticator = Arc::new(SignedTokens::new(KEY).unwrap()),
+    );
+    let alice = hello(&token("alice", 600), None);
+    // It goes without a goodbye.
+    let entity = Vanished::join_as(&server, &alice, async |_: &mut Player| ()).entity;
+    eventually("the server has lost it", || {
+        server.stats().figures().clients == 0
+    })
+    .await;
+    let back = join(&server, "alice").await;
+    assert_eq!(back.entity(), entity);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_ticket_brings_nobody_into_another_account() {
+    let server = start_with(ROOM, |options| {
+        options.authenticator = Arc::new(Anybody);
+    });
+    let mallory = Hello {
+        name: "mallory".to_owned(),
+        ..hello("", None)
+    };
+    let vanished = Vanished::join(&server);
+    // The ticket is a guest's: with an account it is of no use, without one it is.
+    let with_ticket = Hello {
+        resume: Some(vanished.ticket),
+        ..mallory
+    };
+    let joined = Player::try_join(&server, &with_ticket).await.unwrap();
+    assert_ne!(joined.entity(), vanished.entity);
+    let back = Player::resume(&server, vanished.ticket).await;
+    assert_eq!(back.entity(), vanished.entity);
+    server.stop().unwrap();
+}
+
+/// A game's own: who wishes a name has the account of this name, all others are guests.
+struct Anybody;
+
+impl Authenticator for Anybody {
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        _: UnixTime,
+    ) -> Result<Identity, Rejection> {
+        let name = credentials.name()?;
+        let account = name.as_deref().map(Account::new).transpose()?;
+        Ok(Identity { account, name })
+    }
+
+    fn description(&self) -> String {
+        "accounts by what anybody says".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_network_has_no_more_clients_than_the_operator_allows() {
+    let server = start(2);
+    let first = join(&server, "alice").await;
+    let _second = join(&server, "bob").await;
+    let third = hello(&token("carol", 600), None);
+    let told = refusal(&server, &third).await;
+    assert!(
+        told.ends_with("there are 2 clients of this network already"),
+        "{told}"
+    );
+    first.client.leave();
+    eventually("one has left", || server.stats().figures().clients == 1).await;
+    join(&server, "carol").await;
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn players_are_called_what_they_wish_and_no_two_the_same() {
+    let server = start_with(ROOM, |options| {
+        options.authenticator = Arc::new(SharedWord::new(""));
+    });
+    let called = |name: &str| Hello {
+        name: name.to_owned(),
+        ..hello("", None)
+    };
+    let mut players = vec![];
+    for name in ["Bob", "", "bob"] {
+        players.push(Player::try_join(&server, &called(name)).await.unwrap());
+    }
+    let entities: Vec<_> = players.iter().map(Player::entity).collect();
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    until(&mut all, "all see all", |players| {
+        players.iter().all(|p| entities.iter().all(|&e| p.sees(e)))
+    })
+    .await;
+    for player in &players {
+        let view = player.client.view();
+        let names = entities
+            .iter()
+            .map(|&entity| view.name(entity).map(|name| &**name));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [Some("Bob"), None, Some("bob#2")]
+        );
+    }
+    // A name comes right behind its enter.
+    let messages = &players[1].log.messages;
+    let enter = messages.iter().position(
+        |(_, message)| matches!(message, Message::Enter { entity, .. } if *entity == entities[0]),
+    );
+    let behind = &messages[enter.expect("Bob has entered") + 1].1;
+    assert!(matches!(behind, Message::Name { slot, .. } if *slot == entities[0].slot));
+    let told = refusal(&server, &called(" Bob")).await;
+    assert!(
+        told.ends_with("the name: a name begins or ends with a blank"),
+        "{told}"
+    );
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_token_of_the_command_line_lets_in() {
+    let key = scratch("token.key");
+    std::fs::write(&key, [KEY, b"\n"].concat()).unwrap();
+    let issue = |arguments: &[&str], key: &Path| {
+        let myriad = Command::new(env!("CARGO_BIN_EXE_myriad"))
+            .arg("token")
+            .args(arguments)
+            .arg("--key")
+            .arg(key)
+            .output()
+            .unwrap();
+        (
+            String::from_utf8(myriad.stdout)
+                .unwrap()
+                .trim_end()
+                .to_owned(),
+            String::from_utf8(myriad.stderr).unwrap(),
+        )
+    };
+    let (token, _) = issue(&["--account", "alice@example.org", "--name", "Alice"], &key);
+    let server = start(u32::MAX);
+    let joined = Player::try_join(&server, &hello(&token, None)).await;
+    joined.expect("the token is good");
+    std::fs::write(&key, "short").unwrap();
+    let (nothing, error) = issue(&["--account", "alice"], &key);
+    assert_eq!(nothing, "");
+    assert!(error.contains("expected at least 32"), "{error}");
+    let (_, error) = issue(&["--account", "alice", "--for", "1 hour"], &key);
+    assert!(error.contains("expected a span like 90s"), "{error}");
+    server.stop().unwrap();
+}

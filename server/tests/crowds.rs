@@ -1,0 +1,37 @@
+//! Crowds of clients that may be told less than there is to tell.
+
+mod common;
+
+use client_bot::BehaviourKind;
+use common::{Bots, start, ticks};
+
+/// A world in which everybody sees everybody, and is told so many bytes a tick.
+fn crowd(limits: &str) -> String {
+    format!(
+        "[world]\nsize = [110, 110]\naoi = 160\naoi_leave = 170\ncapacity = 200\ntick_hz = 20\n\
+         [limits]\nclients = 200\n{limits}\n\
+         [[kind]]\nname = \"player\"\nattributes = [\
+         {{ name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, \
+         audience = \"state\" }}]\n"
+    )
+}
+
+#[tokio::test]
+async fn a_crowd_is_told_what_its_budget_allows_and_nobody_waits_too_long() {
+    let server = start(&crowd("client_bytes_per_tick = 256"));
+    let bots = Bots::start(&server, 60, BehaviourKind::Crowd).await;
+    ticks(&server, 200).await;
+    let before = server.stats().figures();
+    ticks(&server, 100).await;
+    let after = server.stats().figures();
+    assert!(after.news_put_off > before.news_put_off + 1000);
+    bots.verify(&server).await;
+}
+
+#[tokio::test]
+async fn hits_in_a_crowd_are_told_in_the_end() {
+    let server = start(&crowd("client_bytes_per_tick = 300"));
+    let bots = Bots::start(&server, 40, BehaviourKind::Fight).await;
+    ticks(&server, 150).await;
+    bots.verify(&server).await;
+}

@@ -1,0 +1,330 @@
+//! Talk: who hears what, in which order, and what a recording has of it.
+
+mod common;
+
+use std::sync::Arc;
+
+use client_bot::connect::hello;
+use common::{Player, go, listen_for, scratch, start_with, units, until};
+use server::Server;
+use server::durable::journal::{JournalReader, Next};
+use server::tick::talk::filter::WordList;
+use shared::wire::control::Hello;
+use shared::wire::request::Region;
+use shared::wire::stream::Message;
+use shared::wire::talk::{Talk, TalkRequest};
+use shared::{Name, Text};
+
+/// Players see 20 units far, and are heard 30 units far.
+const WIDE: &str = "
+    [world]
+    size = [1000, 1000]
+    aoi = 20
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 16
+    regions_per_client = 1
+    region_edge_max = 100
+    subscriptions_per_client = 2
+
+    [logic]
+    builtin = ['move', 'say']
+
+    [commands]
+    move = { speed_max = 1000 }
+    say = { distance = 30 }
+";
+
+async fn join(server: &Server, name: &str) -> Player {
+    let hello = Hello {
+        name: name.to_owned(),
+        ..hello("", None)
+    };
+    Player::join_as(server, &hello).await
+}
+
+/// Asks, and waits for the answer.
+async fn ask(player: &mut Player, request: TalkRequest) -> Result<(), String> {
+    let number = player.client.talk(request);
+    let answer = player.client.answer(number, &mut player.log).await;
+    answer.expect("an answer")
+}
+
+fn say(text: &str) -> TalkRequest {
+    let text = text.to_owned();
+    TalkRequest::Say { text }
+}
+
+fn whisper(to: &str, text: &str) -> TalkRequest {
+    let (to, text) = (to.to_owned(), text.to_owned());
+    TalkRequest::Whisper { to, text }
+}
+
+fn join_channel(channel: &str) -> TalkRequest {
+    let channel = channel.to_owned();
+    TalkRequest::Join { channel }
+}
+
+fn speak(channel: &str, text: &str) -> TalkRequest {
+    let (channel, text) = (channel.to_owned(), text.to_owned());
+    TalkRequest::Speak { channel, text }
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+fn text(text: &str) -> Text {
+    Text::new(text).unwrap()
+}
+
+/// All that a player heard.
+fn heard(player: &Player) -> Vec<Talk> {
+    let messages = player.log.messages.iter();
+    let talk = messages.filter_map(|(_, message)| match message {
+        Message::Talk(talk) => Some(talk.clone()),
+        _ => None,
+    });
+    talk.collect()
+}
+
+async fn listen(server: &Server, players: &mut [Player]) {
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    listen_for(server, &mut all, 4).await;
+}
+
+#[tokio::test]
+async fn what_is_said_is_heard_by_those_near_once_and_by_nobody_else() {
+    let server = start_with(WIDE, |options| options.shards = 2);
+    let mut players = vec![];
+    // Some of the 30 units around the first one are in sight up to 50 units away.
+    for (called, distance) in [("Ann", 0.0), ("Bob", 15.0), ("Cid", 49.0), ("Dan", 51.0)] {
+        let mut player = join(&server, called).await;
+        go(&mut player, 500.0 + distance, 500.0).await;
+        players.push(player);
+    }
+    // The last one looks at the place, from far away.
+    let mut far = join(&server, "").await;
+    go(&mut far, 10.0, 10.0).await;
+    let around = |low: f64, high: f64| Region::fixed(&[units(low); 2], &[units(high); 2]);
+    let request = far.client.set_region(0, Some(around(490.0, 510.0)));
+    far.client
+        .answer(request, &mut far.log)
+        .await
+        .unwrap()
+        .unwrap();
+    players.push(far);
+    let speaker = players[0].entity();
+    ask(&mut players[0], say("hello, ŵorld")).await.unwrap();
+    listen(&server, &mut players).await;
+    let said = Talk::Said {
+        speaker,
+        name: Some(name("Ann")),
+        text: text("hello, ŵorld"),
+    };
+    for (i, player) in players.iter().enumerate() {
+        let expected = vec![said.clone(); usize::from(i != 3)];
+        assert_eq!(heard(player), expected, "player {i}");
+        assert!(player.notices().is_empty(), "the text is all that is told");
+    }
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn everything_a_player_says_arrives_in_its_order() {
+    let server = start_with(WIDE, |options| options.shards = 2);
+    let mut players = [join(&server, "Ann").await, join(&server, "Bob").await];
+    for player in &mut players {
+        go(player, 500.0, 500.0).await;
+        ask(player, join_channel("trade")).await.unwrap();
+    }
+    // All at once, so that several are said in one tick.
+    let requests = [
+        say("1"),
+        whisper("bob", "2"),
+        speak("Trade", "3"),
+        say("4"),
+        speak("trade", "5"),
+        whisper("Bob", "6"),
+    ];
+    for request in requests {
+        players[0].client.talk(request);
+    }
+    players[0].client.flush();
+    let words = |player: &Player| -> Vec<String> {
+        let talk = heard(player);
+        let texts = talk.iter().filter_map(|talk| match talk {
+            Talk::Said { text, .. } | Talk::Whispered { text, .. } | Talk::Spoken { text, .. } => {
+                Some(text.to_string())
+            }
+            _ => None,
+        });
+        texts.collect()
+    };
+    let [ann, bob] = &mut players;
+    until(&mut [ann, bob], "both have heard all", |p| {
+        words(p[0]).len() == 4 && words(p[1]).len() == 6
+    })
+    .await;
+    assert_eq!(words(bob), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(words(ann), ["1", "3", "4", "5"]);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn channels_have_members_who_hear_each_other_and_nobody_else() {
+    let server = start_with(WIDE, |options| options.shards = 2);
+    let mut players = vec![];
+    for called in ["Ann", "Bob", "Cid"] {
+        players.push(join(&server, called).await);
+    }
+    let told = ask(&mut players[0], speak("trade", "anyone?")).await;
+    assert_eq!(told.unwrap_err(), "the client is not in the channel trade");
+    ask(&mut players[0], join_channel("Trade")).await.unwrap();
+    ask(&mut players[1], join_channel("trade")).await.unwrap();
+    ask(&mut players[1], speak("trade", "wool!")).await.unwrap();
+    let members = TalkRequest::Members {
+        channel: "TRADE".to_owned(),
+    };
+    ask(&mut players[0], members).await.unwrap();
+    // A member that leaves the world leaves its channels, too.
+    let bob = players.remove(1);
+    bob.client.leave();
+    let [ann, cid] = &mut players[..] else {
+        unreachable!("two are left");
+    };
+    until(&mut [ann, cid], "Ann hears that Bob has left", |p| {
+        heard(p[0]).len() == 5
+    })
+    .await;
+    let channel = || name("Trade");
+    let joined = |who| Talk::Joined {
+        channel: channel(),
+        name: name(who),
+    };
+    let expected = [
+        joined("Ann"),
+        joined("Bob"),
+        Talk::Spoken {
+            channel: channel(),
+            from: name("Bob"),
+            text: text("wool!"),
+        },
+        Talk::Members {
+            channel: channel(),
+            names: vec![name("Ann"), name("Bob")],
+        },
+        Talk::Left {
+            channel: channel(),
+            name: name("Bob"),
+        },
+    ];
+    assert_eq!(heard(ann), expected);
+    assert!(heard(cid).is_empty());
+    let leave = TalkRequest::Leave {
+        channel: "trade".to_owned(),
+    };
+    ask(ann, leave).await.unwrap();
+    assert!(ask(ann, speak("trade", "?")).await.is_err());
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_said_is_answered_with_the_reason() {
+    let server = start_with(WIDE, |_| ());
+    let mut guest = join(&server, "").await;
+    let mut ann = join(&server, "Ann").await;
+    let told = async |player: &mut Player, request| ask(player, request).await.unwrap_err();
+    assert_eq!(told(&mut ann, say("")).await, "a text is empty");
+    assert_eq!(
+        told(&mut ann, say(&"x".repeat(513))).await,
+        "a text has 513 bytes, expected at most 512"
+    );
+    assert!(told(&mut ann, say("a\u{202e}b")).await.contains("U+202E"));
+    assert_eq!(
+        told(&mut ann, whisper("Zoe", "hi")).await,
+        "there is no player called Zoe"
+    );
+    let nameless = "only players with a name can do that";
+    assert_eq!(told(&mut guest, whisper("Ann", "hi")).await, nameless);
+    assert_eq!(told(&mut guest, join_channel("trade")).await, nameless);
+    server.stop().unwrap();
+    // A world without the command.
+    let server = start_with("[world]\ntick_hz = 20", |_| ());
+    let mut ann = join(&server, "Ann").await;
+    assert!(
+        told(&mut ann, say("hi"))
+            .await
+            .contains("has no command `say")
+    );
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_talks_too_much_is_heard_as_far_as_the_pace_allows() {
+    let server = start_with(WIDE, |_| ());
+    let mut ann = join(&server, "Ann").await;
+    for i in 0..20 {
+        ann.client.talk(say(&i.to_string()));
+    }
+    ann.client.flush();
+    until(&mut [&mut ann], "all are answered", |p| {
+        p[0].answers().len() == 20
+    })
+    .await;
+    let answers = ann.answers();
+    let granted = answers.iter().filter(|(_, answer)| answer.is_ok()).count();
+    listen_for(&server, &mut [&mut ann], 4).await;
+    assert_eq!(heard(&ann).len(), granted);
+    assert!((8..20).contains(&granted), "{granted} of 20");
+    let refused = answers.iter().find_map(|(_, answer)| answer.as_ref().err());
+    assert_eq!(refused.unwrap(), "too much talk at once; wait a moment");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_filter_changes_what_is_said() {
+    let server = start_with(WIDE, |options| {
+        options.talk_filter = Arc::new(WordList::new("darn"));
+    });
+    let mut ann = join(&server, "Ann").await;
+    ask(&mut ann, say("Darn it")).await.unwrap();
+    until(&mut [&mut ann], "it hears itself", |p| {
+        !heard(p[0]).is_empty()
+    })
+    .await;
+    let Talk::Said { text, .. } = &heard(&ann)[0] else {
+        panic!("{:?}", heard(&ann));
+    };
+    assert_eq!(&**text, "**** it");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_recording_has_who_came_and_what_was_said() {
+    let file = scratch("talk.myriad");
+    let server = start_with(WIDE, |options| options.record = Some(file.clone()));
+    let mut players = [join(&server, "Ann").await, join(&server, "Bob").await];
+    for player in &mut players {
+        ask(player, join_channel("trade")).await.unwrap();
+    }
+    for request in [say("one"), whisper("Bob", "two"), speak("trade", "three")] {
+        ask(&mut players[0], request).await.unwrap();
+    }
+    server.stop().unwrap();
+    let mut journal = JournalReader::open(&file).unwrap();
+    let (mut people, mut said) = (vec![], vec![]);
+    while let Next::Tick(frame, _) = journal.next_tick() {
+        people.extend(frame.people);
+        said.extend(frame.said);
+    }
+    let names: Vec<_> = people.iter().map(|p| p.person.name.as_deref()).collect();
+    assert_eq!(names, [Some("Ann"), Some("Bob")]);
+    let speaker = Some(people[0].client);
+    assert!(said.iter().all(|saying| saying.speaker == speaker));
+    let texts: Vec<&str> = said.iter().map(|saying| &*saying.text).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    std::fs::remove_file(&file).unwrap();
+}

@@ -1,0 +1,70 @@
+//! What players say: what a client asks for, and what it is told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::world::id::EntityId;
+use crate::world::talk::{Name, Text};
+
+/// The most bytes of a [`Talk`]: a list of all members of a channel.
+pub const TALK_BYTES_MAX: usize = 32 * 1024;
+/// The most members of a channel: their names fit a [`Talk`].
+pub const CHANNEL_MEMBERS_MAX: usize = 800;
+
+/// What a client wants to say, or whom it wants to listen to. Texts and names are checked by
+/// the server, which answers what is wrong with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TalkRequest {
+    /// To all that are near.
+    Say {
+        text: String,
+    },
+    /// To one player.
+    Whisper {
+        to: String,
+        text: String,
+    },
+    /// Become a member of a channel, which there need not be yet.
+    Join {
+        channel: String,
+    },
+    Leave {
+        channel: String,
+    },
+    /// To the members of a channel of one's own.
+    Speak {
+        channel: String,
+        text: String,
+    },
+    /// Who is in a channel of one's own.
+    Members {
+        channel: String,
+    },
+}
+
+/// What a client is told of talk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Talk {
+    /// An entity near the client spoke, perhaps its own.
+    Said {
+        speaker: EntityId,
+        /// `None` if its player has none.
+        name: Option<Name>,
+        text: Text,
+    },
+    /// To this client only.
+    Whispered { from: Name, text: Text },
+    /// In a channel of the client, perhaps by itself.
+    Spoken {
+        channel: Name,
+        from: Name,
+        text: Text,
+    },
+    /// A player, perhaps the client, is a member from now on.
+    Joined { channel: Name, name: Name },
+    /// A player is no member any more.
+    Left { channel: Name, name: Name },
+    /// All members of a channel, as asked for.
+    Members { channel: Name, names: Vec<Name> },
+    /// By the server's operator.
+    Announced { text: Text },
+}
