@@ -403,8 +403,8 @@ mod tests {
     fn a_command_of_two_short_words_takes_at_most_ten_bytes() {
         let mut coder = coder();
         let mut longest = 0;
-        for tick in 0..3 {
-            let mut frame = Frame::new(Tick(tick));
+        for tick in 0..3u32 {
+            let mut frame = Frame::new(Tick(tick.into()));
             for slot in 0..10_000 {
                 let entity = EntityId::new(slot * 10, 3);
                 frame.push(entity, 70_000 + tick, MOVE, &[-8192, 8191]);

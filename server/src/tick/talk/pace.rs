@@ -22,7 +22,7 @@ impl Paces {
 
     /// Whether a client may speak now; it does then.
     pub fn take(&mut self, client: ClientRow, now: Tick) -> bool {
-        let now = u64::from(now.0);
+        let now = now.0;
         let paid = self.paid.entry(client).or_insert(now);
         let next = (*paid).max(now) + self.interval_ticks;
         let may_speak = next <= now + self.interval_ticks * TALKS_AT_ONCE;
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_client_speaks_some_times_at_once_and_then_now_and_then() {
         let mut paces = Paces::new(20);
-        let mut said = |client, from: u32, ticks| {
+        let mut said = |client, from: u64, ticks| {
             let ticks = from..from + ticks;
             let said = ticks.filter(|&tick| paces.take(ClientRow(client), Tick(tick)));
             said.count() as u64
