@@ -265,6 +265,7 @@ fn bots(address: SocketAddr, seed: u64) -> Swarm {
         trust: Trust::AnyCertificate,
         token: String::new(),
         clients: 8,
+        spectators: 0,
         behaviour: BehaviourKind::Fight,
         play: None,
         rate_hz: None,
