@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open};
+use quic::{Application, Event, Handle, Link, Load, Open, Rejection};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -161,6 +161,14 @@ impl Application for Shard {
                 }
             }
         }
+    }
+
+    fn rejected(&mut self, rejection: &Rejection) {
+        debug!(reason = %rejection.reason, "a browser was refused");
+        self.count_refusals(|refusals| match rejection.is_foreign {
+            true => refusals.connections += 1,
+            false => refusals.malformed += 1,
+        });
     }
 
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {

@@ -14,7 +14,7 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 8] = [
+const DOCUMENTS: [(&str, usize); 9] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
     ("SECURITY.md", 110),
@@ -22,6 +22,7 @@ const DOCUMENTS: [(&str, usize); 8] = [
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),
     ("client-bot/README.md", 300),
+    ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];
 
