@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`cli`] | the command line |
 //! | [`arguments`] | what several commands do with their arguments |
+//! | [`interrupt`] | Ctrl-C |
+//! | [`web`] | the options of commands that let browsers play |
 //! | [`serve`] | `myriad serve` |
 //! | [`accounts`] | its options for who may come in |
 //! | [`admin`] | `myriad admin` |
@@ -24,8 +26,10 @@ pub mod cli;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod interrupt;
 pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;
 pub mod token;
+pub mod web;

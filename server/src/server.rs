@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
@@ -34,12 +34,14 @@ use crate::tick::reload;
 use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
+use crate::transport::browsers::Renewed;
 use crate::transport::handshake::Admission;
 use crate::transport::neighbours::Neighbours;
-use crate::transport::quic::{self, Identity};
+use crate::transport::quic::{self, Clients, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
-use ::quic::Turns;
+use crate::web::page;
+use ::quic::{Turns, WebOptions};
 
 /// How to run a server.
 #[derive(Clone)]
@@ -57,6 +59,8 @@ pub struct ServerOptions {
     pub threads: usize,
     pub backend: BackendOptions,
     pub metrics: Option<SocketAddr>,
+    /// Lets browsers play, and serves them a page.
+    pub web: Option<WebServing>,
     pub record: Option<PathBuf>,
     /// Says who a client is, by its token.
     pub authenticator: Arc<dyn Authenticator>,
@@ -80,6 +84,7 @@ impl ServerOptions {
             threads: machine::cores(),
             backend: BackendOptions::default(),
             metrics: None,
+            web: None,
             record: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
@@ -89,9 +94,20 @@ impl ServerOptions {
     }
 }
 
+/// How browsers come to play.
+#[derive(Clone, Debug)]
+pub struct WebServing {
+    /// Where the page is served; port 0 picks a free one.
+    pub page: SocketAddr,
+    /// Pages of these origins may connect; empty: of all.
+    pub origins: Vec<String>,
+}
+
 /// A running server. Dropping it stops it.
 pub struct Server {
     address: SocketAddr,
+    /// Where the page for browsers is.
+    page: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
     backend_note: String,
@@ -120,6 +136,14 @@ impl Server {
         let certificate = identity.chain[0].clone();
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
         let address = sockets[0].local_addr()?;
+        let renewed = match (&options.web, &options.identity) {
+            (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
+            _ => None,
+        };
+        let page = match &options.web {
+            Some(web) => Some(page::serve(web.page, address, renewed.clone())?),
+            None => None,
+        };
         if let Some(address) = options.metrics {
             telemetry::serve(address)?;
         }
@@ -133,7 +157,14 @@ impl Server {
         let (to_tick, orders) = mpsc::channel();
         let shard_world = shard_world(&options, guard.clone());
         let session = shard_world.session.clone();
-        let shards = start_shards(shard_world, &identity, sockets)?;
+        let browsers = options.web.as_ref().map(|web| WebOptions {
+            origins: web.origins.clone(),
+        });
+        let clients = match browsers {
+            Some(_) => Clients::AndBrowsers(renewed),
+            None => Clients::Own,
+        };
+        let shards = start_shards(shard_world, &identity, &clients, browsers, sockets)?;
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
                 folder,
@@ -174,6 +205,7 @@ impl Server {
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
+            page,
             certificate,
             backend,
             backend_note: started.description,
@@ -188,6 +220,11 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where the page for browsers is, if there is one.
+    pub fn page(&self) -> Option<SocketAddr> {
+        self.page
     }
 
     /// The certificate, which clients must trust if it is self-signed.
@@ -256,6 +293,8 @@ struct RunningShards {
 fn start_shards(
     world: ShardWorld,
     identity: &Identity,
+    clients: &Clients,
+    browsers: Option<WebOptions>,
     sockets: Vec<UdpSocket>,
 ) -> Result<RunningShards> {
     let idle_seconds = world.session.config.limits.idle_seconds;
@@ -274,12 +313,13 @@ fn start_shards(
     for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
-        let config = quic::server_config(identity, idle, turns.clone())?;
+        let config = quic::server_config(identity, clients, idle, turns.clone())?;
         let (sender, thread) = shards::spawn(shards::Parts {
             number,
             world: world.clone(),
             config: Arc::new(config),
             turns,
+            web: browsers.clone(),
             socket,
             neighbours: neighbours.clone(),
             strays,

@@ -14,7 +14,7 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 11] = [
+const DOCUMENTS: [(&str, usize); 12] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
     ("SECURITY.md", 110),
@@ -25,6 +25,7 @@ const DOCUMENTS: [(&str, usize); 11] = [
     ("server/worlds/motion.md", 60),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 300),
+    ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];
 

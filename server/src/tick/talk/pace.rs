@@ -22,7 +22,7 @@ impl Paces {
 
     /// Whether a client may speak now; it does then.
     pub fn take(&mut self, client: ClientRow, now: Tick) -> bool {
-        let now = u64::from(now.0);
+        let now = now.0;
         let paid = self.paid.entry(client).or_insert(now);
         let next = (*paid).max(now) + self.interval_ticks;
         let may_speak = next <= now + self.interval_ticks * TALKS_AT_ONCE;
