@@ -129,7 +129,7 @@ const TOLD: u32 = u32::MAX;
 mod tests {
     use super::*;
 
-    fn told(backlog: &mut Backlog, now: u32, room: usize) -> Vec<(u32, u64)> {
+    fn told(backlog: &mut Backlog, now: u64, room: usize) -> Vec<(u32, u64)> {
         let mut told = vec![];
         backlog.tell(Tick(now), room, |slot, columns| {
             told.push((slot.0, columns));

@@ -232,7 +232,7 @@ mod tests {
         let later = now + Duration::from_secs(60);
         assert_eq!(believed(5000, later), at_once);
         // With a proof it may come.
-        let place = enter(&mut door, address("10.9.9.9:1"));
+        let place = enter(&mut door, address("10.9.9.9:1"), later);
         door.leave(place, address("10.9.9.9:1"));
     }
 

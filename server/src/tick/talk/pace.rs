@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_client_speaks_some_times_at_once_and_then_now_and_then() {
         let mut paces = Paces::new(20);
-        let mut said = |client, from: u32, ticks| {
+        let mut said = |client, from: u64, ticks| {
             let ticks = from..from + ticks;
             let said = ticks.filter(|&tick| paces.take(ClientRow(client), Tick(tick)));
             said.count() as u64
