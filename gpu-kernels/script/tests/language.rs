@@ -287,7 +287,7 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
         [
             "move", "strike", "heal", "blast", "pick", "roam", "burn", "shout", "poison", "sicken",
             "shield", "unshield", "follow", "teleport", "harvest", "regrow", "trade", "taunt",
-            "score", "steer", "drift",
+            "score", "steer", "drift", "say",
         ]
     );
     let numbers: Vec<u16> = logic.commands.iter().map(|c| c.schema.kind.0).collect();
