@@ -18,7 +18,7 @@ pub struct WebArguments {
         default_missing_value = "127.0.0.1:8433"
     )]
     web: Option<SocketAddr>,
-    /// Take only browsers that show a page of this origin, such as https://example.org;
+    /// Take only browsers that show a page of this origin, such as `https://example.org`;
     /// may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "web", value_parser = origin)]
     web_origin: Vec<String>,
