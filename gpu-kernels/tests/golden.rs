@@ -11,35 +11,35 @@ fn goldens() -> [(Scenario, Golden); 8] {
     [
         (
             scenario::wander(1000, 50),
-            golden(0x2e4e_3d67_4cfb_50db, 94646),
+            golden(0x7f8a_3701_cde9_43ef, 94646),
         ),
         (
             scenario::crowd(400, 30),
-            golden(0x1e32_3489_b9b6_5751, 100932),
+            golden(0xcb23_e795_fa49_5ada, 100932),
         ),
         (
             scenario::fight(400, 50),
-            golden(0xcf72_2e60_f172_6c9f, 45275),
+            golden(0x8680_4688_497d_263e, 45275),
         ),
         (
             scenario::space(600, 50),
-            golden(0x1476_580a_780b_cbb4, 36950),
+            golden(0x90f5_7774_f2c2_3334, 36950),
         ),
         (
             scenario::market(300, 50),
-            golden(0xaac7_0020_dafb_34f3, 22976),
+            golden(0x757b_1009_ac2f_388c, 22976),
         ),
         (
             scenario::generations(200, 40),
-            golden(0x018a_97e9_40cc_7b89, 47454),
+            golden(0xeef6_f9af_ac47_14c6, 47454),
         ),
         (
             scenario::stroll(600, 40),
-            golden(0x2f25_15ea_e5d3_2db1, 5168),
+            golden(0x40ba_527c_5f12_4442, 5168),
         ),
         (
             scenario::embers(300, 50),
-            golden(0x8376_bebe_5628_2ac6, 53325),
+            golden(0xffc5_7ae3_e2bd_dad9, 53325),
         ),
     ]
 }

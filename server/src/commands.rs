@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`cli`] | the command line |
 //! | [`arguments`] | what several commands do with their arguments |
+//! | [`interrupt`] | Ctrl-C |
+//! | [`web`] | the options of commands that let browsers play |
 //! | [`serve`] | `myriad serve` |
 //! | [`accounts`] | its options for who may come in |
 //! | [`admin`] | `myriad admin` |
@@ -30,6 +32,7 @@ pub mod difference;
 pub mod doctor;
 pub mod fork;
 pub mod inspect;
+pub mod interrupt;
 pub mod kept;
 pub mod logic;
 pub mod parity;
@@ -37,3 +40,4 @@ pub mod replay;
 pub mod serve;
 pub mod token;
 pub mod verify;
+pub mod web;

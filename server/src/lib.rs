@@ -13,12 +13,15 @@
 //! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
+//! | [`http`] | small HTTP ports |
+//! | [`web`] | the page for browsers |
 #![forbid(unsafe_code)]
 
 pub mod accounts;
 pub mod admin;
 pub mod commands;
 pub mod durable;
+pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod offline;
@@ -26,5 +29,6 @@ pub mod server;
 pub mod session;
 pub mod tick;
 pub mod transport;
+pub mod web;
 
 pub use server::{Server, ServerOptions};

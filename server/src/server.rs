@@ -1,12 +1,11 @@
 //! Starting and stopping a server: the one place that knows all its parts.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
@@ -22,7 +21,6 @@ use crate::accounts::guard::Guard;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
-use crate::durable::folder::ResetKey;
 use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::Progress;
@@ -30,20 +28,13 @@ use crate::metrics::stats::Stats;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
-use crate::tick::inbox::SharedInbox;
 use crate::tick::mirror::Mirror;
-use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
-use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
-use crate::transport::handshake::Admission;
-use crate::transport::neighbours::Neighbours;
-use crate::transport::quic::{self, Identity};
-use crate::transport::shard::ShardWorld;
-use crate::transport::shards;
-use ::quic::Turns;
+use outside::Outside;
 
+mod outside;
 pub mod world_data;
 
 /// How to run a server.
@@ -62,6 +53,8 @@ pub struct ServerOptions {
     pub threads: usize,
     pub backend: BackendOptions,
     pub metrics: Option<SocketAddr>,
+    /// Lets browsers play, and serves them a page.
+    pub web: Option<WebServing>,
     pub record: Option<PathBuf>,
     /// Where and how the world is kept; `None`: it lives in memory.
     pub data: Option<DataOptions>,
@@ -87,6 +80,7 @@ impl ServerOptions {
             threads: machine::cores(),
             backend: BackendOptions::default(),
             metrics: None,
+            web: None,
             record: None,
             data: None,
             authenticator: Arc::new(SharedWord::new("")),
@@ -129,9 +123,20 @@ pub const CHECKPOINT_SECONDS: u32 = 30;
 /// The length of the journal's files.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
 
+/// How browsers come to play.
+#[derive(Clone, Debug)]
+pub struct WebServing {
+    /// Where the page is served; port 0 picks a free one.
+    pub page: SocketAddr,
+    /// Pages of these origins may connect; empty: of all.
+    pub origins: Vec<String>,
+}
+
 /// A running server. Dropping it stops it.
 pub struct Server {
     address: SocketAddr,
+    /// Where the page for browsers is.
+    page: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
     backend_note: String,
@@ -162,7 +167,7 @@ impl Server {
         let is_open = Arc::new(AtomicBool::new(false));
         let (mut started, outside, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
-                let outside = Outside::start(&options, Some(&stored), &guard, &is_open)?;
+                let outside = Outside::start(&options, Some(&stored.folder), &guard, &is_open)?;
                 let mut started = start(&options.world)?;
                 let (world, threads) = (&options.world, options.threads);
                 let backend = &mut *started.backend;
@@ -216,6 +221,7 @@ impl Server {
         let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
         let Outside {
             address,
+            page,
             certificate,
             session,
             shards,
@@ -247,6 +253,7 @@ impl Server {
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
+            page,
             certificate,
             backend,
             backend_note: std::mem::take(&mut started.description),
@@ -261,6 +268,11 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where the page for browsers is, if there is one.
+    pub fn page(&self) -> Option<SocketAddr> {
+        self.page
     }
 
     /// The certificate, which clients must trust if it is self-signed.
@@ -317,98 +329,6 @@ impl Drop for Server {
     }
 }
 
-/// What clients see of a server.
-struct Outside {
-    address: SocketAddr,
-    certificate: CertificateDer<'static>,
-    session: Arc<SessionWorld>,
-    shards: RunningShards,
-}
-
-impl Outside {
-    /// Binds the port and starts the shards, which let clients in once `is_open`.
-    fn start(
-        options: &ServerOptions,
-        stored: Option<&world_data::Opened>,
-        guard: &Arc<Guard>,
-        is_open: &Arc<AtomicBool>,
-    ) -> Result<Outside> {
-        let identity = match (&options.identity, stored) {
-            (Some((certificate, key)), _) => Identity::load(certificate, key)?,
-            (None, Some(stored)) => {
-                let (certificate, key) = stored.folder.identity(quic::self_signed_pem)?;
-                Identity::load(&certificate, &key)?
-            }
-            (None, None) => Identity::self_signed()?,
-        };
-        let reset_key = match stored {
-            Some(stored) => Some(stored.folder.reset_key()?),
-            None => None,
-        };
-        let sockets = quic::bind(options.listen, options.shards.max(1))?;
-        let address = sockets[0].local_addr()?;
-        let shard_world = shard_world(options, guard.clone(), is_open.clone());
-        let session = shard_world.session.clone();
-        Ok(Outside {
-            address,
-            certificate: identity.chain[0].clone(),
-            session,
-            shards: start_shards(shard_world, &identity, sockets, reset_key)?,
-        })
-    }
-}
-
-/// The tick's ends of the channels to the shards, and their threads.
-struct RunningShards {
-    inboxes: Vec<SharedInbox>,
-    senders: Vec<ShardSender>,
-    reports: Receiver<FanOutReport>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-/// Starts a shard for each socket.
-fn start_shards(
-    world: ShardWorld,
-    identity: &Identity,
-    sockets: Vec<UdpSocket>,
-    reset_key: Option<ResetKey>,
-) -> Result<RunningShards> {
-    let idle_seconds = world.session.config.limits.idle_seconds;
-    let idle = Duration::from_secs(u64::from(idle_seconds));
-    let world = Arc::new(world);
-    let (to_tick, reports) = mpsc::channel();
-    let mut running = RunningShards {
-        inboxes: vec![],
-        senders: vec![],
-        reports,
-        threads: vec![],
-    };
-    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
-    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref());
-    let shards = sockets.into_iter().zip(strays).enumerate();
-    for (number, (socket, strays)) in shards {
-        let inbox = SharedInbox::default();
-        let turns = Turns::default();
-        let config = quic::server_config(identity, idle, turns.clone())?;
-        let (sender, thread) = shards::spawn(shards::Parts {
-            number,
-            world: world.clone(),
-            config: Arc::new(config),
-            turns,
-            socket,
-            reset_key,
-            neighbours: neighbours.clone(),
-            strays,
-            inbox: inbox.clone(),
-            reports: to_tick.clone(),
-        })?;
-        running.inboxes.push(inbox);
-        running.senders.push(sender);
-        running.threads.push(thread);
-    }
-    Ok(running)
-}
-
 /// Says in the log who may come in.
 fn start_guard(options: &ServerOptions) -> Arc<Guard> {
     let authenticator = options.authenticator.clone();
@@ -429,17 +349,4 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
         warn!(reason, "subscriptions are matched on the processor");
     }
     Ok(listeners)
-}
-
-fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {
-    let world = &options.world;
-    let session = SessionWorld::new(world);
-    ShardWorld {
-        admission: Admission {
-            schema_hash: session.schema.hash(),
-            guard,
-            is_open,
-        },
-        session: Arc::new(session),
-    }
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`quic`] | sockets, certificates, transport settings |
+//! | [`browsers`] | the certificate that browsers are shown |
 //! | [`shards`] | the threads, and what each repeats |
 //! | [`shard`] | the clients of one thread |
 //! | [`client`] | one connection from its first packet to its last |
@@ -14,6 +15,7 @@
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod browsers;
 pub mod client;
 pub mod door;
 pub mod handshake;

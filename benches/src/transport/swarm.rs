@@ -118,7 +118,7 @@ const COLUMNS: [(&str, &str, bool); 19] = [
 ];
 
 fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row> {
-    let mut world = demo_world(clients, options.behaviour)?;
+    let mut world = demo_world(clients, 0, options.behaviour)?;
     world.schema.world.tick_hz = options.tick_hz;
     if options.every_movement {
         world.motion = None;

@@ -287,20 +287,21 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
         [
             "move", "strike", "heal", "blast", "pick", "roam", "burn", "shout", "poison", "sicken",
             "shield", "unshield", "follow", "teleport", "harvest", "regrow", "trade", "taunt",
-            "score", "steer", "drift",
+            "score", "steer", "drift", "say",
         ]
     );
     let numbers: Vec<u16> = logic.commands.iter().map(|c| c.schema.kind.0).collect();
-    assert_eq!(numbers, (2..23).collect::<Vec<u16>>());
+    assert_eq!(numbers, (2..24).collect::<Vec<u16>>());
     let told: Vec<_> = logic
         .notifications
         .iter()
         .map(|n| (n.kind.0, n.name.as_str()))
         .collect();
-    assert_eq!(told, [(2, "blast"), (3, "shout")]);
+    assert_eq!(told, [(2, "blast"), (3, "shout"), (4, "say")]);
     // Without settings, blasts and shouts are not heard, and there are no shouts.
     let logic = builtins(&Constants::default());
-    assert!(logic.notifications.is_empty());
+    let told = logic.notifications.iter().map(|n| n.name.as_str());
+    assert!(told.eq(["say"]));
     assert!(logic.commands.iter().all(|c| c.schema.name != "shout"));
 }
 

@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`provider`] | the signatures, checked by the TLS library's cryptography |
+//! | `provider` | the signatures, checked by the TLS library's cryptography |
 
 mod provider;
 

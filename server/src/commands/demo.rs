@@ -5,6 +5,7 @@ mod report;
 pub mod world;
 
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -17,6 +18,8 @@ use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
 use shared::world::logic::Text;
 
 use super::arguments::{load_world, seconds, with_tick_hz};
+use super::interrupt::on_interrupt;
+use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
 use crate::server::{Server, ServerOptions};
@@ -29,9 +32,9 @@ pub struct DemoArguments {
     /// Number of bots
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     clients: u32,
-    /// Seconds of play, once all bots are connected
-    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
-    seconds: f64,
+    /// Seconds of play, once all bots are connected [default: 10; with --web, until Ctrl-C]
+    #[arg(long, value_parser = seconds)]
+    seconds: Option<f64>,
     /// Ticks per second [default: the world's, which is 10]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     tick_hz: Option<u32>,
@@ -44,6 +47,8 @@ pub struct DemoArguments {
     /// World file, instead of the demo's own world
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
+    #[command(flatten)]
+    web: WebArguments,
     #[command(flatten)]
     backend: BackendOptions,
     #[command(flatten)]
@@ -65,9 +70,13 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
+    let guests = if arguments.web.is_given() { GUESTS } else { 0 };
     let (world, scripts) = match &arguments.world {
         Some(path) => load_world(path)?,
-        None => (demo_world(arguments.clients, arguments.behaviour)?, None),
+        None => (
+            demo_world(arguments.clients, guests, arguments.behaviour)?,
+            None,
+        ),
     };
     let world = with_tick_hz(world, arguments.tick_hz);
     let play = arguments.play.as_deref().map(read_play).transpose()?;
@@ -76,6 +85,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     }
     let server = Server::start(ServerOptions {
         backend: arguments.backend,
+        web: arguments.web.serving(),
         scripts,
         ..ServerOptions::local(world.clone())
     })?;
@@ -88,13 +98,21 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
             .map_or(arguments.behaviour.name(), |text| text.stem()),
         server.backend_note(),
     );
+    say_page(&server);
+    let interrupted = arguments.web.is_given().then(on_interrupt).transpose()?;
     let mut swarm = start_swarm(arguments, play, &server, world.seed)?;
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
     let seconds_before = machine::thread_seconds(is_of_server);
     swarm.play();
-    let figures = watch(&server, &swarm, arguments, &mut progress);
+    let figures = watch(
+        &server,
+        &swarm,
+        arguments,
+        interrupted.as_ref(),
+        &mut progress,
+    );
     let server_seconds = machine::thread_seconds(is_of_server) - seconds_before;
     let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
@@ -192,13 +210,20 @@ fn watch(
     server: &Server,
     swarm: &Swarm,
     arguments: &DemoArguments,
+    interrupted: Option<&Receiver<()>>,
     progress: &mut ProgressLine,
 ) -> Figures {
+    let seconds = match (arguments.seconds, interrupted) {
+        (Some(seconds), _) => seconds,
+        (None, None) => SECONDS,
+        (None, Some(_)) => f64::INFINITY,
+    };
     let begun = Instant::now();
     let mut last = (begun, 0);
     loop {
-        let left = arguments.seconds - begun.elapsed().as_secs_f64();
-        if left <= 0.0 || !server.is_running() {
+        let left = seconds - begun.elapsed().as_secs_f64();
+        let is_interrupted = interrupted.is_some_and(|interrupted| interrupted.try_recv().is_ok());
+        if left <= 0.0 || is_interrupted || !server.is_running() {
             return server.stats().figures();
         }
         std::thread::sleep(Duration::from_secs_f64(left.min(0.5)));
@@ -221,6 +246,10 @@ fn watch(
 
 /// All packets of a socket go to one shard: few sockets would be spread unevenly.
 const SOCKETS_PER_SHARD: usize = 64;
+/// Seconds of play.
+const SECONDS: f64 = 10.0;
+/// People who may join the bots of the demo's own world.
+const GUESTS: u32 = 32;
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// Time for the work that handshakes leave behind.
 const SETTLE: Duration = Duration::from_secs(1);

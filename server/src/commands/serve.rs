@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
 use client_bot::connect::fingerprint;
@@ -14,6 +14,8 @@ use client_bot::say;
 
 use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, with_tick_hz};
+use super::interrupt::on_interrupt;
+use super::web::{WebArguments, say_page};
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
 use crate::metrics::machine;
@@ -48,6 +50,8 @@ pub struct ServeArguments {
     /// Serve Prometheus metrics on http://ADDRESS/metrics
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    web: WebArguments,
     #[command(flatten)]
     backend: BackendOptions,
     /// Stop after this many seconds [default: at Ctrl-C]
@@ -98,6 +102,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
         metrics: arguments.metrics,
+        web: arguments.web.serving(),
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {
             level: arguments.level,
@@ -121,6 +126,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     if let Some(address) = arguments.metrics {
         say!("metrics on http://{address}/metrics");
     }
+    say_page(&server);
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
     wait(&server, &interrupted, run_time)?;
     let figures = server.stats().figures();
@@ -133,17 +139,6 @@ fn print_progress(progress: &Progress) {
     let Progress { from, tick, time } = *progress;
     let seconds = time.as_secs_f64();
     say!("recovering: before tick {tick}, from the checkpoint before tick {from}, {seconds:.1} s");
-}
-
-/// A message for each Ctrl-C.
-fn on_interrupt() -> Result<Receiver<()>> {
-    let (interrupt, interrupted) = channel();
-    ctrlc::set_handler(move || {
-        // The receiver lives as long as the server.
-        let _ = interrupt.send(());
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(interrupted)
 }
 
 /// Waits until it is time to stop, or the server has failed.

@@ -1,39 +1,13 @@
 //! The HTTP port that shows the metrics.
-//!
-//! Whoever reaches the port may hold it open, send headers slowly, or use up the process's
-//! file descriptors: connections are few and short, a new one takes the place of an old one
-//! where there is no room, and a failing `accept` is tried again after a pause. It answers
-//! each connection once.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use anyhow::Result;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
-use tokio::time::{sleep, timeout};
-use tracing::{debug, warn};
 
-/// What one port may hold.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// Connections at a time.
-    connections: usize,
-    /// For a request's headers.
-    header_time: Duration,
-    /// From a connection's begin to its end.
-    connection_time: Duration,
-}
+use crate::http::{self, Limits, PLAIN_TEXT, Page};
 
 const LIMITS: Limits = Limits {
     connections: 16,
@@ -41,270 +15,18 @@ const LIMITS: Limits = Limits {
     connection_time: Duration::from_secs(10),
 };
 
-/// Makes the text of a page.
-type Render = Arc<dyn Fn() -> String + Send + Sync>;
-
 /// Serves `http://ADDRESS/metrics` until the process ends.
 pub fn serve(address: SocketAddr, metrics: PrometheusHandle) -> Result<()> {
-    let listener = StdListener::bind(address)?;
-    listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    std::thread::Builder::new()
-        .name("metrics".to_owned())
-        .spawn(move || {
-            runtime.block_on(async move {
-                let upkeep = metrics.clone();
-                tokio::spawn(async move {
-                    loop {
-                        sleep(UPKEEP_EVERY).await;
-                        upkeep.run_upkeep();
-                    }
-                });
-                match TcpListener::from_std(listener) {
-                    Ok(listener) => {
-                        accept_all(listener, Arc::new(move || metrics.render()), LIMITS).await;
-                    }
-                    Err(error) => warn!(%error, "the metrics port can't be served"),
-                }
-            });
-        })
-        .context("cannot start the metrics' thread")?;
+    let shown = metrics.clone();
+    let pages = move |path: &str| match path {
+        "/metrics" => Page::new(METRICS_TEXT, shown.render()),
+        "/health" => Page::new(PLAIN_TEXT, "OK"),
+        _ => Page::not_found("the page is /metrics\n"),
+    };
+    // Histograms gather what they were told until then.
+    let upkeep = move || metrics.run_upkeep();
+    http::serve(address, "metrics", Arc::new(pages), LIMITS, upkeep)?;
     Ok(())
 }
 
-/// Where connections come from.
-trait Accept {
-    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)>;
-}
-
-impl Accept for TcpListener {
-    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-        TcpListener::accept(self).await
-    }
-}
-
-async fn accept_all(mut listener: impl Accept, render: Render, limits: Limits) {
-    let mut held = Held::default();
-    let mut pause = PAUSE_MIN;
-    loop {
-        match listener.accept().await {
-            Ok((stream, address)) => {
-                pause = PAUSE_MIN;
-                held.make_room(limits.connections);
-                let reader = tokio::spawn(serve_one(stream, render.clone(), limits));
-                held.0.push((address.ip(), reader.abort_handle()));
-            }
-            Err(error) => {
-                // Most often the process has no file descriptor left: trying again at once
-                // would do nothing else.
-                warn!(%error, "the metrics port can't accept connections");
-                sleep(pause).await;
-                pause = (pause * 2).min(PAUSE_MAX);
-            }
-        }
-    }
-}
-
-/// The open connections, each with its address, oldest first.
-#[derive(Default)]
-struct Held(Vec<(IpAddr, AbortHandle)>);
-
-impl Held {
-    /// Ends a connection if there are as many as may be: the oldest of the address that has
-    /// the most. So a reader is answered however many connections a stranger holds.
-    fn make_room(&mut self, connections_max: usize) {
-        self.0.retain(|(_, connection)| !connection.is_finished());
-        if self.0.len() < connections_max {
-            return;
-        }
-        let number_of = |address: IpAddr| self.0.iter().filter(|held| held.0 == address).count();
-        let most = self.0.iter().map(|held| number_of(held.0)).max();
-        let oldest = (self.0.iter()).position(|held| Some(number_of(held.0)) == most);
-        if let Some(oldest) = oldest {
-            self.0.remove(oldest).1.abort();
-        }
-    }
-}
-
-async fn serve_one(stream: TcpStream, render: Render, limits: Limits) {
-    let answer = answer(stream, render, limits.header_time);
-    match timeout(limits.connection_time, answer).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => debug!(%error, "a reader of metrics"),
-        Err(_) => debug!("a reader of metrics was too slow"),
-    }
-}
-
-async fn answer(stream: TcpStream, render: Render, header_time: Duration) -> hyper::Result<()> {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let response = respond(&request, &render);
-        async { Ok::<_, std::convert::Infallible>(response) }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(header_time)
-        .max_buf_size(HEADER_BYTES_MAX)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service)
-        .await
-}
-
-fn respond(request: &Request<Incoming>, render: &Render) -> Response<Full<Bytes>> {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let (status, text) = match request.uri().path() {
-        _ if !is_read => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
-        "/metrics" => (StatusCode::OK, render()),
-        "/health" => (StatusCode::OK, "OK".to_owned()),
-        _ => (StatusCode::NOT_FOUND, "the page is /metrics\n".to_owned()),
-    };
-    let mut response = Response::new(Full::from(text));
-    *response.status_mut() = status;
-    let text_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, text_type);
-    response
-}
-
-/// Histograms gather what they were told until then.
-const UPKEEP_EVERY: Duration = Duration::from_secs(5);
-const PAUSE_MIN: Duration = Duration::from_millis(10);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// The least that hyper takes.
-const HEADER_BYTES_MAX: usize = 8192;
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpStream as StdStream;
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use super::*;
-
-    /// A port with room for four connections.
-    fn start(header_time: Duration) -> SocketAddr {
-        let listener = StdListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
-            let limits = Limits {
-                connections: 4,
-                header_time,
-                connection_time: DEADLINE,
-            };
-            runtime.block_on(async {
-                let listener = TcpListener::from_std(listener).unwrap();
-                accept_all(listener, Arc::new(|| "a page".to_owned()), limits).await;
-            });
-        });
-        address
-    }
-
-    fn open(address: SocketAddr) -> StdStream {
-        let stream = StdStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        stream
-    }
-
-    fn ask(address: SocketAddr, request: &str) -> String {
-        let mut stream = open(address);
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    #[test]
-    fn each_path_has_its_answer() {
-        let address = start(DEADLINE);
-        let answer = |line: &str| ask(address, &format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n"));
-        let page = answer("GET /metrics");
-        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
-        assert!(page.ends_with("\r\n\r\na page"), "{page}");
-        assert!(answer("GET /health").ends_with("\r\n\r\nOK"));
-        assert!(answer("GET /").starts_with("HTTP/1.1 404 "));
-        assert!(answer("POST /metrics").starts_with("HTTP/1.1 405 "));
-        assert!(ask(address, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
-        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(100_000));
-        let mut stream = open(address);
-        // The port may close before it has read all.
-        let _ = stream.write_all(long.as_bytes());
-        let mut refusal = vec![];
-        let _ = stream.read_to_end(&mut refusal);
-        assert!(!refusal.ends_with(b"a page"));
-    }
-
-    #[test]
-    fn connections_that_say_nothing_are_closed_in_time() {
-        let address = start(Duration::from_millis(50));
-        let mut slow = open(address);
-        slow.write_all(b"GET /metrics HTTP/1.1\r\nHo").unwrap();
-        for stream in [open(address), slow] {
-            assert_ended(stream);
-        }
-    }
-
-    #[test]
-    fn a_reader_is_answered_though_strangers_hold_every_connection() {
-        let address = start(DEADLINE);
-        let mut silent: Vec<StdStream> = (0..12).map(|_| open(address)).collect();
-        let page = ask(address, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-        assert!(page.ends_with("a page"), "{page}");
-        // Those that came first have made room.
-        silent.truncate(8);
-        silent.into_iter().for_each(assert_ended);
-    }
-
-    #[tokio::test]
-    async fn room_is_made_at_the_cost_of_the_address_that_holds_the_most() {
-        let connection = || tokio::spawn(std::future::pending::<()>()).abort_handle();
-        let [reader, stranger] = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
-        let from = [reader, stranger, stranger, reader, stranger];
-        let mut held = Held(from.map(|address| (address, connection())).into());
-        let left = |held: &mut Held, connections_max| {
-            held.make_room(connections_max);
-            held.0.iter().map(|held| held.0).collect::<Vec<_>>()
-        };
-        assert_eq!(left(&mut held, 6), from);
-        assert_eq!(left(&mut held, 5), [reader, stranger, reader, stranger]);
-        // Two each: the oldest of all goes.
-        assert_eq!(left(&mut held, 4), [stranger, reader, stranger]);
-        assert_eq!(left(&mut held, 3), [reader, stranger]);
-    }
-
-    fn assert_ended(mut stream: StdStream) {
-        let mut rest = vec![];
-        // A reset is an end, too.
-        if let Err(error) = stream.read_to_end(&mut rest) {
-            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
-        }
-        assert!(!rest.ends_with(b"a page"));
-    }
-
-    /// No descriptor is left, ever.
-    struct Exhausted(Arc<AtomicU32>);
-
-    impl Accept for Exhausted {
-        async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            Err(io::Error::other("too many open files"))
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_port_that_cannot_accept_tries_again_after_pauses() {
-        let tries = Arc::new(AtomicU32::new(0));
-        let accepting = accept_all(Exhausted(tries.clone()), Arc::new(String::new), LIMITS);
-        let minute = timeout(Duration::from_secs(60), accepting);
-        assert!(minute.await.is_err());
-        let tries = tries.load(Ordering::Relaxed);
-        assert!((60..75).contains(&tries), "{tries} tries in a minute");
-    }
-
-    /// Only a failure takes this long.
-    const DEADLINE: Duration = Duration::from_secs(40);
-}
+const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -183,7 +183,7 @@ table! {
     CLIENTS_OUT_OF_TOUCH: Counter = "clients_out_of_touch_total",
         "how often a client was told nothing of a tick because nothing was heard of it for long";
     CONNECTIONS_REFUSED: Counter = "connections_refused_total",
-        "connections that were turned away because too many had not said hello, or their network had shown too many wrong tokens";
+        "connections that were turned away because too many had not said hello, their network had shown too many wrong tokens, or their page is of an origin that is not allowed";
     TOKENS_WRONG: Counter = "tokens_wrong_total",
         "hellos with a wrong token";
     PACKETS: Counter = "packets_total" ["direction": &DIRECTIONS],

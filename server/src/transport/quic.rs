@@ -11,7 +11,10 @@ use quic::proto::{ServerConfig, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::sign::CertifiedKey;
 use shared::wire;
+
+use super::browsers::{ByProtocol, Renewed};
 
 /// A certificate chain and its key.
 pub struct Identity {
@@ -56,29 +59,59 @@ pub fn self_signed_pem() -> Result<(String, String)> {
     Ok((certified.cert.pem(), certified.signing_key.serialize_pem()))
 }
 
+/// Who connects.
+#[derive(Clone, Debug)]
+pub enum Clients {
+    /// Clients that speak Myriad's own protocol over QUIC.
+    Own,
+    /// Browsers, too; with a certificate of their own, or the usual one.
+    AndBrowsers(Option<Arc<Renewed>>),
+}
+
 /// The QUIC settings of every connection. Each of `turns` lets each of them send a packet.
-pub fn server_config(identity: &Identity, idle: Duration, turns: Turns) -> Result<ServerConfig> {
+pub fn server_config(
+    identity: &Identity,
+    clients: &Clients,
+    idle: Duration,
+    turns: Turns,
+) -> Result<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let (chain, key) = (identity.chain.clone(), identity.key.clone_key());
+    let usual = CertifiedKey::from_der(chain, key, &provider)
+        .context("the certificate and the key do not match")?;
+    let (renewed, takes_browsers) = match clients {
+        Clients::Own => (None, false),
+        Clients::AndBrowsers(renewed) => (renewed.clone(), true),
+    };
+    let by_protocol = ByProtocol {
+        usual: Arc::new(usual),
+        renewed,
+    };
     let mut tls = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(identity.chain.clone(), identity.key.clone_key())
-        .context("the certificate and the key do not match")?;
+        .with_cert_resolver(Arc::new(by_protocol));
     tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+    if takes_browsers {
+        tls.alpn_protocols.push(::quic::web::ALPN.to_vec());
+    }
     // Sessions have tickets of their own; TLS's would take some kilobytes a client.
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config.transport_config(Arc::new(transport(idle, turns)?));
+    config.transport_config(Arc::new(transport(takes_browsers, idle, turns)?));
     Ok(config)
 }
 
-fn transport(idle: Duration, turns: Turns) -> Result<TransportConfig> {
+fn transport(takes_browsers: bool, idle: Duration, turns: Turns) -> Result<TransportConfig> {
+    // A client opens one stream; each more would cost memory. What a client speaks is not
+    // known yet. A browser opens one for its session, three for HTTP/3, and maybe one that
+    // means nothing.
+    let (bidirectional, unidirectional) = if takes_browsers { (2, 4) } else { (1, 0) };
     let mut transport = TransportConfig::default();
     transport
-        // A client opens one stream; each more would cost memory.
-        .max_concurrent_bidi_streams(VarInt::from_u32(1))
-        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .max_concurrent_bidi_streams(VarInt::from_u32(bidirectional))
+        .max_concurrent_uni_streams(VarInt::from_u32(unidirectional))
         // A hello and requests.
         .stream_receive_window(VarInt::from_u32(4 * 1024))
         .receive_window(VarInt::from_u32(8 * 1024))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open, Packet};
+use quic::{Application, Event, Handle, Link, Load, Open, Packet, Rejection};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -172,6 +172,14 @@ impl Application for Shard {
 
     fn stray(&mut self, owner: u16, packet: Packet) {
         self.neighbours.hand_over(owner, packet);
+    }
+
+    fn rejected(&mut self, rejection: &Rejection) {
+        debug!(reason = %rejection.reason, "a browser was refused");
+        self.count_refusals(|refusals| match rejection.is_foreign {
+            true => refusals.connections += 1,
+            false => refusals.malformed += 1,
+        });
     }
 
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {

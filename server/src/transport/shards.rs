@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;
-use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns};
+use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns, WebOptions};
 use shared::wire::control::Close;
 use tracing::error;
 
@@ -31,6 +31,8 @@ pub struct Parts {
     pub config: Arc<ServerConfig>,
     /// The turns of `config`'s congestion controllers: one a tick.
     pub turns: Turns,
+    /// Which browsers may connect, if any.
+    pub web: Option<WebOptions>,
     pub socket: UdpSocket,
     /// Of a world that is kept: clients learn at once that the server before is gone.
     pub reset_key: Option<ResetKey>,
@@ -95,6 +97,9 @@ impl Thread {
         let mut endpoint = Endpoint::sharing(socket, parts.config, steering, reset_key)
             .context("cannot wait for packets of a socket")?;
         neighbours.arrive(number, endpoint.waker());
+        if let Some(options) = parts.web {
+            endpoint.set_web(options);
+        }
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
         // A tick may be a little late.
         endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));

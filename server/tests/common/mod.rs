@@ -7,10 +7,14 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
+pub mod browser;
+pub mod chromium;
 pub mod raw;
+pub mod relay;
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::io::{Read, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -415,6 +419,17 @@ impl Drop for Vanished {
             thread.join().expect("a vanished player's thread ends");
         }
     }
+}
+
+/// What an HTTP port answers.
+pub fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a time-out");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = vec![];
+    stream.read_to_end(&mut answer).expect("an answer");
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 pub fn trust(server: &Server) -> Trust {

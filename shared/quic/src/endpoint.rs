@@ -9,14 +9,16 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
-    DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent,
+    DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent, VarInt,
 };
 use ring::hmac;
 
 use crate::faults::Faults;
 use crate::link::Link;
+use crate::rejection::{NO_ERROR, Rejection};
 use crate::socket::{Packet, Socket, SocketCounts};
 use crate::steering::Steering;
+use crate::web::{Web, WebOptions};
 
 /// A connection's number in its endpoint. It is used again after the connection has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +40,9 @@ pub trait Application {
 
     /// A packet has arrived that is for another endpoint of a shared port.
     fn stray(&mut self, _owner: u16, _packet: Packet) {}
+    /// A browser's session is not accepted, or what is around it can't be read: the
+    /// connection is closed after this.
+    fn rejected(&mut self, _rejection: &Rejection) {}
 
     /// A connection has ended, at either side's wish or by an error.
     fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
@@ -102,10 +107,16 @@ pub struct Endpoint<S> {
     /// When all deadlines were looked through last.
     looked_through: Instant,
     ack_wait: Duration,
+    /// Lets browsers connect.
+    web: Option<WebOptions>,
 }
 
 struct Peer<S> {
     connection: Connection,
+    /// What is between the connection and the application, if it is a browser's.
+    web: Option<Box<Web>>,
+    /// When the connection ends, since the application has closed the session over it.
+    ends: Option<Instant>,
     /// `None` once the connection has ended.
     session: Option<S>,
     socket: usize,
@@ -128,12 +139,16 @@ struct Unanswered {
 impl<S> Peer<S> {
     /// Runs timers that are due. True if something is to be sent.
     fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
+        if self.ends.is_some_and(|ends| ends <= now) {
+            let code = VarInt::from_u32(NO_ERROR);
+            self.connection.close(now, code, Bytes::new());
+        }
         let due = self.connection.poll_timeout().filter(|at| *at <= now);
         if due.is_some() {
             self.connection.handle_timeout(now);
         }
         match self.unanswered {
-            _ if !self.is_established => true,
+            _ if self.is_beginning() => true,
             Some(unanswered) => {
                 // An acknowledgement waits for data to ride on. What seems lost does not.
                 let has_waited = now.saturating_duration_since(unanswered.first) >= ack_wait;
@@ -152,7 +167,85 @@ impl<S> Peer<S> {
         });
         let asked = self.connection.stats().frame_rx.immediate_ack;
         let is_asked = std::mem::replace(&mut self.asked, asked) != asked;
-        is_asked || !self.is_established
+        is_asked || self.is_beginning()
+    }
+
+    /// Whether the other end waits for answers before the application can speak to it.
+    fn is_beginning(&self) -> bool {
+        let is_web_beginning = self.web.as_ref().is_some_and(|web| web.is_beginning());
+        !self.is_established || is_web_beginning
+    }
+
+    fn link<'a>(
+        &'a mut self,
+        index: usize,
+        sockets: &'a mut [Socket],
+        now: Instant,
+        is_urgent: &'a mut bool,
+    ) -> (Link<'a>, &'a mut Option<S>) {
+        let link = Link {
+            connection: &mut self.connection,
+            web: self.web.as_deref_mut(),
+            socket: &mut sockets[self.socket],
+            handle: Handle(index),
+            now,
+            is_urgent,
+        };
+        (link, &mut self.session)
+    }
+
+    /// Speaks HTTP/3 from now on, if the client negotiated that.
+    fn begin_web(&mut self) -> Result<(), Rejection> {
+        if let Some(web) = Web::negotiated(&mut self.connection) {
+            self.web = Some(Box::new(web?));
+        }
+        Ok(())
+    }
+
+    /// Takes in what is new of the streams, and gives what the application is told.
+    fn take_stream_event(
+        &mut self,
+        event: &StreamEvent,
+        options: Option<&WebOptions>,
+    ) -> Result<Option<Event>, Rejection> {
+        let (Some(web), Some(options)) = (&mut self.web, options) else {
+            return Ok(match event {
+                StreamEvent::Opened { dir: Dir::Bi } => {
+                    while self.connection.streams().accept(Dir::Bi).is_some() {}
+                    Some(Event::Readable)
+                }
+                StreamEvent::Readable { .. } => Some(Event::Readable),
+                StreamEvent::Writable { .. } => Some(Event::Writable),
+                _ => None,
+            });
+        };
+        let before = web.stream();
+        web.progress(&mut self.connection, options)?;
+        let stream = web.stream();
+        Ok(match event {
+            _ if before != stream => Some(Event::Readable),
+            StreamEvent::Readable { id } if Some(*id) == stream => Some(Event::Readable),
+            StreamEvent::Writable { id } if Some(*id) == stream => Some(Event::Writable),
+            _ => None,
+        })
+    }
+
+    /// How the other end has ended its session over the connection, if it has: the
+    /// connection ends, too.
+    fn take_end(&mut self, now: Instant) -> Option<ConnectionError> {
+        let end = self.web.as_ref()?.end()?;
+        let code = VarInt::from_u32(NO_ERROR);
+        self.connection.close(now, code, Bytes::new());
+        Some(match end {
+            Some(close) => ConnectionError::ApplicationClosed(close),
+            None => ConnectionError::Reset,
+        })
+    }
+
+    /// Whether it has ended, or the application has closed the session over it.
+    fn is_closed(&self) -> bool {
+        let is_web_over = self.web.as_ref().is_some_and(|web| web.is_over());
+        self.connection.is_closed() || is_web_over
     }
 }
 
@@ -230,7 +323,13 @@ impl<S> Endpoint<S> {
             has_more: true,
             looked_through: Instant::now(),
             ack_wait: ACK_WAIT,
+            web: None,
         })
+    }
+
+    /// Lets browsers connect, by WebTransport, if the server's TLS settings offer that.
+    pub fn set_web(&mut self, options: WebOptions) {
+        self.web = Some(options);
     }
 
     /// Lets acknowledgements wait this long for data to ride on. It should be a little more
@@ -395,14 +494,8 @@ impl<S> Endpoint<S> {
     ) -> Option<R> {
         let peer = self.peers.get_mut(handle.0)?.as_mut()?;
         let mut is_urgent = peer.run_timers(now, self.ack_wait);
-        let session = peer.session.as_mut()?;
-        let mut link = Link {
-            connection: &mut peer.connection,
-            socket: &mut self.sockets[peer.socket],
-            handle,
-            now,
-            is_urgent: &mut is_urgent,
-        };
+        let (mut link, session) = peer.link(handle.0, &mut self.sockets, now, &mut is_urgent);
+        let session = session.as_mut()?;
         let said = speak(application, &mut link, session);
         self.drive(handle.0, application, now, is_urgent);
         Some(said)
@@ -438,6 +531,8 @@ impl<S> Endpoint<S> {
         self.load.handshakes += 1;
         self.peers[handle.0] = Some(Peer {
             connection,
+            web: None,
+            ends: None,
             session: Some(s),
             socket,
             is_established: false,
@@ -542,14 +637,8 @@ impl<S> Endpoint<S> {
                 continue;
             };
             let mut is_urgent = peer.touched.take().unwrap_or(false);
-            if let Some(session) = &mut peer.session {
-                let mut link = Link {
-                    connection: &mut peer.connection,
-                    socket: &mut self.sockets[peer.socket],
-                    handle: Handle(index),
-                    now,
-                    is_urgent: &mut is_urgent,
-                };
+            let (mut link, session) = peer.link(index, &mut self.sockets, now, &mut is_urgent);
+            if let Some(session) = session {
                 application.settled(&mut link, session);
             }
             self.conclude(index, application, now, is_urgent);
@@ -582,19 +671,14 @@ impl<S> Endpoint<S> {
         };
         exchange(&mut self.protocol, &mut peer.connection, index);
         while let Some(event) = peer.connection.poll() {
-            let link = Link {
-                connection: &mut peer.connection,
-                socket: &mut self.sockets[peer.socket],
-                handle: Handle(index),
-                now,
-                is_urgent: &mut *is_urgent,
-            };
-            let was_established = peer.is_established;
             match event {
                 quinn_proto::Event::Connected => {
-                    peer.is_established = true;
+                    let was_established = std::mem::replace(&mut peer.is_established, true);
                     self.load.handshakes -= usize::from(!was_established);
-                    pass(Event::Connected, link, &mut peer.session, application);
+                    let begun = self.web.is_some().then(|| peer.begin_web()).transpose();
+                    *is_urgent |= peer.web.is_some();
+                    let link = peer.link(index, &mut self.sockets, now, is_urgent);
+                    pass(begun.map(|_| Some(Event::Connected)), link, application);
                 }
                 quinn_proto::Event::ConnectionLost { reason } => {
                     if let Some(session) = peer.session.take() {
@@ -602,17 +686,20 @@ impl<S> Endpoint<S> {
                     }
                 }
                 quinn_proto::Event::DatagramReceived => {
-                    pass_datagrams(link, &mut peer.session, application);
+                    let link = peer.link(index, &mut self.sockets, now, is_urgent);
+                    pass_datagrams(link, application);
                 }
-                quinn_proto::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                    while link.connection.streams().accept(Dir::Bi).is_some() {}
-                    pass(Event::Readable, link, &mut peer.session, application);
-                }
-                quinn_proto::Event::Stream(StreamEvent::Readable { .. }) => {
-                    pass(Event::Readable, link, &mut peer.session, application);
-                }
-                quinn_proto::Event::Stream(StreamEvent::Writable { .. }) => {
-                    pass(Event::Writable, link, &mut peer.session, application);
+                quinn_proto::Event::Stream(event) => {
+                    let told = peer.take_stream_event(&event, self.web.as_ref());
+                    // The settings, an answer.
+                    *is_urgent |= peer.is_beginning();
+                    let link = peer.link(index, &mut self.sockets, now, is_urgent);
+                    pass(told, link, application);
+                    if let Some(reason) = peer.take_end(now)
+                        && let Some(session) = peer.session.take()
+                    {
+                        application.closed(Handle(index), session, reason);
+                    }
                 }
                 _ => {}
             }
@@ -630,8 +717,9 @@ impl<S> Endpoint<S> {
         let Some(peer) = &mut self.peers[index] else {
             return;
         };
-        if peer.connection.is_closed() {
+        if peer.is_closed() {
             is_urgent = true;
+            peer.ends.get_or_insert(now + LINGER);
             if let Some(session) = peer.session.take() {
                 let reason = ConnectionError::LocallyClosed;
                 application.closed(Handle(index), session, reason);
@@ -665,7 +753,8 @@ impl<S> Endpoint<S> {
 
     fn schedule(&mut self, index: usize, now: Instant) {
         self.deadlines[index] = self.peers[index].as_mut().and_then(|peer| {
-            let next = peer.connection.poll_timeout()?;
+            let next = peer.connection.poll_timeout();
+            let next = next.into_iter().chain(peer.ends).min()?;
             if !peer.is_established || peer.session.is_none() {
                 return Some(next);
             }
@@ -695,26 +784,38 @@ fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, i
 }
 
 fn pass<A: Application>(
-    event: Event,
-    mut link: Link<'_>,
-    session: &mut Option<A::Session>,
+    told: Result<Option<Event>, Rejection>,
+    (mut link, session): (Link<'_>, &mut Option<A::Session>),
     application: &mut A,
 ) {
-    if let Some(session) = session.as_mut().filter(|_| !link.connection.is_closed()) {
-        application.event(event, &mut link, session);
+    let Some(session) = session.as_mut().filter(|_| !link.is_ended()) else {
+        return;
+    };
+    match told {
+        Ok(Some(event)) => application.event(event, &mut link, session),
+        Ok(None) => {}
+        Err(rejection) => {
+            application.rejected(&rejection);
+            rejection.close(link.connection, link.now);
+            *link.is_urgent = true;
+        }
     }
 }
 
 fn pass_datagrams<A: Application>(
-    mut link: Link<'_>,
-    session: &mut Option<A::Session>,
+    (mut link, session): (Link<'_>, &mut Option<A::Session>),
     application: &mut A,
 ) {
     while let Some(data) = link.connection.datagrams().recv() {
-        match session.as_mut().filter(|_| !link.connection.is_closed()) {
-            Some(session) => application.event(Event::Datagram(data), &mut link, session),
-            None => break,
+        if link.is_ended() {
+            break;
         }
+        let told = match &link.web {
+            Some(web) => web.unwrap_datagram(data),
+            None => Ok(Some(data)),
+        };
+        let told = told.map(|data| data.map(Event::Datagram));
+        pass(told, (link.again(), &mut *session), application);
     }
 }
 
@@ -722,6 +823,8 @@ fn pass_datagrams<A: Application>(
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
+/// A browser hears of the end of its session in this time, before that of the connection.
+const LINGER: Duration = Duration::from_millis(300);
 /// Timers of a peer in play may be late by this, since visits mostly come before.
 const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);

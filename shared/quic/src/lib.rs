@@ -18,6 +18,9 @@
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
 //! | [`congestion`] | what a thin flow may send |
+//! | [`rejection`] | why a browser's session is not accepted |
+//! | [`streams`] | bytes of streams |
+//! | [`web`] | WebTransport, for browsers; with the feature `web` |
 //!
 //! Acknowledgements ride on data: a connection sends when the application speaks, or after
 //! some time ([`Endpoint::set_ack_wait`]). So a peer that answers each word at once costs one packet each way.
@@ -27,14 +30,21 @@ pub mod drops;
 pub mod endpoint;
 pub mod faults;
 pub mod link;
+pub mod rejection;
 pub mod socket;
 pub mod steering;
+pub mod streams;
+#[cfg_attr(not(feature = "web"), path = "web/absent.rs")]
+pub mod web;
 
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
 pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
 pub use faults::Faults;
-pub use link::{DATAGRAM_BUFFER_BYTES, Link, StreamEnd};
+pub use link::{DATAGRAM_BUFFER_BYTES, Link};
 pub use quinn_proto as proto;
+pub use rejection::Rejection;
 pub use socket::{Packet, Socket};
 pub use steering::Steering;
+pub use streams::StreamEnd;
+pub use web::WebOptions;

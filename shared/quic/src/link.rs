@@ -4,30 +4,23 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use quinn_proto::{Connection, Dir, ReadError, Side, StreamId, VarInt, WriteError};
+use quinn_proto::{Connection, Dir, StreamId, VarInt, WriteError};
 
 use crate::endpoint::Handle;
 use crate::socket::Socket;
+use crate::streams::{self, StreamEnd};
+use crate::web::Web;
 
 /// A connection with its one stream, which the client opens.
 pub struct Link<'a> {
     pub(crate) connection: &'a mut Connection,
+    /// What is between the connection and the application, if it is a browser's.
+    pub(crate) web: Option<&'a mut Web>,
     pub(crate) socket: &'a mut Socket,
     pub(crate) handle: Handle,
     pub(crate) now: Instant,
     /// Something is to be sent now.
     pub(crate) is_urgent: &'a mut bool,
-}
-
-/// Why a stream gives no more bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamEnd {
-    /// As many were read as were wanted.
-    Enough,
-    /// Nothing more has arrived yet.
-    Waiting,
-    /// Nothing more will arrive.
-    Finished,
 }
 
 impl Link<'_> {
@@ -59,6 +52,10 @@ impl Link<'_> {
     /// it is out of date. False if none of this size can be sent.
     pub fn send_datagram(&mut self, data: Bytes) -> bool {
         *self.is_urgent = true;
+        let data = match &self.web {
+            Some(web) => web.wrap_datagram(&data),
+            None => data,
+        };
         if self.connection.datagrams().send_buffer_space() < data.len() {
             self.send_packet();
         }
@@ -80,13 +77,12 @@ impl Link<'_> {
 
     /// Gives the stream as many of these bytes as it takes now.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
+        let Some(stream) = self.stream() else {
+            return 0;
+        };
         let mut written = 0;
         while written < bytes.len() {
-            match self
-                .connection
-                .send_stream(stream())
-                .write(&bytes[written..])
-            {
+            match (self.connection.send_stream(stream)).write(&bytes[written..]) {
                 Ok(count) => {
                     *self.is_urgent = true;
                     written += count;
@@ -101,27 +97,17 @@ impl Link<'_> {
 
     /// Passes up to `bytes_max` of the stream's next bytes to `take`, in chunks.
     pub fn read(&mut self, bytes_max: usize, mut take: impl FnMut(&[u8])) -> StreamEnd {
-        let mut stream = self.connection.recv_stream(stream());
-        let Ok(mut chunks) = stream.read(true) else {
-            return StreamEnd::Finished;
-        };
-        let mut left = bytes_max;
-        let end = loop {
-            if left == 0 {
-                break StreamEnd::Enough;
-            }
-            match chunks.next(left) {
-                Ok(Some(chunk)) => {
-                    take(&chunk.bytes);
-                    left -= chunk.bytes.len();
-                }
-                Err(ReadError::Blocked) => break StreamEnd::Waiting,
-                Ok(None) | Err(ReadError::Reset(_)) => break StreamEnd::Finished,
-            }
-        };
-        // A larger window goes out with the next packet.
-        let _ = chunks.finalize();
-        end
+        match self.stream() {
+            Some(stream) => streams::read(self.connection, stream, bytes_max, |b| take(b)),
+            None => StreamEnd::Waiting,
+        }
+    }
+
+    fn stream(&self) -> Option<StreamId> {
+        match &self.web {
+            Some(web) => web.stream(),
+            None => Some(streams::first()),
+        }
     }
 
     /// Sends acknowledgements now, since nothing will carry them soon.
@@ -131,10 +117,31 @@ impl Link<'_> {
 
     /// Closes the connection with a code and a sentence for people.
     pub fn close(&mut self, code: u32, reason: &str) {
+        *self.is_urgent = true;
+        if let Some(web) = &mut self.web
+            && web.close(self.connection, code, reason)
+        {
+            return;
+        }
         let reason = Bytes::copy_from_slice(reason.as_bytes());
         self.connection
             .close(self.now, VarInt::from_u32(code), reason);
-        *self.is_urgent = true;
+    }
+
+    pub(crate) fn again(&mut self) -> Link<'_> {
+        Link {
+            connection: self.connection,
+            web: self.web.as_deref_mut(),
+            socket: self.socket,
+            handle: self.handle,
+            now: self.now,
+            is_urgent: self.is_urgent,
+        }
+    }
+
+    /// Whether the connection, or a browser's session over it, has ended or is ending.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.connection.is_closed() || self.web.as_ref().is_some_and(|web| web.is_over())
     }
 }
 
@@ -148,8 +155,3 @@ impl std::fmt::Debug for Link<'_> {
 
 /// The size of the buffer for datagrams: one waits.
 pub const DATAGRAM_BUFFER_BYTES: usize = 1500;
-
-/// The first stream that the client opens.
-pub(crate) fn stream() -> StreamId {
-    StreamId::new(Side::Client, Dir::Bi, 0)
-}

@@ -6,8 +6,9 @@ use anyhow::{Result, bail};
 use client_bot::BehaviourKind;
 use shared::WorldConfig;
 
-/// A world so large that each bot sees about 20 others, however many there are.
-pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig> {
+/// A world so large that each bot sees about 20 others, however many there are. Some guests
+/// have room beside them.
+pub fn demo_world(clients: u32, guests: u32, behaviour: BehaviourKind) -> Result<WorldConfig> {
     if clients == 0 {
         bail!("a demo needs at least one client");
     }
@@ -42,7 +43,7 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         {velocity}
 
         [limits]
-        clients = {clients}
+        clients = {players}
         regions_per_client = {regions}
         subscriptions_per_client = {subscriptions}
 
@@ -65,7 +66,8 @@ pub fn demo_world(clients: u32, behaviour: BehaviourKind) -> Result<WorldConfig>
         {drift}
         "#,
         side = side.max(1.0),
-        capacity = clients + items,
+        players = clients + guests,
+        capacity = clients + guests + items,
     );
     Ok(script::world::parse(&text, "the demo's world")?)
 }

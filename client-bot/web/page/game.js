@@ -1,0 +1,137 @@
+// The game's client in WebAssembly, with its buffers as values of this language.
+
+const FLOATS = 8;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export async function load(url) {
+  const response = await fetch(url);
+  const { instance } = await WebAssembly.instantiate(await response.arrayBuffer(), {});
+  return new Game(instance.exports);
+}
+
+export class Game {
+  constructor(wasm) {
+    this.wasm = wasm;
+  }
+
+  begin(token, ticket) {
+    const text = encoder.encode(token);
+    const bytes = new Uint8Array(text.length + (ticket ? ticket.length : 0));
+    bytes.set(text);
+    if (ticket) bytes.set(ticket, text.length);
+    this.#put(bytes);
+    this.wasm.begin(ticket ? 1 : 0, Math.random());
+  }
+
+  /** What the transport is to do: "wait", "connect" or "close". */
+  nextStep(now) {
+    return ["wait", "connect", "close"][this.wasm.next_step(now)];
+  }
+
+  opened() {
+    this.wasm.opened();
+  }
+
+  closed(code, reason, now) {
+    this.#put(encoder.encode(reason));
+    this.wasm.closed(code, now);
+  }
+
+  leave() {
+    this.wasm.leave();
+  }
+
+  /** Both throw where the bytes can't be read: the connection is to be closed. */
+  takeStream(bytes, now) {
+    this.#put(bytes);
+    this.#check(this.wasm.take_stream(now));
+  }
+
+  takeDatagram(bytes, now) {
+    this.#put(bytes);
+    this.#check(this.wasm.take_datagram(now));
+  }
+
+  giveStream() {
+    return this.#get(this.wasm.give_stream());
+  }
+
+  giveDatagram(now) {
+    return this.#get(this.wasm.give_datagram(now));
+  }
+
+  /** What has happened since the last call. */
+  poll(now) {
+    return this.#json(this.wasm.poll(now)) ?? [];
+  }
+
+  inputDue(now) {
+    return this.wasm.input_due(now);
+  }
+
+  /** Throws where the world has no such command. */
+  command(number, words) {
+    this.#put(new Uint8Array(Int32Array.from(words).buffer));
+    this.#check(this.wasm.command(number));
+  }
+
+  /** The entities as they are shown now, each as FLOATS numbers. */
+  entities(bar) {
+    const bytes = this.#get(this.wasm.entities(bar));
+    return bytes ? new Float32Array(bytes.buffer) : new Float32Array(0);
+  }
+
+  schema() {
+    return this.#json(this.wasm.schema());
+  }
+
+  entity(slot) {
+    return this.#json(this.wasm.entity(slot));
+  }
+
+  quality(now) {
+    return this.#json(this.wasm.quality(now));
+  }
+
+  ticket() {
+    return this.#get(this.wasm.ticket());
+  }
+
+  #put(bytes) {
+    const place = this.wasm.input(bytes.length);
+    new Uint8Array(this.wasm.memory.buffer, place, bytes.length).set(bytes);
+  }
+
+  /** A copy: the memory may move with the next call. */
+  #get(length) {
+    if (length === 0) return null;
+    return new Uint8Array(this.wasm.memory.buffer, this.wasm.output(), length).slice();
+  }
+
+  #json(length) {
+    const bytes = this.#get(length);
+    return bytes && JSON.parse(decoder.decode(bytes));
+  }
+
+  #check(length) {
+    const bytes = this.#get(length);
+    if (bytes) throw new Error(decoder.decode(bytes));
+  }
+}
+
+/** The numbers of one entity, as the client gives them. */
+export function each(entities, visit) {
+  for (let i = 0; i < entities.length; i += FLOATS) {
+    visit({
+      slot: entities[i],
+      kind: entities[i + 1],
+      x: entities[i + 2],
+      y: entities[i + 3],
+      z: entities[i + 4],
+      isOwn: entities[i + 5] === 1,
+      share: entities[i + 6],
+      generation: entities[i + 7],
+    });
+  }
+}

@@ -1,0 +1,200 @@
+// The page: the world around the player, drawn once a frame.
+
+import { Scene } from "./draw.js";
+import { each, load } from "./game.js";
+import { Panel } from "./panel.js";
+import { Transport } from "./transport.js";
+
+const ONE = 4096;
+/** The longest step along an axis, in units: worlds clamp it to what they allow. */
+const STEP = 2;
+const WALKS = ["move", "walk", "steer"];
+const BARS = ["hp", "health", "life"];
+const DIRECTIONS = {
+  KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1],
+  KeyA: [-1, 0], ArrowLeft: [-1, 0], KeyD: [1, 0], ArrowRight: [1, 0],
+};
+
+const now = () => performance.now();
+const canvas = document.getElementById("canvas");
+const scene = new Scene(canvas);
+const keys = new Set();
+const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, walk: null, bar: -1, steered: "" };
+const game = await load("game.wasm");
+const options = new URLSearchParams(location.hash.slice(1));
+const transport = new Transport(game, now, options.get("port"));
+const panel = new Panel(give);
+
+function begin() {
+  const ticket = sessionStorage.getItem("ticket");
+  const bytes = ticket && Uint8Array.from(ticket.match(/../g), (digits) => parseInt(digits, 16));
+  const token = options.get("token") ?? sessionStorage.getItem("token") ?? "";
+  game.begin(token, bytes);
+  panel.banner("Connecting …");
+}
+
+/** What commands' fields stand for. */
+function context() {
+  const chosen = scene.selected === null ? null : game.entity(scene.selected);
+  const place = chosen?.place ?? scene.goal ?? shown.own;
+  return { selected: chosen ? chosen.reference : null, place };
+}
+
+function give(command, words) {
+  try {
+    game.command(command.number, words);
+    panel.log("own", command.name);
+  } catch (error) {
+    panel.log("answer", error.message);
+  }
+}
+
+/** Walks by keys, or straight to where was clicked: once a tick. */
+function walk() {
+  const { walk, own } = shown;
+  if (!walk || !own) return;
+  const step = [0, 0, 0];
+  for (const key of keys) {
+    const [x, y] = DIRECTIONS[key];
+    step[0] += x * STEP;
+    step[1] += y * STEP;
+  }
+  if (step[0] || step[1]) scene.goal = null;
+  else if (scene.goal) {
+    step[0] = scene.goal[0] - own[0];
+    step[1] = scene.goal[1] - own[1];
+    const length = Math.hypot(step[0], step[1]);
+    if (length < 0.2) scene.goal = null;
+    const share = Math.min(1, STEP / Math.max(length, 1e-6));
+    step[0] *= share;
+    step[1] *= share;
+  }
+  const words = step.slice(0, shown.schema.size.length).map((along) => Math.round(along * ONE));
+  const isStill = words.every((word) => word === 0);
+  // A course is set once; a step is taken in each tick.
+  if (walk.name === "steer" ? words.join() === shown.steered : isStill) return;
+  shown.steered = words.join();
+  game.command(walk.number, words);
+}
+
+function takeSchema() {
+  const schema = game.schema();
+  shown.schema = schema;
+  scene.setSchema(schema);
+  panel.setSchema(schema, context);
+  const isWalk = (c) => c.point === 0 && c.words.length === schema.size.length;
+  shown.walk = WALKS.map((name) => schema.commands.find((c) => c.name === name && isWalk(c))).find(Boolean);
+  shown.bar = BARS.map((name) => schema.attributes.findIndex((a) => a.name === name)).find((c) => c >= 0) ?? -1;
+}
+
+function react(event) {
+  switch (event.type) {
+    case "welcomed":
+    case "resumed": {
+      const digits = Array.from(game.ticket(), (byte) => byte.toString(16).padStart(2, "0"));
+      sessionStorage.setItem("ticket", digits.join(""));
+      takeSchema();
+      panel.banner(null);
+      shown.retryAt = null;
+      break;
+    }
+    case "interface":
+      takeSchema();
+      break;
+    case "lost":
+      shown.retryAt = event.retry_ms === null ? null : now() + event.retry_ms;
+      if (event.retry_ms === null) giveUp(event.text);
+      break;
+    case "notice":
+      if (event.slot !== null) scene.mark(event.slot, now());
+      break;
+  }
+  panel.log(event.type, event.text);
+}
+
+function giveUp(reason) {
+  sessionStorage.removeItem("ticket");
+  if (reason.includes("token")) {
+    panel.banner("This server asks for a token.");
+    panel.askToken((token) => {
+      sessionStorage.setItem("token", token);
+      begin();
+    });
+  } else {
+    panel.banner(`The connection has ended: ${reason}.`, { text: "Join again", act: begin });
+  }
+}
+
+/** What is due, whether or not the page is seen. */
+function work() {
+  const time = now();
+  const step = game.nextStep(time);
+  if (step === "connect") transport.connect();
+  if (step === "close") transport.close(5, "nothing was heard");
+  for (const event of game.poll(time)) react(event);
+  if (game.inputDue(time) >= 0) walk();
+  transport.flush();
+  if (shown.retryAt !== null) {
+    const seconds = Math.max(0, (shown.retryAt - time) / 1000);
+    panel.banner(seconds > 0 ? `Connection lost: trying again in ${seconds.toFixed(1)} s` : "Connecting …");
+  }
+}
+
+function frame() {
+  work();
+  const time = now();
+  const entities = game.entities(shown.bar);
+  each(entities, (entity) => {
+    if (entity.isOwn) shown.own = [entity.x, entity.y, entity.z];
+  });
+  scene.draw(entities, time);
+  shown.frames += 1;
+  if (time - shown.since >= 500) {
+    shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));
+    [shown.frames, shown.since] = [0, time];
+    const quality = game.quality(time);
+    panel.showQuality(quality, shown.fps, time);
+    const own = quality.own === null ? null : game.entity(quality.own);
+    const chosen = scene.selected === null ? null : game.entity(scene.selected);
+    if (!chosen) scene.selected = null;
+    if (shown.schema) panel.showEntities(own, chosen);
+  }
+  requestAnimationFrame(frame);
+}
+
+addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof HTMLInputElement;
+  if (DIRECTIONS[event.code] && !isTyping && !event.ctrlKey && !event.metaKey) {
+    keys.add(event.code);
+    event.preventDefault();
+  }
+});
+addEventListener("keyup", (event) => keys.delete(event.code));
+addEventListener("blur", () => keys.clear());
+canvas.addEventListener("pointerdown", (event) => {
+  document.activeElement?.blur();
+  const slot = scene.entityAt(event.clientX, event.clientY);
+  if (slot !== null) scene.selected = slot;
+  else scene.goal = scene.placeAt(event.clientX, event.clientY);
+});
+document.getElementById("leave").addEventListener("click", () => {
+  game.leave();
+  transport.close(0, "bye");
+  sessionStorage.removeItem("ticket");
+  panel.banner("You have left the world.", { text: "Join again", act: begin });
+});
+
+// For the console, and for tests.
+globalThis.myriad = { game, scene, shown, now };
+
+if (Transport.isAvailable()) {
+  begin();
+  requestAnimationFrame(frame);
+  // A page that is not seen draws nothing, but stays connected.
+  setInterval(() => document.hidden && work(), 100);
+} else {
+  const reason = isSecureContext
+    ? "This browser has no WebTransport: it takes Chrome 97, Firefox 114, Safari 26.4 or later."
+    : "Browsers offer WebTransport only to pages from this machine, or by https.";
+  panel.banner(reason);
+}

@@ -1,0 +1,113 @@
+// The page's connection: WebTransport, whose events go to the game.
+
+export class Transport {
+  #game;
+  #now;
+  /** The connection in use; what others still say does not matter. */
+  #current = null;
+  /** Bytes in all connections of this page. */
+  sent = 0;
+
+  #port;
+
+  /** `port` is used instead of the server's own, if another is forwarded to that. */
+  constructor(game, now, port) {
+    this.#game = game;
+    this.#now = now;
+    this.#port = port;
+  }
+
+  static isAvailable() {
+    return typeof WebTransport !== "undefined";
+  }
+
+  /** Opens a connection, as the game has asked for. */
+  async connect() {
+    const own = { transport: null, stream: null, datagrams: null };
+    this.#current = own;
+    try {
+      const answer = await fetch("connect.json", { cache: "no-store" });
+      const { port, certificate_hash } = await answer.json();
+      if (this.#current !== own) return;
+      const options = { congestionControl: "low-latency" };
+      if (certificate_hash) {
+        const value = Uint8Array.from(certificate_hash.match(/../g), (digits) => parseInt(digits, 16));
+        options.serverCertificateHashes = [{ algorithm: "sha-256", value }];
+      }
+      own.transport = new WebTransport(`https://${location.hostname}:${this.#port ?? port}/`, options);
+      own.transport.closed.then(
+        ({ closeCode, reason }) => this.#ended(own, closeCode ?? -1, reason || "the server closed the session"),
+        (error) => this.#ended(own, -1, error.message || "the connection was lost"),
+      );
+      await own.transport.ready;
+      const stream = await own.transport.createBidirectionalStream();
+      if (this.#current !== own) return;
+      own.stream = stream.writable.getWriter();
+      const datagrams = own.transport.datagrams;
+      datagrams.incomingHighWaterMark = 256;
+      own.datagrams = (datagrams.createWritable?.() ?? datagrams.writable).getWriter();
+      this.#game.opened();
+      this.flush();
+      this.#read(own, stream.readable, (bytes) => this.#game.takeStream(bytes, this.#now()));
+      this.#read(own, datagrams.readable, (bytes) => this.#game.takeDatagram(bytes, this.#now()));
+    } catch (error) {
+      this.#ended(own, -1, error.message || "cannot connect");
+    }
+  }
+
+  async #read(own, readable, take) {
+    const reader = readable.getReader();
+    try {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done || this.#current !== own) return;
+        take(value);
+      }
+    } catch (error) {
+      // The end of a connection is told by `closed`; anything else could not be read.
+      if (this.#current === own && !(error instanceof WebTransportError)) {
+        this.#ended(own, 3, `cannot read what the server sent: ${error.message}`);
+        this.#shut(own, 3, "malformed");
+      }
+    }
+  }
+
+  /** Sends what the game has to send. */
+  flush() {
+    const own = this.#current;
+    if (!own?.stream) return;
+    const ignore = () => {};
+    const bytes = this.#game.giveStream();
+    if (bytes) {
+      this.sent += bytes.length;
+      own.stream.write(bytes).catch(ignore);
+    }
+    const datagram = this.#game.giveDatagram(this.#now());
+    if (datagram) {
+      this.sent += datagram.length;
+      own.datagrams.write(datagram).catch(ignore);
+    }
+  }
+
+  /** Closes the connection; the game knows. */
+  close(code, reason) {
+    const own = this.#current;
+    this.#current = null;
+    if (own) this.#shut(own, code, reason);
+  }
+
+  #shut(own, code, reason) {
+    try {
+      own.transport?.close({ closeCode: code, reason });
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  #ended(own, code, reason) {
+    if (this.#current !== own) return;
+    this.#current = null;
+    this.#game.closed(code, reason, this.#now());
+    this.#shut(own, 0, "");
+  }
+}

@@ -1,0 +1,229 @@
+//! The client, and what the page may ask of it.
+
+use std::time::Duration;
+
+use client_core::{Ending, Game, GameOptions, RetryOptions, Step, View};
+use serde::Serialize;
+use shared::CommandKind;
+
+use crate::text::{EntityText, EventText, Quality, SchemaText};
+
+/// A client of a page.
+pub struct Client {
+    game: Game,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client {
+            game: Game::new(GameOptions::default()),
+            input: vec![],
+            output: vec![],
+        }
+    }
+}
+
+/// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar,
+/// its generation. What it is: 1 for the own entity, else 0. The share is -1 without a bar.
+pub const FLOATS: usize = 8;
+
+/// The page's connection.
+impl Client {
+    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
+        self.input.clear();
+        self.input.resize(bytes, 0);
+        &mut self.input
+    }
+
+    pub fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    pub fn begin(&mut self, has_ticket: bool, seed: f64) {
+        let ticket = match has_ticket {
+            true => self.input.split_last_chunk::<16>(),
+            false => None,
+        };
+        let token = ticket.map_or(&self.input[..], |(token, _)| token);
+        let mut game = Game::new(GameOptions {
+            token: String::from_utf8_lossy(token).into_owned(),
+            retry: RetryOptions {
+                seed: seed.to_bits(),
+                ..RetryOptions::default()
+            },
+            ..GameOptions::default()
+        });
+        if let Some((_, ticket)) = ticket {
+            game.set_ticket(*ticket);
+        }
+        self.game = game;
+    }
+
+    pub fn next_step(&mut self, now_ms: f64) -> u32 {
+        match self.game.next_step(time(now_ms)) {
+            Step::Wait => 0,
+            Step::Connect => 1,
+            // The page says nothing: the other end is out of reach.
+            Step::Close(..) => 2,
+        }
+    }
+
+    pub fn opened(&mut self) {
+        self.game.opened(None);
+    }
+
+    pub fn closed(&mut self, code: i32, now_ms: f64) {
+        let ending = Ending {
+            code: u64::try_from(code).ok(),
+            reason: String::from_utf8_lossy(&self.input).into_owned(),
+        };
+        self.game.closed(ending, time(now_ms));
+    }
+
+    pub fn leave(&mut self) {
+        self.game.leave();
+    }
+
+    pub fn take_stream(&mut self, now_ms: f64) -> usize {
+        let taken = self.game.handle_stream(&self.input, time(now_ms));
+        self.give_error(taken)
+    }
+
+    pub fn take_datagram(&mut self, now_ms: f64) -> usize {
+        let taken = self.game.handle_datagram(&self.input, time(now_ms));
+        self.give_error(taken)
+    }
+
+    pub fn give_stream(&mut self) -> usize {
+        self.output = self.game.stream_bytes().to_vec();
+        self.game.stream_sent(self.output.len());
+        self.output.len()
+    }
+
+    pub fn give_datagram(&mut self, now_ms: f64) -> usize {
+        self.output = self.game.datagram(time(now_ms)).unwrap_or_default();
+        self.output.len()
+    }
+
+    pub fn ticket(&mut self) -> usize {
+        self.output = self.game.ticket().map_or_else(Vec::new, |t| t.to_vec());
+        self.output.len()
+    }
+
+    fn give_error(&mut self, result: Result<(), impl std::fmt::Display>) -> usize {
+        match result {
+            Ok(()) => 0,
+            Err(error) => {
+                self.output = error.to_string().into_bytes();
+                self.output.len()
+            }
+        }
+    }
+}
+
+/// The page's game.
+impl Client {
+    pub fn poll(&mut self, now_ms: f64) -> usize {
+        let events = self.game.poll(time(now_ms));
+        let view = self.game.view();
+        let events: Vec<_> = events
+            .iter()
+            .filter_map(|e| EventText::of(e, view))
+            .collect();
+        match events.is_empty() {
+            true => 0,
+            false => give(&mut self.output, &events),
+        }
+    }
+
+    pub fn input_due(&self, now_ms: f64) -> f64 {
+        let due = self.game.input_due(time(now_ms));
+        due.map_or(-1.0, |tick| tick.0 as f64)
+    }
+
+    pub fn command(&mut self, kind: u32) -> usize {
+        let words = self.input.as_chunks::<4>().0;
+        let words: Vec<i32> = words.iter().map(|word| i32::from_le_bytes(*word)).collect();
+        let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
+        let given = self.game.command(kind, &words).map(|_| ());
+        self.give_error(given)
+    }
+
+    pub fn entities(&mut self, bar: i32) -> usize {
+        self.output.clear();
+        let Some(view) = self.game.view() else {
+            return 0;
+        };
+        let bar = usize::try_from(bar).ok();
+        for entity in view.entities().values() {
+            let Some(place) = self.game.position(entity.id) else {
+                continue;
+            };
+            let is_own = entity.id == view.entity();
+            let share = bar.and_then(|column| share(view, entity.kind, &entity.row, column));
+            let numbers = [
+                f64::from(entity.id.slot.0),
+                f64::from(entity.kind),
+                place[0],
+                place[1],
+                place[2],
+                f64::from(u8::from(is_own)),
+                share.unwrap_or(-1.0),
+                f64::from(entity.id.generation),
+            ];
+            for number in numbers {
+                self.output
+                    .extend_from_slice(&(number as f32).to_le_bytes());
+            }
+        }
+        self.output.len()
+    }
+
+    pub fn schema(&mut self) -> usize {
+        match self.game.view() {
+            Some(view) => give(&mut self.output, &SchemaText::of(view.schema())),
+            None => 0,
+        }
+    }
+
+    pub fn entity(&mut self, slot: u32) -> usize {
+        let view = self.game.view();
+        let text = view.and_then(|view| {
+            let entity = view.entities().get(&slot)?;
+            Some(EntityText::of(view, entity, self.game.position(entity.id)))
+        });
+        text.map_or(0, |text| give(&mut self.output, &text))
+    }
+
+    pub fn quality(&mut self, now_ms: f64) -> usize {
+        let quality = Quality::of(&self.game, time(now_ms));
+        give(&mut self.output, &quality)
+    }
+}
+
+fn give(output: &mut Vec<u8>, value: &impl Serialize) -> usize {
+    // What is given is numbers, text and lists, which can always be written.
+    *output = serde_json::to_vec(value).unwrap_or_default();
+    output.len()
+}
+
+/// How much of its largest value an attribute has, from 0 to 1. `None` if the kind lacks it,
+/// or has no bounds for it.
+fn share(view: &View, kind: u16, row: &[i32], column: usize) -> Option<f64> {
+    let kind = view.schema().kinds.get(usize::from(kind))?;
+    let mut attributes = kind.attributes.iter();
+    let own = attributes.find(|a| usize::from(a.column) == column)?;
+    if own.max <= own.min || own.max == i32::MAX {
+        return None;
+    }
+    let range = f64::from(own.max) - f64::from(own.min);
+    let value = f64::from(*row.get(column)?) - f64::from(own.min);
+    Some((value / range).clamp(0.0, 1.0))
+}
+
+/// A page may pass anything: what is no time is the first moment.
+fn time(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
+}

@@ -1,0 +1,230 @@
+//! A real browser plays on the server's page: it joins beside bots, sees what another client
+//! sees, walks, gives commands, loses its network and comes back.
+//!
+//! Skipped, with a line that says so, where there is no Chromium.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use client_bot::BehaviourKind;
+use common::chromium::Chromium;
+use common::relay::Relay;
+use common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until};
+use script::builtin;
+use serde_json::Value;
+use server::accounts::shared_word::SharedWord;
+use server::server::WebServing;
+use server::{Server, ServerOptions};
+use shared::Fixed;
+
+fn web(options: &mut ServerOptions) {
+    options.web = Some(WebServing {
+        page: "127.0.0.1:0".parse().unwrap(),
+        origins: vec![],
+    });
+}
+
+/// A world in which all see each other, and one goes anywhere in a step.
+fn room() -> String {
+    // Players wait while the browser is looked at.
+    let limits = "[limits]\nidle_seconds = 600\nunread_seconds = 600";
+    format!("{ROOM}\n{limits}\n[commands]\nmove = {{ speed_max = 1000 }}\n")
+}
+
+/// Opens the page of a server, and waits until its player is in the world.
+fn join(browser: &Chromium, server: &Server) {
+    browser.open(&format!("http://{}/", server.page().unwrap()));
+    browser.until("the page is in the world", PLAYING);
+}
+
+/// By slot: what a page knows of the entities in view, in the engine's numbers.
+fn rows_of_page(browser: &Chromium) -> BTreeMap<u64, Vec<i64>> {
+    let rows = browser.run(
+        "const floats = myriad.game.entities(-1), rows = [];
+         for (let i = 0; i < floats.length; i += 8) {
+             const entity = myriad.game.entity(floats[i]);
+             rows.push([entity.slot, entity.row]);
+         }
+         return rows;",
+    );
+    let rows = rows.as_array().expect("a list").iter();
+    let number = |value: &Value| value.as_i64().expect("a number");
+    rows.map(|row| {
+        let values = row[1].as_array().expect("a row").iter().map(number);
+        (row[0].as_u64().expect("a slot"), values.collect())
+    })
+    .collect()
+}
+
+fn rows_of(player: &Player) -> BTreeMap<u64, Vec<i64>> {
+    let view = player.client.view();
+    let rows = view.entities().values().map(|entity| {
+        let mut row: Vec<i64> = entity.row.iter().map(|&value| value.into()).collect();
+        // All rest, so the newest place is that of the page.
+        let place = view.position(entity, view.newest());
+        for axis in 0..view.schema().dimensions() {
+            row[axis] = place[axis].into();
+        }
+        (u64::from(entity.id.slot.0), row)
+    });
+    rows.collect()
+}
+
+#[tokio::test]
+async fn a_page_joins_beside_bots_and_they_check_each_other() {
+    let server = start_with(PLAIN, web);
+    let Some(browser) = Chromium::start(&scratch("page-joins")) else {
+        return;
+    };
+    let bots = Bots::start(&server, 30, BehaviourKind::Wander).await;
+    join(&browser, &server);
+    browser.until(
+        "it sees others move",
+        "myriad.game.quality(myriad.now()).datagrams > 20",
+    );
+    assert_eq!(server.stats().figures().clients, 31);
+    let seen = browser.value("myriad.game.quality(myriad.now()).in_view");
+    assert!(seen.as_u64().is_some_and(|seen| seen > 1), "{seen}");
+    bots.verify(&server).await;
+    assert_eq!(browser.log(), Vec::<String>::new());
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_sees_the_same_values_as_another_client_in_the_same_place() {
+    let server = start_with(&room(), web);
+    let Some(browser) = Chromium::start(&scratch("page-sees")) else {
+        return;
+    };
+    join(&browser, &server);
+    let mut players = vec![];
+    for _ in 0..5 {
+        players.push(Player::join(&server).await);
+    }
+    let [first, second, ..] = &mut players[..] else {
+        panic!("five players");
+    };
+    go(first, 3.0, 4.0).await;
+    go(second, 4.0, 4.0).await;
+    // Somebody is hurt.
+    let target = second.entity();
+    first.send(builtin::STRIKE, &[target.reference().0]);
+    until(&mut [first, second], "a strike hits", |players| {
+        players[0].value(target, "hp") == 95
+    })
+    .await;
+    let page_sees = format!("myriad.game.entity({}).row", target.slot.0);
+    let hp = second.client.view().schema().column("hp").unwrap();
+    browser.until("the page sees it", &format!("{page_sees}[{hp}] === 95"));
+    listen_for(&server, &mut players.iter_mut().collect::<Vec<_>>(), 30).await;
+    let expected = rows_of(&players[2]);
+    assert_eq!(expected.len(), 6);
+    assert_eq!(rows_of_page(&browser), expected);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_walks_and_gives_commands_by_its_buttons() {
+    let server = start_with(&room(), web);
+    let Some(browser) = Chromium::start(&scratch("page-walks")) else {
+        return;
+    };
+    join(&browser, &server);
+    let mut player = Player::join(&server).await;
+    go(&mut player, 15.0, 15.0).await;
+    let own = browser.value("myriad.game.quality(myriad.now()).own");
+    let own = u32::try_from(own.as_u64().expect("a slot")).unwrap();
+    // Keys: to the corner of the room.
+    for key in ["KeyD", "KeyW"] {
+        let press = format!("dispatchEvent(new KeyboardEvent('keydown', {{ code: '{key}' }}))");
+        browser.run(&press);
+    }
+    let edge = Fixed::from_f64(30.0).unwrap().raw() - 1;
+    until(&mut [&mut player], "the page's entity walks", |players| {
+        let row = players[0]
+            .client
+            .view()
+            .entities()
+            .get(&own)
+            .map(|e| &e.row);
+        row.is_some_and(|row| row[..2] == [edge, edge])
+    })
+    .await;
+    browser.run("dispatchEvent(new Event('blur'))");
+    // A click: back to the middle, beside the other.
+    browser.run("myriad.scene.goal = [15, 16]");
+    browser.until("it is there", "myriad.scene.goal === null");
+    // A button, with the chosen entity.
+    let other = player.entity();
+    browser.run(&format!("myriad.scene.selected = {}", other.slot.0));
+    browser.run("document.querySelector('[data-command=strike] button').click()");
+    until(&mut [&mut player], "the page strikes", |players| {
+        players[0].value(other, "hp") == 95
+    })
+    .await;
+    // For good.
+    browser.run("document.getElementById('leave').click()");
+    eventually("its entity is gone", || {
+        server.stats().figures().clients == 1
+    })
+    .await;
+    assert_eq!(server.stats().figures().sessions_lost, 0);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_that_loses_its_network_comes_back_as_the_same_entity() {
+    let server = start_with(PLAIN, web);
+    let Some(browser) = Chromium::start(&scratch("page-lost")) else {
+        return;
+    };
+    let network = Relay::start(server.address());
+    let page = server.page().unwrap();
+    browser.open(&format!("http://{page}/#port={}", network.port()));
+    browser.until("the page is in the world", PLAYING);
+    let own = browser.value(OWN);
+    network.cut(true);
+    browser.until("it is lost", &format!("!({PLAYING})"));
+    browser.until("it says so", "!document.getElementById('banner').hidden");
+    network.cut(false);
+    browser.until("it is back", PLAYING);
+    assert_eq!(browser.value(OWN), own);
+    // A page that is loaded again, too.
+    browser.run("location.reload()");
+    browser.until("it is back", PLAYING);
+    assert_eq!(browser.value(OWN), own);
+    assert_eq!(server.stats().figures().clients, 1);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_asks_for_the_token_of_its_server() {
+    let server = start_with(PLAIN, |options| {
+        web(options);
+        options.authenticator = Arc::new(SharedWord::new("open sesame"));
+    });
+    let Some(browser) = Chromium::start(&scratch("page-token")) else {
+        return;
+    };
+    browser.open(&format!("http://{}/", server.page().unwrap()));
+    browser.until("it asks", "!document.getElementById('token-form').hidden");
+    browser.run(
+        "document.getElementById('token').value = 'open sesame';
+         document.querySelector('#token-form button').click();",
+    );
+    browser.until("the page is in the world", PLAYING);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+const PLAYING: &str = "globalThis.myriad?.game.quality(myriad.now()).is_playing \
+    && myriad.game.quality(myriad.now()).own !== null && myriad.shown.schema";
+/// The player's entity.
+const OWN: &str = "(({ slot, generation }) => [slot, generation])(\
+    myriad.game.entity(myriad.game.quality(myriad.now()).own))";

@@ -1,0 +1,176 @@
+//! A headless Chromium, driven over WebDriver by Debian's `chromedriver`.
+//!
+//! WebDriver is a few requests of HTTP with JSON, so they are written here: the crates for
+//! it bring a runtime, TLS and a client of their own.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::DEADLINE;
+
+/// A browser with one page. It ends when it is dropped.
+pub struct Chromium {
+    driver: Child,
+    address: SocketAddr,
+    session: String,
+}
+
+impl Chromium {
+    /// Starts a browser with a profile of its own. `None`, and a line that says so, where
+    /// there is none.
+    pub fn start(profile: &Path) -> Option<Chromium> {
+        let driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(mut driver) = driver else {
+            println!("skipped: there is no chromedriver (apt-get install chromium-driver)");
+            return None;
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], port(&mut driver)));
+        let mut browser = Chromium {
+            driver,
+            address,
+            session: String::new(),
+        };
+        // A profile of an earlier run would bring its storage.
+        let _ = std::fs::remove_dir_all(profile);
+        let profile = format!("--user-data-dir={}", profile.display());
+        let arguments = [&ARGUMENTS[..], &[&profile]].concat();
+        let options = json!({"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}});
+        let session = browser.ask("POST", "/session", &options);
+        let id = session["sessionId"].as_str().expect("a session");
+        browser.session = format!("/session/{id}");
+        Some(browser)
+    }
+
+    pub fn open(&self, url: &str) {
+        self.of_session("POST", "/url", &json!({"url": url}));
+    }
+
+    /// The value of an expression of JavaScript.
+    pub fn value(&self, expression: &str) -> Value {
+        let script = format!("return {expression};");
+        self.run(&script)
+    }
+
+    /// Runs statements of JavaScript.
+    pub fn run(&self, script: &str) -> Value {
+        let body = json!({"script": script, "args": []});
+        self.of_session("POST", "/execute/sync", &body)
+    }
+
+    /// Waits until an expression is true.
+    pub fn until(&self, what: &str, expression: &str) {
+        let started = Instant::now();
+        while self.value(&format!("!!({expression})")) != Value::Bool(true) {
+            let state = || (self.log(), self.value("document.body.innerText"));
+            assert!(
+                started.elapsed() < DEADLINE,
+                "waited in vain: {what}: {:?}",
+                state()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// A command of the DevTools protocol.
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        let body = json!({"cmd": command, "params": parameters});
+        self.of_session("POST", "/goog/cdp/execute", &body)
+    }
+
+    /// What the page has written to its console: errors.
+    pub fn log(&self) -> Vec<String> {
+        let entries = self.of_session("POST", "/se/log", &json!({"type": "browser"}));
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let errors = entries.iter().filter(|entry| entry["level"] == "SEVERE");
+        errors.map(|entry| entry["message"].to_string()).collect()
+    }
+
+    fn of_session(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.ask(method, &format!("{}{path}", self.session), body)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = body.to_string();
+        let length = body.len();
+        let mut stream = TcpStream::connect(self.address).expect("a connection to the driver");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a time-out");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("a request");
+        let answer = read_answer(&mut BufReader::new(stream));
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let value = answer["value"].clone();
+        assert!(value["error"].is_null(), "{path}: {value}");
+        value
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        if !self.session.is_empty() && !std::thread::panicking() {
+            self.of_session("DELETE", "", &json!({}));
+        }
+        // The driver ends its browser.
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// The port that a driver has chosen.
+fn port(driver: &mut Child) -> u16 {
+    let output = driver.stdout.take().expect("its output");
+    let mut lines = BufReader::new(output).lines();
+    let line = lines.find_map(|line| {
+        let line = line.ok()?;
+        let rest = line.split("started successfully on port ").nth(1)?;
+        rest.trim_end_matches('.').parse().ok()
+    });
+    // What it writes later must have a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    line.expect("the driver says its port")
+}
+
+/// The body of an answer of HTTP.
+fn read_answer(reader: &mut impl BufRead) -> Vec<u8> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a header");
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    body
+}
+
+const ARGUMENTS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--window-size=1440,900",
+];
