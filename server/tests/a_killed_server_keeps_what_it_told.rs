@@ -218,7 +218,7 @@ impl Witness {
 /// tick before which it ends.
 fn check(folder: &Path, told: &mut [Told], up_to: Tick) -> u64 {
     told.sort_by_key(|told| told.tick);
-    let first = told.first().map_or(0, |told| u64::from(told.tick.0));
+    let first = told.first().map_or(0, |told| told.tick.0);
     let disk = Folder::new(folder);
     let stored = recovery::newest(&disk, Some(first))
         .unwrap()
@@ -317,7 +317,7 @@ async fn kill_many(level: &str, kills: u64) {
         let mut told = witness.told(&[hp]);
         hurt += told.iter().filter(|told| told.value < 100).count();
         let end = check(&data, &mut told, up_to);
-        assert!(u64::from(kept.0) < end, "kill {kill}: tick {kept} was kept");
+        assert!(kept.0 < end, "kill {kill}: tick {kept} was kept");
         came_back = Some((witness.client.ticket(), witness.client.view().entity()));
         drop(swarm);
     }

@@ -75,19 +75,33 @@ impl FrameCoder {
     /// Appends a frame, without its tick.
     pub fn encode(&mut self, workers: &Workers, frame: &Frame, out: &mut Vec<u8>) {
         self.encode_commands(workers, frame, out);
-        put(out, frame.after.len() as u64);
-        for after in &frame.after {
+        // All parts are named, so that none that is new is left out.
+        let Frame {
+            tick: _,
+            commands: _,
+            words: _,
+            after,
+            observers,
+            regions,
+            forget,
+            release,
+            logic,
+            people,
+            said,
+        } = frame;
+        put(out, after.len() as u64);
+        for after in after {
             put(out, u64::from(after.ticks));
             encode_alone(frame, &after.command, out);
         }
         let rest = codec::to_bytes(&Rest {
-            observers: &frame.observers,
-            regions: &frame.regions,
-            forget: &frame.forget,
-            release: &frame.release,
-            logic: &frame.logic,
-            people: &frame.people,
-            said: &frame.said,
+            observers,
+            regions,
+            forget,
+            release,
+            logic,
+            people,
+            said,
         });
         put(out, rest.len() as u64);
         out.extend_from_slice(&rest);

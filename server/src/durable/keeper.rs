@@ -176,7 +176,7 @@ impl Keeper {
 
     /// Whether a checkpoint should begin before this tick.
     pub fn wants_checkpoint(&self, next: Tick) -> bool {
-        let is_due = u64::from(next.0) >= self.next_checkpoint;
+        let is_due = next.0 >= self.next_checkpoint;
         is_due && !self.is_copying && !self.shared.lock().is_writing_checkpoint
     }
 

@@ -253,7 +253,7 @@ mod tests {
         let expected = [
             // mark, length, checksum
             "d154494b",
-            "2b000000",
+            "2d000000",
             "????????",
             // record before, epoch, version of the tick, tick
             "04030201",
@@ -276,13 +276,14 @@ mod tests {
             "27",
             "02",
             "04",
-            // none for later; observers, regions, forget, release, logic
+            // none for later; observers, regions, forget, release, logic, people, said
             "00",
-            "06",
+            "08",
             "0000",
             "0103",
             "00",
             "00",
+            "0000",
             // one change: a free row
             "04",
             "01",
