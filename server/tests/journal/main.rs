@@ -35,7 +35,7 @@ impl World {
     }
 
     fn run(&mut self, frame: &Frame) {
-        assert_eq!(u64::from(frame.tick.0), self.tick);
+        assert_eq!(frame.tick.0, self.tick);
         for command in &frame.commands {
             let who = mix(command.entity.to_bits(), u64::from(command.sequence));
             self.state = mix(self.state, mix(who, u64::from(command.kind)));
@@ -67,7 +67,7 @@ struct History {
 
 /// How a life of the server began.
 enum Begun {
-    Running(Journal<SimulatedDisk>, World),
+    Running(Box<Journal<SimulatedDisk>>, World),
     /// It refused, and named the tick.
     Refused(u64),
     Failed,
@@ -122,7 +122,7 @@ impl History {
         let workers = Workers::new(1).unwrap();
         let mut journal = Journal::new(self.disk.clone(), settings, start, workers);
         match journal.set_room_aside() {
-            Ok(()) => Begun::Running(journal, world),
+            Ok(()) => Begun::Running(Box::new(journal), world),
             Err(_) => Begun::Failed,
         }
     }
@@ -234,7 +234,7 @@ impl History {
                     assert!(world.tick < self.states.len() as u64);
                     assert_eq!(world.state, self.states[world.tick as usize]);
                     self.synced = world.tick;
-                    self.live(journal, world);
+                    self.live(*journal, world);
                 }
                 Begun::Refused(tick) => {
                     assert!(with_flips, "tick {tick} is refused, and no bit was flipped");
@@ -259,7 +259,7 @@ fn seeds() -> Vec<u64> {
     };
     match (number("JOURNAL_SEED"), number("JOURNAL_SEEDS")) {
         (Some(seed), _) => vec![seed],
-        (None, count) => (0..count.unwrap_or(2000)).collect(),
+        (None, count) => (0..count.unwrap_or(10_000)).collect(),
     }
 }
 
