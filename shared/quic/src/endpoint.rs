@@ -138,7 +138,7 @@ struct Unanswered {
 impl<S> Peer<S> {
     /// Runs timers that are due. True if something is to be sent.
     fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
-        if self.ends.is_some_and(|ends| ends <= now) {
+        if self.ends.take_if(|ends| *ends <= now).is_some() {
             let code = VarInt::from_u32(NO_ERROR);
             self.connection.close(now, code, Bytes::new());
         }
@@ -713,7 +713,9 @@ impl<S> Endpoint<S> {
         };
         if peer.is_closed() {
             is_urgent = true;
-            peer.ends.get_or_insert(now + LINGER);
+            if !peer.connection.is_closed() {
+                peer.ends.get_or_insert(now + LINGER);
+            }
             if let Some(session) = peer.session.take() {
                 let reason = ConnectionError::LocallyClosed;
                 application.closed(Handle(index), session, reason);
@@ -824,3 +826,6 @@ const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
 const LOOK_PERIOD_HANDSHAKES: Duration = Duration::from_millis(5);
 const WAKER: Token = Token(usize::MAX);
+
+#[cfg(test)]
+mod tests;
