@@ -521,6 +521,8 @@ impl<S> Endpoint<S> {
             self.peers.resize_with(handle.0 + 1, || None);
             self.deadlines.resize(handle.0 + 1, None);
         }
+        // The handle of a connection that has ended in this batch of packets is free already.
+        self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
         self.peers[handle.0] = Some(Peer {
@@ -740,11 +742,16 @@ impl<S> Endpoint<S> {
         }
         exchange(&mut self.protocol, &mut peer.connection, index);
         if peer.connection.is_drained() {
-            self.load.connections -= 1;
-            self.load.handshakes -= usize::from(!peer.is_established);
-            self.peers[index] = None;
+            self.remove(index);
         }
         self.schedule(index, now);
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(peer) = self.peers[index].take() {
+            self.load.connections -= 1;
+            self.load.handshakes -= usize::from(!peer.is_established);
+        }
     }
 
     fn schedule(&mut self, index: usize, now: Instant) {

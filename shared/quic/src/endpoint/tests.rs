@@ -32,6 +32,25 @@ fn a_closed_connection_rests_until_its_own_timer_is_due() {
     }
 }
 
+#[test]
+fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
+    let (mut endpoint, now) = (endpoint(), Instant::now());
+    let first = connect(&mut endpoint, now);
+    // As by a packet that resets it: what it brings is passed on before it is settled.
+    let peer = endpoint.peers[first.index()].as_mut().expect("a peer");
+    peer.connection
+        .handle_timeout(now + Duration::from_secs(3600));
+    endpoint.pass_events(first.index(), &mut Silent, now, &mut false);
+    let second = connect(&mut endpoint, now);
+    assert_eq!(first, second);
+    endpoint.settle(&mut Silent, now);
+    let load = Load {
+        connections: 1,
+        handshakes: 1,
+    };
+    assert_eq!(endpoint.load(), load);
+}
+
 fn endpoint() -> Endpoint<()> {
     Endpoint::new(vec![Socket::towards(NOBODY).unwrap()], None).unwrap()
 }
