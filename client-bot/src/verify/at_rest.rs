@@ -36,7 +36,7 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
             history.findings.leave_open();
             continue;
         };
-        if expected.is_cut && expected.may_stay_longer {
+        if expected.is_cut && history.sight.has_margin() {
             world.check_nearest(view, &expected);
             expected.slots.clear();
         }
@@ -54,8 +54,6 @@ struct Expected {
     allowed: Vec<(u32, i64)>,
     /// Not all of them find room.
     is_cut: bool,
-    /// Entities in view count as nearer, so that it depends on the past who finds room.
-    may_stay_longer: bool,
 }
 
 impl Expected {
@@ -141,7 +139,7 @@ impl<'a> RestingWorld<'a> {
             kind: entity.kind,
             place: &entity.row[..dimensions],
         };
-        // A spectator has no kind: only its radius says what it sees.
+        // A spectator has no kind, and may see less far.
         let (at, radius) = match (own, &view.spot) {
             (Some(own), _) => (placed(own), self.history.sight.radius()),
             (None, Some(spot)) => {
@@ -160,10 +158,7 @@ impl<'a> RestingWorld<'a> {
                 true => -1,
                 false => squared_distance(at.place, other.place),
             };
-            let is_visible = match own {
-                Some(_) => sight.sees(at, &regions, other),
-                None => distance <= radius * radius,
-            };
+            let is_visible = sight.sees(at, radius, &regions, other);
             if is_visible {
                 near.push((distance, slot));
             }
@@ -172,11 +167,7 @@ impl<'a> RestingWorld<'a> {
             }
         }
         allowed.sort_unstable();
-        let may_stay_longer = sight.counted(i64::MAX) < i64::MAX;
-        let is_cut = match may_stay_longer {
-            true => allowed.len() > self.history.visible_max,
-            false => near.len() > self.history.visible_max,
-        };
+        let is_cut = allowed.len() > self.history.visible_max;
         if is_cut && allowed.iter().any(|&(slot, _)| !self.rests(slot)) {
             return None;
         }
@@ -188,7 +179,6 @@ impl<'a> RestingWorld<'a> {
             slots,
             allowed,
             is_cut,
-            may_stay_longer,
         })
     }
 
@@ -246,7 +236,7 @@ impl<'a> RestingWorld<'a> {
     /// Checks that no other entities are in view.
     fn check_unexpected(&self, view: &FinalView, expected: &Expected) {
         for slot in view.entities.keys().filter(|slot| self.rests(**slot)) {
-            let is_expected = match expected.may_stay_longer {
+            let is_expected = match self.history.sight.has_margin() {
                 true => expected.distance(*slot).is_some(),
                 false => expected.slots.binary_search(slot).is_ok(),
             };
@@ -281,3 +271,6 @@ fn edges(schema: &Schema) -> [i32; 3] {
     }
     edges
 }
+
+#[cfg(test)]
+mod tests;

@@ -538,7 +538,9 @@ fn visible_slot(
         .collect();
     let at = |place| Placed { kind, place };
     let (own, other) = (at(&own[..dimensions]), at(&other[..dimensions]));
-    history.sight.sees(own, &regions, other).then_some(slot)
+    let sight = &history.sight;
+    let is_seen = sight.sees(own, sight.radius(), &regions, other);
+    is_seen.then_some(slot)
 }
 
 /// Where a datagram says that an entity is.
