@@ -45,7 +45,6 @@ use thiserror::Error;
 
 use super::DATAGRAM_BYTES_MAX;
 use super::bits::BitWriter;
-use super::velocity;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
@@ -251,20 +250,6 @@ impl MovementCodec {
         GAP_BITS_ABOUT + self.axes.bits_about(&told.place) + told.tail.bits()
     }
 
-    /// The most bits that an entity takes.
-    fn bits_max(&self) -> u32 {
-        let velocity = velocity::bits_max(self.axes.count());
-        GAP_BITS_MAX + 2 + self.axes.bits() + self.tails.bits_max() + velocity
-    }
-
-    /// The most ticks that news of an entity's movement waits, where a client has so many
-    /// entities in view and is told so many bytes of movement in a tick at least. Datagrams
-    /// that are lost come on top.
-    pub fn wait_ticks_max(&self, in_view: usize, bytes_per_tick: usize) -> u32 {
-        let bits = (bytes_per_tick * 8).saturating_sub(HEADERS_BITS_MAX);
-        wait_ticks_max(in_view, bits / self.bits_max() as usize)
-    }
-
     /// The number of entities that fit into one datagram.
     fn count_that_fits(
         &self,
@@ -350,9 +335,5 @@ const BASE_BITS: u32 = 4;
 /// The most bits before those that tell the forms.
 const HEADER_BITS_MAX: u32 =
     16 + 1 + 4 + 1 + 1 + 16 + COUNT_LENGTH_BITS + COUNT_BITS - 1 + GAP_PARAMETER_BITS;
-/// Gaps between slots of entities in view take fewer bits than slots.
-const GAP_BITS_MAX: u32 = 32;
 const GAP_BITS_ABOUT: u32 = 6;
-/// The header and the forms of a datagram.
-const HEADERS_BITS_MAX: usize = 192;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;
