@@ -99,13 +99,9 @@ impl View {
     /// The empty view of a client that was welcomed in this tick. The schema is a checked
     /// one.
     pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
-        let mut edges = [0; 3];
-        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-            *edge = size.raw() - 1;
-        }
         View {
+            edges: schema.world.edges(),
             schema,
-            edges,
             entity,
             is_dead: false,
             entities: FxHashMap::default(),

@@ -70,8 +70,6 @@ struct RestingWorld<'a> {
     entities: FxHashMap<u32, &'a Entity>,
     /// Slots of entities that do not rest, ascending.
     restless: Vec<u32>,
-    /// The largest coordinates.
-    edges: [i32; 3],
     newest: Tick,
     /// An entity that was told a course after this tick still moves.
     moved_last: Tick,
@@ -83,8 +81,7 @@ impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
         let moved_last = newest.before(schema.world.tick_hz);
-        let edges = edges(schema);
-        let is_moving = |e: &Entity| moves(e, moved_last, newest, &edges);
+        let is_moving = |e: &Entity| moves(e, moved_last, newest, &history.edges);
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
         for view in views {
             if let Some(own) = view.entities.get(&view.entity.slot.0) {
@@ -114,7 +111,6 @@ impl<'a> RestingWorld<'a> {
             history,
             entities,
             restless,
-            edges,
             newest,
             moved_last,
             public: (0..schema.attributes.len()).filter(is_public).collect(),
@@ -124,7 +120,8 @@ impl<'a> RestingWorld<'a> {
     /// What a bot should see; `None` if that is not known, as its entity, what a region of it
     /// follows, or what it may just see still moves.
     fn visible(&self, view: &'a FinalView, own: Option<&'a Entity>) -> Option<Expected> {
-        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, &self.edges)) {
+        let edges = &self.history.edges;
+        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, edges)) {
             return None;
         }
         let dimensions = self.history.dimensions;
@@ -262,15 +259,6 @@ const COMPARISONS_MAX: usize = 1 << 28;
 
 /// No kind of a world.
 const NO_KIND: u16 = u16::MAX;
-
-/// The largest coordinates; 0 on axes that the world lacks.
-fn edges(schema: &Schema) -> [i32; 3] {
-    let mut edges = [0; 3];
-    for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-        *edge = size.raw() - 1;
-    }
-    edges
-}
 
 #[cfg(test)]
 mod tests;

@@ -117,7 +117,7 @@ impl Mirror {
             layout: Layout {
                 columns: schema.attributes.len(),
                 dimensions: schema.dimensions(),
-                edges: config.size_raw().map(|size| size - 1),
+                edges: config.schema.world.edges(),
                 position: (1 << schema.dimensions()) - 1,
                 has_courses: config.motion.is_some(),
                 movement,

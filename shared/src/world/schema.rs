@@ -55,6 +55,20 @@ pub struct WorldInfo {
 }
 
 impl WorldInfo {
+    /// The size per axis in raw units; a world of two axes is one unit thin.
+    pub fn size_raw(&self) -> [i32; 3] {
+        let mut size = [1; 3];
+        for (axis, s) in size.iter_mut().zip(&self.size) {
+            *axis = s.raw();
+        }
+        size
+    }
+
+    /// The largest coordinate per axis in raw units.
+    pub fn edges(&self) -> [i32; 3] {
+        self.size_raw().map(|size| size - 1)
+    }
+
     /// By how much a known entity counts as nearer, in raw units.
     pub fn leave_margin(&self) -> i32 {
         self.aoi_leave.raw() - self.aoi.raw()
