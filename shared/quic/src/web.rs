@@ -95,7 +95,8 @@ struct Attached {
 enum Head {
     Incomplete,
     Request,
-    Attached(Attached),
+    /// Of this session.
+    Attached(u64),
 }
 
 impl Web {
@@ -280,9 +281,9 @@ impl Web {
                 Head::Attached(_) if self.stream.is_some() => {
                     return Err(rejection(EXCESSIVE_LOAD, "one stream a session is allowed"));
                 }
-                Head::Attached(attached) => {
+                Head::Attached(session) => {
                     let id = stream.id;
-                    self.stream = Some(Attached { id, ..attached });
+                    self.stream = Some(Attached { id, session });
                     return self.check_stream();
                 }
             }
@@ -434,10 +435,7 @@ fn head(bytes: &[u8]) -> Head {
         Err(_) => Head::Incomplete,
         Ok(h3::Frame::WEBTRANSPORT) => match h3::VarInt::decode(&mut rest) {
             Err(_) => Head::Incomplete,
-            Ok(session) => Head::Attached(Attached {
-                id: streams::first(),
-                session: session.into_inner(),
-            }),
+            Ok(session) => Head::Attached(session.into_inner()),
         },
         Ok(_) => Head::Request,
     }
