@@ -16,7 +16,7 @@ use gpu_kernels::Frame;
 use gpu_kernels::tick::frame::{Listeners, Saying};
 use shared::wire::talk::{Talk as Told, TalkRequest};
 use shared::world::talk::TextError;
-use shared::{AttributeType, ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
@@ -79,12 +79,7 @@ impl Talk {
 
     /// The world's commands may have changed.
     pub fn change_world(&mut self, config: &WorldConfig) {
-        let say = config.schema.command_named("say");
-        let say = say.filter(|command| {
-            let word = command.words.iter().map(|word| word.ty);
-            command.has_actor && !command.senders.clients && word.eq([AttributeType::I32])
-        });
-        self.say = say.map(|command| command.kind);
+        self.say = config.schema.say().map(|(command, _)| command);
     }
 
     /// Does what a connected client asks for, in the tick of this frame.

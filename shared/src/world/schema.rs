@@ -133,6 +133,20 @@ impl Schema {
         self.notifications.iter().find(|n| n.name == name)
     }
 
+    /// The command that finds out who is near a speaker, `say(text: i32)`, and the notification
+    /// that it tells of, `Say { text }`. `None` in worlds that lack one of them.
+    pub fn say(&self) -> Option<(CommandKind, NotificationKind)> {
+        let command = self.command_named("say")?;
+        let notification = self.notification_named("say")?;
+        let word = command.words.iter().map(|word| word.ty);
+        let field = notification.fields.iter().map(|field| field.ty);
+        let is_say = command.has_actor
+            && !command.senders.clients
+            && word.eq([AttributeType::I32])
+            && field.eq([AttributeType::I32]);
+        is_say.then_some((command.kind, notification.kind))
+    }
+
     /// What clients may know: of a hidden attribute only that there is a column.
     pub fn for_clients(&self) -> Schema {
         let mut schema = self.clone();
