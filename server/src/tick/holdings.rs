@@ -14,7 +14,8 @@ use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-use super::directory::Presence;
+use super::directory::{Presence, SightError};
+use super::talk::TalkError;
 
 /// The regions and subscriptions of all clients, within the world's limits.
 pub struct Holdings {
@@ -48,6 +49,10 @@ pub enum RequestError {
     Subscribe(SubscribeError),
     #[error(transparent)]
     Unsubscribe(#[from] UnsubscribeError),
+    #[error(transparent)]
+    Talk(#[from] TalkError),
+    #[error(transparent)]
+    Sight(#[from] SightError),
 }
 
 impl From<SubscribeError> for RequestError {

@@ -326,18 +326,12 @@ impl TickLoop {
         let grant =
             |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
             {
-                RequestBody::Talk(request) => talk
-                    .grant(directory, client, presence, request, frame)
-                    .map_err(|error| error.to_string()),
-                RequestBody::SetSight { radius } => directory
-                    .set_sight(client, *radius)
-                    .map_err(|error| error.to_string()),
-                RequestBody::Watch { point } => directory
-                    .watch(client, *point)
-                    .map_err(|error| error.to_string()),
-                body => holdings
-                    .grant(client, presence, body)
-                    .map_err(|error| error.to_string()),
+                RequestBody::Talk(request) => {
+                    Ok(talk.grant(directory, client, presence, request, frame)?)
+                }
+                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
+                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
+                body => holdings.grant(client, presence, body),
             };
         refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
