@@ -124,7 +124,10 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Join { channel } => {
-                let (channel, name) = (named(channel)?, name.ok_or(TalkError::Nameless)?);
+                let (channel, name) = (
+                    Name::new(channel.as_str())?,
+                    name.ok_or(TalkError::Nameless)?,
+                );
                 let own = (presence.ticket, name);
                 let channel = self.channels.join(client, own, &channel)?;
                 let told = Told::Joined {
@@ -135,13 +138,13 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Leave { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 self.leave(directory, client, channel, frame);
                 Ok(())
             }
             TalkRequest::Speak { channel, text } => {
                 let from = name.ok_or(TalkError::Nameless)?.clone();
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let text = self.judge(Speech::Channel(&channel), name, text, frame)?;
                 let told = Told::Spoken {
                     channel: channel.clone(),
@@ -157,7 +160,7 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Members { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let names = self.channels.names(&channel);
                 let told = Arc::new(Told::Members { channel, names });
                 self.tell(directory, client, frame.said.len(), &told);
@@ -310,10 +313,6 @@ impl Talk {
         self.events.push((shard, event));
         true
     }
-}
-
-fn named(channel: &str) -> Result<Name, TextError> {
-    Name::new(channel)
 }
 
 /// What all clients together may say in a tick.
