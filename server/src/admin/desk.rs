@@ -1,6 +1,6 @@
 //! Does what an operator asks, and writes it into the log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use shared::{ClientRow, Name, Text};
 use tracing::info;
 
-use super::request::{Answer, Client, Link, Listed, Request, Stats};
+use super::request::{Answer, Client, Link, Listed, Request};
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::bans::{Ban, Banned};
 use crate::accounts::guard::Guard;
@@ -153,22 +153,23 @@ impl Desk {
         }
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BTreeMap<String, u64> {
         let figures = self.stats.figures();
-        Stats {
-            clients: figures.clients,
-            ticks: figures.ticks,
-            ticks_late: figures.ticks_late,
-            ticks_skipped: figures.ticks_skipped,
-            commands_applied: figures.commands_applied,
-            deliveries: figures.deliveries,
-            notices: figures.notices,
-            sessions_lost: figures.sessions_lost,
-            malformed: figures.malformed,
-            packets_sent: figures.packets_sent,
-            packets_received: figures.packets_received,
-            bans: self.guard.bans(now()).len(),
-        }
+        let all = [
+            ("clients", figures.clients),
+            ("ticks", figures.ticks),
+            ("ticks_late", figures.ticks_late),
+            ("ticks_skipped", figures.ticks_skipped),
+            ("commands_applied", figures.commands_applied),
+            ("deliveries", figures.deliveries),
+            ("notices", figures.notices),
+            ("sessions_lost", figures.sessions_lost),
+            ("malformed", figures.malformed),
+            ("packets_sent", figures.packets_sent),
+            ("packets_received", figures.packets_received),
+            ("bans", self.guard.bans(now()).len() as u64),
+        ];
+        all.map(|(name, figure)| (name.to_owned(), figure)).into()
     }
 
     /// Gives the tick thread an order, and waits for what it says.
