@@ -185,7 +185,7 @@ async fn a_page_that_loses_its_network_comes_back_as_the_same_entity() {
     };
     let network = Relay::start(server.address());
     let page = server.page().unwrap();
-    browser.open(&format!("http://{page}/#port={}", network.port()));
+    browser.open(&format!("http://{page}/#port={}", network.address().port()));
     browser.until("the page is in the world", PLAYING);
     let own = browser.value(OWN);
     network.cut(true);
