@@ -98,7 +98,8 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
     Ok(config)
 }
 
-fn verifier(
+/// Checks a server's certificate, and that the server has its key.
+pub fn verifier(
     trust: &Trust,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, ClientError> {
