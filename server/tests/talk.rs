@@ -4,12 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
-use client_bot::connect::hello;
+use common::names::join_named as join;
 use common::{Player, go, listen_for, scratch, start_with, units, until};
 use server::Server;
 use server::durable::journal::{JournalReader, Next};
 use server::tick::talk::filter::WordList;
-use shared::wire::control::Hello;
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
@@ -36,14 +35,6 @@ const WIDE: &str = "
     move = { speed_max = 1000 }
     say = { distance = 30 }
 ";
-
-async fn join(server: &Server, name: &str) -> Player {
-    let hello = Hello {
-        name: name.to_owned(),
-        ..hello("", None)
-    };
-    Player::join_as(server, &hello).await
-}
 
 /// Asks, and waits for the answer.
 async fn ask(player: &mut Player, request: TalkRequest) -> Result<(), String> {
