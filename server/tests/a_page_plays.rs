@@ -11,20 +11,14 @@ use std::sync::Arc;
 use client_bot::BehaviourKind;
 use common::chromium::Chromium;
 use common::relay::Relay;
-use common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until};
+use common::{
+    Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until, web,
+};
 use script::builtin;
 use serde_json::Value;
+use server::Server;
 use server::accounts::shared_word::SharedWord;
-use server::server::WebServing;
-use server::{Server, ServerOptions};
 use shared::Fixed;
-
-fn web(options: &mut ServerOptions) {
-    options.web = Some(WebServing {
-        page: "127.0.0.1:0".parse().unwrap(),
-        origins: vec![],
-    });
-}
 
 /// A world in which all see each other, and one goes anywhere in a step.
 fn room() -> String {
