@@ -14,7 +14,7 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 12] = [
+const DOCUMENTS: [(&str, usize); 13] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 460),
     ("SECURITY.md", 120),
@@ -25,6 +25,7 @@ const DOCUMENTS: [(&str, usize); 12] = [
     ("server/worlds/motion.md", 60),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 310),
+    ("client-bot/ffi/README.md", 100),
     ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];
