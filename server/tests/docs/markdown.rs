@@ -19,6 +19,7 @@ const DOCUMENTS: [(&str, usize); 13] = [
     ("ARCHITECTURE.md", 460),
     ("SECURITY.md", 120),
     ("server/README.md", 315),
+    ("server/durability.md", 150),
     ("server/accounts.md", 130),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
