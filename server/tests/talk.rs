@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::names::join_named as join;
 use common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
 use server::Server;
-use server::durable::journal::{JournalReader, Next};
+use server::durable::recording::{Next, RecordingReader};
 use server::tick::talk::filter::WordList;
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
@@ -295,7 +295,7 @@ async fn a_recording_has_who_came_and_what_was_said() {
         ask(&mut players[0], request).await.unwrap();
     }
     server.stop().unwrap();
-    let mut journal = JournalReader::open(&file).unwrap();
+    let mut journal = RecordingReader::open(&file).unwrap();
     let (mut people, mut said) = (vec![], vec![]);
     while let Next::Tick(frame, _) = journal.next_tick() {
         people.extend(frame.people);

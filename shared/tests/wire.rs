@@ -447,6 +447,9 @@ fn received(
         let decoded = codec.decode(datagram, newest, known, &mut read);
         decoded.expect("a datagram");
         assert_eq!(read.tick, header.tick);
+        // What is older than 64 ticks is not told.
+        let kept = header.kept.filter(|kept| header.tick.0 - kept.0 <= 64);
+        assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);
         assert_eq!(
             nearest_sequence(read.processed_low, header.processed),
@@ -530,6 +533,7 @@ const HEADER: Header = Header {
     tick: Tick(70_000),
     base: None,
     processed: 3,
+    kept: None,
     is_whole: true,
 };
 

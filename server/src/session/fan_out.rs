@@ -328,6 +328,7 @@ impl Session {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
+            kept: view.publication.kept,
             is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {

@@ -21,6 +21,7 @@ use tickets::Tickets;
 
 mod people;
 mod rows;
+mod saved;
 mod sights;
 mod tickets;
 
@@ -146,6 +147,7 @@ impl Directory {
     /// A client sees only so far from now on, or as far as the world allows again.
     pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
         self.sights.set_radius(client, radius)?;
+        self.rows.note_change(client);
         if let Row::Live(_, entity, _) = self.rows.get(client) {
             self.observers.insert(client, self.target(client, entity));
         }
@@ -154,7 +156,9 @@ impl Directory {
 
     /// A spectator's point goes towards another one from now on.
     pub fn watch(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
-        self.sights.go(client, point)
+        self.sights.go(client, point)?;
+        self.rows.note_change(client);
+        Ok(())
     }
 
     /// Where a client's observer is.
@@ -299,8 +303,10 @@ impl Directory {
 
     /// A client has said something in the world, so it has read its welcome.
     pub fn confirm(&mut self, place: Place) {
-        if let Some(client) = self.rows.of_session(place) {
-            self.tickets.confirm(client);
+        if let Some(client) = self.rows.of_session(place)
+            && self.tickets.confirm(client)
+        {
+            self.rows.note_change(client);
         }
     }
 

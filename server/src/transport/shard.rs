@@ -353,6 +353,7 @@ impl Shard {
             admission: Admission {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
+                is_open: self.world.admission.is_open.clone(),
             },
         });
         true

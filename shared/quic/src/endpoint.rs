@@ -11,6 +11,7 @@ use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
     DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent, VarInt,
 };
+use ring::hmac;
 
 use crate::faults::Faults;
 use crate::link::Link;
@@ -264,26 +265,35 @@ impl Handle {
 impl<S> Endpoint<S> {
     /// An endpoint over sockets. With `server` it lets others connect.
     pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
-        Endpoint::with(sockets, server, None)
+        Endpoint::with(sockets, server, None, EndpointConfig::default())
     }
 
-    /// An endpoint that lets others connect and shares its port with others: it has this
-    /// number among them. What arrives here and is for another is a
-    /// [stray](Application::stray), which that one should [take](Endpoint::take_strays).
+    /// An endpoint that lets others connect and shares its port with others: `steering` ends
+    /// with its number among them. What arrives here and is for another is a
+    /// [stray](Application::stray), which that one should [take](Endpoint::take_strays). With
+    /// the `reset_key` of an endpoint before it, it tells the other ends of that one's
+    /// connections that they have ended.
     pub fn sharing(
         socket: Socket,
         server: Arc<ServerConfig>,
-        steering: &Steering,
-        number: u16,
+        (steering, number): (&Steering, u16),
+        reset_key: Option<&[u8; 64]>,
     ) -> io::Result<Endpoint<S>> {
-        let steering = (steering.clone(), number);
-        Endpoint::with(vec![socket], Some(server), Some(steering))
+        let mut config = match reset_key {
+            Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
+            None => EndpointConfig::default(),
+        };
+        let ids = steering.clone();
+        config.cid_generator(move || ids.ids(number));
+        let steering = Some((steering.clone(), number));
+        Endpoint::with(vec![socket], Some(server), steering, config)
     }
 
     fn with(
         sockets: Vec<Socket>,
         server: Option<Arc<ServerConfig>>,
         steering: Option<(Steering, u16)>,
+        config: EndpointConfig,
     ) -> io::Result<Endpoint<S>> {
         let poll = Poll::new()?;
         for (number, socket) in sockets.iter().enumerate() {
@@ -296,10 +306,6 @@ impl<S> Endpoint<S> {
         }
         let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let mut config = EndpointConfig::default();
-        if let Some((steering, number)) = steering.clone() {
-            config.cid_generator(move || steering.ids(number));
-        }
         Ok(Endpoint {
             // Packets are never larger than what every path carries.
             protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),

@@ -90,6 +90,11 @@ impl Rows {
         self.changed.push(client);
     }
 
+    /// Something beside the row itself has changed.
+    pub fn note_change(&mut self, client: ClientRow) {
+        self.changed.push(client);
+    }
+
     /// The rows that were set since the last call, some of them several times.
     pub fn take_changed(&mut self) -> Vec<ClientRow> {
         std::mem::take(&mut self.changed)

@@ -6,6 +6,8 @@ use shared::world::config::Spectators;
 use shared::{ClientRow, WorldConfig};
 use thiserror::Error;
 
+use crate::durable::roster::Sight;
+
 /// What differs from the world's rule: a client sees as far as the area of interest around its
 /// entity.
 pub struct Sights {
@@ -105,6 +107,25 @@ impl Sights {
             *point != *goal
         });
         moved
+    }
+
+    /// What is kept of a client's sight: a spectator that is on its way has arrived.
+    pub fn saved(&self, client: ClientRow) -> Sight {
+        let goal = self.goals.get(&client).or(self.points.get(&client));
+        Sight {
+            radius: self.radii.get(&client).copied(),
+            point: goal.copied(),
+        }
+    }
+
+    /// A client goes on with the sight that was kept.
+    pub fn restore(&mut self, client: ClientRow, sight: &Sight) {
+        if let Some(radius) = sight.radius {
+            self.radii.insert(client, radius.clamp(0, self.aoi));
+        }
+        if let Some(point) = sight.point {
+            self.points.insert(client, point);
+        }
     }
 
     pub fn forget(&mut self, client: ClientRow) {
