@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use common::names::join_named as join;
 use common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
-use server::Server;
 use server::durable::recording::{Next, RecordingReader};
 use server::tick::talk::filter::WordList;
 use shared::wire::request::Region;
