@@ -76,10 +76,10 @@ async fn a_page_joins_beside_bots_and_they_check_each_other() {
     join(&browser, &server);
     browser.until(
         "it sees others move",
-        "myriad.game.quality(myriad.now()).datagrams > 20",
+        "myriad.game.quality().datagrams > 20",
     );
     assert_eq!(server.stats().figures().clients, 31);
-    let seen = browser.value("myriad.game.quality(myriad.now()).in_view");
+    let seen = browser.value("myriad.game.quality().in_view");
     assert!(seen.as_u64().is_some_and(|seen| seen > 1), "{seen}");
     bots.verify(&server).await;
     assert_eq!(browser.log(), Vec::<String>::new());
@@ -130,7 +130,7 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
     join(&browser, &server);
     let mut player = Player::join(&server).await;
     go(&mut player, 15.0, 15.0).await;
-    let own = browser.value("myriad.game.quality(myriad.now()).own");
+    let own = browser.value("myriad.game.quality().own");
     let own = u32::try_from(own.as_u64().expect("a slot")).unwrap();
     // Keys: to the corner of the room.
     for key in ["KeyD", "KeyW"] {
@@ -217,8 +217,8 @@ async fn a_page_asks_for_the_token_of_its_server() {
     server.stop().unwrap();
 }
 
-const PLAYING: &str = "globalThis.myriad?.game.quality(myriad.now()).is_playing \
-    && myriad.game.quality(myriad.now()).own !== null && myriad.shown.schema";
+const PLAYING: &str = "globalThis.myriad?.game.quality().is_playing \
+    && myriad.game.quality().own !== null && myriad.shown.schema";
 /// The player's entity.
 const OWN: &str = "(({ slot, generation }) => [slot, generation])(\
-    myriad.game.entity(myriad.game.quality(myriad.now()).own))";
+    myriad.game.entity(myriad.game.quality().own))";

@@ -90,8 +90,8 @@ export class Game {
     return this.#json(this.wasm.entity(slot));
   }
 
-  quality(now) {
-    return this.#json(this.wasm.quality(now));
+  quality() {
+    return this.#json(this.wasm.quality());
   }
 
   ticket() {

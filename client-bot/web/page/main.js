@@ -152,7 +152,7 @@ function frame() {
   if (time - shown.since >= 500) {
     shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));
     [shown.frames, shown.since] = [0, time];
-    const quality = game.quality(time);
+    const quality = game.quality();
     panel.showQuality(quality, shown.fps, time);
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);

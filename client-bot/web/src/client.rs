@@ -197,9 +197,8 @@ impl Client {
         text.map_or(0, |text| give(&mut self.output, &text))
     }
 
-    pub fn quality(&mut self, now_ms: f64) -> usize {
-        let quality = Quality::of(&self.game, time(now_ms));
-        give(&mut self.output, &quality)
+    pub fn quality(&mut self) -> usize {
+        give(&mut self.output, &Quality::of(&self.game))
     }
 }
 
