@@ -37,7 +37,7 @@ fn join(browser: &Chromium, server: &Server) {
 fn rows_of_page(browser: &Chromium) -> BTreeMap<u64, Vec<i64>> {
     let rows = browser.run(
         "const floats = myriad.game.entities(-1), rows = [];
-         for (let i = 0; i < floats.length; i += 8) {
+         for (let i = 0; i < floats.length; i += 7) {
              const entity = myriad.game.entity(floats[i]);
              rows.push([entity.slot, entity.row]);
          }
