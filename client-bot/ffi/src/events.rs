@@ -6,12 +6,12 @@ use std::ptr::null;
 
 use client_bot::View;
 use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
+use client_bot::named::number;
 use shared::{EntityId, Tick};
 
 use crate::clients::{MyriadClient, with};
 use crate::failure::MyriadStatus;
 use crate::memory::{c_text, put};
-use crate::values::number;
 
 /// An entity. A slot is used again after its entity has gone; then the generation differs.
 #[repr(C)]

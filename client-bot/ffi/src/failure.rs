@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use client_bot::client_core::CommandError;
 use client_bot::connect::ClientError;
+use client_bot::named::NamedError;
 use thiserror::Error;
 
 use crate::memory::c_text;
@@ -42,8 +44,8 @@ pub enum Failure {
     NotInWorld,
     #[error("{0}")]
     Unknown(String),
-    #[error("entity {slot}.{generation} is not in view")]
-    NotInView { slot: u32, generation: u32 },
+    #[error("{0}")]
+    NotInView(String),
     #[error("{0}")]
     Connection(String),
     #[error("a defect of the library: {0}")]
@@ -57,7 +59,7 @@ impl Failure {
             Failure::Argument(_) => MyriadStatus::Argument,
             Failure::NotInWorld => MyriadStatus::NotInWorld,
             Failure::Unknown(_) => MyriadStatus::Unknown,
-            Failure::NotInView { .. } => MyriadStatus::NotInView,
+            Failure::NotInView(_) => MyriadStatus::NotInView,
             Failure::Connection(_) => MyriadStatus::Connection,
             Failure::Defect(_) => MyriadStatus::Defect,
         }
@@ -69,6 +71,24 @@ impl From<ClientError> for Failure {
         match error {
             ClientError::Fingerprint => Failure::Argument(error.to_string()),
             error => Failure::Connection(error.to_string()),
+        }
+    }
+}
+
+impl From<NamedError> for Failure {
+    fn from(error: NamedError) -> Failure {
+        let sentence = error.to_string();
+        match error {
+            NamedError::NotInWorld | NamedError::Command(CommandError::NotInWorld) => {
+                Failure::NotInWorld
+            }
+            NamedError::NotInView(_) => Failure::NotInView(sentence),
+            NamedError::Number { .. } | NamedError::Command(CommandError::WordCount { .. }) => {
+                Failure::Argument(sentence)
+            }
+            NamedError::Unknown { .. } | NamedError::Hidden(_) | NamedError::Command(_) => {
+                Failure::Unknown(sentence)
+            }
         }
     }
 }

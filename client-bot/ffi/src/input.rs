@@ -2,13 +2,9 @@
 
 use std::ffi::c_char;
 
-use client_bot::client_core::CommandError;
-
 use crate::clients::{MyriadClient, with};
-use crate::failure::{Failure, MyriadStatus};
+use crate::failure::MyriadStatus;
 use crate::memory::{list, put, put_if_asked, text};
-use crate::values::raw;
-use crate::world::unknown;
 
 /// Writes to `tick` the tick for which input is due, once for each tick: commands that are given
 /// now arrive just in time for it. Writes -1 if input was given already, or there is nothing to
@@ -45,19 +41,7 @@ pub unsafe extern "C" fn myriad_command(
     with(client, |client| {
         let name = unsafe { text(name, "a command's name") }?;
         let numbers = unsafe { list(numbers, count, "numbers") }?;
-        let command = client.view()?.schema().command_named(name);
-        let command = command.ok_or_else(|| unknown("command", name))?;
-        let kind = command.kind;
-        let mut words = vec![];
-        for (word, &number) in command.words.iter().zip(numbers) {
-            let raw = raw(word.ty, number).map_err(|expected| {
-                Failure::Argument(format!("`{}` of `{name}`: {expected}", word.name))
-            })?;
-            words.push(raw);
-        }
-        // Beyond the command's words, the core says how many there should be.
-        words.extend(numbers.iter().skip(command.words.len()).map(|_| 0));
-        let number = client.game.command(kind, &words)?;
+        let number = client.game.command_named(name, numbers)?;
         unsafe { put_if_asked(sequence, number) }
     })
 }
@@ -69,14 +53,4 @@ pub extern "C" fn myriad_flush(client: MyriadClient) -> MyriadStatus {
         client.game.flush();
         Ok(())
     })
-}
-
-impl From<CommandError> for Failure {
-    fn from(error: CommandError) -> Failure {
-        match error {
-            CommandError::NotInWorld => Failure::NotInWorld,
-            CommandError::Unavailable(_) => Failure::Unknown(error.to_string()),
-            CommandError::WordCount { .. } => Failure::Argument(error.to_string()),
-        }
-    }
 }

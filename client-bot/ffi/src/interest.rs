@@ -3,13 +3,13 @@
 use std::ffi::c_char;
 
 use client_bot::client_core::Region;
+use client_bot::named::raw;
 use shared::{AttributeType, EntityId};
 
 use crate::clients::{MyriadClient, with};
 use crate::events::MyriadEntity;
 use crate::failure::{Failure, MyriadStatus};
 use crate::memory::{list, put_if_asked, text};
-use crate::values::raw;
 
 /// Sees a box as well, in units, from `low` up to `high`: one number an axis each. The box goes
 /// with the entity `follows`, and is then relative to it; null: it is fixed. `index` counts from

@@ -24,7 +24,6 @@
 //! | [`failure`] | what a function gives, and the sentence behind it |
 //! | [`clients`] | the clients behind the numbers |
 //! | [`memory`] | text and lists of the caller |
-//! | [`values`] | an attribute's raw words as numbers |
 //! | [`connection`] | connecting, polling, leaving |
 //! | [`events`] | what has happened |
 //! | [`world`] | what is around, and the connection's quality |
@@ -40,7 +39,6 @@ pub mod input;
 pub mod interest;
 pub mod memory;
 pub mod talk;
-pub mod values;
 pub mod world;
 
 pub use clients::MyriadClient;

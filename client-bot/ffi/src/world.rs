@@ -4,14 +4,13 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use client_bot::View;
-use client_bot::client_core::Entity;
-use shared::{Attribute, Audience, EntityRef};
+use client_bot::named::NamedError;
+use shared::EntityRef;
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::events::MyriadEntity;
 use crate::failure::{Failure, MyriadStatus};
 use crate::memory::{put, put_text, text};
-use crate::values::number;
 
 /// An entity in view as it is shown now.
 #[repr(C)]
@@ -142,11 +141,8 @@ pub unsafe extern "C" fn myriad_value(
 ) -> MyriadStatus {
     with(client, |client| {
         let name = unsafe { text(attribute, "an attribute's name") }?;
-        let view = client.view()?;
-        let seen = seen(view, entity)?;
-        let (column, attribute) = known_attribute(view, seen, name)?;
-        let raw = seen.row.get(column).copied().unwrap_or_default();
-        unsafe { put(value, number(attribute.ty, raw), "a number") }
+        let number = client.game.value(entity.into(), name)?;
+        unsafe { put(value, number, "a number") }
     })
 }
 
@@ -164,7 +160,9 @@ pub unsafe extern "C" fn myriad_player_name(
 ) -> MyriadStatus {
     with(client, |client| {
         let view = client.view()?;
-        seen(view, entity)?;
+        let seen = view.entities().get(&entity.slot);
+        seen.filter(|seen| MyriadEntity::from(seen.id) == entity)
+            .ok_or_else(|| not_in_view(entity))?;
         let name = view.name(entity.into()).map_or("", |name| name);
         unsafe { put_text(buffer, size, name) }
     })
@@ -228,7 +226,9 @@ pub unsafe extern "C" fn myriad_symbol(
         let name = unsafe { text(name, "a symbol's name") }?;
         let symbols = &client.view()?.schema().symbols;
         let number = (0u32..).zip(symbols).find(|(_, known)| *known == name);
-        let number = number.ok_or_else(|| unknown("symbol", name))?.0;
+        let number = number
+            .ok_or_else(|| Failure::Unknown(format!("the world has no symbol `{name}`")))?
+            .0;
         unsafe { put(symbol, number, "a number") }
     })
 }
@@ -292,46 +292,6 @@ impl Client {
     }
 }
 
-fn seen(view: &View, entity: MyriadEntity) -> Result<&Entity, Failure> {
-    let seen = view.entities().get(&entity.slot);
-    seen.filter(|seen| MyriadEntity::from(seen.id) == entity)
-        .ok_or_else(|| not_in_view(entity))
-}
-
-/// An attribute that an entity has, and that this client may know.
-fn known_attribute<'a>(
-    view: &'a View,
-    entity: &Entity,
-    name: &str,
-) -> Result<(usize, &'a Attribute), Failure> {
-    let schema = view.schema();
-    let kind = schema.kinds.get(usize::from(entity.kind));
-    let column = schema.column(name).filter(|&column| {
-        let mut own = kind.iter().flat_map(|kind| &kind.attributes);
-        column < schema.dimensions() || own.any(|own| usize::from(own.column) == column)
-    });
-    let column = column.ok_or_else(|| unknown("attribute of its kind", name))?;
-    let attribute = &schema.attributes[column];
-    let is_known = match attribute.audience {
-        Audience::Hidden => false,
-        Audience::Private => entity.id == view.entity(),
-        _ => true,
-    };
-    match is_known {
-        true => Ok((column, attribute)),
-        false => Err(Failure::Unknown(format!(
-            "this client may not know `{name}` of this entity"
-        ))),
-    }
-}
-
 fn not_in_view(entity: MyriadEntity) -> Failure {
-    Failure::NotInView {
-        slot: entity.slot,
-        generation: entity.generation,
-    }
-}
-
-pub(crate) fn unknown(what: &str, name: &str) -> Failure {
-    Failure::Unknown(format!("the world has no {what} `{name}`"))
+    NamedError::NotInView(entity.into()).into()
 }

@@ -100,8 +100,8 @@ fn walk(mut program: Command, server: &Server) -> Command {
     program
 }
 
-/// `N entered, N in view, N steps, at X Y`: the walker saw itself and all others, and its
-/// steps brought it somewhere.
+/// `N entered, N in view, N steps, at X Y`: the walker saw itself and all others, gave a
+/// command in most ticks, and is somewhere in the world.
 fn assert_walked(output: &str) {
     let numbers: Vec<f64> = output
         .split([' ', ','])
@@ -113,7 +113,7 @@ fn assert_walked(output: &str) {
     assert_eq!((entered, in_view), (8.0, 8.0), "{output}");
     assert!(steps > 10.0, "{output}");
     assert!(
-        (0.0..100.0).contains(&x) && (0.0..100.0).contains(&y),
+        (0.0..=100.0).contains(&x) && (0.0..=100.0).contains(&y),
         "{output}"
     );
 }
