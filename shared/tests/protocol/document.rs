@@ -1,0 +1,135 @@
+//! The document, and its tables that repeat numbers of the code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shared::wire::commands::COMMANDS_MAX;
+use shared::wire::control::{Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, TOKEN_BYTES_MAX};
+use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
+use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
+use shared::wire::talk::{CHANNEL_MEMBERS_MAX, TALK_BYTES_MAX};
+use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, PROTOCOL_VERSION};
+use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::course::VELOCITY_MAX;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
+
+const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
+
+/// The cases that the document cites: the words in backquotes of its lines about golden bytes.
+pub fn golden_names() -> BTreeSet<&'static str> {
+    let lines = DOCUMENT
+        .split("\n\n")
+        .filter(|paragraph| paragraph.starts_with("Golden bytes:"));
+    lines
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+/// The rows of the table with this heading: the second cell of each, by the first.
+pub fn table(heading: &str) -> BTreeMap<&'static str, &'static str> {
+    let lines = DOCUMENT
+        .lines()
+        .skip_while(|line| !line.starts_with(heading));
+    let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let mut cells = row
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().trim_matches('`'));
+        let mut cell = || cells.next().expect("a cell");
+        (cell(), cell())
+    })
+    .collect()
+}
+
+fn rows(expected: &[(&'static str, u64)]) -> BTreeMap<&'static str, String> {
+    expected
+        .iter()
+        .map(|&(name, number)| (name, number.to_string()))
+        .collect()
+}
+
+fn assert_table(heading: &str, expected: &[(&'static str, u64)]) {
+    let found = table(heading);
+    let found: BTreeMap<&str, String> = found
+        .into_iter()
+        .map(|(name, number)| (name, number.replace(',', "")))
+        .collect();
+    assert_eq!(found, rows(expected), "{heading}");
+}
+
+#[test]
+fn limits_are_those_of_the_code() {
+    assert_table(
+        "| limit |",
+        &[
+            ("protocol version", PROTOCOL_VERSION.into()),
+            ("bytes of a datagram", DATAGRAM_BYTES_MAX as u64),
+            (
+                "bytes of a frame or a welcome, without its length",
+                FRAME_BYTES_MAX as u64,
+            ),
+            (
+                "bytes of a hello, without its length",
+                HELLO_BYTES_MAX as u64,
+            ),
+            ("bytes of a token", TOKEN_BYTES_MAX as u64),
+            (
+                "bytes of a request, without its length",
+                REQUEST_BYTES_MAX as u64,
+            ),
+            ("bytes of the reason in an answer", ANSWER_BYTES_MAX as u64),
+            ("bytes of a forecast", FORECAST_BYTES_MAX as u64),
+            (
+                "bytes of what a talk message carries",
+                TALK_BYTES_MAX as u64,
+            ),
+            (
+                "bytes of a name of a player or channel",
+                NAME_BYTES_MAX as u64,
+            ),
+            ("bytes of a text that is said", TEXT_BYTES_MAX as u64),
+            ("members of a channel", CHANNEL_MEMBERS_MAX as u64),
+            ("commands in a datagram", COMMANDS_MAX as u64),
+            ("words of a command", COMMAND_WORDS_MAX as u64),
+            ("words of a notification", NOTIFICATION_WORDS_MAX as u64),
+            ("movement datagrams of a tick", PARTS_MAX as u64),
+            ("age of a base, in ticks", BASE_TICKS_MAX.into()),
+            (
+                "velocity along an axis, in raw units a tick",
+                VELOCITY_MAX as u64,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn close_codes_are_those_of_the_code() {
+    let all = [
+        Close::Bye,
+        Close::Refused,
+        Close::Full,
+        Close::Malformed,
+        Close::TooSlow,
+        Close::Resumed,
+        Close::Shutdown,
+        Close::Removed,
+        Close::Replaced,
+        Close::Kicked,
+    ];
+    // A code that is new must be added above, and to the document.
+    let name = |close: Close| match close {
+        Close::Bye => "Bye",
+        Close::Refused => "Refused",
+        Close::Full => "Full",
+        Close::Malformed => "Malformed",
+        Close::TooSlow => "TooSlow",
+        Close::Resumed => "Resumed",
+        Close::Shutdown => "Shutdown",
+        Close::Removed => "Removed",
+        Close::Replaced => "Replaced",
+        Close::Kicked => "Kicked",
+    };
+    let expected = all.map(|close| (name(close), close.code().into()));
+    assert_table("| close code |", &expected);
+}
