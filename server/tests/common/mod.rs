@@ -9,6 +9,7 @@
 
 pub mod browser;
 pub mod chromium;
+pub mod python;
 pub mod raw;
 pub mod relay;
 

@@ -14,7 +14,7 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 13] = [
+const DOCUMENTS: [(&str, usize); 14] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 460),
     ("SECURITY.md", 120),
@@ -26,6 +26,7 @@ const DOCUMENTS: [(&str, usize); 13] = [
     ("server/worlds/motion.md", 60),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 310),
+    ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];

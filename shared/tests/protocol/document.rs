@@ -1,9 +1,14 @@
 //! The document, and its tables that repeat numbers of the code.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::fmt;
 
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use shared::wire::commands::COMMANDS_MAX;
-use shared::wire::control::{Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, TOKEN_BYTES_MAX};
+use shared::wire::control::{
+    Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
+};
 use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
 use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 use shared::wire::talk::{CHANNEL_MEMBERS_MAX, TALK_BYTES_MAX};
@@ -12,6 +17,9 @@ use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::course::VELOCITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
+
+use crate::handshake::{first, plain};
+use crate::world::flat;
 
 const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
 
@@ -25,37 +33,26 @@ pub fn golden_names() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The rows of the table with this heading: the second cell of each, by the first.
-pub fn table(heading: &str) -> BTreeMap<&'static str, &'static str> {
+/// The rows of the table with this heading: the first two cells of each, in their order.
+pub fn table(heading: &str) -> Vec<(&'static str, &'static str)> {
     let lines = DOCUMENT
         .lines()
         .skip_while(|line| !line.starts_with(heading));
     let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
-        let mut cells = row
-            .trim_matches('|')
-            .split('|')
-            .map(|cell| cell.trim().trim_matches('`'));
+        let cells = row.trim_matches('|').split('|');
+        let mut cells = cells.map(|cell| cell.trim().trim_matches('`'));
         let mut cell = || cells.next().expect("a cell");
         (cell(), cell())
     })
     .collect()
 }
 
-fn rows(expected: &[(&'static str, u64)]) -> BTreeMap<&'static str, String> {
-    expected
-        .iter()
-        .map(|&(name, number)| (name, number.to_string()))
-        .collect()
-}
-
 fn assert_table(heading: &str, expected: &[(&'static str, u64)]) {
-    let found = table(heading);
-    let found: BTreeMap<&str, String> = found
-        .into_iter()
-        .map(|(name, number)| (name, number.replace(',', "")))
-        .collect();
-    assert_eq!(found, rows(expected), "{heading}");
+    let number = |text: &str| text.replace(',', "").parse().expect(heading);
+    let found = table(heading).into_iter();
+    let found: Vec<(&str, u64)> = found.map(|(name, cell)| (name, number(cell))).collect();
+    assert_eq!(found, expected, "{heading}");
 }
 
 #[test]
@@ -132,4 +129,68 @@ fn close_codes_are_those_of_the_code() {
     };
     let expected = all.map(|close| (name(close), close.code().into()));
     assert_table("| close code |", &expected);
+}
+
+#[test]
+fn fields_are_those_of_the_code_in_their_order() {
+    let welcome = first(flat());
+    let schema = &welcome.schema;
+    let interface = Interface {
+        commands_epoch: 1,
+        commands: vec![],
+        notifications: vec![],
+        forecast: vec![],
+    };
+    for (heading, fields) in [
+        ("| field of the hello |", fields(&plain())),
+        ("| field of the welcome |", fields(&welcome)),
+        ("| field of quotas |", fields(&welcome.quotas)),
+        ("| field of the schema |", fields(schema)),
+        ("| field of the world |", fields(&schema.world)),
+        ("| field of an attribute |", fields(&schema.attributes[0])),
+        ("| field of a kind |", fields(&schema.kinds[0])),
+        ("| field of a command |", fields(&schema.commands[0])),
+        (
+            "| field of a notification |",
+            fields(&schema.notifications[0]),
+        ),
+        ("| field of an interface |", fields(&interface)),
+    ] {
+        let table = table(heading);
+        let found: Vec<&str> = table.iter().map(|row| row.0).collect();
+        assert_eq!(found, fields, "{heading}");
+    }
+}
+
+/// The names of a structure's fields, in their order.
+fn fields(value: &impl Serialize) -> Vec<String> {
+    let json = serde_json::to_string(value).expect("a structure");
+    let Names(names) = serde_json::from_str(&json).expect("an object");
+    names
+}
+
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Names, D::Error> {
+        object.deserialize_map(NamesVisitor)
+    }
+}
+
+struct NamesVisitor;
+
+impl<'de> Visitor<'de> for NamesVisitor {
+    type Value = Names;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Names, A::Error> {
+        let mut names = vec![];
+        while let Some((name, IgnoredAny)) = object.next_entry()? {
+            names.push(name);
+        }
+        Ok(Names(names))
+    }
 }

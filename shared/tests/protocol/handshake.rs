@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn plain() -> Hello {
+pub fn plain() -> Hello {
     Hello {
         version: PROTOCOL_VERSION,
         token: String::new(),
@@ -48,7 +48,7 @@ fn plain() -> Hello {
     }
 }
 
-fn first(schema: Schema) -> Welcome {
+pub fn first(schema: Schema) -> Welcome {
     Welcome {
         tick: Tick(70_000),
         entity: EntityId::new(300, 2),

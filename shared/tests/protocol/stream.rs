@@ -41,7 +41,8 @@ enum Told {
         kind: u16,
         own: bool,
         values: Vec<(u16, i32)>,
-        velocity: [i32; 3],
+        /// As many numbers as the world has axes.
+        velocity: Vec<i32>,
     },
     Leave {
         slot: Slot,
@@ -340,7 +341,7 @@ fn case(
     );
     let value = Value {
         tick: read.tick.0,
-        messages: read.messages.into_iter().map(told).collect(),
+        messages: read.messages.into_iter().map(|m| told(m, schema)).collect(),
     };
     let given = Given {
         world,
@@ -382,7 +383,7 @@ fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, message: 
     }
 }
 
-fn told(message: Message) -> Told {
+fn told(message: Message, schema: &Schema) -> Told {
     match message {
         Message::Enter {
             entity,
@@ -395,7 +396,7 @@ fn told(message: Message) -> Told {
             kind,
             own,
             values,
-            velocity,
+            velocity: velocity[..schema.dimensions()].to_vec(),
         },
         Message::Leave(slot) => Told::Leave { slot },
         Message::State { slot, values } => Told::State { slot, values },
