@@ -24,11 +24,12 @@ use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
 use crate::durable::journal::JournalWriter;
 use crate::metrics::stats::Stats;
+use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::inbox::SharedInbox;
-use crate::tick::mirror::Mirror;
+use crate::tick::mirror::{Mirror, SharedMirror};
 use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
 use crate::tick::shards::ShardSender;
@@ -40,7 +41,10 @@ use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Clients, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
-use crate::web::page;
+use crate::web::dashboard::data::Facts;
+use crate::web::dashboard::{self, Dashboard, watch};
+use crate::web::page::GamePage;
+use crate::web::site::{self, WebSite};
 use ::quic::{Turns, WebOptions};
 
 /// How to run a server.
@@ -94,13 +98,27 @@ impl ServerOptions {
     }
 }
 
-/// How browsers come to play.
+/// How browsers come to play, and operators to the dashboard.
 #[derive(Clone, Debug)]
 pub struct WebServing {
     /// Where the page is served; port 0 picks a free one.
     pub page: SocketAddr,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
+    /// What operators must show to see the dashboard. Without one it is shown to this machine
+    /// only, at an address of this machine only.
+    pub dashboard_token: Option<String>,
+}
+
+impl WebServing {
+    /// For all pages, and a dashboard without a token.
+    pub fn at(page: SocketAddr) -> WebServing {
+        WebServing {
+            page,
+            origins: vec![],
+            dashboard_token: None,
+        }
+    }
 }
 
 /// A running server. Dropping it stops it.
@@ -141,7 +159,7 @@ impl Server {
             _ => None,
         };
         let page = match &options.web {
-            Some(web) => Some(page::serve(web.page, address, renewed.clone())?),
+            Some(web) => Some(site::bind(web.page)?),
             None => None,
         };
         if let Some(address) = options.metrics {
@@ -151,7 +169,8 @@ impl Server {
             Some(path) => Some(JournalWriter::create(path, world)?),
             None => None,
         };
-        let mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
+        let movement = MovementCodec::new(&world.schema)?;
+        let mirror = SharedMirror::new(Mirror::new(world, movement));
         let stop = Arc::new(AtomicBool::new(false));
         let guard = start_guard(&options);
         let (to_tick, orders) = mpsc::channel();
@@ -161,7 +180,7 @@ impl Server {
             origins: web.origins.clone(),
         });
         let clients = match browsers {
-            Some(_) => Clients::AndBrowsers(renewed),
+            Some(_) => Clients::AndBrowsers(renewed.clone()),
             None => Clients::Own,
         };
         let shards = start_shards(shard_world, &identity, &clients, browsers, sockets)?;
@@ -176,11 +195,31 @@ impl Server {
         };
 
         let stats = Arc::new(Stats::new());
+        let has_desk = options.admin.is_some() || page.is_some();
+        let desk = Desk::new(to_tick, guard, stats.clone());
         let admin = match &options.admin {
-            Some(path) => Some(port::open(path, Desk::new(to_tick, guard, stats.clone()))?),
+            Some(path) => Some(port::open(path, desk.clone())?),
             None => None,
         };
         let backend = started.backend.name();
+        let window = page.is_some().then(SharedWindow::new);
+        let page_address = page.as_ref().map(|(_, address)| *address);
+        if let (Some((listener, page)), Some(window)) = (page, &window) {
+            let dashboard = start_dashboard(
+                &options,
+                page,
+                backend,
+                DashboardOf {
+                    window: window.clone(),
+                    mirror: mirror.clone(),
+                    desk,
+                    stop: stop.clone(),
+                },
+            )?;
+            let port = address.port();
+            let page = GamePage { port, renewed };
+            WebSite { page, dashboard }.serve(listener)?;
+        }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
@@ -193,10 +232,11 @@ impl Server {
             reports: shards.reports,
             journal,
             reloads,
-            orders: admin.is_some().then_some(orders),
+            orders: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
             session,
             stats: stats.clone(),
+            window,
             stop: stop.clone(),
         });
         let tick_thread = std::thread::Builder::new()
@@ -205,7 +245,7 @@ impl Server {
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
-            page,
+            page: page_address,
             certificate,
             backend,
             backend_note: started.description,
@@ -279,6 +319,41 @@ impl Drop for Server {
         // `Server::stop` tells how it ended.
         let _ = self.end();
     }
+}
+
+/// What the dashboard reads of the running server.
+struct DashboardOf {
+    window: SharedWindow,
+    mirror: SharedMirror,
+    desk: Desk,
+    stop: Arc<AtomicBool>,
+}
+
+fn start_dashboard(
+    options: &ServerOptions,
+    page: SocketAddr,
+    backend: &'static str,
+    of: DashboardOf,
+) -> Result<Arc<Dashboard>> {
+    let web = options.web.as_ref();
+    let dashboard = Dashboard::start(dashboard::Parts {
+        address: page.ip(),
+        token: web.and_then(|web| web.dashboard_token.clone()),
+        facts: Facts {
+            backend,
+            version: env!("CARGO_PKG_VERSION"),
+            shards: options.shards.max(1),
+            clients_max: options.world.limits.clients,
+        },
+        watch: watch::Parts {
+            world: Arc::new(options.world.clone()),
+            window: of.window,
+            mirror: of.mirror,
+        },
+        desk: of.desk,
+        stop: of.stop,
+    })?;
+    Ok(Arc::new(dashboard))
 }
 
 /// The tick's ends of the channels to the shards, and their threads.

@@ -20,10 +20,7 @@ use server::{Server, ServerOptions};
 use shared::Fixed;
 
 fn web(options: &mut ServerOptions) {
-    options.web = Some(WebServing {
-        page: "127.0.0.1:0".parse().unwrap(),
-        origins: vec![],
-    });
+    options.web = Some(WebServing::at("127.0.0.1:0".parse().unwrap()));
 }
 
 /// A world in which all see each other, and one goes anywhere in a step.

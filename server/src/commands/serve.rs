@@ -86,7 +86,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
         metrics: arguments.metrics,
-        web: arguments.web.serving(),
+        web: arguments.web.serving()?,
         record: arguments.record,
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {

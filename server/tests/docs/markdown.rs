@@ -14,12 +14,13 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 12] = [
+const DOCUMENTS: [(&str, usize); 13] = [
     ("README.md", 200),
     ("ARCHITECTURE.md", 460),
     ("SECURITY.md", 120),
     ("server/README.md", 315),
     ("server/accounts.md", 130),
+    ("server/dashboard.md", 120),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),

@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         for ((kind, id), row) in newborns.zip(rows) {
             self.row(id.slot).copy_from_slice(row);
             let entry = self.entry(id.slot);
-            (entry.id, entry.kind) = (id, kind);
+            (entry.id, entry.kind, entry.is_alive) = (id, kind, true);
             (entry.changed, entry.columns) = (output.tick, u64::MAX);
             entry.turn = None;
             let first = self.course(id.slot, &[]);
