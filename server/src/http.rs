@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
     X_CONTENT_TYPE_OPTIONS,
@@ -309,6 +309,10 @@ async fn read_body<S: Site>(body: Incoming, site: &S, time: Duration) -> Result<
         site.note(refused);
         Err(Page::error(status, ""))
     };
+    // Nobody waits for what will be too long.
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return refuse(Refused::Large, StatusCode::PAYLOAD_TOO_LARGE);
+    }
     match timeout(time, Limited::new(body, BODY_BYTES_MAX).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {

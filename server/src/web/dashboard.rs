@@ -128,6 +128,7 @@ impl Dashboard {
             Ok(query) => query,
             Err(QueryError::Unknown) => return Page::not_found("the dashboard is /dashboard\n"),
             Err(QueryError::Wrong(reason)) => {
+                self.note(WebRefusal::Malformed);
                 return Page::error(StatusCode::BAD_REQUEST, reason);
             }
         };

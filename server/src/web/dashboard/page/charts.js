@@ -103,12 +103,18 @@ function options(card, unit, lines) {
     axes: [axis, { ...axis, size: 48, values: (_, ticks) => ticks.map(text) }],
     scales: { x: { time: true } },
     series: [
-      { value: (_, time) => (time == null ? "–" : new Date(time * 1000).toLocaleTimeString()) },
+      { value: (chart, time) => clock(time ?? chart.data[0].at(-1)) },
       ...lines.map(([, label, colour]) => ({
-        label, stroke: COLOURS[colour], width: 1.4, points: { show: false }, value: (_, value) => text(value),
+        label, stroke: COLOURS[colour], width: 1.4, points: { show: false }, 
+        // Without a cursor, the newest.
+        value: (chart, value, line) => text(value ?? chart.data[line].at(-1)),
       })),
     ],
   };
+}
+
+function clock(time) {
+  return time == null ? "–" : new Date(time * 1000).toLocaleTimeString();
 }
 
 /// A number for people.

@@ -135,7 +135,7 @@ const world = await learnWorld();
 document.title = `${world.name}: dashboard`;
 byId("world").textContent = world.name;
 byId("facts").textContent = `Myriad ${world.version}, ${world.backend}, ${world.tick_hz} Hz, ${world.shards} shards, `
-  + `${world.size.join(" × ")} units, at most ${world.clients_max} clients`;
+  + `${world.size.map((size) => size.toFixed(0)).join(" × ")} units, at most ${world.clients_max} clients`;
 const charts = new Charts(byId("charts"), world.series);
 const health = new Health(charts);
 let people;

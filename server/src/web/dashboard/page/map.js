@@ -54,7 +54,8 @@ export class WorldMap {
     canvas.width = columns * scale;
     canvas.height = rows * scale;
     const context = canvas.getContext("2d");
-    const most = cells.reduce((a, b) => Math.max(a, b), 1);
+    // A few are few, wherever there are no more.
+    const most = cells.reduce((a, b) => Math.max(a, b), 10);
     cells.forEach((count, place) => {
       if (count === 0) return;
       const [column, row] = [place % columns, Math.floor(place / columns)];
