@@ -41,6 +41,8 @@ use commands::Processed;
 use quota::Quota;
 use stream::OutStream;
 
+use crate::tick::publication::Standing;
+
 /// What every session needs of the world.
 pub struct SessionWorld {
     pub config: WorldConfig,
@@ -116,6 +118,8 @@ pub struct Session {
     movement: PendingMovement,
     /// Entities that the client should see and has not been told of.
     enters: Backlog,
+    /// Entities that the client should see.
+    in_view: u32,
     /// Lasting attributes that it has not been told of.
     values: Backlog,
     /// Some movement waits, as the client was told last.
@@ -155,6 +159,7 @@ impl Session {
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
             enters: Backlog::default(),
+            in_view: 0,
             values: Backlog::default(),
             is_behind: false,
             last_datagram: Tick(0),
@@ -177,6 +182,15 @@ impl Session {
     /// The client's entity, once it has one.
     pub fn entity(&self) -> Option<EntityId> {
         self.player.map(|player| player.entity)
+    }
+
+    /// How much of the world the client has been told, up to a tick.
+    pub fn standing(&self, tick: Tick) -> Standing {
+        Standing {
+            age_ticks: self.player.map_or(0, |_| self.age(tick)),
+            in_view: self.in_view,
+            waiting: self.enters.len(),
+        }
     }
 
     /// Welcomes the client, which acts as `player` from `tick` on.

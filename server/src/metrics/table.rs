@@ -9,6 +9,7 @@ use gpu_kernels::Stage;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 use super::steps::Step;
+use super::web::WebRefusal;
 pub use tick_counts::record_counts;
 
 /// A metric as Prometheus sees it.
@@ -214,6 +215,10 @@ table! {
         "messages of clients that could not be read";
     SESSIONS_LOST: Counter = "sessions_lost_total",
         "sessions that ended without a goodbye";
+    WEB_REFUSED: Counter = "web_refused_total" ["reason": &WEB_REFUSALS],
+        "what the web port turned away: `crowded` (others needed the connection), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (a dashboard that asks too often), `busy`";
+    DASHBOARDS: Gauge = "dashboards",
+        "open dashboards";
     UDP_RECEIVE_BUFFER_ERRORS: Gauge = "udp_receive_buffer_errors",
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }
@@ -232,6 +237,15 @@ const STEPS: [&str; Step::ALL.len()] = {
     let mut i = 0;
     while i < names.len() {
         names[i] = Step::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const WEB_REFUSALS: [&str; WebRefusal::ALL.len()] = {
+    let mut names = [""; WebRefusal::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = WebRefusal::ALL[i].name();
         i += 1;
     }
     names

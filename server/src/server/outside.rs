@@ -1,6 +1,6 @@
 //! What clients meet: the port, its certificates, the shards, and the page for browsers.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver};
@@ -24,16 +24,24 @@ use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Clients, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
-use crate::web::page;
+use crate::web::site;
 
 /// What clients see of a server.
 pub struct Outside {
     pub address: SocketAddr,
-    /// Where the page for browsers is, if there is one.
-    pub page: Option<SocketAddr>,
+    /// Where the page for browsers will be, if there is one.
+    pub page: Option<Bound>,
     pub certificate: CertificateDer<'static>,
     pub session: Arc<SessionWorld>,
     pub shards: RunningShards,
+}
+
+/// The page's address, taken before it is served.
+pub struct Bound {
+    pub listener: TcpListener,
+    pub address: SocketAddr,
+    /// Its certificate; `None` with one of the operator's own.
+    pub renewed: Option<Arc<Renewed>>,
 }
 
 impl Outside {
@@ -62,7 +70,15 @@ impl Outside {
             _ => None,
         };
         let page = match &options.web {
-            Some(web) => Some(page::serve(web.page, address, renewed.clone())?),
+            Some(web) => {
+                let (listener, address) = site::bind(web.page)?;
+                let renewed = renewed.clone();
+                Some(Bound {
+                    listener,
+                    address,
+                    renewed,
+                })
+            }
             None => None,
         };
         let world = shard_world(options, guard.clone(), is_open.clone());

@@ -114,7 +114,7 @@ impl Session {
 
     /// How many ticks ago the client was up to date, for all that is known: one if it has
     /// acknowledged the tick before.
-    fn age(&self, tick: Tick) -> u32 {
+    pub(super) fn age(&self, tick: Tick) -> u32 {
         let first_missing = [self.unacknowledged, self.untold]
             .into_iter()
             .flatten()
@@ -177,10 +177,12 @@ impl Session {
                 Delivery::UPDATE => view.mirror.told_columns(slot),
                 Delivery::RENEW => u64::MAX,
                 Delivery::LEAVE => {
+                    self.in_view = self.in_view.saturating_sub(1);
                     self.write_leave(&mut frame, slot);
                     continue;
                 }
                 _ => {
+                    self.in_view += 1;
                     self.enters.add(slot, tier, 0, tick);
                     continue;
                 }

@@ -404,14 +404,18 @@ impl Shard {
         let Client::Player(player) = client else {
             return None;
         };
-        let path = link.connection().stats().path;
+        let stats = link.connection().stats();
+        let path = stats.path;
         Some(LinkFigures {
             session: player.id,
             address: link.remote_address(),
             round_trip: link.round_trip(),
             packets_sent: path.sent_packets,
             packets_lost: path.lost_packets,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
             bytes_unsent: player.session.unsent().len(),
+            standing: player.session.standing(self.tick),
         })
     }
 
