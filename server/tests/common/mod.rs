@@ -10,6 +10,7 @@
 pub mod browser;
 pub mod chromium;
 pub mod names;
+pub mod python;
 pub mod raw;
 pub mod relay;
 

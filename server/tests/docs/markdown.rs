@@ -18,6 +18,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
     ("SECURITY.md", 110),
+    ("shared/PROTOCOL.md", 640),
     ("server/README.md", 310),
     ("server/durability.md", 150),
     ("server/accounts.md", 130),
@@ -27,6 +28,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 300),
     ("client-bot/ffi/README.md", 100),
+    ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];
