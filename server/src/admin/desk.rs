@@ -143,7 +143,7 @@ impl Desk {
             let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
             client.is(whom, address)
         });
-        // All at once: the world takes an order in a tick, and a row may be another's later.
+        // All at once: each order waits for its tick, and then a row may be another's.
         let banned = banned.map(|client| Whom::Row(client.client)).collect();
         Ok(Answer::Done {
             clients: self.kick(banned, reason)?,

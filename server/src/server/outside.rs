@@ -21,7 +21,7 @@ use crate::tick::shards::ShardSender;
 use crate::transport::browsers::Renewed;
 use crate::transport::handshake::Admission;
 use crate::transport::neighbours::Neighbours;
-use crate::transport::quic::{self, Clients, Identity};
+use crate::transport::quic::{self, Browsers, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
 use crate::web::site;
@@ -92,12 +92,11 @@ impl Outside {
                 world,
                 &Credentials {
                     identity,
-                    clients: match &options.web {
-                        Some(_) => Clients::AndBrowsers(renewed),
-                        None => Clients::Own,
-                    },
-                    browsers: options.web.as_ref().map(|web| WebOptions {
-                        origins: web.origins.clone(),
+                    browsers: options.web.as_ref().map(|web| Browsers {
+                        options: WebOptions {
+                            origins: web.origins.clone(),
+                        },
+                        renewed,
                     }),
                     reset_key,
                 },
@@ -117,8 +116,7 @@ pub struct RunningShards {
 /// Who connects, and by what they know the server.
 struct Credentials {
     identity: Identity,
-    clients: Clients,
-    browsers: Option<WebOptions>,
+    browsers: Option<Browsers>,
     reset_key: Option<ResetKey>,
 }
 
@@ -130,7 +128,6 @@ fn start_shards(
 ) -> Result<RunningShards> {
     let Credentials {
         identity,
-        clients,
         browsers,
         reset_key,
     } = credentials;
@@ -150,13 +147,13 @@ fn start_shards(
     for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
-        let config = quic::server_config(identity, clients, idle, turns.clone())?;
+        let config = quic::server_config(identity, browsers.as_ref(), idle, turns.clone())?;
         let (sender, thread) = shards::spawn(shards::Parts {
             number,
             world: world.clone(),
             config: Arc::new(config),
             turns,
-            web: browsers.clone(),
+            web: browsers.as_ref().map(|browsers| browsers.options.clone()),
             socket,
             reset_key: *reset_key,
             neighbours: neighbours.clone(),
