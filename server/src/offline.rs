@@ -15,14 +15,14 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
 
-use crate::durable::journal::JournalWriter;
+use crate::durable::recording::RecordingWriter;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::Mirror;
 use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::NoFilter;
-use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
+use crate::tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
 /// What to run.
@@ -36,7 +36,9 @@ pub struct Options {
     pub fan_out: FanOutMode,
     /// Threads of the tick's own work, beside the backend's.
     pub threads: usize,
-    pub journal: Option<JournalWriter>,
+    pub recording: Option<RecordingWriter>,
+    /// For a world that is kept.
+    pub kept: Option<Kept>,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -65,7 +67,8 @@ pub fn run(options: Options) -> Result<Run> {
         ticks,
         fan_out,
         threads: tick_threads,
-        journal,
+        recording,
+        kept,
         is_checked,
     } = options;
     let clients = world.limits.clients as usize;
@@ -94,7 +97,8 @@ pub fn run(options: Options) -> Result<Run> {
         inboxes: inboxes.clone(),
         shards: senders,
         reports,
-        journal,
+        recording,
+        kept,
         reloads: None,
         orders: None,
         talk_filter: Arc::new(NoFilter),
@@ -237,7 +241,8 @@ mod tests {
             ticks: 12,
             fan_out,
             threads: 2,
-            journal: None,
+            recording: None,
+            kept: None,
             is_checked: true,
         })
         .unwrap()

@@ -33,9 +33,7 @@ use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
-use shared::{
-    AttributeType, ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig,
-};
+use shared::{ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig};
 
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
@@ -66,7 +64,7 @@ impl SessionWorld {
             forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
-            say: say_of(&config.schema),
+            say: config.schema.say().map(|(_, notification)| notification),
             config: config.clone(),
         }
     }
@@ -96,17 +94,10 @@ impl SessionWorld {
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
-            say: say_of(new),
+            say: new.say().map(|(_, notification)| notification),
             config: config.clone(),
         })
     }
-}
-
-fn say_of(schema: &Schema) -> Option<NotificationKind> {
-    let mut notifications = schema.notifications.iter();
-    let say = notifications.find(|notification| notification.name == "say")?;
-    let word = say.fields.iter().map(|field| field.ty);
-    word.eq([AttributeType::I32]).then_some(say.kind)
 }
 
 /// The first epoch of commands.

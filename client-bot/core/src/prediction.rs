@@ -101,15 +101,11 @@ struct Planned {
 
 impl Prediction {
     pub(crate) fn new(schema: &Schema, forecast: Forecast) -> Prediction {
-        let mut size = [1; 3];
-        for (axis, length) in size.iter_mut().zip(&schema.world.size) {
-            *axis = length.raw();
-        }
         let columns = schema.attributes.len();
         Prediction {
             space: Space {
                 dimensions: schema.dimensions(),
-                size,
+                size: schema.world.size_raw(),
                 budget: forecast.budget,
             },
             forecast,

@@ -107,6 +107,7 @@ impl Session {
             .decode(bytes, view.newest(), course, movement)?;
         let tick = movement.tick;
         let processed = nearest_sequence(movement.processed_low, self.view.processed());
+        self.view.note_kept(movement.kept);
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.

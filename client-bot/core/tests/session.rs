@@ -9,7 +9,7 @@ use client_core::{
 use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
-use shared::wire::control::{HELLO_BYTES_MAX, Hello};
+use shared::wire::control::Hello;
 use shared::wire::request::RequestReader;
 use shared::wire::{codec, length};
 use shared::{CommandKind, Course, EntityId, Tick};
@@ -25,7 +25,7 @@ fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
     stream.extend(Server::new().enter(11, OWN, 100));
     for cut in [1, 7, length, stream.len()] {
         let mut handshake = Handshake::new(&sent);
-        let received = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&handshake.stream_bytes()[4..]);
+        let received = Hello::decode(&handshake.stream_bytes()[4..]);
         assert_eq!(received.as_ref(), Ok(&sent));
         let mut chunks = stream.chunks(cut);
         let mut welcomed = None;

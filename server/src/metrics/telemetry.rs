@@ -40,6 +40,8 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     // Shown from the start, though most worlds never have any.
     table::RELOADS.add_to("compiled", 0);
     table::RELOADS.add_to("rejected", 0);
+    table::CHECKPOINTS.add_to("written", 0);
+    table::CHECKPOINTS.add_to("failed", 0);
     Ok(())
 }
 

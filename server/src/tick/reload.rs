@@ -64,6 +64,10 @@ struct Reloader {
 impl Reloader {
     /// Runs until the world has ended.
     fn run(mut self, events: &Receiver<notify::Result<notify::Event>>, stop: &AtomicBool) {
+        // A world that goes on has the scripts of its last day.
+        if !self.reload() {
+            return;
+        }
         while !stop.load(Ordering::Relaxed) {
             match events.recv_timeout(STOP_LATENCY) {
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -130,11 +134,11 @@ impl Reloader {
 
 /// Lowers the priority of this thread, and of those that it starts: a reload can wait for
 /// the world, and a tick can't wait for the compiler where cores are few.
-fn give_way() {
+pub fn give_way() {
     // Elsewhere this would be the priority of the whole process.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        warn!(%error, "the thread that compiles scripts has the priority of the others");
+        warn!(%error, "a thread beside the world has the priority of the others");
     }
 }
 

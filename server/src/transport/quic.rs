@@ -41,7 +41,7 @@ impl Identity {
         Ok(Identity { chain, key })
     }
 
-    /// A new self-signed certificate for `localhost`.
+    /// A new self-signed certificate for `localhost`, which lasts as long as the server.
     pub fn self_signed() -> Result<Identity> {
         let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .context("cannot make a self-signed certificate")?;
@@ -50,6 +50,13 @@ impl Identity {
             key: PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into(),
         })
     }
+}
+
+/// The PEM texts of a new self-signed certificate for `localhost`, and of its key.
+pub fn self_signed_pem() -> Result<(String, String)> {
+    let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+        .context("cannot make a self-signed certificate")?;
+    Ok((certified.cert.pem(), certified.signing_key.serialize_pem()))
 }
 
 /// Who connects.

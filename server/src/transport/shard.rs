@@ -16,7 +16,7 @@ use tracing::debug;
 
 use super::client::{Client, Player, Stranger, close};
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
-use super::handshake::{Admission, Arrival, HelloReader, Refusal, refused};
+use super::handshake::{Admission, Arrival, HelloReader, Refusal};
 use super::neighbours::Neighbours;
 use super::requests::Requests;
 use crate::accounts::authenticator::UnixTime;
@@ -335,8 +335,7 @@ impl Shard {
         } else {
             return;
         };
-        let refusal = refused(reason);
-        close(link, refusal.close, &refusal.reason);
+        close(link, Close::Refused, &reason);
     }
 }
 
@@ -354,6 +353,7 @@ impl Shard {
             admission: Admission {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
+                is_open: self.world.admission.is_open.clone(),
             },
         });
         true

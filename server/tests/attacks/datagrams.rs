@@ -7,7 +7,8 @@ use shared::Tick;
 use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
 use shared::wire::control::Close;
 
-use crate::attacker::{encoded, ended_as, garbage};
+use crate::attacker::{encoded, garbage};
+use crate::common::raw::ended_as;
 use crate::common::units;
 use crate::field::{Field, scaled};
 

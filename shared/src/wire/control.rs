@@ -170,6 +170,8 @@ pub enum Close {
     Replaced = 8,
     /// The operator has thrown the client out; the sentence may say why.
     Kicked = 9,
+    /// The server is starting: try again soon.
+    Starting = 10,
 }
 
 impl Close {

@@ -185,11 +185,7 @@ impl WorldConfig {
 
     /// The size per axis in raw units; a world of two axes is one unit thin.
     pub fn size_raw(&self) -> [i32; 3] {
-        let mut size = [1; 3];
-        for (axis, s) in size.iter_mut().zip(&self.schema.world.size) {
-            *axis = s.raw();
-        }
-        size
+        self.schema.world.size_raw()
     }
 }
 

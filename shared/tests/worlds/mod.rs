@@ -82,11 +82,14 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
-    (any_tick(), prop::option::of(0u32..20), any::<u32>()).prop_map(
-        |(tick, base_ticks, processed)| Header {
+    let ages = || prop::option::of(0u32..20);
+    let kept_ages = prop::option::of(0u32..100);
+    (any_tick(), ages(), any::<u32>(), kept_ages).prop_map(
+        |(tick, base_ticks, processed, kept_ticks)| Header {
             tick,
             base: base_ticks.map(|ticks| tick.before(ticks)),
             processed,
+            kept: kept_ticks.map(|ticks| tick.before(ticks)),
             is_whole: true,
         },
     )

@@ -93,6 +93,7 @@ impl Server {
             tick,
             base: known.map(|known| known.tick),
             processed: self.processed,
+            kept: None,
             is_whole: true,
         };
         let mut bytes = vec![];
