@@ -24,7 +24,7 @@ from .shapes import WELCOME
 from .view import View
 from .world import World
 
-VERSION, ALPN = 7, "myriad/1"
+VERSION, ALPN = 8, "myriad/1"
 BYE, MALFORMED = 0, 3
 COMMANDS_MAX = 15
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,

@@ -33,6 +33,7 @@ class Movement:
     last: bool = True
     whole: bool = False
     processed_low: int = 0
+    kept: int | None = None
     base: int | None = None
     entities: list[tuple[int, Course, list[tuple[int, int]]]] = field(default_factory=list)
     # Entities that are left out, as no course of theirs was known.
@@ -152,6 +153,7 @@ class World:
             read.part, read.last = bits.get(4), bits.get(1) == 1
         read.whole = read.last and bits.get(1) == 1
         read.processed_low = bits.get(16)
+        read.kept = self.kept(bits, read.tick)
         length = bits.get(4)
         count = 1 << length - 1 | bits.get(length - 1) if length else 0
         if count:
@@ -175,6 +177,17 @@ class World:
                 read.entities.append((slot, Course(read.tick, place, velocity), others))
         bits.finish()
         return read
+
+    def kept(self, bits: Bits, tick: int) -> int | None:
+        """The newest tick that can't be lost."""
+        match bits.get(2):
+            case 0:
+                return None
+            case 1:
+                return tick
+            case 2:
+                return tick - 1 - bits.get(6)
+        raise Malformed("the form of the kept tick")
 
     def differing(self, difference: Place, course: Course | None, tick: int,
                   velocity: Place) -> Place | None:

@@ -113,6 +113,7 @@ fn close_codes_are_those_of_the_code() {
         Close::Removed,
         Close::Replaced,
         Close::Kicked,
+        Close::Starting,
     ];
     // A code that is new must be added above, and to the document.
     let name = |close: Close| match close {
@@ -126,6 +127,7 @@ fn close_codes_are_those_of_the_code() {
         Close::Removed => "Removed",
         Close::Replaced => "Replaced",
         Close::Kicked => "Kicked",
+        Close::Starting => "Starting",
     };
     let expected = all.map(|close| (name(close), close.code().into()));
     assert_table("| close code |", &expected);

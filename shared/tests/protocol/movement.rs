@@ -38,6 +38,7 @@ struct Value {
     last: bool,
     whole: bool,
     processed_low: u16,
+    kept: Option<u64>,
     base: Option<u64>,
     entities: Vec<Read>,
 }
@@ -84,6 +85,13 @@ fn in_full() -> Vec<Case> {
     let steered = player(999, [4_095_999, 0], 359, [-400, 17, 0]);
     vec![
         scene.case("movement-nothing", "nothing has changed", &[]),
+        scene.kept_case("movement-kept", "the tick itself is kept", Some(TICK), &[]),
+        scene.kept_case(
+            "movement-kept-before",
+            "the tick 64 ticks before is kept",
+            Some(TICK.before(64)),
+            &[],
+        ),
         scene.case("movement-wide", "one entity, in full", &[steered]),
         scene.case(
             "movement-low-bits",
@@ -197,8 +205,10 @@ fn first_part() -> Case {
     for (value, bits) in [(u64::from(TICK.low() & 0xffff), 16), (0, 1), (3, 4), (0, 1)] {
         writer.put(value, bits);
     }
-    writer.put(u64::from(PROCESSED & 0xffff), 16);
-    writer.put(0, 4);
+    // It is kept itself, and tells of no entities.
+    for (value, bits) in [(u64::from(PROCESSED & 0xffff), 16), (1, 2), (0, 4)] {
+        writer.put(value, bits);
+    }
     let mut bytes = vec![];
     writer.finish_into(&mut bytes);
     let text = "the fourth datagram of a tick, which is not its last one, without its entities";
@@ -249,7 +259,19 @@ impl Scene {
 
     /// The only datagram of a tick, as a server sends it.
     fn case(&self, name: &'static str, text: &'static str, entities: &[Entity]) -> Case {
+        self.kept_case(name, text, None, entities)
+    }
+
+    /// The same in a world that is kept up to a tick.
+    fn kept_case(
+        &self,
+        name: &'static str,
+        text: &'static str,
+        kept: Option<Tick>,
+        entities: &[Entity],
+    ) -> Case {
         let header = Header {
+            kept,
             tick: TICK,
             base: Some(BASE),
             processed: PROCESSED,
@@ -314,6 +336,7 @@ impl Scene {
             last: movement.is_last_part,
             whole: movement.is_whole,
             processed_low: movement.processed_low,
+            kept: movement.kept.map(|kept| kept.0),
             base: movement.base.map(|base| base.0),
         }
     }
