@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
+//! | [`refused`] | commands that had no effect, until the client is told |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
@@ -22,6 +23,7 @@ pub mod fan_out;
 pub mod frame;
 pub mod notices;
 pub mod quota;
+pub mod refused;
 pub mod stream;
 pub mod talk;
 
@@ -39,6 +41,7 @@ use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
 use quota::Quota;
+use refused::Refused;
 use stream::OutStream;
 
 /// What every session needs of the world.
@@ -127,6 +130,9 @@ pub struct Session {
     /// The first tick of which the client was told no movement.
     untold: Option<Tick>,
     processed: Processed,
+    refused: Refused,
+    /// The tick of the client's last command: none runs before an earlier one.
+    planned: Tick,
     /// Answers for the next frame.
     answers: Vec<Answer>,
     /// What was said to the client in the next frame's tick, by its place among all that was
@@ -161,6 +167,8 @@ impl Session {
             unacknowledged: None,
             untold: None,
             processed: Processed::default(),
+            refused: Refused::default(),
+            planned: Tick(0),
             answers: vec![],
             talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),

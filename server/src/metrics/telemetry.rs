@@ -55,6 +55,8 @@ pub fn record(report: &TickReport<'_>) {
     table::CLIENTS.set(figures.clients);
     let refusals = report.refusals;
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
+    table::COMMANDS.add_to("too_early", refusals.commands_too_early);
+    table::COMMANDS.add_to("too_late", refusals.commands_too_late);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);

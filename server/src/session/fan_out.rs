@@ -165,6 +165,7 @@ impl Session {
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
+        self.refused.write(&mut frame);
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }
@@ -329,6 +330,7 @@ impl Session {
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
+            margin: self.processed.margin(),
             is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {

@@ -250,8 +250,8 @@ impl Shard {
     }
 
     fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
-        let codec = &self.world.session.commands;
-        match codec.decode(bytes, self.tick, &mut self.datagram) {
+        let world = &self.world.session;
+        match world.commands.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
             // The client repeats its commands once it knows the new ones.
             Err(DecodeError::Outdated(_)) => return,
@@ -261,7 +261,7 @@ impl Shard {
             Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
             Client::Player(player) => {
                 let mut inbox = self.inbox.lock();
-                let taken = player.session.take_in(&self.datagram, codec, &mut inbox);
+                let taken = player.session.take_in(&self.datagram, world, &mut inbox);
                 if taken.is_ok() && !player.is_heard {
                     player.is_heard = true;
                     inbox.heard.push(player.id);
