@@ -49,6 +49,15 @@ class Bits:
         self.put(value.bit_length(), 6)
         self.put(value, value.bit_length())
 
+    def put_rice(self, value: int, parameter: int) -> None:
+        ones = value >> parameter
+        if ones < 24:
+            self.put((1 << ones) - 1, ones + 1)
+            self.put(value, parameter)
+        else:
+            self.put((1 << 24) - 1, 24)
+            self.put(value, 32)
+
     def written(self) -> bytes:
         return self.number.to_bytes((self.at + 7) // 8, "little")
 

@@ -26,7 +26,7 @@ from .world import World
 
 VERSION, ALPN = 8, "myriad/1"
 BYE, MALFORMED = 0, 3
-COMMANDS_MAX = 15
+COMMANDS_MAX = 30
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
            "spectates": False}
 

@@ -25,6 +25,8 @@ struct Value {
     mask: u32,
     stream: u64,
     first_sequence: u32,
+    /// The ticks that the commands are meant for, if they say so.
+    ticks: Vec<u64>,
     commands: Vec<Command>,
 }
 
@@ -46,7 +48,6 @@ pub fn cases() -> Vec<Case> {
                     mask: 0b1011,
                     stream: NOW.before(20),
                 },
-                first_sequence: 9,
                 ..ClientDatagram::default()
             },
         ),
@@ -62,6 +63,22 @@ pub fn cases() -> Vec<Case> {
                 first_sequence: 70_000,
                 kinds: vec![MOVE, MOVE, GIVE],
                 words: vec![4096, -4096, 0, 1, -3, 1, nobody, 2, 2048],
+                ..ClientDatagram::default()
+            },
+        ),
+        case(
+            "datagram-ticks",
+            "four commands that are meant for ticks: one that is over, two for the same, a later one",
+            ClientDatagram {
+                acknowledgement: Acknowledgement {
+                    newest: NOW.before(1),
+                    mask: u32::MAX,
+                    stream: NOW.before(1),
+                },
+                first_sequence: 71_000,
+                ticks: vec![NOW.before(1), NOW.after(1), NOW.after(1), NOW.after(40)],
+                kinds: vec![MOVE; 4],
+                words: [4096, 0].repeat(4),
             },
         ),
     ]
@@ -99,5 +116,6 @@ fn value(datagram: &ClientDatagram, codec: &CommandCodec) -> Value {
         mask: datagram.acknowledgement.mask,
         stream: datagram.acknowledgement.stream.0,
         first_sequence: datagram.first_sequence,
+        ticks: datagram.ticks.iter().map(|tick| tick.0).collect(),
     }
 }

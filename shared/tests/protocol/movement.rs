@@ -39,6 +39,7 @@ struct Value {
     whole: bool,
     processed_low: u16,
     kept: Option<u64>,
+    margin: Option<i32>,
     base: Option<u64>,
     entities: Vec<Read>,
 }
@@ -85,6 +86,12 @@ fn in_full() -> Vec<Case> {
     let steered = player(999, [4_095_999, 0], 359, [-400, 17, 0]);
     vec![
         scene.case("movement-nothing", "nothing has changed", &[]),
+        scene.headed_case(
+            "movement-margin",
+            "a command came two ticks too late",
+            (None, Some(-2)),
+            &[],
+        ),
         scene.kept_case("movement-kept", "the tick itself is kept", Some(TICK), &[]),
         scene.kept_case(
             "movement-kept-before",
@@ -206,7 +213,7 @@ fn first_part() -> Case {
         writer.put(value, bits);
     }
     // It is kept itself, and tells of no entities.
-    for (value, bits) in [(u64::from(PROCESSED & 0xffff), 16), (1, 2), (0, 4)] {
+    for (value, bits) in [(u64::from(PROCESSED & 0xffff), 16), (1, 2), (0, 1), (0, 4)] {
         writer.put(value, bits);
     }
     let mut bytes = vec![];
@@ -259,7 +266,7 @@ impl Scene {
 
     /// The only datagram of a tick, as a server sends it.
     fn case(&self, name: &'static str, text: &'static str, entities: &[Entity]) -> Case {
-        self.kept_case(name, text, None, entities)
+        self.headed_case(name, text, (None, None), entities)
     }
 
     /// The same in a world that is kept up to a tick.
@@ -270,8 +277,20 @@ impl Scene {
         kept: Option<Tick>,
         entities: &[Entity],
     ) -> Case {
+        self.headed_case(name, text, (kept, None), entities)
+    }
+
+    /// The same with a kept tick and a margin.
+    fn headed_case(
+        &self,
+        name: &'static str,
+        text: &'static str,
+        (kept, margin): (Option<Tick>, Option<i32>),
+        entities: &[Entity],
+    ) -> Case {
         let header = Header {
             kept,
+            margin,
             tick: TICK,
             base: Some(BASE),
             processed: PROCESSED,
@@ -337,6 +356,7 @@ impl Scene {
             whole: movement.is_whole,
             processed_low: movement.processed_low,
             kept: movement.kept.map(|kept| kept.0),
+            margin: movement.margin,
             base: movement.base.map(|base| base.0),
         }
     }
