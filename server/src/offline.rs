@@ -19,7 +19,7 @@ use crate::durable::recording::RecordingWriter;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
-use crate::tick::mirror::Mirror;
+use crate::tick::mirror::{Mirror, SharedMirror};
 use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::NoFilter;
 use crate::tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
@@ -92,7 +92,7 @@ pub fn run(options: Options) -> Result<Run> {
     }
     let stats = Arc::new(Stats::new());
     let mut tick_loop = TickLoop::new(Parts {
-        mirror: Mirror::new(&world, movement),
+        mirror: SharedMirror::new(Mirror::new(&world, movement)),
         config: world.clone(),
         backend,
         fan_out,
@@ -108,6 +108,7 @@ pub fn run(options: Options) -> Result<Run> {
         talk_filter: Arc::new(NoFilter),
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
+        window: None,
         stop: Arc::new(AtomicBool::new(false)),
     });
     let play = Play {

@@ -9,6 +9,8 @@
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
+//! `shared/PROTOCOL.md` says all of this for people who read no Rust, and cites golden bytes.
+//!
 //! A connection ends with a QUIC application close: a [`control::Close`] code and a
 //! sentence. Every decoder accepts arbitrary bytes: it returns a [`DecodeError`] for
 //! those it can't read, and allocates in proportion to the input.

@@ -100,13 +100,9 @@ impl View {
     /// The empty view of a client that was welcomed in this tick. The schema is a checked
     /// one.
     pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
-        let mut edges = [0; 3];
-        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-            *edge = size.raw() - 1;
-        }
         View {
+            edges: schema.world.edges(),
             schema,
-            edges,
             entity,
             is_dead: false,
             entities: FxHashMap::default(),
@@ -170,7 +166,7 @@ impl View {
         self.newest
     }
 
-    /// The sequence number of the last command that the world has processed.
+    /// The sequence number of the last command that the world has processed, or refused.
     pub fn processed(&self) -> u32 {
         self.processed
     }
@@ -326,7 +322,11 @@ impl View {
                     self.names.insert(slot.0, name);
                 }
             }
-            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) | Message::Talk(_) => {}
+            Message::Answer(_)
+            | Message::Lost(_)
+            | Message::Refused { .. }
+            | Message::Interface(_)
+            | Message::Talk(_) => {}
         }
     }
 

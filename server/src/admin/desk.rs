@@ -1,25 +1,26 @@
 //! Does what an operator asks, and writes it into the log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
-use shared::{ClientRow, Name, Text};
+use shared::{ClientRow, Fixed, Name, Text};
 use tracing::info;
 
-use super::request::{Answer, Client, Link, Listed, Request, Stats};
+use super::request::{Answer, Client, Link, Listed, Request};
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::bans::{Ban, Banned};
 use crate::accounts::guard::Guard;
 use crate::accounts::identity::Account;
 use crate::metrics;
 use crate::tick::directory::Place;
-use crate::tick::operator::{self, Order, Whom};
+use crate::tick::operator::{self, Order, Which, Whom};
 use crate::tick::publication::LinkFigures;
 
 /// An operator's way into the server.
+#[derive(Clone)]
 pub struct Desk {
     to_tick: Sender<Order>,
     guard: Arc<Guard>,
@@ -58,9 +59,9 @@ impl Desk {
 
     fn act(&self, request: &Request) -> Result<Answer, String> {
         Ok(match request {
-            Request::List => Answer::Clients(self.list()?),
+            Request::List => Answer::Clients(self.list(Which::All)?),
             Request::Kick { whom, reason } => {
-                let clients = self.kick(whom_of(whom)?, reason)?;
+                let clients = self.kick(vec![whom_of(whom)?], reason)?;
                 match clients {
                     0 => return Err("there is no such client".to_owned()),
                     clients => Answer::Done { clients },
@@ -81,8 +82,9 @@ impl Desk {
         })
     }
 
-    fn list(&self) -> Result<Vec<Listed>, String> {
-        let (clients, links) = self.clients_and_links()?;
+    /// Lists clients, those that look at the desk again and again too: it is not logged.
+    pub fn list(&self, which: Which) -> Result<Vec<Listed>, String> {
+        let (clients, links) = self.clients_and_links(which)?;
         let listed = clients.into_iter().map(|client| Listed {
             number: client.client.0,
             account: client.account.map(String::from),
@@ -92,14 +94,19 @@ impl Desk {
                 let figures = links.get(&place)?;
                 Some(link_of(place, figures))
             }),
+            sight: Fixed::from_raw(client.sight).to_f64(),
+            watches: client
+                .watches
+                .map(|point| point.map(|raw| Fixed::from_raw(raw).to_f64())),
         });
         Ok(listed.collect())
     }
 
     fn clients_and_links(
         &self,
+        which: Which,
     ) -> Result<(Vec<operator::Listed>, HashMap<Place, LinkFigures>), String> {
-        let listing = self.ask(Order::List)?;
+        let listing = self.ask(|done| Order::List { which, done })?;
         let mut links = HashMap::new();
         // A shard in the middle of a long fan-out answers when it is done.
         for _ in 0..listing.shards {
@@ -110,7 +117,7 @@ impl Desk {
         Ok((listing.clients, links))
     }
 
-    fn kick(&self, whom: Whom, reason: &str) -> Result<usize, String> {
+    fn kick(&self, whom: Vec<Whom>, reason: &str) -> Result<usize, String> {
         let reason = one_line(reason)?;
         self.ask(|done| Order::Kick { whom, reason, done })
     }
@@ -130,17 +137,16 @@ impl Desk {
         if !self.guard.ban(ban, now()) {
             return Err("there are too many bans".to_owned());
         }
-        let (clients, links) = self.clients_and_links()?;
-        let mut thrown_out = 0;
-        for client in clients {
+        let (clients, links) = self.clients_and_links(Which::All)?;
+        let banned = clients.into_iter().filter(|client| {
             let figures = client.place.and_then(|place| links.get(&place));
             let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
-            if client.is(whom, address) {
-                thrown_out += self.kick(Whom::Row(client.client), reason)?;
-            }
-        }
+            client.is(whom, address)
+        });
+        // All at once: each order waits for its tick, and then a row may be another's.
+        let banned = banned.map(|client| Whom::Row(client.client)).collect();
         Ok(Answer::Done {
-            clients: thrown_out,
+            clients: self.kick(banned, reason)?,
         })
     }
 
@@ -154,22 +160,23 @@ impl Desk {
         }
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BTreeMap<String, u64> {
         let figures = self.stats.figures();
-        Stats {
-            clients: figures.clients,
-            ticks: figures.ticks,
-            ticks_late: figures.ticks_late,
-            ticks_skipped: figures.ticks_skipped,
-            commands_applied: figures.commands_applied,
-            deliveries: figures.deliveries,
-            notices: figures.notices,
-            sessions_lost: figures.sessions_lost,
-            malformed: figures.malformed,
-            packets_sent: figures.packets_sent,
-            packets_received: figures.packets_received,
-            bans: self.guard.bans(now()).len(),
-        }
+        let all = [
+            ("clients", figures.clients),
+            ("ticks", figures.ticks),
+            ("ticks_late", figures.ticks_late),
+            ("ticks_skipped", figures.ticks_skipped),
+            ("commands_applied", figures.commands_applied),
+            ("deliveries", figures.deliveries),
+            ("notices", figures.notices),
+            ("sessions_lost", figures.sessions_lost),
+            ("malformed", figures.malformed),
+            ("packets_sent", figures.packets_sent),
+            ("packets_received", figures.packets_received),
+            ("bans", self.guard.bans(now()).len() as u64),
+        ];
+        all.map(|(name, figure)| (name.to_owned(), figure)).into()
     }
 
     /// Gives the tick thread an order, and waits for what it says.
@@ -186,7 +193,7 @@ fn receive<T>(answer: &Receiver<T>) -> Result<T, String> {
     received.map_err(|_| "the world does not answer".to_owned())
 }
 
-fn whom_of(client: &Client) -> Result<Whom, String> {
+pub fn whom_of(client: &Client) -> Result<Whom, String> {
     Ok(match client {
         Client::Account(account) => {
             Whom::Account(Account::new(account.as_str()).map_err(|error| error.to_string())?)
@@ -216,6 +223,11 @@ fn link_of((shard, _): Place, figures: &LinkFigures) -> Link {
         round_trip_ms: (figures.round_trip.as_secs_f64() * 1e5).round() / 100.0,
         packets_sent: figures.packets_sent,
         packets_lost: figures.packets_lost,
+        bytes_sent: figures.bytes_sent,
+        bytes_received: figures.bytes_received,
+        age_ticks: figures.standing.age_ticks,
+        in_view: figures.standing.in_view,
+        waiting: figures.standing.waiting,
         bytes_unsent: figures.bytes_unsent,
     }
 }
@@ -227,3 +239,84 @@ fn now() -> UnixTime {
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A hundred years.
 const BAN_SECONDS_MAX: u64 = 36_500 * 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::shared_word::SharedWord;
+    use crate::tick::operator::Listing;
+    use crate::tick::publication::Standing;
+
+    #[test]
+    fn a_ban_throws_out_all_clients_of_a_network_by_one_order() {
+        let (to_tick, orders) = channel();
+        let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
+        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default());
+        let world = std::thread::spawn(move || {
+            let mut kicked = vec![];
+            for order in orders {
+                match order {
+                    Order::List { done, .. } => done.send(listing()).unwrap(),
+                    Order::Kick { whom, done, .. } => {
+                        done.send(whom.len()).unwrap();
+                        kicked.push(whom);
+                    }
+                    Order::Tell { .. } => panic!("nothing is told"),
+                }
+            }
+            kicked
+        });
+        let whom = Banned::Network("10.1.0.0/16".parse().unwrap());
+        let reason = String::new();
+        let seconds = 60;
+        let ban = Request::Ban {
+            whom,
+            seconds,
+            reason,
+        };
+        assert_eq!(desk.answer(&ban, "test"), Answer::Done { clients: 3 });
+        drop(desk);
+        let kicked = [0, 1, 2].map(|row| Whom::Row(ClientRow(row)));
+        assert_eq!(world.join().unwrap(), [kicked]);
+    }
+
+    /// Three clients of a network, and one of another.
+    fn listing() -> operator::Listing {
+        let (sender, links) = channel();
+        let addresses = ["10.1.0.1:1", "10.1.0.2:1", "10.1.7.7:1", "10.2.0.1:1"];
+        let figures = addresses
+            .iter()
+            .zip(0..)
+            .map(|(address, session)| LinkFigures {
+                session,
+                address: address.parse().unwrap(),
+                round_trip: Duration::ZERO,
+                packets_sent: 0,
+                packets_lost: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                bytes_unsent: 0,
+                standing: Standing::default(),
+            });
+        let figures: Vec<LinkFigures> = figures.collect();
+        let clients = figures
+            .iter()
+            .zip(0..)
+            .map(|(figures, row)| operator::Listed {
+                client: ClientRow(row),
+                place: Some((0, figures.session)),
+                account: None,
+                name: None,
+                entity: None,
+                sight: 0,
+                watches: None,
+            });
+        let clients = clients.collect();
+        sender.send((0, figures)).unwrap();
+        Listing {
+            clients,
+            links,
+            shards: 1,
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Requests of an operator, and answers: each a line of JSON.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::bans::{Ban, Banned};
@@ -53,7 +55,8 @@ pub enum Answer {
     Done {
         clients: usize,
     },
-    Stats(Stats),
+    /// Figures of the server since its start, by name.
+    Stats(BTreeMap<String, u64>),
     /// A sentence says what is wrong.
     Error(String),
 }
@@ -68,6 +71,10 @@ pub struct Listed {
     pub entity: Option<[u32; 2]>,
     /// `None` while the connection is lost.
     pub link: Option<Link>,
+    /// How far it sees, in the world's units.
+    pub sight: f64,
+    /// The point that a spectator watches, in the world's units.
+    pub watches: Option<[f64; 3]>,
 }
 
 /// A client's connection.
@@ -79,23 +86,14 @@ pub struct Link {
     pub round_trip_ms: f64,
     pub packets_sent: u64,
     pub packets_lost: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
     /// Bytes of its stream that wait.
     pub bytes_unsent: usize,
-}
-
-/// Figures of the server since its start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stats {
-    pub clients: u64,
-    pub ticks: u64,
-    pub ticks_late: u64,
-    pub ticks_skipped: u64,
-    pub commands_applied: u64,
-    pub deliveries: u64,
-    pub notices: u64,
-    pub sessions_lost: u64,
-    pub malformed: u64,
-    pub packets_sent: u64,
-    pub packets_received: u64,
-    pub bans: usize,
+    /// How many ticks ago it was up to date, for all that is known.
+    pub age_ticks: u32,
+    /// Entities that it sees or is about to be told of, and those of these of which it has
+    /// not been told, for want of room.
+    pub in_view: u32,
+    pub waiting: usize,
 }

@@ -7,7 +7,7 @@ use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX};
 use shared::{Slot, Tick};
 
 use super::acknowledgement::{Due, MergeScratch, Moved, Now};
-use super::backlog::keep_first;
+use super::backlog::{Order, keep_first};
 use super::frame::{FrameWriter, TickView};
 use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
@@ -21,8 +21,8 @@ pub struct Scratch {
     moved: Vec<Moved>,
     /// Entities whose movement a client should be sent, ascending.
     due: Vec<Due>,
-    /// The places of these by urgency, where not all can be sent.
-    order: Vec<(std::cmp::Reverse<u32>, u32)>,
+    /// What waits, where not all can be sent.
+    order: Order,
     /// What of these is sent, ascending by slot.
     sent: Vec<(u32, Told)>,
     sent_slots: Vec<u32>,
@@ -114,7 +114,7 @@ impl Session {
 
     /// How many ticks ago the client was up to date, for all that is known: one if it has
     /// acknowledged the tick before.
-    fn age(&self, tick: Tick) -> u32 {
+    pub(super) fn age(&self, tick: Tick) -> u32 {
         let first_missing = [self.unacknowledged, self.untold]
             .into_iter()
             .flatten()
@@ -165,6 +165,7 @@ impl Session {
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
+        self.refused.write(&mut frame);
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }
@@ -177,10 +178,12 @@ impl Session {
                 Delivery::UPDATE => view.mirror.told_columns(slot),
                 Delivery::RENEW => u64::MAX,
                 Delivery::LEAVE => {
+                    self.in_view = self.in_view.saturating_sub(1);
                     self.write_leave(&mut frame, slot);
                     continue;
                 }
                 _ => {
+                    self.in_view += 1;
                     self.enters.add(slot, tier, 0, tick);
                     continue;
                 }
@@ -204,11 +207,11 @@ impl Session {
             false => notices::write(player.client, view, &mut frame, counts),
         }
         talk::write(player.client, view, &mut self.talk, &mut frame);
-        self.write_enters(&mut frame, view, player);
+        self.write_enters(&mut frame, view, player, &mut scratch.order);
         // A client that reads its stream slowly is told less before it is told nothing: values
         // that will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin {
-            self.write_waiting_values(&mut frame, view);
+            self.write_waiting_values(&mut frame, view, &mut scratch.order);
         }
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {
@@ -228,7 +231,13 @@ impl Session {
 
     /// Writes the most urgent enters, at least one of those that wait: as many as half of the
     /// budget, and as a frame, allow.
-    fn write_enters(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>, player: Player) {
+    fn write_enters(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        player: Player,
+        order: &mut Order,
+    ) {
         let mirror = view.mirror;
         let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
             0 => FRAME_BYTES_MAX * 8 / 4,
@@ -252,7 +261,7 @@ impl Session {
         if !self.enters.is_empty() && self.enters.remove(player.entity.slot) {
             write(frame, player.entity.slot);
         }
-        self.enters.tell(tick, most, |slot, _| {
+        self.enters.tell(order, tick, most, |slot, _| {
             write(frame, slot);
             frame.bit_len() < end
         });
@@ -260,7 +269,12 @@ impl Session {
 
     /// Writes the most urgent lasting attributes, at least those of one entity: a quarter of
     /// the budget, or all.
-    fn write_waiting_values(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>) {
+    fn write_waiting_values(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        order: &mut Order,
+    ) {
         let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
             0 => usize::MAX,
             bytes => bytes * 8 / 4,
@@ -268,7 +282,7 @@ impl Session {
         let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
         self.values
-            .tell(view.publication.tick, most, |slot, columns| {
+            .tell(order, view.publication.tick, most, |slot, columns| {
                 write_values(frame, view, slot, columns);
                 frame.bit_len() < end
             });
@@ -318,6 +332,7 @@ impl Session {
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
+            margin: self.processed.margin(),
             is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {

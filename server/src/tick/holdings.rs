@@ -14,7 +14,8 @@ use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-use super::directory::Presence;
+use super::directory::{Presence, SightError};
+use super::talk::TalkError;
 use crate::durable::roster::{Roster, RosterChange};
 
 /// The regions and subscriptions of all clients, within the world's limits.
@@ -51,6 +52,10 @@ pub enum RequestError {
     Subscribe(SubscribeError),
     #[error(transparent)]
     Unsubscribe(#[from] UnsubscribeError),
+    #[error(transparent)]
+    Talk(#[from] TalkError),
+    #[error(transparent)]
+    Sight(#[from] SightError),
 }
 
 impl From<SubscribeError> for RequestError {

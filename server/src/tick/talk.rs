@@ -16,7 +16,7 @@ use gpu_kernels::Frame;
 use gpu_kernels::tick::frame::{Listeners, Saying};
 use shared::wire::talk::{Talk as Told, TalkRequest};
 use shared::world::talk::TextError;
-use shared::{AttributeType, ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
@@ -101,12 +101,7 @@ impl Talk {
 
     /// The world's commands may have changed.
     pub fn change_world(&mut self, config: &WorldConfig) {
-        let say = config.schema.command_named("say");
-        let say = say.filter(|command| {
-            let word = command.words.iter().map(|word| word.ty);
-            command.has_actor && !command.senders.clients && word.eq([AttributeType::I32])
-        });
-        self.say = say.map(|command| command.kind);
+        self.say = config.schema.say().map(|(command, _)| command);
     }
 
     /// Does what a connected client asks for, in the tick of this frame.
@@ -151,7 +146,10 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Join { channel } => {
-                let (channel, name) = (named(channel)?, name.ok_or(TalkError::Nameless)?);
+                let (channel, name) = (
+                    Name::new(channel.as_str())?,
+                    name.ok_or(TalkError::Nameless)?,
+                );
                 let own = (presence.ticket, name);
                 let channel = self.channels.join(client, own, &channel)?;
                 self.changes.push(RosterChange::Joined {
@@ -166,13 +164,13 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Leave { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 self.leave(directory, client, channel, frame);
                 Ok(())
             }
             TalkRequest::Speak { channel, text } => {
                 let from = name.ok_or(TalkError::Nameless)?.clone();
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let text = self.judge(Speech::Channel(&channel), name, text, frame)?;
                 let told = Told::Spoken {
                     channel: channel.clone(),
@@ -188,7 +186,7 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Members { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let names = self.channels.names(&channel);
                 let told = Arc::new(Told::Members { channel, names });
                 self.tell(directory, client, frame.said.len(), &told);
@@ -345,10 +343,6 @@ impl Talk {
         self.events.push((shard, event));
         true
     }
-}
-
-fn named(channel: &str) -> Result<Name, TextError> {
-    Name::new(channel)
 }
 
 /// What all clients together may say in a tick.

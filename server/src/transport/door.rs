@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use crate::accounts::guesses::Guesses;
 use crate::accounts::network::Network;
 
 /// Counts the connections of a shard that have not said hello.
@@ -20,9 +21,7 @@ pub struct Door {
     going: HashSet<Place>,
     /// When those whose addresses were not proven would have come at an even pace.
     unproven: Option<Instant>,
-    /// When the wrong tokens of a network would have come at an even pace; those that were
-    /// heard of lately.
-    guesses: HashMap<Network, Instant>,
+    guesses: Guesses,
 }
 
 /// The number of somebody at the door. Later ones have higher numbers.
@@ -45,8 +44,7 @@ impl Door {
     /// never does. Where all have just come, many want to play, and must come again.
     pub fn ask(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
         let network = Network::of(address.ip());
-        let has_guessed = |paid: &Instant| *paid > now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
-        if self.guesses.get(&network).is_some_and(has_guessed) {
+        if self.guesses.are_over(address.ip(), now) {
             return Answer::Away;
         }
         match (self.waiting(), is_proven) {
@@ -58,10 +56,9 @@ impl Door {
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
         let has_room = match (own, self.stay) {
             (STAYING_OF_NETWORK_MAX.., _) => self.make_room(network, now),
-            (_, STAYING_MAX..) => match self.largest() {
-                Some(largest) => self.make_room(largest, now),
-                None => false,
-            },
+            (_, STAYING_MAX..) => self
+                .largest()
+                .is_some_and(|largest| self.make_room(largest, now)),
             _ => true,
         };
         if !has_room {
@@ -97,21 +94,15 @@ impl Door {
 
     /// The first of a network has to go, if it has been there long. False if not.
     fn make_room(&mut self, network: Network, now: Instant) -> bool {
-        let Some(places) = self.staying.get_mut(&network) else {
-            return false;
-        };
-        match places.front() {
+        let first = self.staying.get(&network).and_then(VecDeque::front);
+        match first {
             Some(&(first, since)) if now.saturating_duration_since(since) >= HELLO_USUAL => {
-                places.pop_front();
-                self.stay -= 1;
+                self.remove(first, network);
                 self.going.insert(first);
+                true
             }
-            _ => return false,
+            _ => false,
         }
-        if places.is_empty() {
-            self.staying.remove(&network);
-        }
-        true
     }
 
     /// Somebody has said hello, or is gone. `address` is the one that they asked with.
@@ -119,7 +110,11 @@ impl Door {
         if self.going.remove(&place) {
             return;
         }
-        let network = Network::of(address.ip());
+        self.remove(place, Network::of(address.ip()));
+    }
+
+    /// Takes one out of those of their network who may stay.
+    fn remove(&mut self, place: Place, network: Network) {
         if let Some(places) = self.staying.get_mut(&network)
             && let Ok(at) = places.binary_search_by_key(&place, |(place, _)| *place)
         {
@@ -143,15 +138,7 @@ impl Door {
 
     /// Somebody at this address, which is proven, has shown a wrong token.
     pub fn note_guess(&mut self, address: SocketAddr, now: Instant) {
-        if self.guesses.len() >= GUESSING_NETWORKS_MAX {
-            self.guesses.retain(|_, paid| *paid > now);
-        }
-        if self.guesses.len() >= GUESSING_NETWORKS_MAX {
-            // Whoever has this many networks can guess as well from others.
-            return;
-        }
-        let paid = self.guesses.entry(Network::of(address.ip())).or_insert(now);
-        *paid = (*paid).max(now) + GUESS_INTERVAL;
+        self.guesses.note(address.ip(), now);
     }
 
     /// How many wait.
@@ -175,14 +162,11 @@ const UNPROVEN_INTERVAL: Duration = Duration::from_millis(2);
 /// later, and count until then.
 const STAYING_MAX: usize = WAITING_MAX / 4 * 3;
 const STAYING_OF_NETWORK_MAX: usize = WAITING_MAX / 2;
-/// After some wrong tokens a network is not let in until an interval is over for each more.
-const GUESSES_AT_ONCE: u32 = 10;
-const GUESS_INTERVAL: Duration = Duration::from_secs(5);
-const GUESSING_NETWORKS_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::guesses::{GUESS_INTERVAL, GUESSES_AT_ONCE};
 
     fn address(text: &str) -> SocketAddr {
         text.parse().unwrap()
@@ -327,18 +311,5 @@ mod tests {
         assert_eq!(guess(1000, now), 3);
         now += GUESS_INTERVAL * 1000;
         assert_eq!(guess(1000, now), GUESSES_AT_ONCE);
-    }
-
-    #[test]
-    fn guesses_from_many_networks_take_bounded_memory() {
-        let (mut door, now) = (Door::default(), Instant::now());
-        for i in 0..100_000u32 {
-            let [_, b, c, d] = i.to_be_bytes();
-            door.note_guess(SocketAddr::from(([10, b, c, d], 1)), now);
-        }
-        assert_eq!(door.guesses.len(), GUESSING_NETWORKS_MAX);
-        let later = now + 2 * GUESS_INTERVAL;
-        door.note_guess(address("11.0.0.1:1"), later);
-        assert_eq!(door.guesses.len(), 1);
     }
 }

@@ -121,7 +121,7 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
     }
 }
 
-pub fn refused(reason: String) -> Refusal {
+fn refused(reason: String) -> Refusal {
     Refusal {
         close: Close::Refused,
         reason,

@@ -139,7 +139,7 @@ struct Unanswered {
 impl<S> Peer<S> {
     /// Runs timers that are due. True if something is to be sent.
     fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
-        if self.ends.is_some_and(|ends| ends <= now) {
+        if self.ends.take_if(|ends| *ends <= now).is_some() {
             let code = VarInt::from_u32(NO_ERROR);
             self.connection.close(now, code, Bytes::new());
         }
@@ -527,6 +527,8 @@ impl<S> Endpoint<S> {
             self.peers.resize_with(handle.0 + 1, || None);
             self.deadlines.resize(handle.0 + 1, None);
         }
+        // The handle of a connection that has ended in this batch of packets is free already.
+        self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
         self.peers[handle.0] = Some(Peer {
@@ -719,7 +721,9 @@ impl<S> Endpoint<S> {
         };
         if peer.is_closed() {
             is_urgent = true;
-            peer.ends.get_or_insert(now + LINGER);
+            if !peer.connection.is_closed() {
+                peer.ends.get_or_insert(now + LINGER);
+            }
             if let Some(session) = peer.session.take() {
                 let reason = ConnectionError::LocallyClosed;
                 application.closed(Handle(index), session, reason);
@@ -744,11 +748,16 @@ impl<S> Endpoint<S> {
         }
         exchange(&mut self.protocol, &mut peer.connection, index);
         if peer.connection.is_drained() {
-            self.load.connections -= 1;
-            self.load.handshakes -= usize::from(!peer.is_established);
-            self.peers[index] = None;
+            self.remove(index);
         }
         self.schedule(index, now);
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(peer) = self.peers[index].take() {
+            self.load.connections -= 1;
+            self.load.handshakes -= usize::from(!peer.is_established);
+        }
     }
 
     fn schedule(&mut self, index: usize, now: Instant) {
@@ -830,3 +839,6 @@ const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
 const LOOK_PERIOD_HANDSHAKES: Duration = Duration::from_millis(5);
 const WAKER: Token = Token(usize::MAX);
+
+#[cfg(test)]
+mod tests;

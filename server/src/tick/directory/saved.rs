@@ -26,7 +26,7 @@ impl Directory {
             Row::Lost(entity, first, deadline) => (first, Stands::Lost { entity, deadline }),
             Row::Fallen(waiting, first) => {
                 let deadline = match waiting {
-                    Waiting::Player(_) | Waiting::Returned(_) => None,
+                    Waiting::Player(_) | Waiting::Returned(..) => None,
                     Waiting::Absent(deadline) => Some(deadline),
                 };
                 (first, Stands::Fallen { deadline })

@@ -54,6 +54,16 @@ impl Frames {
     }
 }
 
+/// A frame as it is sent.
+pub fn frame(kind: h3::Frame, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![];
+    kind.encode(&mut bytes);
+    let length = h3::VarInt::try_from(payload.len()).unwrap_or_default();
+    length.encode(&mut bytes);
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
 /// Requests of browsers take some hundred bytes.
 pub const FRAME_BYTES_MAX: usize = 4096;
 const KNOWN: [h3::Frame; 3] = [h3::Frame::DATA, h3::Frame::HEADERS, h3::Frame::SETTINGS];
