@@ -10,11 +10,13 @@
 //! | [`jwt`] | JSON web tokens, as identity providers issue them |
 //! | [`network`] | addresses of one owner, and ranges of them |
 //! | [`bans`] | accounts and networks that stay out for a time |
+//! | [`guesses`] | how often a network may show a wrong token |
 //! | [`guard`] | all that stands between a hello and the world |
 
 pub mod authenticator;
 pub mod bans;
 pub mod guard;
+pub mod guesses;
 pub mod identity;
 pub mod jwt;
 pub mod network;

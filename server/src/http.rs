@@ -11,9 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -34,8 +37,56 @@ pub struct Limits {
     pub connection_time: Duration,
 }
 
-/// Answers requests by their path.
-pub type Pages = Arc<dyn Fn(&str) -> Page + Send + Sync>;
+/// What a port shows. A function from paths to pages is a site that is only read.
+pub trait Site: Send + Sync + 'static {
+    fn answer(&self, asked: Asked) -> impl Future<Output = Page> + Send;
+
+    /// Whether POST is allowed for a path.
+    fn takes(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// Something was turned away before the site was asked.
+    fn note(&self, _refused: Refused) {}
+}
+
+impl<F: Fn(&str) -> Page + Send + Sync + 'static> Site for F {
+    async fn answer(&self, asked: Asked) -> Page {
+        self(&asked.path)
+    }
+}
+
+/// A request that was read.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub peer: IpAddr,
+    pub path: String,
+    /// What follows the `?`; empty if nothing does.
+    pub query: String,
+    pub headers: HeaderMap,
+    /// Of a POST.
+    pub body: Option<Bytes>,
+}
+
+impl Asked {
+    /// A header that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Why a port turned something away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A connection had to make room for others.
+    Crowded,
+    /// A request did not come in time.
+    Slow,
+    /// A request could not be read.
+    Malformed,
+    /// A body is longer than [`BODY_BYTES_MAX`].
+    Large,
+}
 
 /// What a port answers.
 #[derive(Clone, Debug)]
@@ -43,6 +94,8 @@ pub struct Page {
     pub status: StatusCode,
     pub content_type: &'static str,
     pub body: Bytes,
+    /// Whether pages of other origins may show it in a frame.
+    pub may_be_framed: bool,
 }
 
 impl Page {
@@ -51,29 +104,52 @@ impl Page {
             status: StatusCode::OK,
             content_type,
             body: body.into(),
+            may_be_framed: true,
         }
     }
 
     pub fn not_found(text: &'static str) -> Page {
+        Page::error(StatusCode::NOT_FOUND, text)
+    }
+
+    /// A sentence that says what is wrong.
+    pub fn error(status: StatusCode, text: impl Into<Bytes>) -> Page {
         Page {
-            status: StatusCode::NOT_FOUND,
+            status,
             ..Page::new(PLAIN_TEXT, text)
         }
     }
 }
 
-/// Answers requests at an address until the process ends, on a thread of this name. Gives
-/// the address, whose port may have been 0. `upkeep` is called now and then.
-pub fn serve(
+/// Answers requests at an address until the process ends, on a thread of this name.
+/// `upkeep` is called now and then.
+pub fn serve<S: Site>(
     address: SocketAddr,
     name: &'static str,
-    pages: Pages,
+    site: Arc<S>,
     limits: Limits,
     upkeep: impl Fn() + Send + 'static,
-) -> Result<SocketAddr> {
+) -> Result<()> {
+    let (listener, _) = bind(address)?;
+    serve_at(listener, name, site, limits, upkeep)
+}
+
+/// Listens at an address, and gives it: its port may have been 0.
+pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     let listener = StdListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// The same as [`serve`], for what [`bind`] gave.
+pub fn serve_at<S: Site>(
+    listener: StdListener,
+    name: &'static str,
+    site: Arc<S>,
+    limits: Limits,
+    upkeep: impl Fn() + Send + 'static,
+) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -88,13 +164,13 @@ pub fn serve(
                     }
                 });
                 match TcpListener::from_std(listener) {
-                    Ok(listener) => accept_all(listener, pages, limits).await,
+                    Ok(listener) => accept_all(listener, site, limits).await,
                     Err(error) => warn!(%error, port = name, "an HTTP port can't be served"),
                 }
             });
         })
         .with_context(|| format!("cannot start the thread {name}"))?;
-    Ok(address)
+    Ok(())
 }
 
 /// Where connections come from.
@@ -108,15 +184,17 @@ impl Accept for TcpListener {
     }
 }
 
-async fn accept_all(mut listener: impl Accept, pages: Pages, limits: Limits) {
+async fn accept_all<S: Site>(mut listener: impl Accept, site: Arc<S>, limits: Limits) {
     let mut held = Held::default();
     let mut pause = PAUSE_MIN;
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
                 pause = PAUSE_MIN;
-                held.make_room(limits.connections);
-                let reader = tokio::spawn(serve_one(stream, pages.clone(), limits));
+                if held.make_room(limits.connections) {
+                    site.note(Refused::Crowded);
+                }
+                let reader = tokio::spawn(serve_one(stream, address.ip(), site.clone(), limits));
                 held.0.push((address.ip(), reader.abort_handle()));
             }
             Err(error) => {
@@ -136,11 +214,12 @@ struct Held(Vec<(IpAddr, AbortHandle)>);
 
 impl Held {
     /// Ends a connection if there are as many as may be: the oldest of the address that has
-    /// the most. So a reader is answered however many connections a stranger holds.
-    fn make_room(&mut self, connections_max: usize) {
+    /// the most. So a reader is answered however many connections a stranger holds. True if
+    /// one was ended.
+    fn make_room(&mut self, connections_max: usize) -> bool {
         self.0.retain(|(_, connection)| !connection.is_finished());
         if self.0.len() < connections_max {
-            return;
+            return false;
         }
         let number_of = |address: IpAddr| self.0.iter().filter(|held| held.0 == address).count();
         let most = self.0.iter().map(|held| number_of(held.0)).max();
@@ -148,22 +227,45 @@ impl Held {
         if let Some(oldest) = oldest {
             self.0.remove(oldest).1.abort();
         }
+        oldest.is_some()
     }
 }
 
-async fn serve_one(stream: TcpStream, pages: Pages, limits: Limits) {
-    let answer = answer(stream, pages, limits.header_time);
+async fn serve_one<S: Site>(stream: TcpStream, peer: IpAddr, site: Arc<S>, limits: Limits) {
+    let answer = answer(stream, peer, site.clone(), limits.header_time);
     match timeout(limits.connection_time, answer).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => debug!(%error, "a reader of an HTTP port"),
-        Err(_) => debug!("a reader of an HTTP port was too slow"),
+        Ok(Err(error)) => {
+            debug!(%error, "a reader of an HTTP port");
+            // Who only goes away has done nothing wrong.
+            if error.is_timeout() {
+                site.note(Refused::Slow);
+            } else if error.is_parse() {
+                site.note(Refused::Malformed);
+            }
+        }
+        Err(_) => {
+            debug!("a reader of an HTTP port was too slow");
+            site.note(Refused::Slow);
+        }
     }
 }
 
-async fn answer(stream: TcpStream, pages: Pages, header_time: Duration) -> hyper::Result<()> {
+async fn answer<S: Site>(
+    stream: TcpStream,
+    peer: IpAddr,
+    site: Arc<S>,
+    header_time: Duration,
+) -> hyper::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
-        let response = respond(&request, &pages);
-        async { Ok::<_, std::convert::Infallible>(response) }
+        let site = site.clone();
+        async move {
+            let page = match read(request, peer, &*site, header_time).await {
+                Ok(asked) => site.answer(asked).await,
+                Err(page) => page,
+            };
+            Ok::<_, std::convert::Infallible>(response(page))
+        }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -174,19 +276,65 @@ async fn answer(stream: TcpStream, pages: Pages, header_time: Duration) -> hyper
         .await
 }
 
-fn respond(request: &Request<Incoming>, pages: &Pages) -> Response<Full<Bytes>> {
-    let page = match *request.method() {
-        Method::GET | Method::HEAD => pages(request.uri().path()),
-        _ => Page {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            ..Page::new(PLAIN_TEXT, "")
-        },
+/// Reads a request, also its body if the site takes one. If it is refused, the answer is.
+async fn read<S: Site>(
+    request: Request<Incoming>,
+    peer: IpAddr,
+    site: &S,
+    body_time: Duration,
+) -> Result<Asked, Page> {
+    let path = request.uri().path().to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let is_post = match *request.method() {
+        Method::GET | Method::HEAD => false,
+        Method::POST if site.takes(&path) => true,
+        _ => return Err(Page::error(StatusCode::METHOD_NOT_ALLOWED, "")),
     };
+    let (head, body) = request.into_parts();
+    let body = match is_post {
+        true => Some(read_body(body, site, body_time).await?),
+        false => None,
+    };
+    Ok(Asked {
+        peer,
+        path,
+        query,
+        headers: head.headers,
+        body,
+    })
+}
+
+async fn read_body<S: Site>(body: Incoming, site: &S, time: Duration) -> Result<Bytes, Page> {
+    let refuse = |refused, status| {
+        site.note(refused);
+        Err(Page::error(status, ""))
+    };
+    // Nobody waits for what will be too long.
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return refuse(Refused::Large, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    match timeout(time, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            refuse(Refused::Large, StatusCode::PAYLOAD_TOO_LARGE)
+        }
+        Ok(Err(_)) => refuse(Refused::Malformed, StatusCode::BAD_REQUEST),
+        Err(_) => refuse(Refused::Slow, StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+fn response(page: Page) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(page.body));
     *response.status_mut() = page.status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    if !page.may_be_framed {
+        let nobody = HeaderValue::from_static("frame-ancestors 'none'");
+        headers.insert(CONTENT_SECURITY_POLICY, nobody);
+    }
     response
 }
 
@@ -196,6 +344,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The least that hyper takes.
 const HEADER_BYTES_MAX: usize = 8192;
+const BODY_BYTES_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -296,7 +445,9 @@ mod tests {
         let from = [reader, stranger, stranger, reader, stranger];
         let mut held = Held(from.map(|address| (address, connection())).into());
         let left = |held: &mut Held, connections_max| {
-            held.make_room(connections_max);
+            let before = held.0.len();
+            let has_made_room = held.make_room(connections_max);
+            assert_eq!(has_made_room, held.0.len() < before);
             held.0.iter().map(|held| held.0).collect::<Vec<_>>()
         };
         assert_eq!(left(&mut held, 6), from);

@@ -7,6 +7,8 @@
 //! | [`steps`] | the steps of a tick on the tick thread, and their times |
 //! | [`table`] | every metric, declared once |
 //! | [`telemetry`] | figures for Prometheus |
+//! | [`window`] | what happened since the last look, for the dashboard |
+//! | [`web`] | what the web port has refused |
 //! | [`port`] | the HTTP port that shows them |
 //! | [`machine`] | what the operating system says of machine and process |
 
@@ -17,3 +19,5 @@ pub mod stats;
 pub mod steps;
 pub mod table;
 pub mod telemetry;
+pub mod web;
+pub mod window;

@@ -25,13 +25,18 @@ use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::Progress;
 use crate::metrics::stats::Stats;
+use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
-use crate::tick::mirror::Mirror;
+use crate::tick::mirror::{Mirror, SharedMirror};
 use crate::tick::reload;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
+use crate::web::dashboard::data::Facts;
+use crate::web::dashboard::{self, Dashboard, watch};
+use crate::web::page::GamePage;
+use crate::web::site::WebSite;
 use outside::Outside;
 
 mod outside;
@@ -123,13 +128,27 @@ pub const CHECKPOINT_SECONDS: u32 = 30;
 /// The length of the journal's files.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
 
-/// How browsers come to play.
+/// How browsers come to play, and operators to the dashboard.
 #[derive(Clone, Debug)]
 pub struct WebServing {
     /// Where the page is served; port 0 picks a free one.
     pub page: SocketAddr,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
+    /// What operators must show to see the dashboard. Without one it is shown to this machine
+    /// only, at an address of this machine only.
+    pub dashboard_token: Option<String>,
+}
+
+impl WebServing {
+    /// For all pages, and a dashboard without a token.
+    pub fn at(page: SocketAddr) -> WebServing {
+        WebServing {
+            page,
+            origins: vec![],
+            dashboard_token: None,
+        }
+    }
 }
 
 /// A running server. Dropping it stops it.
@@ -200,6 +219,7 @@ impl Server {
         if let Some(kept) = &kept {
             mirror.restore(&workers, &kept.recovered.snapshot);
         }
+        let mirror = SharedMirror::new(mirror);
         let stop = Arc::new(AtomicBool::new(false));
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
@@ -212,12 +232,6 @@ impl Server {
         };
 
         let stats = Arc::new(Stats::new());
-        let (to_tick, orders) = mpsc::channel();
-        let admin = match &options.admin {
-            Some(path) => Some(port::open(path, Desk::new(to_tick, guard, stats.clone()))?),
-            None => None,
-        };
-        let backend = started.backend.name();
         let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
         let Outside {
             address,
@@ -226,6 +240,38 @@ impl Server {
             session,
             shards,
         } = outside;
+        let (to_tick, orders) = mpsc::channel();
+        let has_desk = options.admin.is_some() || page.is_some();
+        let desk = Desk::new(to_tick, guard, stats.clone());
+        let admin = match &options.admin {
+            Some(path) => Some(port::open(path, desk.clone())?),
+            None => None,
+        };
+        let backend = started.backend.name();
+        let window = page.is_some().then(SharedWindow::new);
+        let page_address = page.as_ref().map(|page| page.address);
+        if let (Some(page), Some(window)) = (page, &window) {
+            let dashboard = start_dashboard(
+                &options,
+                page.address,
+                backend,
+                DashboardOf {
+                    window: window.clone(),
+                    mirror: mirror.clone(),
+                    desk,
+                    stop: stop.clone(),
+                },
+            )?;
+            let game = GamePage {
+                port: address.port(),
+                renewed: page.renewed,
+            };
+            let site = WebSite {
+                page: game,
+                dashboard,
+            };
+            site.serve(page.listener)?;
+        }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
@@ -239,11 +285,12 @@ impl Server {
             recording,
             kept,
             reloads,
-            orders: admin.is_some().then_some(orders),
+            orders: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
             // Its scripts may have changed since the checkpoint.
             session: recovered.unwrap_or(session),
             stats: stats.clone(),
+            window,
             stop: stop.clone(),
         });
         is_open.store(true, Ordering::Relaxed);
@@ -253,7 +300,7 @@ impl Server {
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
-            page,
+            page: page_address,
             certificate,
             backend,
             backend_note: std::mem::take(&mut started.description),
@@ -327,6 +374,41 @@ impl Drop for Server {
         // `Server::stop` tells how it ended.
         let _ = self.end();
     }
+}
+
+/// What the dashboard reads of the running server.
+struct DashboardOf {
+    window: SharedWindow,
+    mirror: SharedMirror,
+    desk: Desk,
+    stop: Arc<AtomicBool>,
+}
+
+fn start_dashboard(
+    options: &ServerOptions,
+    page: SocketAddr,
+    backend: &'static str,
+    of: DashboardOf,
+) -> Result<Arc<Dashboard>> {
+    let web = options.web.as_ref();
+    let dashboard = Dashboard::start(dashboard::Parts {
+        address: page.ip(),
+        token: web.and_then(|web| web.dashboard_token.clone()),
+        facts: Facts {
+            backend,
+            version: env!("CARGO_PKG_VERSION"),
+            shards: options.shards.max(1),
+            clients_max: options.world.limits.clients,
+        },
+        watch: watch::Parts {
+            world: Arc::new(options.world.clone()),
+            window: of.window,
+            mirror: of.mirror,
+        },
+        desk: of.desk,
+        stop: of.stop,
+    })?;
+    Ok(Arc::new(dashboard))
 }
 
 /// Says in the log who may come in.

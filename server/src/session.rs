@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
+//! | [`refused`] | commands that had no effect, until the client is told |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
@@ -22,6 +23,7 @@ pub mod fan_out;
 pub mod frame;
 pub mod notices;
 pub mod quota;
+pub mod refused;
 pub mod stream;
 pub mod talk;
 
@@ -39,7 +41,10 @@ use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
 use quota::Quota;
+use refused::Refused;
 use stream::OutStream;
+
+use crate::tick::publication::Standing;
 
 /// What every session needs of the world.
 pub struct SessionWorld {
@@ -116,6 +121,8 @@ pub struct Session {
     movement: PendingMovement,
     /// Entities that the client should see and has not been told of.
     enters: Backlog,
+    /// Entities that the client should see.
+    in_view: u32,
     /// Lasting attributes that it has not been told of.
     values: Backlog,
     /// Some movement waits, as the client was told last.
@@ -127,6 +134,9 @@ pub struct Session {
     /// The first tick of which the client was told no movement.
     untold: Option<Tick>,
     processed: Processed,
+    refused: Refused,
+    /// The tick of the client's last command: none runs before an earlier one.
+    planned: Tick,
     /// Answers for the next frame.
     answers: Vec<Answer>,
     /// What was said to the client in the next frame's tick, by its place among all that was
@@ -155,12 +165,15 @@ impl Session {
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
             enters: Backlog::default(),
+            in_view: 0,
             values: Backlog::default(),
             is_behind: false,
             last_datagram: Tick(0),
             unacknowledged: None,
             untold: None,
             processed: Processed::default(),
+            refused: Refused::default(),
+            planned: Tick(0),
             answers: vec![],
             talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -177,6 +190,15 @@ impl Session {
     /// The client's entity, once it has one.
     pub fn entity(&self) -> Option<EntityId> {
         self.player.map(|player| player.entity)
+    }
+
+    /// How much of the world the client has been told, up to a tick.
+    pub fn standing(&self, tick: Tick) -> Standing {
+        Standing {
+            age_ticks: self.player.map_or(0, |_| self.age(tick)),
+            in_view: self.in_view,
+            waiting: self.enters.len(),
+        }
     }
 
     /// Welcomes the client, which acts as `player` from `tick` on.

@@ -1,7 +1,11 @@
-//! The page for browsers.
+//! What browsers get: the page to play, and the dashboard.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`page`] | the files of the page, and where its connection goes |
+//! | [`page`] | the files of the page to play, and where its connection goes |
+//! | [`dashboard`] | the server's health, its world and its clients, for operators |
+//! | [`site`] | both at one address |
 
+pub mod dashboard;
 pub mod page;
+pub mod site;

@@ -19,6 +19,7 @@ use common::{DEADLINE, Log, scratch, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
+use server::durable::checkpoint;
 use server::durable::disk::Folder;
 use server::durable::log::Log as Journal;
 use server::durable::recovery;
@@ -108,6 +109,14 @@ impl Process {
                 };
             }
         }
+    }
+
+    /// Tells it to stop, as a system does that shuts down, and waits for its end.
+    fn stop(mut self) {
+        let pid = self.child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(told.expect("the command runs").success());
+        assert!(self.child.wait().expect("it ends").success());
     }
 
     /// Ends it without a warning.
@@ -337,6 +346,43 @@ async fn everything_that_was_told_is_there_at_the_level_told() {
 #[tokio::test]
 async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
     kill_many("soon", kills()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_says_when_to_come_back_and_leaves_a_checkpoint() {
+    let folder = TestFolder::new("stopped");
+    let world = folder.0.join("world.toml");
+    fs::write(&world, FIGHT).unwrap();
+    let data = folder.0.join("data");
+    let server = Process::start(&data, &world, "soon", "127.0.0.1:0");
+    let listen = server.address.to_string();
+    let mut witness = Witness::join(server.address, None).await;
+    let mut dice = |below: u64| below / 2;
+    witness.play(&mut dice, Duration::from_millis(300)).await;
+    let stopping = std::thread::spawn(|| server.stop());
+    let ended = async {
+        loop {
+            if let Err(error) = witness.client.receive(&mut witness.log).await {
+                return error.to_string();
+            }
+        }
+    };
+    let reason = timeout(DEADLINE, ended).await.expect("an end");
+    assert!(
+        reason.contains("come back within 10 seconds of its return"),
+        "{reason}"
+    );
+    stopping.join().unwrap();
+    // Nothing is to be replayed.
+    let disk = Folder::new(&data);
+    let last = checkpoint::newest_name(&disk).unwrap().unwrap();
+    let mut journal = Journal::open(&disk, 64, last, None).unwrap();
+    assert_eq!(journal.read().unwrap().unwrap_err().tick, last);
+    assert!(last > witness.client.view().newest().0);
+    let server = Process::start(&data, &world, "soon", &listen);
+    let again = Witness::join(server.address, Some(witness.client.ticket())).await;
+    let [before, after] = [&witness, &again].map(|witness| witness.client.view().entity());
+    assert_eq!(after, before);
 }
 
 /// A folder that is removed after its test, unless that fails.

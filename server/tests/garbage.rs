@@ -195,8 +195,9 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ..ClientDatagram::default()
     });
     let mut spawn = whole.clone();
-    // Behind the epoch, the acknowledgement and the sequence number: the kind.
-    let kind_bits = 8 + 3 * 32 + 4 + 32;
+    // Behind the epoch, the acknowledgement, the number of commands, the sequence number and
+    // the bit for ticks: the kind.
+    let kind_bits = 8 + 3 * 32 + 8 + 32 + 1;
     for bit in kind_bits..kind_bits + 8 {
         spawn[bit / 8] &= !(1 << (bit % 8));
     }

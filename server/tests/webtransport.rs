@@ -149,8 +149,8 @@ async fn nobody_speaks_http_with_a_server_that_has_no_page() {
 async fn pages_of_other_origins_are_turned_away() {
     let server = start_with(PLAIN, |options| {
         options.web = Some(WebServing {
-            page: "127.0.0.1:0".parse().unwrap(),
             origins: vec!["https://game.example".to_owned()],
+            ..WebServing::at("127.0.0.1:0".parse().unwrap())
         });
     });
     let session = Browser::connect(&server).await;

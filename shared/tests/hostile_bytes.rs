@@ -207,7 +207,7 @@ fn read_frame(schema: &Schema, bytes: &[u8]) {
             }
             // Both are checked as they are read.
             Message::Name { .. } | Message::Talk(_) => continue,
-            Message::Full | Message::Lost(_) => continue,
+            Message::Full | Message::Lost(_) | Message::Refused { .. } => continue,
             Message::Interface(interface) => {
                 assert!(interface.commands.len() <= bytes.len());
                 continue;

@@ -252,8 +252,9 @@ fn commands_that_clients_may_not_send_are_unknown() {
         let mut writer = BitWriter::default();
         writer.put(0, 8 + 32);
         writer.put(0, 32 + 32);
-        writer.put(1, 4);
+        writer.put(1, 8);
         writer.put(0, 32);
+        writer.put(0, 1);
         writer.put(u64::from(kind.id()), 8);
         let words = schema.command(kind).map_or(0, |c| c.words.len());
         for _ in 0..words {
@@ -451,6 +452,7 @@ fn received(
         let kept = header.kept.filter(|kept| header.tick.0 - kept.0 <= 64);
         assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);
+        assert_eq!(read.margin, header.margin);
         assert_eq!(
             nearest_sequence(read.processed_low, header.processed),
             header.processed
@@ -534,6 +536,7 @@ const HEADER: Header = Header {
     base: None,
     processed: 3,
     kept: None,
+    margin: None,
     is_whole: true,
 };
 

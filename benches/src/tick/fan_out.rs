@@ -148,6 +148,7 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                 backend: candidate.start(&world)?,
                 shards,
                 ticks: options.ticks,
+                period: None,
                 fan_out: way.fan_out,
                 threads: *threads,
                 recording: options

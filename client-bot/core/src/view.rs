@@ -166,7 +166,7 @@ impl View {
         self.newest
     }
 
-    /// The sequence number of the last command that the world has processed.
+    /// The sequence number of the last command that the world has processed, or refused.
     pub fn processed(&self) -> u32 {
         self.processed
     }
@@ -322,7 +322,11 @@ impl View {
                     self.names.insert(slot.0, name);
                 }
             }
-            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) | Message::Talk(_) => {}
+            Message::Answer(_)
+            | Message::Lost(_)
+            | Message::Refused { .. }
+            | Message::Interface(_)
+            | Message::Talk(_) => {}
         }
     }
 

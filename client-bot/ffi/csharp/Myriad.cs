@@ -29,7 +29,7 @@ namespace Myriad
     {
         None, Welcomed, Resumed, Reborn, Entered, Left, Changed, NoticedChange, Notified,
         NoticesFull, Said, Whispered, Spoken, JoinedChannel, LeftChannel, Member, Announced,
-        Answered, SubscriptionLost, InterfaceChanged, Lost,
+        Answered, SubscriptionLost, InterfaceChanged, Lost, Refused,
     }
 
     public enum TalkType

@@ -78,6 +78,9 @@ typedef enum MyriadEventType {
   MYRIAD_EVENT_TYPE_INTERFACE_CHANGED = 19,
   // The connection has ended, or could not be opened: `text`, `retry_seconds`.
   MYRIAD_EVENT_TYPE_LOST = 20,
+  // Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
+  // there are), `text` (why).
+  MYRIAD_EVENT_TYPE_REFUSED = 21,
 } MyriadEventType;
 
 // What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
@@ -145,7 +148,7 @@ typedef struct MyriadEvent {
   uint16_t kind;
   // Whether a request was granted.
   bool is_granted;
-  // The number of a request, or of a subscription.
+  // The number of a request, of a subscription, or of a command.
   uint32_t request;
   double old_value;
   double new_value;

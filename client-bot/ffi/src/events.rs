@@ -88,6 +88,9 @@ pub enum MyriadEventType {
     InterfaceChanged = 19,
     /// The connection has ended, or could not be opened: `text`, `retry_seconds`.
     Lost = 20,
+    /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
+    /// there are), `text` (why).
+    Refused = 21,
 }
 
 /// Something that has happened. Texts and lists are the library's, and last until the next call
@@ -103,7 +106,7 @@ pub struct MyriadEvent {
     pub kind: u16,
     /// Whether a request was granted.
     pub is_granted: bool,
-    /// The number of a request, or of a subscription.
+    /// The number of a request, of a subscription, or of a command.
     pub request: u32,
     pub old_value: f64,
     pub new_value: f64,
@@ -220,6 +223,12 @@ impl Told {
                 Told::talk(*tick, talk, told);
                 return;
             }
+            Event::Refused { tick, commands } => Told {
+                request: commands.first,
+                values: vec![f64::from(commands.count)],
+                text: Some(c_text(&commands.reason.to_string())),
+                ..Told::of(Type::Refused, *tick)
+            },
             Event::Answered(answer) => Told {
                 request: answer.request,
                 is_granted: answer.result.is_ok(),

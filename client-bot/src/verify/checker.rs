@@ -198,6 +198,7 @@ impl Checker {
             Message::Notice(_)
             | Message::Full
             | Message::Lost(_)
+            | Message::Refused { .. }
             | Message::Interface(_)
             | Message::Name { .. }
             | Message::Talk(_) => {}

@@ -182,7 +182,10 @@ impl EventText {
                 retry_ms: retry_in.as_ref().map(milliseconds),
                 ..plain("lost", reason, None)
             },
-            Event::Entered { .. } | Event::Left { .. } | Event::Changed { .. } => return None,
+            Event::Entered { .. }
+            | Event::Left { .. }
+            | Event::Changed { .. }
+            | Event::Refused { .. } => return None,
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
-use shared::{ClientRow, Name, Text};
+use shared::{ClientRow, Fixed, Name, Text};
 use tracing::info;
 
 use super::request::{Answer, Client, Link, Listed, Request};
@@ -16,10 +16,11 @@ use crate::accounts::guard::Guard;
 use crate::accounts::identity::Account;
 use crate::metrics;
 use crate::tick::directory::Place;
-use crate::tick::operator::{self, Order, Whom};
+use crate::tick::operator::{self, Order, Which, Whom};
 use crate::tick::publication::LinkFigures;
 
 /// An operator's way into the server.
+#[derive(Clone)]
 pub struct Desk {
     to_tick: Sender<Order>,
     guard: Arc<Guard>,
@@ -58,7 +59,7 @@ impl Desk {
 
     fn act(&self, request: &Request) -> Result<Answer, String> {
         Ok(match request {
-            Request::List => Answer::Clients(self.list()?),
+            Request::List => Answer::Clients(self.list(Which::All)?),
             Request::Kick { whom, reason } => {
                 let clients = self.kick(vec![whom_of(whom)?], reason)?;
                 match clients {
@@ -81,8 +82,9 @@ impl Desk {
         })
     }
 
-    fn list(&self) -> Result<Vec<Listed>, String> {
-        let (clients, links) = self.clients_and_links()?;
+    /// Lists clients, those that look at the desk again and again too: it is not logged.
+    pub fn list(&self, which: Which) -> Result<Vec<Listed>, String> {
+        let (clients, links) = self.clients_and_links(which)?;
         let listed = clients.into_iter().map(|client| Listed {
             number: client.client.0,
             account: client.account.map(String::from),
@@ -92,14 +94,19 @@ impl Desk {
                 let figures = links.get(&place)?;
                 Some(link_of(place, figures))
             }),
+            sight: Fixed::from_raw(client.sight).to_f64(),
+            watches: client
+                .watches
+                .map(|point| point.map(|raw| Fixed::from_raw(raw).to_f64())),
         });
         Ok(listed.collect())
     }
 
     fn clients_and_links(
         &self,
+        which: Which,
     ) -> Result<(Vec<operator::Listed>, HashMap<Place, LinkFigures>), String> {
-        let listing = self.ask(Order::List)?;
+        let listing = self.ask(|done| Order::List { which, done })?;
         let mut links = HashMap::new();
         // A shard in the middle of a long fan-out answers when it is done.
         for _ in 0..listing.shards {
@@ -130,13 +137,13 @@ impl Desk {
         if !self.guard.ban(ban, now()) {
             return Err("there are too many bans".to_owned());
         }
-        let (clients, links) = self.clients_and_links()?;
+        let (clients, links) = self.clients_and_links(Which::All)?;
         let banned = clients.into_iter().filter(|client| {
             let figures = client.place.and_then(|place| links.get(&place));
             let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
             client.is(whom, address)
         });
-        // All at once: the world takes an order in a tick, and a row may be another's later.
+        // All at once: each order waits for its tick, and then a row may be another's.
         let banned = banned.map(|client| Whom::Row(client.client)).collect();
         Ok(Answer::Done {
             clients: self.kick(banned, reason)?,
@@ -186,7 +193,7 @@ fn receive<T>(answer: &Receiver<T>) -> Result<T, String> {
     received.map_err(|_| "the world does not answer".to_owned())
 }
 
-fn whom_of(client: &Client) -> Result<Whom, String> {
+pub fn whom_of(client: &Client) -> Result<Whom, String> {
     Ok(match client {
         Client::Account(account) => {
             Whom::Account(Account::new(account.as_str()).map_err(|error| error.to_string())?)
@@ -216,6 +223,11 @@ fn link_of((shard, _): Place, figures: &LinkFigures) -> Link {
         round_trip_ms: (figures.round_trip.as_secs_f64() * 1e5).round() / 100.0,
         packets_sent: figures.packets_sent,
         packets_lost: figures.packets_lost,
+        bytes_sent: figures.bytes_sent,
+        bytes_received: figures.bytes_received,
+        age_ticks: figures.standing.age_ticks,
+        in_view: figures.standing.in_view,
+        waiting: figures.standing.waiting,
         bytes_unsent: figures.bytes_unsent,
     }
 }
@@ -233,6 +245,7 @@ mod tests {
     use super::*;
     use crate::accounts::shared_word::SharedWord;
     use crate::tick::operator::Listing;
+    use crate::tick::publication::Standing;
 
     #[test]
     fn a_ban_throws_out_all_clients_of_a_network_by_one_order() {
@@ -243,7 +256,7 @@ mod tests {
             let mut kicked = vec![];
             for order in orders {
                 match order {
-                    Order::List(done) => done.send(listing()).unwrap(),
+                    Order::List { done, .. } => done.send(listing()).unwrap(),
                     Order::Kick { whom, done, .. } => {
                         done.send(whom.len()).unwrap();
                         kicked.push(whom);
@@ -280,7 +293,10 @@ mod tests {
                 round_trip: Duration::ZERO,
                 packets_sent: 0,
                 packets_lost: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
                 bytes_unsent: 0,
+                standing: Standing::default(),
             });
         let figures: Vec<LinkFigures> = figures.collect();
         let clients = figures
@@ -292,6 +308,8 @@ mod tests {
                 account: None,
                 name: None,
                 entity: None,
+                sight: 0,
+                watches: None,
             });
         let clients = clients.collect();
         sender.send((0, figures)).unwrap();

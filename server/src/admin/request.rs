@@ -71,6 +71,10 @@ pub struct Listed {
     pub entity: Option<[u32; 2]>,
     /// `None` while the connection is lost.
     pub link: Option<Link>,
+    /// How far it sees, in the world's units.
+    pub sight: f64,
+    /// The point that a spectator watches, in the world's units.
+    pub watches: Option<[f64; 3]>,
 }
 
 /// A client's connection.
@@ -82,6 +86,14 @@ pub struct Link {
     pub round_trip_ms: f64,
     pub packets_sent: u64,
     pub packets_lost: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
     /// Bytes of its stream that wait.
     pub bytes_unsent: usize,
+    /// How many ticks ago it was up to date, for all that is known.
+    pub age_ticks: u32,
+    /// Entities that it sees or is about to be told of, and those of these of which it has
+    /// not been told, for want of room.
+    pub in_view: u32,
+    pub waiting: usize,
 }

@@ -85,7 +85,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     }
     let server = Server::start(ServerOptions {
         backend: arguments.backend,
-        web: arguments.web.serving(),
+        web: arguments.web.serving()?,
         scripts,
         ..ServerOptions::local(world.clone())
     })?;

@@ -102,7 +102,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
         metrics: arguments.metrics,
-        web: arguments.web.serving(),
+        web: arguments.web.serving()?,
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {
             level: arguments.level,

@@ -1,8 +1,11 @@
 //! The options of commands that let browsers play.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
+use client_bot::cli::{read_token, token};
 use client_bot::say;
 
 use crate::server::{Server, WebServing};
@@ -22,6 +25,18 @@ pub struct WebArguments {
     /// may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "web", value_parser = origin)]
     web_origin: Vec<String>,
+    /// Token that operators must show to see the dashboard; every user of this machine can
+    /// read it here. Without one, the dashboard is for this machine only
+    #[arg(long, value_name = "TOKEN", requires = "web", value_parser = dashboard_token)]
+    dashboard_token: Option<String>,
+    /// File with the token that operators must show to see the dashboard
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "web",
+        conflicts_with = "dashboard_token"
+    )]
+    dashboard_token_file: Option<PathBuf>,
 }
 
 impl WebArguments {
@@ -29,18 +44,34 @@ impl WebArguments {
         self.web.is_some()
     }
 
-    pub fn serving(&self) -> Option<WebServing> {
-        Some(WebServing {
-            page: self.web?,
+    pub fn serving(&self) -> Result<Option<WebServing>> {
+        let Some(page) = self.web else {
+            return Ok(None);
+        };
+        let dashboard_token = match &self.dashboard_token_file {
+            Some(path) => Some(read_token(path)?),
+            None => self.dashboard_token.clone(),
+        };
+        Ok(Some(WebServing {
+            page,
             origins: self.web_origin.clone(),
-        })
+            dashboard_token,
+        }))
     }
 }
 
-/// Says where to play.
+/// Says where to play, and where the dashboard is.
 pub fn say_page(server: &Server) {
     if let Some(page) = server.page() {
-        say!("play on http://{page}");
+        say!("play on http://{page}, see the server on http://{page}/dashboard");
+    }
+}
+
+/// A token that anybody could guess would be none.
+fn dashboard_token(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("expected a token of at least one byte".to_owned()),
+        false => token(text),
     }
 }
 

@@ -12,7 +12,7 @@ use shared::{EntityId, Tick, WorldConfig};
 use tracing::{error, info, warn};
 
 use super::checkpoint::{self, Body, Head};
-use super::disk::{Disk, Folder};
+use super::disk::Disk;
 use super::folder::DataFolder;
 use super::journal::Journal;
 use super::level::Level;
@@ -84,14 +84,15 @@ struct State {
     ended: Option<String>,
     /// Why the world must end before its journal does.
     must_end: Option<String>,
-    is_writing_checkpoint: bool,
+    /// Checkpoints that are being written: the last one does not wait for one before it.
+    writing: u32,
 }
 
 impl Keeper {
     /// Starts the threads. `roster` is the one at the journal's start.
-    pub fn start(
+    pub fn start<D: Disk + Clone + 'static>(
         folder: DataFolder,
-        mut journal: Journal<Folder>,
+        mut journal: Journal<D>,
         roster: Roster,
         options: KeepOptions,
     ) -> Result<Keeper> {
@@ -177,7 +178,7 @@ impl Keeper {
     /// Whether a checkpoint should begin before this tick.
     pub fn wants_checkpoint(&self, next: Tick) -> bool {
         let is_due = next.0 >= self.next_checkpoint;
-        is_due && !self.is_copying && !self.shared.lock().is_writing_checkpoint
+        is_due && !self.is_copying && self.shared.lock().writing == 0
     }
 
     /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
@@ -200,7 +201,7 @@ impl Keeper {
     /// The state at the boundary is copied.
     pub fn finish_copy(&mut self, snapshot: Snapshot) -> Result<()> {
         self.is_copying = false;
-        self.shared.lock().is_writing_checkpoint = true;
+        self.shared.lock().writing += 1;
         self.send(Message::Snapshot(Box::new(snapshot)))
     }
 
@@ -254,8 +255,8 @@ impl Shared {
 }
 
 /// The journal's thread.
-struct Thread {
-    journal: Journal<Folder>,
+struct Thread<D: Disk> {
+    journal: Journal<D>,
     /// As the records so far have made it.
     roster: Roster,
     options: KeepOptions,
@@ -269,7 +270,7 @@ struct Thread {
     looked_for_room: Instant,
 }
 
-impl Thread {
+impl<D: Disk + Clone + 'static> Thread<D> {
     fn run(&mut self, incoming: &Receiver<Message>) {
         if let Err(error) = self.write_all(incoming) {
             let reason = format!("the journal can't go on: {error:#}");
@@ -299,7 +300,7 @@ impl Thread {
                 self.sync()?;
             }
             self.look_for_room();
-            if is_ending && !self.shared.lock().is_writing_checkpoint {
+            if is_ending && self.shared.lock().writing == 0 {
                 break;
             }
         }
@@ -393,6 +394,7 @@ impl Thread {
 
     fn write_checkpoint(&mut self, snapshot: Box<Snapshot>) -> Result<()> {
         let Some((head, boundary, roster)) = self.boundary.take() else {
+            self.shared.change(|state| state.writing -= 1);
             return Ok(());
         };
         let disk = self.journal.disk().clone();
@@ -429,8 +431,7 @@ impl Thread {
     }
 
     fn note_checkpoint(&mut self, tick: u64, written: std::io::Result<()>) {
-        self.shared
-            .change(|state| state.is_writing_checkpoint = false);
+        self.shared.change(|state| state.writing -= 1);
         match written {
             Ok(()) => {
                 info!(tick, "a checkpoint is written");
@@ -465,7 +466,7 @@ impl Drop for Reply {
 }
 
 /// Removes what two checkpoints make superfluous: older ones, and the segments before them.
-fn remove_old(disk: &Folder) -> std::io::Result<()> {
+fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
     let ticks = checkpoint::ticks(disk)?;
     let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
         return Ok(());

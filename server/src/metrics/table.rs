@@ -9,6 +9,7 @@ use gpu_kernels::Stage;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 use super::steps::Step;
+use super::web::WebRefusal;
 pub use tick_counts::record_counts;
 
 /// A metric as Prometheus sees it.
@@ -191,7 +192,7 @@ table! {
     SOCKET_DROPS: Counter = "socket_drops_total",
         "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
-        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
     COMMANDS_OVER_BUDGET: Counter = "commands_over_budget_total" ["command": &[]],
         "commands of `commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "reloads_total" ["result": &RESULTS],
@@ -214,6 +215,10 @@ table! {
         "messages of clients that could not be read";
     SESSIONS_LOST: Counter = "sessions_lost_total",
         "sessions that ended without a goodbye";
+    WEB_REFUSED: Counter = "web_refused_total" ["reason": &WEB_REFUSALS],
+        "what the web port turned away: `crowded` (others needed the connection), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (a dashboard that asks too often), `busy`";
+    DASHBOARDS: Gauge = "dashboards",
+        "open dashboards";
     UDP_RECEIVE_BUFFER_ERRORS: Gauge = "udp_receive_buffer_errors",
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }
@@ -236,13 +241,24 @@ const STEPS: [&str; Step::ALL.len()] = {
     }
     names
 };
-const FATES: [&str; 7] = [
+const WEB_REFUSALS: [&str; WebRefusal::ALL.len()] = {
+    let mut names = [""; WebRefusal::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = WebRefusal::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const FATES: [&str; 9] = [
     "applied",
     "stale",
     "malformed",
     "over_budget",
     "dropped",
     "over_quota",
+    "too_early",
+    "too_late",
     "repeated",
 ];
 const DIRECTIONS: [&str; 2] = ["sent", "received"];

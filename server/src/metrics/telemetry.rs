@@ -10,6 +10,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use super::counts::{FanOutCounts, Refusals};
 use super::stats::TickFigures;
 use super::steps::Step;
+use super::web::WebRefusal;
 use super::{machine, port, table};
 
 /// What the metrics need to know of one tick.
@@ -42,6 +43,9 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     table::RELOADS.add_to("rejected", 0);
     table::CHECKPOINTS.add_to("written", 0);
     table::CHECKPOINTS.add_to("failed", 0);
+    for refusal in WebRefusal::ALL {
+        table::WEB_REFUSED.add_to(refusal.name(), 0);
+    }
     Ok(())
 }
 
@@ -55,6 +59,8 @@ pub fn record(report: &TickReport<'_>) {
     table::CLIENTS.set(figures.clients);
     let refusals = report.refusals;
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
+    table::COMMANDS.add_to("too_early", refusals.commands_too_early);
+    table::COMMANDS.add_to("too_late", refusals.commands_too_late);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);

@@ -1,6 +1,6 @@
 //! What clients meet: the port, its certificates, the shards, and the page for browsers.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver};
@@ -21,19 +21,27 @@ use crate::tick::shards::ShardSender;
 use crate::transport::browsers::Renewed;
 use crate::transport::handshake::Admission;
 use crate::transport::neighbours::Neighbours;
-use crate::transport::quic::{self, Clients, Identity};
+use crate::transport::quic::{self, Browsers, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
-use crate::web::page;
+use crate::web::site;
 
 /// What clients see of a server.
 pub struct Outside {
     pub address: SocketAddr,
-    /// Where the page for browsers is, if there is one.
-    pub page: Option<SocketAddr>,
+    /// Where the page for browsers will be, if there is one.
+    pub page: Option<Bound>,
     pub certificate: CertificateDer<'static>,
     pub session: Arc<SessionWorld>,
     pub shards: RunningShards,
+}
+
+/// The page's address, taken before it is served.
+pub struct Bound {
+    pub listener: TcpListener,
+    pub address: SocketAddr,
+    /// Its certificate; `None` with one of the operator's own.
+    pub renewed: Option<Arc<Renewed>>,
 }
 
 impl Outside {
@@ -62,7 +70,15 @@ impl Outside {
             _ => None,
         };
         let page = match &options.web {
-            Some(web) => Some(page::serve(web.page, address, renewed.clone())?),
+            Some(web) => {
+                let (listener, address) = site::bind(web.page)?;
+                let renewed = renewed.clone();
+                Some(Bound {
+                    listener,
+                    address,
+                    renewed,
+                })
+            }
             None => None,
         };
         let world = shard_world(options, guard.clone(), is_open.clone());
@@ -76,12 +92,11 @@ impl Outside {
                 world,
                 &Credentials {
                     identity,
-                    clients: match &options.web {
-                        Some(_) => Clients::AndBrowsers(renewed),
-                        None => Clients::Own,
-                    },
-                    browsers: options.web.as_ref().map(|web| WebOptions {
-                        origins: web.origins.clone(),
+                    browsers: options.web.as_ref().map(|web| Browsers {
+                        options: WebOptions {
+                            origins: web.origins.clone(),
+                        },
+                        renewed,
                     }),
                     reset_key,
                 },
@@ -101,8 +116,7 @@ pub struct RunningShards {
 /// Who connects, and by what they know the server.
 struct Credentials {
     identity: Identity,
-    clients: Clients,
-    browsers: Option<WebOptions>,
+    browsers: Option<Browsers>,
     reset_key: Option<ResetKey>,
 }
 
@@ -114,7 +128,6 @@ fn start_shards(
 ) -> Result<RunningShards> {
     let Credentials {
         identity,
-        clients,
         browsers,
         reset_key,
     } = credentials;
@@ -134,13 +147,13 @@ fn start_shards(
     for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
         let turns = Turns::default();
-        let config = quic::server_config(identity, clients, idle, turns.clone())?;
+        let config = quic::server_config(identity, browsers.as_ref(), idle, turns.clone())?;
         let (sender, thread) = shards::spawn(shards::Parts {
             number,
             world: world.clone(),
             config: Arc::new(config),
             turns,
-            web: browsers.clone(),
+            web: browsers.as_ref().map(|browsers| browsers.options.clone()),
             socket,
             reset_key: *reset_key,
             neighbours: neighbours.clone(),

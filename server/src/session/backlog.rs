@@ -74,6 +74,11 @@ impl Backlog {
         self.waiting.is_empty()
     }
 
+    /// The number of entities of which something waits.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Passes on (entity, columns), the most urgent first, until `tell` says that there is no
     /// room for another. At most so many.
     pub fn tell(

@@ -114,7 +114,7 @@ impl Session {
 
     /// How many ticks ago the client was up to date, for all that is known: one if it has
     /// acknowledged the tick before.
-    fn age(&self, tick: Tick) -> u32 {
+    pub(super) fn age(&self, tick: Tick) -> u32 {
         let first_missing = [self.unacknowledged, self.untold]
             .into_iter()
             .flatten()
@@ -165,6 +165,7 @@ impl Session {
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
+        self.refused.write(&mut frame);
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }
@@ -177,10 +178,12 @@ impl Session {
                 Delivery::UPDATE => view.mirror.told_columns(slot),
                 Delivery::RENEW => u64::MAX,
                 Delivery::LEAVE => {
+                    self.in_view = self.in_view.saturating_sub(1);
                     self.write_leave(&mut frame, slot);
                     continue;
                 }
                 _ => {
+                    self.in_view += 1;
                     self.enters.add(slot, tier, 0, tick);
                     continue;
                 }
@@ -329,6 +332,7 @@ impl Session {
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
+            margin: self.processed.margin(),
             is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {

@@ -276,6 +276,16 @@ impl Directory {
         }
     }
 
+    /// How far a client sees, in raw units.
+    pub fn sight(&self, client: ClientRow) -> i32 {
+        self.sights.radius(client)
+    }
+
+    /// The point that a spectator watches; `None` for others.
+    pub fn watched(&self, client: ClientRow) -> Option<[i32; 3]> {
+        self.sights.point(client)
+    }
+
     /// Who stands behind the rows.
     pub fn people(&self) -> &People {
         &self.people

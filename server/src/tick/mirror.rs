@@ -4,6 +4,7 @@ mod courses;
 mod part;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use device::cpu::{Workers, ranges};
@@ -60,6 +61,7 @@ pub struct AudienceMasks {
 struct Entry {
     id: EntityId,
     kind: u16,
+    is_alive: bool,
     /// What datagrams carry of it beside its position.
     tail: Tail,
     /// Of the tick `changed`, if a new course began in it.
@@ -67,6 +69,15 @@ struct Entry {
     /// The last tick of which clients are told, and the columns that they are told of.
     changed: Tick,
     columns: u64,
+}
+
+/// Where a living entity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub entity: EntityId,
+    pub kind: u16,
+    /// In raw units.
+    pub position: [i32; 3],
 }
 
 /// Where a new course begins, for clients that know the one before.
@@ -108,6 +119,7 @@ impl Mirror {
         let empty = Entry {
             id: EntityId::NONE,
             kind: 0,
+            is_alive: false,
             tail: Tail::default(),
             turn: None,
             changed: Tick(0),
@@ -160,6 +172,10 @@ impl Mirror {
     pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
         self.part().take_births(output);
+        // Nothing dies in the tick of its birth.
+        for entity in &output.deaths {
+            self.entities[entity.slot.index()].is_alive = false;
+        }
         let (changed, told) = (output.changes.slots.len(), output.courses.slots.len());
         // Slots ascend in both lists, so a range of slots is a range of either.
         let parts = workers.parts_of(changed.max(told), GRAIN);
@@ -191,6 +207,32 @@ impl Mirror {
             courses: &mut self.courses,
             rows: &mut self.rows,
         }
+    }
+
+    /// The last tick that was taken in.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// The number of slots.
+    pub fn capacity(&self) -> usize {
+        self.entities.len()
+    }
+
+    /// The living entity of a slot; `None` if the world lacks the slot, too.
+    pub fn living(&self, slot: Slot) -> Option<EntityId> {
+        let entry = self.entities.get(slot.index())?;
+        entry.is_alive.then_some(entry.id)
+    }
+
+    /// Appends the living entities of a range of slots.
+    pub fn spots(&self, slots: Range<usize>, spots: &mut Vec<Spot>) {
+        let alive = self.entities[slots].iter().filter(|entry| entry.is_alive);
+        spots.extend(alive.map(|entry| Spot {
+            entity: entry.id,
+            kind: entry.kind,
+            position: self.position(entry.id.slot),
+        }));
     }
 
     /// The entity that lives or last lived in a slot.

@@ -13,7 +13,8 @@ use crate::accounts::identity::{Account, Identity};
 
 /// One thing that the operator wants. Who asks may have gone away when it is answered.
 pub enum Order {
-    List(Sender<Listing>),
+    /// Lists clients, in the order of their rows.
+    List { which: Which, done: Sender<Listing> },
     /// Throws clients out, and says how many.
     Kick {
         whom: Vec<Whom>,
@@ -36,7 +37,19 @@ pub enum Whom {
     Row(ClientRow),
 }
 
-/// All clients, and where their shards will say how their connections are.
+/// Some clients, or all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// So many at most, from a row on.
+    From {
+        first: ClientRow,
+        most: usize,
+    },
+    One(Whom),
+}
+
+/// Clients, and where their shards will say how their connections are.
 pub struct Listing {
     pub clients: Vec<Listed>,
     pub links: Receiver<ShardLinks>,
@@ -54,24 +67,32 @@ pub struct Listed {
     pub name: Option<Name>,
     /// `None` while it waits for one.
     pub entity: Option<EntityId>,
+    /// How far it sees, in raw units.
+    pub sight: i32,
+    /// The point that a spectator watches.
+    pub watches: Option<[i32; 3]>,
 }
 
-/// Does what the operator wants. `inspect` asks the shards, and says how many there are.
+/// Does what the operator wants. `inspect` asks the shards for connections, for all or for
+/// some, and says how many will answer.
 pub fn take(
     orders: &Receiver<Order>,
     directory: &mut Directory,
     talk: &mut Talk,
     frame: &mut Frame,
-    inspect: impl Fn(&Sender<ShardLinks>) -> usize,
+    inspect: impl Fn(Option<&[Place]>, &Sender<ShardLinks>) -> usize,
 ) {
     for order in orders.try_iter().take(ORDERS_PER_TICK_MAX) {
         // An operator that has gone away needs no answer.
         match order {
-            Order::List(done) => {
+            Order::List { which, done } => {
                 let (sender, links) = channel();
+                let clients = list(directory, &which);
+                let places = clients.iter().filter_map(|client| client.place);
+                let some = (which != Which::All).then(|| places.collect::<Vec<_>>());
                 let _ = done.send(Listing {
-                    clients: list(directory),
-                    shards: inspect(&sender),
+                    clients,
+                    shards: inspect(some.as_deref(), &sender),
                     links,
                 });
             }
@@ -119,15 +140,24 @@ fn find(directory: &Directory, whom: &Whom) -> Option<ClientRow> {
     directory.presence(client).map(|_| client)
 }
 
-fn list(directory: &Directory) -> Vec<Listed> {
+fn list(directory: &Directory, which: &Which) -> Vec<Listed> {
     let listed = |client| Listed {
         client,
         place: directory.place(client),
         account: directory.people().account(client).cloned(),
         name: directory.people().name(client).cloned(),
         entity: directory.presence(client).and_then(|p| p.entity),
+        sight: directory.sight(client),
+        watches: directory.watched(client),
     };
-    directory.rows().map(listed).collect()
+    match which {
+        Which::All => directory.rows().map(listed).collect(),
+        Which::From { first, most } => {
+            let rows = directory.rows().skip_while(|client| client < first);
+            rows.take(*most).map(listed).collect()
+        }
+        Which::One(whom) => find(directory, whom).map(listed).into_iter().collect(),
+    }
 }
 
 /// More wait for the next tick.

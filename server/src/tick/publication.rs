@@ -73,8 +73,8 @@ pub enum SessionEvent {
 pub enum ToShard {
     /// Tell every client of this tick, then report.
     Tick(Arc<Publication>),
-    /// Say how the connections are.
-    Inspect(Sender<ShardLinks>),
+    /// Say how the connections of these sessions are, or of all.
+    Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
     /// Close every connection with this reason, and end.
     Stop(String),
 }
@@ -91,8 +91,22 @@ pub struct LinkFigures {
     pub round_trip: Duration,
     pub packets_sent: u64,
     pub packets_lost: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
     /// Of its stream.
     pub bytes_unsent: usize,
+    pub standing: Standing,
+}
+
+/// How much of the world a client has been told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How many ticks ago it was up to date, for all that is known.
+    pub age_ticks: u32,
+    /// Entities that it sees or is about to be told of.
+    pub in_view: u32,
+    /// Of these, those of which it has not been told, for want of room.
+    pub waiting: usize,
 }
 
 /// A shard's report after the fan-out of a tick.

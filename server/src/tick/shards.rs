@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::directory::Place;
 use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
 
 /// The ends of the channels to the shards. `T` is what the tick thread keeps of a
@@ -135,10 +136,20 @@ impl<T> Shards<T> {
         Ok(None)
     }
 
-    /// Asks all shards how their connections are, and says how many will answer.
-    pub fn inspect(&self, answers: &Sender<ShardLinks>) -> usize {
-        let asked = self.senders.iter();
-        let asked = asked.filter(|shard| shard.send(ToShard::Inspect(answers.clone())).is_ok());
+    /// Asks shards how connections are, those of some places or all, and says how many shards
+    /// will answer.
+    pub fn inspect(&self, some: Option<&[Place]>, answers: &Sender<ShardLinks>) -> usize {
+        let asked = self.senders.iter().enumerate().filter(|(number, shard)| {
+            let sessions = some.map(|places| {
+                let own = places.iter().filter(|place| place.0 == *number);
+                own.map(|place| place.1).collect::<Vec<_>>()
+            });
+            let has_some = sessions.as_ref().is_none_or(|own| !own.is_empty());
+            has_some
+                && shard
+                    .send(ToShard::Inspect(sessions, answers.clone()))
+                    .is_ok()
+        });
         asked.count()
     }
 

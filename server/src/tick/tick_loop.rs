@@ -21,6 +21,7 @@ use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
 use shared::wire::request::RequestBody;
+use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
@@ -28,7 +29,7 @@ use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
 use super::inbox::SharedInbox;
 use super::intake::Intake;
-use super::mirror::{Mirror, SharedMirror};
+use super::mirror::SharedMirror;
 use super::operator::{self, Order};
 use super::publication::{FanOutReport, Publication, SessionEvent};
 use super::requests::RequestQueue;
@@ -45,6 +46,7 @@ use crate::metrics::stats::{Stats, TickFigures};
 use crate::metrics::steps::{Step, StepClock, StepTimes};
 use crate::metrics::table;
 use crate::metrics::telemetry::{self, TickReport};
+use crate::metrics::window::SharedWindow;
 use crate::session::SessionWorld;
 
 /// Everything that the tick thread owns.
@@ -82,6 +84,8 @@ pub struct TickLoop {
     /// Whether this tick has changed that.
     is_session_new: bool,
     stats: Arc<Stats>,
+    /// What the dashboard is told of; none without one.
+    window: Option<SharedWindow>,
     stop: Arc<AtomicBool>,
     frame: Arc<Frame>,
     /// Notices of an earlier tick, kept for their memory.
@@ -158,7 +162,7 @@ pub struct Parts {
     pub workers: Workers,
     pub listeners: Option<Listeners>,
     /// The world before its first tick.
-    pub mirror: Mirror,
+    pub mirror: SharedMirror,
     /// By shard.
     pub inboxes: Vec<SharedInbox>,
     /// By shard.
@@ -175,6 +179,8 @@ pub struct Parts {
     pub talk_filter: Arc<dyn TalkFilter>,
     pub session: Arc<SessionWorld>,
     pub stats: Arc<Stats>,
+    /// What the dashboard is told of; none without one.
+    pub window: Option<SharedWindow>,
     pub stop: Arc<AtomicBool>,
 }
 
@@ -214,6 +220,8 @@ pub struct TickRecord {
     clients: u64,
     /// False if the recording has ended before the world.
     is_recorded: bool,
+    /// By number: the frame's commands.
+    given: [u64; COMMANDS_MAX],
 }
 
 impl TickLoop {
@@ -246,7 +254,7 @@ impl TickLoop {
             order: CommandOrder::new(),
             requests: RequestQueue::new(&parts.config),
             answers: vec![],
-            mirror: SharedMirror::new(parts.mirror),
+            mirror: parts.mirror,
             shards: Shards::new(parts.shards, parts.reports),
             config: parts.config,
             backend: parts.backend,
@@ -256,6 +264,7 @@ impl TickLoop {
             session: parts.session,
             is_session_new: is_kept,
             stats: parts.stats,
+            window: parts.window,
             stop: parts.stop,
             frame: Arc::new(frame),
             spare: Notices::default(),
@@ -358,6 +367,7 @@ impl TickLoop {
         clock.end(Step::Gather);
         let frame = Arc::make_mut(&mut self.frame);
         self.order.order(&self.workers, frame, self.config.seed);
+        let given = self.frame.commands.by_number();
         clock.end(Step::Order);
         self.hand_over()?;
         clock.end(Step::Keep);
@@ -387,6 +397,7 @@ impl TickLoop {
                 refusals,
                 clients,
                 is_recorded,
+                given,
             }
         })?;
         // Checkpoints and figures can wait; the shards could not.
@@ -499,6 +510,9 @@ impl TickLoop {
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
+        if let Some(window) = &self.window {
+            window.lock().world = Some(Arc::new(self.config.clone()));
+        }
         if let Some(session) = session {
             self.session = Arc::new(session);
             self.is_session_new = true;
@@ -515,7 +529,7 @@ impl TickLoop {
             .intake
             .gather(&self.workers, &mut self.directory, requests, frame);
         if let Some(orders) = &self.orders {
-            let inspect = |sender: &_| self.shards.inspect(sender);
+            let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
             operator::take(orders, &mut self.directory, talk, frame, inspect);
         }
         let holdings = &mut self.holdings;
@@ -637,7 +651,7 @@ impl TickLoop {
         }
         self.stats.add(&figures);
         self.count_over_budget(&publication.output);
-        telemetry::record(&TickReport {
+        let report = TickReport {
             figures: &figures,
             output: &publication.output,
             subscriptions_lost: publication.subscribed.lost().len() as u64,
@@ -647,7 +661,11 @@ impl TickLoop {
             period,
             is_recorded: record.is_recorded,
             lateness: (record.begun).saturating_duration_since(record.start.scheduled),
-        });
+        };
+        telemetry::record(&report);
+        if let Some(window) = &self.window {
+            window.lock().note(&report, &record.given);
+        }
         self.spare = publication.subscribed;
     }
 

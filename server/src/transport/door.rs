@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use crate::accounts::guesses::Guesses;
 use crate::accounts::network::Network;
 
 /// Counts the connections of a shard that have not said hello.
@@ -20,9 +21,7 @@ pub struct Door {
     going: HashSet<Place>,
     /// When those whose addresses were not proven would have come at an even pace.
     unproven: Option<Instant>,
-    /// When the wrong tokens of a network would have come at an even pace; those that were
-    /// heard of lately.
-    guesses: HashMap<Network, Instant>,
+    guesses: Guesses,
 }
 
 /// The number of somebody at the door. Later ones have higher numbers.
@@ -45,8 +44,7 @@ impl Door {
     /// never does. Where all have just come, many want to play, and must come again.
     pub fn ask(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Answer {
         let network = Network::of(address.ip());
-        let has_guessed = |paid: &Instant| *paid > now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
-        if self.guesses.get(&network).is_some_and(has_guessed) {
+        if self.guesses.are_over(address.ip(), now) {
             return Answer::Away;
         }
         match (self.waiting(), is_proven) {
@@ -140,15 +138,7 @@ impl Door {
 
     /// Somebody at this address, which is proven, has shown a wrong token.
     pub fn note_guess(&mut self, address: SocketAddr, now: Instant) {
-        if self.guesses.len() >= GUESSING_NETWORKS_MAX {
-            self.guesses.retain(|_, paid| *paid > now);
-        }
-        if self.guesses.len() >= GUESSING_NETWORKS_MAX {
-            // Whoever has this many networks can guess as well from others.
-            return;
-        }
-        let paid = self.guesses.entry(Network::of(address.ip())).or_insert(now);
-        *paid = (*paid).max(now) + GUESS_INTERVAL;
+        self.guesses.note(address.ip(), now);
     }
 
     /// How many wait.
@@ -172,14 +162,11 @@ const UNPROVEN_INTERVAL: Duration = Duration::from_millis(2);
 /// later, and count until then.
 const STAYING_MAX: usize = WAITING_MAX / 4 * 3;
 const STAYING_OF_NETWORK_MAX: usize = WAITING_MAX / 2;
-/// After some wrong tokens a network is not let in until an interval is over for each more.
-const GUESSES_AT_ONCE: u32 = 10;
-const GUESS_INTERVAL: Duration = Duration::from_secs(5);
-const GUESSING_NETWORKS_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::guesses::{GUESS_INTERVAL, GUESSES_AT_ONCE};
 
     fn address(text: &str) -> SocketAddr {
         text.parse().unwrap()
@@ -324,18 +311,5 @@ mod tests {
         assert_eq!(guess(1000, now), 3);
         now += GUESS_INTERVAL * 1000;
         assert_eq!(guess(1000, now), GUESSES_AT_ONCE);
-    }
-
-    #[test]
-    fn guesses_from_many_networks_take_bounded_memory() {
-        let (mut door, now) = (Door::default(), Instant::now());
-        for i in 0..100_000u32 {
-            let [_, b, c, d] = i.to_be_bytes();
-            door.note_guess(SocketAddr::from(([10, b, c, d], 1)), now);
-        }
-        assert_eq!(door.guesses.len(), GUESSING_NETWORKS_MAX);
-        let later = now + 2 * GUESS_INTERVAL;
-        door.note_guess(address("11.0.0.1:1"), later);
-        assert_eq!(door.guesses.len(), 1);
     }
 }

@@ -20,7 +20,7 @@ use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
 use crate::durable::folder::ResetKey;
 use crate::session::frame::TickView;
-use crate::tick::inbox::SharedInbox;
+use crate::tick::inbox::{SessionId, SharedInbox};
 use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
 use crate::tick::shards::ShardSender;
 
@@ -132,9 +132,9 @@ impl Thread {
                     // A tick thread that has failed takes no reports, but says stop.
                     let _ = self.reports.send(report);
                 }
-                Ok(ToShard::Inspect(answer)) => {
+                Ok(ToShard::Inspect(sessions, answer)) => {
                     // An operator that has gone away needs none.
-                    let _ = answer.send((self.shard.number, self.inspect()));
+                    let _ = answer.send((self.shard.number, self.inspect(sessions)));
                 }
                 Ok(ToShard::Stop(reason)) => break reason,
                 Err(TryRecvError::Empty) => {}
@@ -239,10 +239,17 @@ impl Thread {
             });
     }
 
-    /// How the connections of all players are.
-    fn inspect(&mut self) -> Vec<LinkFigures> {
+    /// How the connections of these sessions are, or of all players.
+    fn inspect(&mut self, sessions: Option<Vec<SessionId>>) -> Vec<LinkFigures> {
         let (now, mut figures) = (Instant::now(), vec![]);
-        for handle in self.endpoint.handles() {
+        let handles: Vec<Handle> = match sessions {
+            Some(sessions) => {
+                let handles = sessions.into_iter();
+                handles.filter_map(|id| self.shard.handle(id)).collect()
+            }
+            None => self.endpoint.handles().collect(),
+        };
+        for handle in handles {
             if let Some(Client::Player(_)) = self.endpoint.session(handle) {
                 self.endpoint
                     .visit(handle, &mut self.shard, now, |shard, link, client| {

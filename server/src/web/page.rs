@@ -1,13 +1,11 @@
 //! The files of the page, and where its connection goes.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::http::{self, Limits, Page};
+use crate::http::Page;
 use crate::transport::browsers::Renewed;
 
 /// What the page asks for before each connection.
@@ -20,35 +18,42 @@ struct Connect {
     certificate_hash: Option<String>,
 }
 
-/// Serves the page until the process ends, for the server at `server`. Gives its address.
-pub fn serve(
-    address: SocketAddr,
-    server: SocketAddr,
-    renewed: Option<Arc<Renewed>>,
-) -> Result<SocketAddr> {
-    let pages = move |path: &str| page(path, server.port(), renewed.as_deref());
-    http::serve(address, "page", Arc::new(pages), LIMITS, || ())
-        .with_context(|| format!("cannot serve the page on {address}"))
+/// The page of a server.
+pub struct GamePage {
+    /// The server's UDP port.
+    pub port: u16,
+    /// The certificate that pages pin; none: browsers judge the server's own.
+    pub renewed: Option<Arc<Renewed>>,
 }
 
-fn page(path: &str, port: u16, renewed: Option<&Renewed>) -> Page {
-    if path == "/connect.json" {
-        let hash = renewed.map(|renewed| renewed.hash(SystemTime::now()));
+impl GamePage {
+    /// What is at a path.
+    pub fn at(&self, path: &str) -> Page {
+        if path == "/connect.json" {
+            return self.connect();
+        }
+        let path = if path == "/" { "/index.html" } else { path };
+        let file = FILES
+            .iter()
+            .find(|file| Some(file.0) == path.strip_prefix('/'));
+        match file {
+            Some(&(_, content_type, bytes)) => Page::new(content_type, bytes),
+            None => Page::not_found("the page is /\n"),
+        }
+    }
+
+    fn connect(&self) -> Page {
+        let hash = self
+            .renewed
+            .as_ref()
+            .map(|renewed| renewed.hash(SystemTime::now()));
         let connect = Connect {
-            port,
+            port: self.port,
             certificate_hash: hash.map(|hash| hash.map(|byte| format!("{byte:02x}")).concat()),
         };
         // Numbers and text are always written.
         let json = serde_json::to_vec(&connect).unwrap_or_default();
-        return Page::new("application/json", json);
-    }
-    let path = if path == "/" { "/index.html" } else { path };
-    let file = FILES
-        .iter()
-        .find(|file| Some(file.0) == path.strip_prefix('/'));
-    match file {
-        Some(&(_, content_type, bytes)) => Page::new(content_type, bytes),
-        None => Page::not_found("the page is /\n"),
+        Page::new("application/json", json)
     }
 }
 
@@ -76,9 +81,3 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     file!("page", "panel.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];
-
-const LIMITS: Limits = Limits {
-    connections: 64,
-    header_time: Duration::from_secs(3),
-    connection_time: Duration::from_secs(20),
-};

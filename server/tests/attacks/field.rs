@@ -24,6 +24,8 @@ use crate::common::{DEADLINE, eventually, scratch};
 pub struct Field {
     pub address: SocketAddr,
     pub metrics: SocketAddr,
+    /// Of the page and the dashboard, whose token is [`DASHBOARD_TOKEN`].
+    pub web: SocketAddr,
     pub trust: Trust,
     token: String,
     server: Process,
@@ -39,8 +41,8 @@ struct Process {
     output: BufReader<ChildStdout>,
     /// What it writes to standard error.
     log: PathBuf,
-    /// Its world and its token.
-    files: [PathBuf; 2],
+    /// Its world and its tokens.
+    files: [PathBuf; 3],
 }
 
 impl Field {
@@ -52,7 +54,7 @@ impl Field {
     /// The same with a token, which the server has from a file.
     pub async fn start_with_token(token: &str) -> Field {
         let metrics = free_address();
-        let (server, address, trust) = Process::start(metrics, token);
+        let (server, [address, web], trust) = Process::start(metrics, token);
         let mut swarm = Swarm::start(SwarmOptions {
             server: address,
             name: "localhost".to_owned(),
@@ -75,6 +77,7 @@ impl Field {
         let mut field = Field {
             address,
             metrics,
+            web,
             trust,
             token: token.to_owned(),
             server,
@@ -194,12 +197,15 @@ impl Field {
 }
 
 impl Process {
-    fn start(metrics: SocketAddr, token: &str) -> (Process, SocketAddr, Trust) {
+    /// A process, the addresses of its clients and its page, and its certificate.
+    fn start(metrics: SocketAddr, token: &str) -> (Process, [SocketAddr; 2], Trust) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = |suffix: &str| scratch(&format!("attacked-{number}.{suffix}"));
         let (world, log, token_file) = (file("toml"), file("log"), file("token"));
+        let dashboard_token = file("dashboard-token");
         fs::write(&world, WORLD).expect("a world file");
+        fs::write(&dashboard_token, DASHBOARD_TOKEN).expect("a token's file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--backend", "cpu"])
@@ -208,6 +214,8 @@ impl Process {
             .arg(&world)
             .arg("--metrics")
             .arg(metrics.to_string())
+            .args(["--web", "127.0.0.1:0", "--dashboard-token-file"])
+            .arg(&dashboard_token)
             .env("RUST_LOG", "info")
             .stdout(Stdio::piped())
             .stderr(File::create(&log).expect("a log file"));
@@ -234,13 +242,16 @@ impl Process {
         for (i, byte) in fingerprint.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).expect("hexadecimal");
         }
+        let page = word("play on http://");
+        let (web, _) = page.split_once(',').expect("the dashboard follows");
+        let web = web.parse().expect("an address");
         let process = Process {
             child,
             output,
             log,
-            files: [world, token_file],
+            files: [world, token_file, dashboard_token],
         };
-        (process, address, Trust::Fingerprint(fingerprint))
+        (process, [address, web], Trust::Fingerprint(fingerprint))
     }
 
     /// The physical memory of the process, in bytes.
@@ -331,6 +342,8 @@ const WORLD: &str = "
         { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
     ]
 ";
+/// What the dashboard asks for.
+pub const DASHBOARD_TOKEN: &str = "open sesame";
 const BOTS: usize = 50;
 const TICKS: &str = "tick_seconds_count";
 /// At 40 Hz: bots compare only entities that have not moved for a second.

@@ -13,6 +13,7 @@
 //! | `datagrams` | with datagrams of a client that is in |
 //! | `streams` | with its stream: requests, resets, silence |
 //! | `page` | the port of the metrics |
+//! | `web` | the port of the page and the dashboard |
 //! | `field` | the server, the bots, and what must hold after an attack |
 //! | `attacker` | connections that end, break off or lie as they like |
 
@@ -26,3 +27,4 @@ mod field;
 mod hellos;
 mod page;
 mod streams;
+mod web;

@@ -69,10 +69,7 @@ pub fn start_with(text: &str, change: impl FnOnce(&mut ServerOptions)) -> Server
 
 /// Lets browsers connect, from pages of any origin.
 pub fn web(options: &mut ServerOptions) {
-    options.web = Some(WebServing {
-        page: "127.0.0.1:0".parse().expect("an address"),
-        origins: vec![],
-    });
+    options.web = Some(WebServing::at("127.0.0.1:0".parse().expect("an address")));
 }
 
 /// Waits until a condition holds.

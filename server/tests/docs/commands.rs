@@ -42,6 +42,11 @@ fn the_commands_for_accounts_and_talk_work() {
 }
 
 #[test]
+fn the_commands_for_the_dashboard_work() {
+    check("server/dashboard.md");
+}
+
+#[test]
 fn the_commands_for_designers_work() {
     check("server/worlds/README.md");
 }

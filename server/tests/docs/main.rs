@@ -1,6 +1,7 @@
 //! The documents name what is there, and their examples work.
 
 mod commands;
+mod grafana;
 mod markdown;
 mod paths;
 mod worlds;

@@ -18,6 +18,8 @@ pub struct Faults {
     /// Of so many writes or syncs, one fails; 0: none.
     pub write_fails: u64,
     pub sync_fails: u64,
+    /// So many syncs fail, beginning with the next one.
+    pub next_syncs_fail: u64,
     /// Bytes of all files together.
     pub room: Option<u64>,
 }
@@ -260,7 +262,10 @@ impl DiskFile for SimulatedFile {
         let mut state = self.disk.state();
         let state = &mut *state;
         let one_of = state.faults.sync_fails;
-        let fails = one_of > 0 && state.dice.below(one_of) == 0;
+        let next = &mut state.faults.next_syncs_fail;
+        let is_next = *next > 0;
+        *next = next.saturating_sub(1);
+        let fails = is_next || one_of > 0 && state.dice.below(one_of) == 0;
         let Some(file) = state.files.get_mut(&self.number) else {
             return Err(io::ErrorKind::NotFound.into());
         };

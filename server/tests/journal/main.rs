@@ -5,6 +5,7 @@
 
 mod dice;
 mod disk;
+mod keeper;
 
 use std::sync::Arc;
 

@@ -25,6 +25,7 @@
 //! | in the tick's last one: whether nothing is left to tell | 1 |
 //! | low bits of the sequence number of the last processed command | 16 |
 //! | kept tick, beside the datagram's: see `kept` | 2 or 8 |
+//! | by how many ticks commands came too early: see `margin` | 1 or 6 |
 //! | number of entities: its length, then its bits below the highest | 4, length − 1 |
 //! | unless 0: gap parameter, ticks since the base (0: no differences) | 5, 4 |
 //! | with a base: whether all are differences, bits of a difference on each axis | 1, 5 |
@@ -40,6 +41,7 @@
 
 mod decode;
 mod kept;
+mod margin;
 mod place;
 mod tail;
 
@@ -50,6 +52,7 @@ use super::bits::BitWriter;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
+pub use margin::MARGIN_MAX;
 pub use place::Place;
 use place::{Axes, Forms};
 pub use tail::Tail;
@@ -83,6 +86,10 @@ pub struct Header {
     pub processed: u32,
     /// The newest tick that can't be lost; `None` in a world that is not kept.
     pub kept: Option<Tick>,
+    /// How many ticks too early the commands came that were processed since the client was
+    /// told of any, the latest of them: 0 is just in time, and one below 0 came too late.
+    /// `None` if there are none that were meant for a tick.
+    pub margin: Option<i32>,
     /// Whether the client is told of all that it may not know; else some of it waits for a
     /// later tick.
     pub is_whole: bool,
@@ -114,6 +121,8 @@ pub struct Movement {
     pub processed_low: u16,
     /// As in the [`Header`].
     pub kept: Option<Tick>,
+    /// As in the [`Header`], at most [`MARGIN_MAX`] and at least -[`MARGIN_MAX`] − 1.
+    pub margin: Option<i32>,
     /// The tick from which differences are told.
     pub base: Option<Tick>,
     pub slots: Vec<Slot>,
@@ -306,6 +315,7 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
     }
     writer.put(u64::from(header.processed), 16);
     kept::put(writer, header.tick, header.kept);
+    margin::put(writer, header.margin);
     let length = usize::BITS - count.leading_zeros();
     writer.put(u64::from(length), COUNT_LENGTH_BITS);
     if count > 0 {
@@ -341,7 +351,8 @@ const GAP_PARAMETER_BITS: u32 = 5;
 const BASE_BITS: u32 = 4;
 /// The most bits before those that tell the forms.
 const HEADER_BITS_MAX: u32 =
-    16 + 1 + 4 + 1 + 1 + 16 + kept::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS - 1
+    16 + 1 + 4 + 1 + 1 + 16 + kept::BITS_MAX + margin::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS
+        - 1
         + GAP_PARAMETER_BITS;
 const GAP_BITS_ABOUT: u32 = 6;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

@@ -92,6 +92,7 @@ impl Bot {
             base: None,
             processed: 0,
             kept: None,
+            margin: None,
             is_whole,
         };
         let slots: Vec<u32> = one.iter().map(|one| one.0.0).collect();

@@ -73,6 +73,11 @@ impl Commands {
             .sort_by_cached_key(|c| (order_key(seed, tick, c.entity), c.sequence));
     }
 
+    /// How many commands there are of each number.
+    pub fn by_number(&self) -> [u64; COMMANDS_MAX] {
+        self.survey().kinds
+    }
+
     pub(crate) fn survey(&self) -> Survey {
         self.survey.unwrap_or_else(|| Survey::of(&self.items))
     }

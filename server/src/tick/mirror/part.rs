@@ -74,6 +74,7 @@ impl<'a> Part<'a> {
             let entry = &mut self.entities[place];
             entry.id = EntityId::new(number.0, snapshot.generations[slot]);
             entry.kind = snapshot.kinds[slot];
+            entry.is_alive = true;
             let track = snapshot.tracks.get(slot).copied().unwrap_or_default();
             let Track {
                 glides,
@@ -99,7 +100,7 @@ impl<'a> Part<'a> {
         for ((kind, id), row) in newborns.zip(rows) {
             self.row(id.slot).copy_from_slice(row);
             let entry = self.entry(id.slot);
-            (entry.id, entry.kind) = (id, kind);
+            (entry.id, entry.kind, entry.is_alive) = (id, kind, true);
             (entry.changed, entry.columns) = (output.tick, u64::MAX);
             entry.turn = None;
             let first = self.course(id.slot, &[]);

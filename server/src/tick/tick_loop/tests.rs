@@ -7,6 +7,7 @@ use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, TickError, Tick
 use shared::wire::movement::MovementCodec;
 
 use super::*;
+use crate::tick::mirror::Mirror;
 use crate::tick::publication::ToShard;
 use crate::tick::talk::filter::NoFilter;
 
@@ -130,7 +131,7 @@ impl World {
         });
         let movement = MovementCodec::new(&config.schema).unwrap();
         let tick_loop = TickLoop::new(Parts {
-            mirror: Mirror::new(&config, movement),
+            mirror: SharedMirror::new(Mirror::new(&config, movement)),
             session: Arc::new(SessionWorld::new(&config)),
             reloads: None,
             orders: None,
@@ -146,6 +147,7 @@ impl World {
             recording: None,
             kept: None,
             stats: Arc::new(Stats::new()),
+            window: None,
             stop: Arc::new(AtomicBool::new(false)),
         });
         World {
@@ -184,7 +186,7 @@ fn run_shard(
     while let Ok(message) = from_tick.recv() {
         let publication = match message {
             ToShard::Tick(publication) => publication,
-            ToShard::Inspect(_) => panic!("nobody asks"),
+            ToShard::Inspect(..) => panic!("nobody asks"),
             ToShard::Stop(reason) => return (all, Some(reason)),
         };
         let tick = publication.tick;

@@ -1,8 +1,8 @@
 //! Reading of movement datagrams.
 
-use super::kept;
 use super::place::{Forms, Read};
 use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec};
+use super::{kept, margin};
 use crate::wire::DecodeError;
 use crate::wire::bits::BitReader;
 use crate::world::course::Course;
@@ -29,6 +29,7 @@ impl MovementCodec {
         out.is_whole = out.is_last_part && reader.get_bool()?;
         out.processed_low = reader.get_as(16)?;
         out.kept = kept::read(&mut reader, out.tick)?;
+        out.margin = margin::read(&mut reader)?;
         let count = read_count(&mut reader)?;
         if count == 0 {
             return reader.finish();

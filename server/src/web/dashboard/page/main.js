@@ -1,0 +1,159 @@
+// The dashboard: asks the server for what is shown, again and again, while the page is visible.
+
+import { Refused, get, setToken } from "/dashboard/server.js";
+import { Charts, format } from "/dashboard/charts.js";
+import { WorldMap } from "/dashboard/map.js";
+import { People, row } from "/dashboard/people.js";
+
+const byId = (id) => document.getElementById(id);
+
+/// Overload and what causes it, each with the series that counts it.
+const CAUSES = [
+  ["late ticks", "ticks_late", "the tick takes longer than its period"],
+  ["skipped ticks", "ticks_skipped", "ticks before were late"],
+  ["clients put off", "clients_put_off", "a shard had no time left: more --shards"],
+  ["movement put off", "news_put_off", "clients' byte budgets are spent"],
+  ["clients out of touch", "clients_out_of_touch", "nothing is heard of them: their network"],
+  ["packets dropped at sockets", "socket_drops", "socket buffers are full: see myriad doctor"],
+  ["commands over quota", "commands_over_quota", "clients send too many"],
+  ["commands dropped", "commands_total_dropped", "beyond commands_per_tick"],
+  ["runs over budget", "commands_total_over_budget", "scripts that take too long"],
+  ["updates dropped", "updates_dropped_total", "beyond updates_per_tick"],
+  ["deliveries dropped", "deliveries_dropped_total", "beyond deliveries_per_tick"],
+  ["hearings dropped", "hearings_dropped_total", "beyond client_hearings_per_tick"],
+  ["notifications dropped", "notifications_dropped_total", "beyond notifications_per_tick"],
+  ["timed commands dropped", "timed_commands_dropped_total", "beyond timed_commands"],
+  ["births refused", "births_refused_total", "no free slot: capacity"],
+  ["notices left out", "notices_full", "beyond client_notices_per_tick"],
+  ["subscriptions lost", "subscriptions_lost", "no room for them"],
+  ["ticks not recorded", "ticks_unrecorded", "the disk is full, fails or is slow"],
+  ["sessions lost", "sessions_lost", "they ended without a goodbye"],
+  ["malformed messages", "messages_malformed", "clients that are broken or hostile"],
+  ["connections refused", "connections_refused", "at the door"],
+  ["wrong tokens", "tokens_wrong", "of players"],
+];
+const MINUTE = 60;
+
+let bannerEnds = 0;
+function say(text) {
+  byId("banner").textContent = text;
+  byId("banner").hidden = false;
+  bannerEnds = Date.now() + 4000;
+}
+
+/// Runs a task again and again, each time so long after the last has ended.
+async function repeat(wait, task) {
+  for (;;) {
+    try {
+      if (!document.hidden) await task();
+      if (Date.now() > bannerEnds) byId("banner").hidden = true;
+    } catch (error) {
+      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      if (error.status === 401) await askForToken();
+      await new Promise((go) => setTimeout(go, 2000));
+    }
+    await new Promise((go) => setTimeout(go, wait));
+  }
+}
+
+function askForToken() {
+  const dialog = byId("token-dialog");
+  if (!dialog.open) dialog.showModal();
+  return new Promise((go) => {
+    dialog.addEventListener("close", () => {
+      setToken(byId("token").value);
+      go();
+    }, { once: true });
+  });
+}
+
+/// What does not change: waits until the server tells it.
+async function learnWorld() {
+  for (;;) {
+    try {
+      return await get("world");
+    } catch (error) {
+      say(error.message);
+      if (error.status === 401) await askForToken();
+      else await new Promise((go) => setTimeout(go, 2000));
+    }
+  }
+}
+
+class Health {
+  constructor(charts) {
+    this.charts = charts;
+    this.since = 0;
+  }
+
+  /// Takes in the new samples: of a whole hour, in several answers.
+  async look() {
+    let answer;
+    do {
+      answer = await get("health", { since: this.since });
+      // A number beyond the server's is of one before it.
+      if (this.since > answer.next) {
+        this.since = 0;
+        continue;
+      }
+      this.charts.add(answer.samples);
+      this.since = answer.first + answer.samples.length;
+    } while (this.since < answer.next);
+    this.draw(answer);
+  }
+
+  draw({ commands, refused, dashboards }) {
+    this.charts.draw();
+    const newest = (name) => this.charts.newest(name);
+    if (newest("clients") === undefined) return;
+    const facts = [
+      ["clients", format(newest("clients"), "number")], ["entities", format(newest("entities"), "number")],
+      ["ticks a second", format(newest("ticks"), "number")], ["tick, 99 %", `${format(newest("tick_p99"), "milliseconds")} ms`],
+      ["age at clients, 99 %", `${format(newest("age_p99"), "milliseconds")} ms`], ["out", `${format(newest("bytes_out"), "bytes")}B/s`],
+      ["in", `${format(newest("bytes_in"), "bytes")}B/s`], ["dashboards", dashboards],
+    ];
+    byId("now").replaceChildren(...facts.map(([name, value]) => {
+      const fact = document.createElement("div");
+      fact.append(Object.assign(document.createElement("dt"), { textContent: name }));
+      fact.append(Object.assign(document.createElement("dd"), { textContent: value }));
+      return fact;
+    }));
+    const causes = CAUSES.map(([text, series, why]) => [text, this.charts.mean(series, MINUTE), why]);
+    causes.sort((a, b) => b[1] - a[1]);
+    const found = causes.filter(([, rate]) => rate > 0);
+    const lines = found.map(([text, rate, why]) => row([text, format(rate, "number"), why]));
+    byId("causes").replaceChildren(...(lines.length > 0 ? lines : [row(["none"])]));
+    byId("commands").replaceChildren(...commands.map((one) => row([
+      one.name, format(one.per_second, "number"), `${(100 * one.share).toFixed(1)} %`,
+      one.instructions ?? "–", one.updates_max ?? "–", one.over_budget,
+    ])));
+    byId("refused").replaceChildren(...refused.map(([why, count]) => row([why, count])));
+  }
+}
+
+const world = await learnWorld();
+document.title = `${world.name}: dashboard`;
+byId("world").textContent = world.name;
+byId("facts").textContent = `Myriad ${world.version}, ${world.backend}, ${world.tick_hz} Hz, ${world.shards} shards, `
+  + `${world.size.map((size) => size.toFixed(0)).join(" × ")} units, at most ${world.clients_max} clients`;
+const charts = new Charts(byId("charts"), world.series);
+const health = new Health(charts);
+let people;
+const map = new WorldMap(world, (slot) => people.inspect({ slot }));
+people = new People(world, map, say);
+for (const button of byId("spans").children) {
+  const show = () => {
+    charts.seconds = Number(button.dataset.seconds);
+    for (const other of byId("spans").children) other.classList.toggle("on", other === button);
+    charts.draw();
+  };
+  button.addEventListener("click", show);
+  if (button.dataset.seconds === "300") show();
+}
+// For those who look from the console.
+globalThis.dashboard = { world, charts, health, map, people };
+
+repeat(1000, () => health.look());
+repeat(500, async () => map.draw(await get("map", map.area())));
+repeat(2000, () => people.list());
+repeat(1000, () => people.look());

@@ -1,0 +1,122 @@
+// The world from above: as density, and one area entity by entity.
+
+const COLOURS = ["#7aa2ff", "#ffd166", "#4ade80", "#ff6b6b", "#c792ea", "#5ad1e6", "#ff9f68", "#a3b18a"];
+const PICK_PIXELS = 12;
+
+export function colourOf(kind) {
+  return COLOURS[kind % COLOURS.length];
+}
+
+export class WorldMap {
+  /// `inspect` is called with the slot of a clicked entity.
+  constructor(world, inspect) {
+    this.world = world;
+    this.canvas = document.getElementById("density");
+    this.areaCanvas = document.getElementById("area");
+    this.edge = document.getElementById("edge");
+    const [width, height] = world.size;
+    this.centre = [width / 2, height / 2];
+    this.edge.value = Math.min(Math.max(world.aoi * 4, 1), Math.max(width, height));
+    this.canvas.addEventListener("click", (event) => {
+      const [x, y] = placeIn(this.canvas, event);
+      this.centre = [x * width, (1 - y) * height];
+    });
+    this.areaCanvas.addEventListener("click", (event) => this.pick(event, inspect));
+    this.chosen = null;
+  }
+
+  /// What to ask the server for.
+  area() {
+    const edge = Number(this.edge.value) || 1;
+    return { x: this.centre[0], y: this.centre[1], edge };
+  }
+
+  /// Draws an answer of the server.
+  draw({ density, area, crowd }) {
+    this.drawDensity(density, area);
+    const entities = density.kinds.reduce((sum, count) => sum + count, 0);
+    const facts = `${entities} of ${this.world.capacity} entities, tick ${density.tick}`;
+    document.getElementById("map-facts").textContent = facts;
+    document.getElementById("kinds").replaceChildren(...this.world.kinds.map((name, kind) => {
+      const row = document.createElement("span");
+      const dot = document.createElement("i");
+      dot.className = "kind";
+      dot.style.background = colourOf(kind);
+      row.append(dot, `${name} ${density.kinds[kind] ?? 0}`);
+      return row;
+    }));
+    if (area && crowd) this.drawArea(area, crowd);
+  }
+
+  drawDensity({ columns, rows, cells }, area) {
+    const { canvas } = this;
+    const scale = Math.max(Math.floor(640 / Math.max(columns, rows, 1)), 1);
+    canvas.width = columns * scale;
+    canvas.height = rows * scale;
+    const context = canvas.getContext("2d");
+    // A few are few, wherever there are no more.
+    const most = cells.reduce((a, b) => Math.max(a, b), 10);
+    cells.forEach((count, place) => {
+      if (count === 0) return;
+      const [column, row] = [place % columns, Math.floor(place / columns)];
+      context.fillStyle = heat(Math.log1p(count) / Math.log1p(most));
+      // North is up.
+      context.fillRect(column * scale, (rows - 1 - row) * scale, scale, scale);
+    });
+    if (!area) return;
+    const [width, height] = this.world.size;
+    const [x, y, edge] = area;
+    context.strokeStyle = "#ffffff";
+    context.lineWidth = 2;
+    context.strokeRect(
+      ((x - edge / 2) / width) * canvas.width, (1 - (y + edge / 2) / height) * canvas.height,
+      (edge / width) * canvas.width, (edge / height) * canvas.height,
+    );
+  }
+
+  drawArea(area, crowd) {
+    const canvas = this.areaCanvas;
+    canvas.width = canvas.height = 640;
+    const context = canvas.getContext("2d");
+    const [centreX, centreY, edge] = area;
+    this.spots = crowd.entities.map(([slot, kind, x, y]) => ({
+      slot, kind,
+      x: ((x - centreX) / edge + 0.5) * canvas.width,
+      y: (0.5 - (y - centreY) / edge) * canvas.height,
+    }));
+    const size = crowd.entities.length > 500 ? 3 : 5;
+    for (const { slot, kind, x, y } of this.spots) {
+      context.fillStyle = colourOf(kind);
+      context.beginPath();
+      context.arc(x, y, size, 0, 2 * Math.PI);
+      context.fill();
+      if (slot === this.chosen) {
+        context.strokeStyle = "#ffffff";
+        context.lineWidth = 2;
+        context.beginPath();
+        context.arc(x, y, size + 5, 0, 2 * Math.PI);
+        context.stroke();
+      }
+    }
+    const shown = crowd.entities.length < crowd.total ? `${crowd.entities.length} of ` : "";
+    const at = `${centreX.toFixed(0)}, ${centreY.toFixed(0)}`;
+    document.getElementById("area-facts").textContent = `${shown}${crowd.total} entities around ${at}`;
+  }
+
+  pick(event, inspect) {
+    const [x, y] = placeIn(this.areaCanvas, event).map((part) => part * this.areaCanvas.width);
+    const far = ({ x: a, y: b }) => Math.hypot(a - x, b - y);
+    const nearest = (this.spots ?? []).reduce((best, spot) => (!best || far(spot) < far(best) ? spot : best), null);
+    if (nearest && far(nearest) <= PICK_PIXELS) inspect(nearest.slot);
+  }
+}
+
+/// Where a click is, from 0 to 1.
+function placeIn(canvas, event) {
+  const box = canvas.getBoundingClientRect();
+  return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+}
+
+function heat(part) {
+  return `hsl(${225 - 185 * part} 90% ${22 + 45 * part}%)`;
+}

@@ -1,0 +1,51 @@
+// What the server says and does, by HTTP.
+
+/// Draws a number that no other dashboard has.
+const viewer = crypto.getRandomValues(new Uint32Array(1))[0];
+const TOKEN = "myriad-dashboard-token";
+
+let token = sessionStorage.getItem(TOKEN);
+const inAddress = new URLSearchParams(location.hash.slice(1)).get("token");
+if (inAddress !== null) {
+  setToken(inAddress);
+  // So that it is not in the history, or in what is copied.
+  history.replaceState(null, "", location.pathname);
+}
+
+export function setToken(text) {
+  token = text;
+  sessionStorage.setItem(TOKEN, text);
+}
+
+/// An answer that is an error: `status`, and a sentence.
+export class Refused extends Error {
+  constructor(status, text) {
+    super(text || `the server answers with ${status}`);
+    this.status = status;
+  }
+}
+
+/// Asks for something; `fields` are in the address.
+export function get(path, fields = {}) {
+  const query = new URLSearchParams({ viewer, ...fields });
+  // A `+` would stay one.
+  return ask(`/dashboard/data/${path}?${query.toString().replaceAll("+", "%20")}`, {});
+}
+
+/// Does what an operator wants.
+export function act(what) {
+  return ask(`/dashboard/do?viewer=${viewer}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(what),
+  });
+}
+
+async function ask(address, options) {
+  const headers = { ...options.headers };
+  if (token !== null) headers.authorization = `Bearer ${token}`;
+  const signal = AbortSignal.timeout(8000);
+  const answer = await fetch(address, { ...options, headers, signal, cache: "no-store" });
+  if (!answer.ok) throw new Refused(answer.status, await answer.text());
+  return answer.json();
+}

@@ -1,0 +1,64 @@
+//! The page and the dashboard at one address.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::dashboard::Dashboard;
+use super::page::GamePage;
+use crate::http::{self, Asked, Limits, Page, Refused, Site};
+use crate::metrics::table;
+use crate::metrics::web::WebRefusal;
+
+/// What is served at the web address.
+pub struct WebSite {
+    pub page: GamePage,
+    pub dashboard: Arc<Dashboard>,
+}
+
+impl WebSite {
+    /// Serves it until the process ends.
+    pub fn serve(self, listener: std::net::TcpListener) -> Result<()> {
+        let dashboard = self.dashboard.clone();
+        http::serve_at(listener, "page", Arc::new(self), LIMITS, move || {
+            table::DASHBOARDS.set(dashboard.open() as u64);
+        })
+    }
+}
+
+/// Takes the address, so that it is known before the server has started.
+pub fn bind(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)> {
+    http::bind(address).with_context(|| format!("cannot serve the page on {address}"))
+}
+
+impl Site for WebSite {
+    async fn answer(&self, asked: Asked) -> Page {
+        match asked.path.strip_prefix("/dashboard") {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                self.dashboard.answer(asked).await
+            }
+            _ => self.page.at(&asked.path),
+        }
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        path == Dashboard::ACTS
+    }
+
+    fn note(&self, refused: Refused) {
+        self.dashboard.note(match refused {
+            Refused::Crowded => WebRefusal::Crowded,
+            Refused::Slow => WebRefusal::Slow,
+            Refused::Malformed => WebRefusal::Malformed,
+            Refused::Large => WebRefusal::Large,
+        });
+    }
+}
+
+const LIMITS: Limits = Limits {
+    connections: 64,
+    header_time: Duration::from_secs(3),
+    connection_time: Duration::from_secs(20),
+};
