@@ -218,7 +218,7 @@ impl Server {
             )?;
             let port = address.port();
             let page = GamePage { port, renewed };
-            WebSite { page, dashboard }.serve(listener)?;
+            WebSite { page, dashboard }.serve(listener, stop.clone())?;
         }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
