@@ -9,7 +9,7 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{Crowd, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
-use crate::transport::Swarm;
+use crate::transport::{Dashboards, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -25,6 +25,8 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Keep>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
+    #[cfg(target_os = "linux")]
+    Entry::of::<Dashboards>(),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     Entry::of::<crate::tick::Primitives>(),
     Entry::of::<Content>(),

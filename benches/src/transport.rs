@@ -3,6 +3,7 @@
 //! | module | measures |
 //! | --- | --- |
 //! | `swarm` | live clients on one machine, the server's cores and the bots' apart |
+//! | `dashboards` | what open dashboards cost the tick |
 //! | `bots` | the bots, in a process of their own |
 //! | `floor` | the same packets without QUIC, as UDP carries them at best |
 //! | `cores` | which cores a thread may run on |
@@ -12,9 +13,13 @@ pub mod bots;
 #[cfg(target_os = "linux")]
 mod cores;
 #[cfg(target_os = "linux")]
+mod dashboards;
+#[cfg(target_os = "linux")]
 mod floor;
 #[cfg(target_os = "linux")]
 mod swarm;
 
+#[cfg(target_os = "linux")]
+pub use dashboards::Dashboards;
 #[cfg(target_os = "linux")]
 pub use swarm::Swarm;

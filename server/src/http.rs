@@ -26,6 +26,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
+use crate::priority::give_way;
+
 /// What one port may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -121,14 +123,14 @@ impl Page {
     }
 }
 
-/// Answers requests at an address until the process ends, on a thread of this name.
-/// `upkeep` is called now and then.
+/// Answers requests at an address, on a thread of this name. `upkeep` is called now and then,
+/// and ends the port when it gives false.
 pub fn serve<S: Site>(
     address: SocketAddr,
     name: &'static str,
     site: Arc<S>,
     limits: Limits,
-    upkeep: impl Fn() + Send + 'static,
+    upkeep: impl Fn() -> bool + Send + 'static,
 ) -> Result<()> {
     let (listener, _) = bind(address)?;
     serve_at(listener, name, site, limits, upkeep)
@@ -148,7 +150,7 @@ pub fn serve_at<S: Site>(
     name: &'static str,
     site: Arc<S>,
     limits: Limits,
-    upkeep: impl Fn() + Send + 'static,
+    upkeep: impl Fn() -> bool + Send + 'static,
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -156,16 +158,23 @@ pub fn serve_at<S: Site>(
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || {
+            // Figures can wait; a tick can't.
+            give_way();
             runtime.block_on(async move {
-                tokio::spawn(async move {
-                    loop {
-                        sleep(UPKEEP_EVERY).await;
-                        upkeep();
+                let listener = match TcpListener::from_std(listener) {
+                    Ok(listener) => listener,
+                    Err(error) => {
+                        return warn!(%error, port = name, "an HTTP port can't be served");
                     }
-                });
-                match TcpListener::from_std(listener) {
-                    Ok(listener) => accept_all(listener, site, limits).await,
-                    Err(error) => warn!(%error, port = name, "an HTTP port can't be served"),
+                };
+                let upkeep = async {
+                    while upkeep() {
+                        sleep(UPKEEP_EVERY).await;
+                    }
+                };
+                tokio::select! {
+                    () = upkeep => {}
+                    () = accept_all(listener, site, limits) => {}
                 }
             });
         })
@@ -339,7 +348,7 @@ fn response(page: Page) -> Response<Full<Bytes>> {
 }
 
 pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
-const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+const UPKEEP_EVERY: Duration = Duration::from_secs(2);
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The least that hyper takes.

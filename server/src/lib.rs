@@ -14,7 +14,8 @@
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
-//! | [`web`] | the page for browsers |
+//! | [`web`] | the page for browsers, and the dashboard |
+//! | [`priority`] | threads that give way to the world |
 #![forbid(unsafe_code)]
 
 pub mod accounts;
@@ -25,6 +26,7 @@ pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod offline;
+pub mod priority;
 pub mod server;
 pub mod session;
 pub mod tick;

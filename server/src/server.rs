@@ -270,7 +270,7 @@ impl Server {
                 page: game,
                 dashboard,
             };
-            site.serve(page.listener)?;
+            site.serve(page.listener, stop.clone())?;
         }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,

@@ -20,7 +20,7 @@ use super::record::Entry;
 use super::roster::Roster;
 use super::segment;
 use crate::metrics::table;
-use crate::tick::reload::give_way;
+use crate::priority::give_way;
 
 /// The tick thread's end.
 pub struct Keeper {

@@ -24,7 +24,10 @@ pub fn serve(address: SocketAddr, metrics: PrometheusHandle) -> Result<()> {
         _ => Page::not_found("the page is /metrics\n"),
     };
     // Histograms gather what they were told until then.
-    let upkeep = move || metrics.run_upkeep();
+    let upkeep = move || {
+        metrics.run_upkeep();
+        true
+    };
     http::serve(address, "metrics", Arc::new(pages), LIMITS, upkeep)?;
     Ok(())
 }

@@ -18,6 +18,7 @@ use shared::world::logic::Text;
 use tracing::{error, warn};
 
 use crate::metrics::table;
+use crate::priority::give_way;
 
 /// Watches a folder of scripts on a thread of its own. Compiled scripts come out of the
 /// receiver; texts with problems are reported, and the world keeps what it has.
@@ -44,6 +45,7 @@ pub fn watch(
     std::thread::Builder::new()
         .name("scripts".to_owned())
         .spawn(move || {
+            // A reload can wait for the world.
             give_way();
             reloader.run(&events, &stop);
         })
@@ -132,16 +134,6 @@ impl Reloader {
     }
 }
 
-/// Lowers the priority of this thread, and of those that it starts: a reload can wait for
-/// the world, and a tick can't wait for the compiler where cores are few.
-pub fn give_way() {
-    // Elsewhere this would be the priority of the whole process.
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        warn!(%error, "a thread beside the world has the priority of the others");
-    }
-}
-
 fn is_change(event: &notify::Event) -> bool {
     event.kind.is_create() || event.kind.is_modify() || event.kind.is_remove()
 }
@@ -157,9 +149,6 @@ fn draw(problems: &[Problem], texts: &[Text]) -> String {
     drawn + &script::diagnostic::draw(&diagnostics, texts, false)
 }
 
-/// A tenth of the processor's time, if others want all of it: 10 of 19.
-#[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
 /// The longest that the thread outlives its world.
 const STOP_LATENCY: Duration = Duration::from_millis(200);
 /// After the last event of a save.

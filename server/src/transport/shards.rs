@@ -60,6 +60,15 @@ struct Thread {
     drops: Drops,
 }
 
+/// How far a shard got with the messages of the tick thread.
+enum Taken {
+    All,
+    /// It is to end for this reason.
+    Stop(String),
+    /// The tick thread is gone.
+    Lost,
+}
+
 /// Starts a shard's thread.
 pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
     let name = format!("shard-{}", parts.number);
@@ -124,6 +133,21 @@ impl Thread {
                 // The tick thread hears that the shard is gone.
                 return error!(%error, "a shard cannot wait for packets");
             }
+            match self.take_messages() {
+                Taken::All => {}
+                Taken::Stop(reason) => break reason,
+                Taken::Lost => return,
+            }
+            self.receive(PACKETS_MAX);
+            self.endpoint.upkeep(&mut self.shard);
+            self.look_at_strangers();
+        };
+        self.close(&reason);
+    }
+
+    /// Does all that the tick thread wants: one waking may stand for several messages.
+    fn take_messages(&mut self) -> Taken {
+        loop {
             match self.from_tick.try_recv() {
                 Ok(ToShard::Tick(publication)) => {
                     let report = self.fan_out(&publication);
@@ -136,15 +160,11 @@ impl Thread {
                     // An operator that has gone away needs none.
                     let _ = answer.send((self.shard.number, self.inspect(sessions)));
                 }
-                Ok(ToShard::Stop(reason)) => break reason,
-                Err(TryRecvError::Empty) => {}
-                Err(TryRecvError::Disconnected) => return,
+                Ok(ToShard::Stop(reason)) => return Taken::Stop(reason),
+                Err(TryRecvError::Empty) => return Taken::All,
+                Err(TryRecvError::Disconnected) => return Taken::Lost,
             }
-            self.receive(PACKETS_MAX);
-            self.endpoint.upkeep(&mut self.shard);
-            self.look_at_strangers();
-        };
-        self.close(&reason);
+        }
     }
 
     fn receive(&mut self, packets_max: usize) {

@@ -51,8 +51,9 @@ pub struct Dashboard {
     viewers: Arc<Mutex<Viewers>>,
     refusals: Arc<WebRefusals>,
     source: Arc<Source>,
-    /// Requests that are at work.
-    room: Arc<Semaphore>,
+    /// Room for requests at work: those that wait for the world, and all others.
+    waiting: Arc<Semaphore>,
+    reading: Arc<Semaphore>,
 }
 
 /// What a dashboard is made of.
@@ -90,7 +91,8 @@ impl Dashboard {
                 desk: parts.desk,
                 reading: Mutex::default(),
             }),
-            room: Arc::new(Semaphore::new(AT_WORK_MAX)),
+            waiting: Arc::new(Semaphore::new(AT_WORK_MAX)),
+            reading: Arc::new(Semaphore::new(AT_WORK_MAX)),
         })
     }
 
@@ -158,13 +160,18 @@ impl Dashboard {
         })
     }
 
-    /// Answers where it may take a while, as the world is asked too.
+    /// Answers where it may take a while. A world that does not answer holds up those only
+    /// that ask it.
     async fn work(&self, viewer: Viewer, query: Query, peer: IpAddr) -> Page {
         let busy = || {
             self.note(WebRefusal::Busy);
             Page::error(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once")
         };
-        let Ok(place) = self.room.clone().try_acquire_owned() else {
+        let room = match query.waits_for_the_world() {
+            true => &self.waiting,
+            false => &self.reading,
+        };
+        let Ok(place) = room.clone().try_acquire_owned() else {
             return busy();
         };
         let source = self.source.clone();
@@ -192,5 +199,5 @@ fn page_of(data: Result<Data, String>) -> Page {
 }
 
 const JSON: &str = "application/json";
-/// Requests at work, each on a thread.
-const AT_WORK_MAX: usize = 8;
+/// Requests of a sort at work, each on a thread.
+const AT_WORK_MAX: usize = 32;

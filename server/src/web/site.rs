@@ -1,7 +1,8 @@
 //! The page and the dashboard at one address.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,17 +20,18 @@ pub struct WebSite {
 }
 
 impl WebSite {
-    /// Serves it until the process ends.
-    pub fn serve(self, listener: std::net::TcpListener) -> Result<()> {
+    /// Serves it until the server has ended: `stop` is true then.
+    pub fn serve(self, listener: TcpListener, stop: Arc<AtomicBool>) -> Result<()> {
         let dashboard = self.dashboard.clone();
         http::serve_at(listener, "page", Arc::new(self), LIMITS, move || {
             table::DASHBOARDS.set(dashboard.open() as u64);
+            !stop.load(Ordering::Relaxed)
         })
     }
 }
 
 /// Takes the address, so that it is known before the server has started.
-pub fn bind(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)> {
+pub fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
     http::bind(address).with_context(|| format!("cannot serve the page on {address}"))
 }
 

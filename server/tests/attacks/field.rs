@@ -24,8 +24,9 @@ use crate::common::{DEADLINE, eventually, scratch};
 pub struct Field {
     pub address: SocketAddr,
     pub metrics: SocketAddr,
-    /// Of the page and the dashboard, whose token is [`DASHBOARD_TOKEN`].
-    pub web: SocketAddr,
+    /// Of the page and the dashboard, whose token is [`DASHBOARD_TOKEN`]; none in most fields,
+    /// as servers that take browsers allow them more.
+    web: Option<SocketAddr>,
     pub trust: Trust,
     token: String,
     server: Process,
@@ -53,8 +54,17 @@ impl Field {
 
     /// The same with a token, which the server has from a file.
     pub async fn start_with_token(token: &str) -> Field {
+        Field::start_as(token, false).await
+    }
+
+    /// The same without a token, with a page and a dashboard.
+    pub async fn start_with_page() -> Field {
+        Field::start_as("", true).await
+    }
+
+    async fn start_as(token: &str, has_page: bool) -> Field {
         let metrics = free_address();
-        let (server, [address, web], trust) = Process::start(metrics, token);
+        let (server, address, web, trust) = Process::start(metrics, token, has_page);
         let mut swarm = Swarm::start(SwarmOptions {
             server: address,
             name: "localhost".to_owned(),
@@ -87,6 +97,11 @@ impl Field {
         field.ticks(20).await;
         field.memory = field.server.memory();
         field
+    }
+
+    /// Where the page and the dashboard are.
+    pub fn page(&self) -> SocketAddr {
+        self.web.expect("a field with a page")
     }
 
     /// Waits until the server has run this many more ticks.
@@ -198,7 +213,11 @@ impl Field {
 
 impl Process {
     /// A process, the addresses of its clients and its page, and its certificate.
-    fn start(metrics: SocketAddr, token: &str) -> (Process, [SocketAddr; 2], Trust) {
+    fn start(
+        metrics: SocketAddr,
+        token: &str,
+        has_page: bool,
+    ) -> (Process, SocketAddr, Option<SocketAddr>, Trust) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = |suffix: &str| scratch(&format!("attacked-{number}.{suffix}"));
@@ -214,14 +233,17 @@ impl Process {
             .arg(&world)
             .arg("--metrics")
             .arg(metrics.to_string())
-            .args(["--web", "127.0.0.1:0", "--dashboard-token-file"])
-            .arg(&dashboard_token)
             .env("RUST_LOG", "info")
             .stdout(Stdio::piped())
             .stderr(File::create(&log).expect("a log file"));
         if !token.is_empty() {
             fs::write(&token_file, format!("{token}\n")).expect("a token's file");
             command.arg("--token-file").arg(&token_file);
+        }
+        if has_page {
+            command
+                .args(["--web", "127.0.0.1:0", "--dashboard-token-file"])
+                .arg(&dashboard_token);
         }
         let mut child = command.spawn().expect("the server starts");
         let mut output = BufReader::new(child.stdout.take().expect("its output"));
@@ -242,16 +264,18 @@ impl Process {
         for (i, byte) in fingerprint.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).expect("hexadecimal");
         }
-        let page = word("play on http://");
-        let (web, _) = page.split_once(',').expect("the dashboard follows");
-        let web = web.parse().expect("an address");
+        let web = has_page.then(|| {
+            let page = word("play on http://");
+            let (web, _) = page.split_once(',').expect("the dashboard follows");
+            web.parse().expect("an address")
+        });
         let process = Process {
             child,
             output,
             log,
             files: [world, token_file, dashboard_token],
         };
-        (process, [address, web], Trust::Fingerprint(fingerprint))
+        (process, address, web, Trust::Fingerprint(fingerprint))
     }
 
     /// The physical memory of the process, in bytes.

@@ -20,7 +20,7 @@ impl Field {
             "GET /dashboard/data/health?viewer={viewer} HTTP/1.1\r\nHost: a\r\n\
              Authorization: Bearer {token}\r\n\r\n"
         );
-        status_of(&answer(self.web, request.as_bytes()))
+        status_of(&answer(self.page(), request.as_bytes()))
     }
 }
 
@@ -47,11 +47,11 @@ fn status_of(answer: &str) -> u16 {
 
 #[tokio::test]
 async fn slow_and_half_open_requests_end_in_time_and_others_are_answered_meanwhile() {
-    let field = Field::start().await;
+    let field = Field::start_with_page().await;
     let body = "POST /dashboard/do?viewer=1 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{";
     let mut held = vec![];
     for i in 0..40 {
-        let mut stream = open(field.web);
+        let mut stream = open(field.page());
         let part = match i % 4 {
             0 => "GET /dashboard/data/health?viewer=1 HTTP/1.1\r\nHo",
             1 => body,
@@ -86,9 +86,9 @@ async fn slow_and_half_open_requests_end_in_time_and_others_are_answered_meanwhi
 
 #[tokio::test]
 async fn thousands_of_sockets_take_each_others_places() {
-    let field = Field::start().await;
+    let field = Field::start_with_page().await;
     let sockets = 3000;
-    let held: Vec<TcpStream> = (0..sockets).map(|_| open(field.web)).collect();
+    let held: Vec<TcpStream> = (0..sockets).map(|_| open(field.page())).collect();
     assert_eq!(field.status(1, DASHBOARD_TOKEN), 200);
     // All but those that have a place.
     let crowded = field.refused("crowded");
@@ -99,7 +99,7 @@ async fn thousands_of_sockets_take_each_others_places() {
 
 #[tokio::test]
 async fn huge_and_senseless_requests_are_refused_and_counted() {
-    let field = Field::start().await;
+    let field = Field::start_with_page().await;
     let post = |length: usize, body: &str| {
         format!(
             "POST /dashboard/do?viewer=1 HTTP/1.1\r\nHost: a\r\n\
@@ -121,7 +121,7 @@ async fn huge_and_senseless_requests_are_refused_and_counted() {
             post(usize::MAX >> 1, "{").into_bytes(),
             post(9, "[[[[[[[[[").into_bytes(),
         ] {
-            let answer = answer(field.web, &request);
+            let answer = answer(field.page(), &request);
             let status = status_of(&answer);
             assert!(
                 answer.is_empty() || (400..500).contains(&status),
@@ -142,7 +142,7 @@ async fn huge_and_senseless_requests_are_refused_and_counted() {
 
 #[tokio::test]
 async fn tokens_are_guessed_ten_times_and_then_not_heard() {
-    let field = Field::start().await;
+    let field = Field::start_with_page().await;
     let statuses: Vec<u16> = (0..scaled(50))
         .map(|guess| field.status(1, &format!("guess-{guess}")))
         .collect();
@@ -161,7 +161,7 @@ async fn tokens_are_guessed_ten_times_and_then_not_heard() {
 
 #[tokio::test]
 async fn dashboards_beyond_the_most_are_turned_away_and_so_are_those_that_ask_too_often() {
-    let field = Field::start().await;
+    let field = Field::start_with_page().await;
     let statuses: Vec<u16> = (0..40)
         .map(|viewer| field.status(viewer, DASHBOARD_TOKEN))
         .collect();

@@ -27,6 +27,16 @@ pub enum Query {
     Act(Request),
 }
 
+impl Query {
+    /// Whether the tick thread has to answer.
+    pub fn waits_for_the_world(&self) -> bool {
+        matches!(
+            self,
+            Query::Clients { .. } | Query::Client { .. } | Query::Act(_)
+        )
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QueryError {
     #[error("there is nothing at this path")]

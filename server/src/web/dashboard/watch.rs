@@ -14,6 +14,7 @@ use super::history::History;
 use super::survey::{Area, Crowd, Density, Surveyor, pause_after};
 use super::viewers::{Viewer, Viewers};
 use crate::metrics::window::SharedWindow;
+use crate::priority::give_way;
 use crate::tick::mirror::SharedMirror;
 
 /// What the thread reads.
@@ -97,7 +98,10 @@ pub fn start(
     };
     std::thread::Builder::new()
         .name("dashboard".to_owned())
-        .spawn(move || thread.run(&stop))
+        .spawn(move || {
+            give_way();
+            thread.run(&stop);
+        })
         .context("cannot start the dashboard's thread")?;
     Ok(())
 }

@@ -67,6 +67,8 @@ export class Charts {
       chart.batch(() => {
         chart.setScale("x", { min: end - this.seconds, max: end });
         chart.setScale("y", { min: 0, max: topOf(lines) });
+        // Without a cursor, the legend has the newest values.
+        if (chart.cursor.idx == null && times.length > 0) chart.setLegend({ idx: times.length - 1 });
       });
     }
   }
@@ -103,11 +105,9 @@ function options(card, unit, lines) {
     axes: [axis, { ...axis, size: 48, values: (_, ticks) => ticks.map(text) }],
     scales: { x: { time: true } },
     series: [
-      { value: (chart, time) => clock(time ?? chart.data[0].at(-1)) },
+      { value: (_, time) => clock(time) },
       ...lines.map(([, label, colour]) => ({
-        label, stroke: COLOURS[colour], width: 1.4, points: { show: false }, 
-        // Without a cursor, the newest.
-        value: (chart, value, line) => text(value ?? chart.data[line].at(-1)),
+        label, stroke: COLOURS[colour], width: 1.4, points: { show: false },  value: (_, value) => text(value),
       })),
     ],
   };
