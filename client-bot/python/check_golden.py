@@ -107,14 +107,14 @@ def movement(world: World, data: bytes, given: Case) -> Any:
     entities = [{"slot": slot, "position": course.position, "velocity": course.velocity,
                  "others": others} for slot, course, others in read.entities]
     return {"tick": read.tick, "part": read.part, "last": read.last, "whole": read.whole,
-            "processed_low": read.processed_low, "kept": read.kept, "base": read.base,
+            "processed_low": read.processed_low, "kept": read.kept, "margin": read.margin, "base": read.base,
             "entities": entities}
 
 
 def written(world: World, value: Case) -> bytes:
     commands = [(each["kind"], each["words"]) for each in value["commands"]]
     return world.datagram(value["epoch"], value["newest"], value["mask"], value["stream"],
-                          value["first_sequence"], commands)
+                          value["first_sequence"], commands, value["ticks"])
 
 
 def read(case: Case, worlds: dict[str, World]) -> Any:

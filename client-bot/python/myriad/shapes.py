@@ -27,6 +27,7 @@ KIND = {"name": "text",
 SCHEMA = {"world": WORLD, "attributes": ("list", ATTRIBUTE), "kinds": ("list", KIND),
           **CHANGING, "symbols": ("list", "text")}
 QUOTAS = {"commands_per_tick": "integer", "commands_burst": "integer",
+          "input_ticks": "integer", "late_ticks": "integer",
           "requests_per_second": "integer", "bytes_per_tick": "integer", "regions": "integer",
           "region_edge_max": "signed", "subscriptions": "integer", "predicate_bytes": "integer",
           "idle_seconds": "integer", "resume_seconds": "integer",

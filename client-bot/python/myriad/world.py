@@ -34,6 +34,7 @@ class Movement:
     whole: bool = False
     processed_low: int = 0
     kept: int | None = None
+    margin: int | None = None
     base: int | None = None
     entities: list[tuple[int, Course, list[tuple[int, int]]]] = field(default_factory=list)
     # Entities that are left out, as no course of theirs was known.
@@ -116,6 +117,11 @@ class World:
                 return "lost", {"subscription": bits.get(32)}
             case 9:
                 return "interface", Serial(bits.bytes(20)).read(INTERFACE)
+            case 10:
+                first, count = bits.get(16), bits.rice(1) + 1
+                reasons = {1: "Dead", 5: "OverQuota", 6: "TooEarly", 7: "TooLate"}
+                return "refused", {"first_low": first, "count": count,
+                                   "reason": reasons[bits.get(3)]}
             case 14:
                 return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
             case 15:
@@ -154,6 +160,7 @@ class World:
         read.whole = read.last and bits.get(1) == 1
         read.processed_low = bits.get(16)
         read.kept = self.kept(bits, read.tick)
+        read.margin = bits.get(5) - 16 if bits.get(1) else None
         length = bits.get(4)
         count = 1 << length - 1 | bits.get(length - 1) if length else 0
         if count:
@@ -201,13 +208,21 @@ class World:
         return [place + (away << axis["step"]) for place, away, axis in steps]
 
     def datagram(self, epoch: int, newest: int, mask: int, stream: int, first: int,
-                 commands: list[tuple[int, list[int]]]) -> bytes:
-        """What a client sends: its acknowledgement, and (number, words) of commands."""
+                 commands: list[tuple[int, list[int]]], ticks: list[int] | None = None) -> bytes:
+        """What a client sends: its acknowledgement, and (number, words) of commands, with the
+        ticks that they are meant for."""
         bits = Bits()
         for value, width in ((epoch, 8), (newest, 32), (mask, 32), (stream, 32),
-                             (len(commands), 4), (first, 32)):
+                             (len(commands), 8)):
             bits.put(value, width)
-        for number, words in commands:
+        if commands:
+            bits.put(first, 32)
+            bits.put(1 if ticks else 0, 1)
+        if ticks:
+            bits.put(ticks[0], 16)
+        for i, (number, words) in enumerate(commands):
+            if ticks and i > 0:
+                bits.put_unary(ticks[i] - ticks[i - 1])
             bits.put(number, 8)
             for word, ty in zip(words, self.command(number)["words"], strict=True):
                 if ty["ty"] in ("i32", "fixed"):

@@ -25,6 +25,8 @@ struct Value {
     mask: u32,
     stream: u64,
     first_sequence: u32,
+    /// The ticks that commands are meant for; empty: they don't say.
+    ticks: Vec<u64>,
     commands: Vec<Command>,
 }
 
@@ -46,7 +48,6 @@ pub fn cases() -> Vec<Case> {
                     mask: 0b1011,
                     stream: NOW.before(20),
                 },
-                first_sequence: 9,
                 ..ClientDatagram::default()
             },
         ),
@@ -60,8 +61,24 @@ pub fn cases() -> Vec<Case> {
                     stream: NOW.before(2),
                 },
                 first_sequence: 70_000,
+                ticks: vec![],
                 kinds: vec![MOVE, MOVE, GIVE],
                 words: vec![4096, -4096, 0, 1, -3, 1, nobody, 2, 2048],
+            },
+        ),
+        case(
+            "datagram-commands-for-ticks",
+            "three commands that are meant for ticks, the first two for the same",
+            ClientDatagram {
+                acknowledgement: Acknowledgement {
+                    newest: NOW.before(1),
+                    mask: 0,
+                    stream: NOW.before(1),
+                },
+                first_sequence: 1,
+                ticks: vec![NOW.after(2), NOW.after(2), NOW.after(5)],
+                kinds: vec![MOVE; 3],
+                words: vec![4096, 0, 0, 4096, -4096, 0],
             },
         ),
     ]
@@ -99,5 +116,6 @@ fn value(datagram: &ClientDatagram, codec: &CommandCodec) -> Value {
         mask: datagram.acknowledgement.mask,
         stream: datagram.acknowledgement.stream.0,
         first_sequence: datagram.first_sequence,
+        ticks: datagram.ticks.iter().map(|tick| tick.0).collect(),
     }
 }

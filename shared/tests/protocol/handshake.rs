@@ -59,6 +59,8 @@ pub fn first(schema: Schema) -> Welcome {
         quotas: Quotas {
             commands_per_tick: 4,
             commands_burst: 8,
+            input_ticks: 5,
+            late_ticks: 10,
             requests_per_second: 10,
             bytes_per_tick: 0,
             regions: 2,

@@ -11,7 +11,7 @@ use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Answer;
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
-use shared::{Course, EntityId, Name, NotificationKind, Schema, Slot, Text, Tick};
+use shared::{Course, EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
 
 use crate::case::Case;
 use crate::document;
@@ -78,6 +78,11 @@ enum Told {
     Full,
     Lost {
         subscription: u32,
+    },
+    Refused {
+        first_low: u16,
+        count: u32,
+        reason: Refusal,
     },
     Interface(Interface),
     Name {
@@ -174,6 +179,11 @@ fn answers() -> Vec<Message> {
         answer(Err("no such channel".to_owned())),
         Message::Full,
         Message::Lost(77),
+        Message::Refused {
+            first_low: 65_534,
+            count: 4,
+            reason: Refusal::TooLate,
+        },
     ]
 }
 
@@ -276,6 +286,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         },
         Message::Full => ("full", "notices were left out"),
         Message::Lost(_) => ("lost", "a subscription has ended"),
+        Message::Refused { .. } => ("refused", "commands that had no effect"),
         Message::Interface(_) => ("interface", "commands and notifications have changed"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
@@ -377,6 +388,11 @@ fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, message: 
         Message::Notice(notice) => codec.notice(writer, notice),
         Message::Full => codec.full(writer),
         Message::Lost(id) => codec.lost(writer, *id),
+        Message::Refused {
+            first_low,
+            count,
+            reason,
+        } => codec.refused(writer, (*first_low).into(), *count, *reason),
         Message::Interface(interface) => codec.interface(writer, interface),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
@@ -408,6 +424,15 @@ fn told(message: Message, schema: &Schema) -> Told {
         Message::Notice(notice) => told_notice(notice),
         Message::Full => Told::Full,
         Message::Lost(subscription) => Told::Lost { subscription },
+        Message::Refused {
+            first_low,
+            count,
+            reason,
+        } => Told::Refused {
+            first_low,
+            count,
+            reason,
+        },
         Message::Interface(interface) => Told::Interface(interface),
         Message::Name { slot, name } => Told::Name { slot, name },
         Message::Talk(talk) => Told::Talk(talk),
@@ -479,6 +504,7 @@ fn word(message: &Message) -> &'static str {
         Message::Notice(_) => "notice",
         Message::Full => "full",
         Message::Lost(_) => "lost",
+        Message::Refused { .. } => "refused",
         Message::Interface(_) => "interface",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
