@@ -107,8 +107,8 @@ def movement(world: World, data: bytes, given: Case) -> Any:
     entities = [{"slot": slot, "position": course.position, "velocity": course.velocity,
                  "others": others} for slot, course, others in read.entities]
     return {"tick": read.tick, "part": read.part, "last": read.last, "whole": read.whole,
-            "processed_low": read.processed_low, "kept": read.kept, "margin": read.margin, "base": read.base,
-            "entities": entities}
+            "processed_low": read.processed_low, "kept": read.kept, "margin": read.margin,
+            "base": read.base, "entities": entities}
 
 
 def written(world: World, value: Case) -> bytes:
