@@ -30,6 +30,7 @@
 //! | [`checkpoint`] | the state of a world in a file |
 //! | [`keeper`] | the threads that keep a running world |
 //! | [`recovery`] | from a folder to a running world |
+//! | [`differences`] | what a world file says otherwise than the world that is kept |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`recording`] | recordings |
 
@@ -39,6 +40,7 @@ pub mod checkpoint;
 pub mod code;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod code_cache;
+pub mod differences;
 pub mod disk;
 pub mod folder;
 pub mod frame_code;

@@ -18,7 +18,10 @@ use common::{
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
+use shared::wire::control::Hello;
 use shared::wire::request::Region;
+use shared::wire::stream::Message;
+use shared::wire::talk::{Talk, TalkRequest};
 use tokio::time::{sleep, timeout};
 
 const WORLD: &str = "
@@ -116,8 +119,8 @@ impl Drop for Data {
 /// Places two players far from each other. The first sees the other by a region, and hears
 /// of its moves by a subscription.
 async fn two_players(server: &Server) -> (Player, Player) {
-    let mut here = Player::join(server).await;
-    let mut there = Player::join(server).await;
+    let mut here = join_as(server, "Ann").await;
+    let mut there = join_as(server, "Bob").await;
     go(&mut here, 10.0, 10.0).await;
     go(&mut there, 150.0, 150.0).await;
     let corner = |edge: f64| [units(edge), units(edge), 0];
@@ -128,6 +131,10 @@ async fn two_players(server: &Server) -> (Player, Player) {
     };
     here.client.set_region(1, Some(region));
     here.client.flush();
+    for player in [&mut here, &mut there] {
+        let channel = "trade".to_owned();
+        talk(player, TalkRequest::Join { channel }).await;
+    }
     let other = there.entity();
     until(&mut [&mut here, &mut there], "the region shows it", |p| {
         p[0].sees(other)
@@ -136,6 +143,20 @@ async fn two_players(server: &Server) -> (Player, Player) {
     let subscribed = here.subscribe(3, "attribute == \"hp\"").await;
     subscribed.expect("a subscription");
     (here, there)
+}
+
+async fn join_as(server: &Server, name: &str) -> Player {
+    let hello = Hello {
+        name: name.to_owned(),
+        ..hello("", None)
+    };
+    Player::join_as(server, &hello).await
+}
+
+async fn talk(player: &mut Player, request: TalkRequest) {
+    let number = player.client.talk(request);
+    let answer = player.client.answer(number, &mut player.log).await;
+    answer.expect("an answer").expect("a yes");
 }
 
 /// Both return, and one hears and sees the other as before.
@@ -156,6 +177,17 @@ async fn both_go_on(server: &Server, here: &Player, there: &Player) {
         &mut [&mut here_again, &mut there_again],
         "the subscription tells of the blow",
         |p| !p[0].notices().is_empty(),
+    )
+    .await;
+    let (channel, text) = ("trade".to_owned(), "wool!".to_owned());
+    talk(&mut there_again, TalkRequest::Speak { channel, text }).await;
+    until(
+        &mut [&mut here_again, &mut there_again],
+        "the channel has its members",
+        |p| {
+            let mut messages = p[0].log.messages.iter();
+            messages.any(|(_, said)| matches!(said, Message::Talk(Talk::Spoken { .. })))
+        },
     )
     .await;
 }
@@ -248,9 +280,11 @@ fn another_world_file_is_refused_and_what_differs_is_named() {
     let data = Data::new("other-world");
     data.start().stop().unwrap();
     let refusal = data.refusal(&WORLD.replace("default = 100", "default = 90"));
-    assert!(refusal.contains("world, kinds or attributes"), "{refusal}");
+    let expected = "kinds.player.attributes.hp.default: 100, now 90";
+    assert!(refusal.contains(expected), "{refusal}");
     let refusal = data.refusal(&WORLD.replace("resume_seconds = 20", "resume_seconds = 21"));
-    assert!(refusal.contains(": limits."), "{refusal}");
+    let expected = "limits.resume_seconds: 20, now 21";
+    assert!(refusal.contains(expected), "{refusal}");
     data.start().stop().unwrap();
 }
 

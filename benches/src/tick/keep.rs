@@ -100,10 +100,7 @@ impl Bench for Keep {
     }
 
     fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
-        let parts: [(
-            &str,
-            fn(&Report, &[&Row], &mut dyn Write) -> anyhow::Result<()>,
-        ); 3] = [
+        let parts: [(&str, Table); 3] = [
             (levels::SCENARIO, levels::table),
             (checkpoints::SCENARIO, checkpoints::table),
             (recovery::SCENARIO, recovery::table),
@@ -118,6 +115,9 @@ impl Bench for Keep {
         Ok(())
     }
 }
+
+/// Writes the table of a part.
+type Table = fn(&Report, &[&Row], &mut dyn Write) -> anyhow::Result<()>;
 
 impl Options {
     /// So large that each client sees about 20 others.

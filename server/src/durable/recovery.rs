@@ -14,6 +14,7 @@ use shared::{Schema, Tick, WorldConfig};
 use tracing::{info, warn};
 
 use super::checkpoint::{self, Body, Head};
+use super::differences;
 use super::disk::Disk;
 use super::journal::Start;
 use super::log::{End, Log};
@@ -273,41 +274,21 @@ fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) 
     )
 }
 
-/// Fails if a world file says something else than the world that was kept. Scripts may
-/// differ: they come into force as if they were saved now. So may the rate of ticks.
+/// Fails if a world file says something else than the world that was kept, and names what.
 pub fn check_same(kept: &WorldConfig, given: &WorldConfig) -> Result<()> {
-    let mut schema = given.schema.clone();
-    schema.world.tick_hz = kept.schema.world.tick_hz;
-    schema.commands.clone_from(&kept.schema.commands);
-    schema.notifications.clone_from(&kept.schema.notifications);
-    let parts = [
-        ("seed", kept.seed == given.seed),
-        ("player kind", kept.player_kind == given.player_kind),
-        ("populations", kept.populations == given.populations),
-        ("spawns", kept.spawns == given.spawns),
-        ("initial values", kept.initials == given.initials),
-        ("born", kept.born == given.born),
-        ("falls", kept.falls == given.falls),
-        ("tells_owner", kept.tells_owner == given.tells_owner),
-        ("every", kept.every == given.every),
-        ("motion", kept.motion == given.motion),
-        ("limits", kept.limits == given.limits),
-        (
-            "constants of scripts",
-            kept.logic.constants == given.logic.constants,
-        ),
-        ("budget of scripts", kept.logic.budget == given.logic.budget),
-        ("world, kinds or attributes", kept.schema == schema),
-    ];
-    let different = parts.iter().filter(|(_, is_same)| !is_same);
-    let different: Vec<&str> = different.map(|&(name, _)| name).collect();
+    let mut different = differences::between(kept, given);
     if different.is_empty() {
         return Ok(());
     }
+    let more = different.len().saturating_sub(DIFFERENCES_SHOWN);
+    different.truncate(DIFFERENCES_SHOWN);
+    if more > 0 {
+        different.push(format!("and {more} more"));
+    }
     bail!(
-        "the world file differs from the world that is kept in this folder: {}. Start with the \
-         file that the world began with, or keep a new world in another folder",
-        different.join(", ")
+        "the world file differs from the world that is kept in this folder: start with the file \
+         that the world began with, or keep a new world in another folder. It differs in\n  {}",
+        different.join("\n  ")
     )
 }
 
@@ -320,6 +301,7 @@ pub fn report(recovered: &Recovered, end: &End) {
     }
 }
 
+const DIFFERENCES_SHOWN: usize = 20;
 const TELL_PERIOD: Duration = Duration::from_secs(1);
 /// As long as a file may be.
 const BODY_BYTES_MAX: usize = 1 << 40;

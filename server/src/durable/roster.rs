@@ -7,7 +7,7 @@ use gpu_kernels::Region;
 use gpu_kernels::tick::frame::Person;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
-use shared::{ClientRow, EntityId, Tick};
+use shared::{ClientRow, EntityId, Name, Tick};
 
 /// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Client {
     pub regions: BTreeMap<u32, Region>,
     /// Predicates, by the client's own numbers.
     pub subscriptions: BTreeMap<u32, String>,
+    /// The channels that it is in, in the order of its joins.
+    pub channels: Vec<Name>,
 }
 
 /// What a client row stands for.
@@ -87,6 +89,14 @@ pub enum RosterChange {
         client: ClientRow,
         id: u32,
     },
+    Joined {
+        client: ClientRow,
+        channel: Name,
+    },
+    Left {
+        client: ClientRow,
+        channel: Name,
+    },
 }
 
 impl Roster {
@@ -122,6 +132,16 @@ impl Roster {
                     client.subscriptions.remove(id);
                 }
             }
+            RosterChange::Joined { client, channel } => {
+                if let Some(client) = self.clients.get_mut(client) {
+                    client.channels.push(channel.clone());
+                }
+            }
+            RosterChange::Left { client, channel } => {
+                if let Some(client) = self.clients.get_mut(client) {
+                    client.channels.retain(|own| own != channel);
+                }
+            }
         }
     }
 
@@ -134,6 +154,7 @@ impl Roster {
                     row: row.clone(),
                     regions: BTreeMap::new(),
                     subscriptions: BTreeMap::new(),
+                    channels: vec![],
                 };
                 self.clients.insert(client, new);
             }

@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use super::directory::{Directory, Presence};
 use super::publication::SessionEvent;
+use crate::durable::roster::{Roster, RosterChange};
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
 use pace::Paces;
@@ -31,6 +32,8 @@ pub struct Talk {
     /// The command that tells who is near; none in worlds without one.
     say: Option<CommandKind>,
     channels: Channels,
+    /// Who has joined or left a channel since the last [`Talk::take_changes`].
+    changes: Vec<RosterChange>,
     paces: Paces,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
@@ -69,12 +72,31 @@ impl Talk {
             filter,
             say: None,
             channels: Channels::default(),
+            changes: vec![],
             paces: Paces::new(config.schema.world.tick_hz),
             events: vec![],
             near: vec![],
         };
         talk.change_world(config);
         talk
+    }
+
+    /// Puts the clients of a world that goes on into their channels.
+    pub fn restore(&mut self, roster: &Roster) {
+        for (&client, saved) in &roster.clients {
+            let Some(name) = &saved.row.person.name else {
+                continue;
+            };
+            for channel in &saved.channels {
+                // They were all members before, so there is room.
+                let _ = self.channels.join(client, (saved.row.first, name), channel);
+            }
+        }
+    }
+
+    /// Who has joined or left a channel since the last call.
+    pub fn take_changes(&mut self) -> Vec<RosterChange> {
+        std::mem::take(&mut self.changes)
     }
 
     /// The world's commands may have changed.
@@ -130,6 +152,10 @@ impl Talk {
                 );
                 let own = (presence.ticket, name);
                 let channel = self.channels.join(client, own, &channel)?;
+                self.changes.push(RosterChange::Joined {
+                    client,
+                    channel: channel.clone(),
+                });
                 let told = Told::Joined {
                     channel: channel.clone(),
                     name: name.clone(),
@@ -271,6 +297,10 @@ impl Talk {
     fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
         let members = self.channels.members(&channel).to_vec();
         if let Some(name) = self.channels.leave(client, &channel) {
+            self.changes.push(RosterChange::Left {
+                client,
+                channel: channel.clone(),
+            });
             let told = Arc::new(Told::Left { channel, name });
             self.tell_all(directory, &members, frame, &told);
         }

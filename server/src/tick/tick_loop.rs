@@ -238,12 +238,16 @@ impl TickLoop {
             Some(kept) => Begun::again(&parts.config, holdings, &kept.recovered),
             None => Begun::new(&parts.config, holdings),
         };
+        let mut talk = Talk::new(&parts.config, parts.talk_filter);
+        if let Some(kept) = &parts.kept {
+            talk.restore(&kept.recovered.roster);
+        }
         // The shards know the world of the checkpoint.
         let is_kept = parts.kept.is_some();
         TickLoop {
             directory,
             holdings,
-            talk: Talk::new(&parts.config, parts.talk_filter),
+            talk,
             orders: parts.orders,
             keeper: parts.kept.map(|kept| kept.keeper),
             changes: vec![],
@@ -550,12 +554,14 @@ impl TickLoop {
         let presence = |client| self.directory.presence(client);
         self.holdings
             .follow(changed.iter().copied(), presence, frame);
+        let channels = self.talk.take_changes();
         if self.keeper.is_some() {
             changed.sort_unstable();
             changed.dedup();
             let saved = |client| RosterChange::Row(client, self.directory.saved(client));
             self.changes.extend(changed.into_iter().map(saved));
             self.changes.extend(self.holdings.take_changes());
+            self.changes.extend(channels);
         }
         refusals
     }

@@ -67,8 +67,8 @@ pub fn cases() -> Vec<Case> {
             },
         ),
         case(
-            "datagram-commands-for-ticks",
-            "three commands that are meant for ticks, the first two for the same",
+            "datagram-ticks",
+            "four commands that are meant for ticks: one that is over, two for the same, a later one",
             ClientDatagram {
                 acknowledgement: Acknowledgement {
                     newest: NOW.before(1),
@@ -76,9 +76,9 @@ pub fn cases() -> Vec<Case> {
                     stream: NOW.before(1),
                 },
                 first_sequence: 1,
-                ticks: vec![NOW.after(2), NOW.after(2), NOW.after(5)],
-                kinds: vec![MOVE; 3],
-                words: vec![4096, 0, 0, 4096, -4096, 0],
+                ticks: vec![NOW.before(1), NOW.after(1), NOW.after(1), NOW.after(40)],
+                kinds: vec![MOVE; 4],
+                words: vec![4096, 0, 0, 4096, -4096, 0, 0, -4096],
             },
         ),
     ]
