@@ -49,13 +49,10 @@ class Bits:
         self.put(value.bit_length(), 6)
         self.put(value, value.bit_length())
 
-    def put_rice(self, value: int, parameter: int) -> None:
-        ones = value >> parameter
-        if ones < 24:
-            self.put((1 << ones) - 1, ones + 1)
-            self.put(value, parameter)
-        else:
-            self.put((1 << 24) - 1, 24)
+    def put_unary(self, value: int) -> None:
+        """A Rice code of parameter 0."""
+        self.put((1 << min(value, 24)) - 1, 24 if value >= 24 else value + 1)
+        if value >= 24:
             self.put(value, 32)
 
     def written(self) -> bytes:

@@ -26,7 +26,8 @@ from .world import World
 
 VERSION, ALPN = 8, "myriad/1"
 BYE, MALFORMED = 0, 3
-COMMANDS_MAX = 30
+# So many fit into a datagram, whatever they are.
+COMMANDS_MAX = 32
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
            "spectates": False}
 

@@ -118,8 +118,10 @@ class World:
             case 9:
                 return "interface", Serial(bits.bytes(20)).read(INTERFACE)
             case 10:
-                return "refused", {"first_low": bits.get(16), "count": bits.rice(1) + 1,
-                                   "reason": bits.get(3)}
+                first, count = bits.get(16), bits.rice(1) + 1
+                reasons = {1: "Dead", 5: "OverQuota", 6: "TooEarly", 7: "TooLate"}
+                return "refused", {"first_low": first, "count": count,
+                                   "reason": reasons[bits.get(3)]}
             case 14:
                 return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
             case 15:
@@ -208,7 +210,7 @@ class World:
     def datagram(self, epoch: int, newest: int, mask: int, stream: int, first: int,
                  commands: list[tuple[int, list[int]]], ticks: list[int] | None = None) -> bytes:
         """What a client sends: its acknowledgement, and (number, words) of commands, with the
-        ticks that they are meant for, if they are."""
+        ticks that they are meant for."""
         bits = Bits()
         for value, width in ((epoch, 8), (newest, 32), (mask, 32), (stream, 32),
                              (len(commands), 8)):
@@ -218,9 +220,9 @@ class World:
             bits.put(1 if ticks else 0, 1)
         if ticks:
             bits.put(ticks[0], 16)
-        for place, (number, words) in enumerate(commands):
-            if ticks and place:
-                bits.put_rice(ticks[place] - ticks[place - 1], 0)
+        for i, (number, words) in enumerate(commands):
+            if ticks and i > 0:
+                bits.put_unary(ticks[i] - ticks[i - 1])
             bits.put(number, 8)
             for word, ty in zip(words, self.command(number)["words"], strict=True):
                 if ty["ty"] in ("i32", "fixed"):

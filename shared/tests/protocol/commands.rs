@@ -25,7 +25,7 @@ struct Value {
     mask: u32,
     stream: u64,
     first_sequence: u32,
-    /// The ticks that the commands are meant for, if they say so.
+    /// The ticks that commands are meant for; empty: they don't say.
     ticks: Vec<u64>,
     commands: Vec<Command>,
 }
@@ -61,9 +61,9 @@ pub fn cases() -> Vec<Case> {
                     stream: NOW.before(2),
                 },
                 first_sequence: 70_000,
+                ticks: vec![],
                 kinds: vec![MOVE, MOVE, GIVE],
                 words: vec![4096, -4096, 0, 1, -3, 1, nobody, 2, 2048],
-                ..ClientDatagram::default()
             },
         ),
         case(
@@ -72,13 +72,13 @@ pub fn cases() -> Vec<Case> {
             ClientDatagram {
                 acknowledgement: Acknowledgement {
                     newest: NOW.before(1),
-                    mask: u32::MAX,
+                    mask: 0,
                     stream: NOW.before(1),
                 },
-                first_sequence: 71_000,
+                first_sequence: 1,
                 ticks: vec![NOW.before(1), NOW.after(1), NOW.after(1), NOW.after(40)],
                 kinds: vec![MOVE; 4],
-                words: [4096, 0].repeat(4),
+                words: vec![4096, 0, 0, 4096, -4096, 0, 0, -4096],
             },
         ),
     ]

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use shared::wire::commands::COMMANDS_MAX;
+use shared::Refusal;
+use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX};
 use shared::wire::control::{
     Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
 };
@@ -88,6 +89,10 @@ fn limits_are_those_of_the_code() {
             ("bytes of a text that is said", TEXT_BYTES_MAX as u64),
             ("members of a channel", CHANNEL_MEMBERS_MAX as u64),
             ("commands in a datagram", COMMANDS_MAX as u64),
+            (
+                "distance of a command's tick from the server's, in ticks, less than",
+                COMMAND_TICKS_MAX.into(),
+            ),
             ("words of a command", COMMAND_WORDS_MAX as u64),
             ("words of a notification", NOTIFICATION_WORDS_MAX as u64),
             ("movement datagrams of a tick", PARTS_MAX as u64),
@@ -98,6 +103,20 @@ fn limits_are_those_of_the_code() {
             ),
         ],
     );
+}
+
+#[test]
+fn refusals_are_those_of_the_code() {
+    let expected = Refusal::ALL.map(|refusal| {
+        let name = match refusal {
+            Refusal::Dead => "Dead",
+            Refusal::OverQuota => "OverQuota",
+            Refusal::TooEarly => "TooEarly",
+            Refusal::TooLate => "TooLate",
+        };
+        (name, refusal as u64)
+    });
+    assert_table("| reason |", &expected);
 }
 
 #[test]

@@ -86,17 +86,28 @@ fn in_full() -> Vec<Case> {
     let steered = player(999, [4_095_999, 0], 359, [-400, 17, 0]);
     vec![
         scene.case("movement-nothing", "nothing has changed", &[]),
-        scene.headed_case(
-            "movement-margin",
-            "a command came two ticks too late",
-            (None, Some(-2)),
+        scene.only_datagram(
+            "movement-kept",
+            "the tick itself is kept",
+            (Some(TICK), None),
             &[],
         ),
-        scene.kept_case("movement-kept", "the tick itself is kept", Some(TICK), &[]),
-        scene.kept_case(
+        scene.only_datagram(
             "movement-kept-before",
             "the tick 64 ticks before is kept",
-            Some(TICK.before(64)),
+            (Some(TICK.before(64)), None),
+            &[],
+        ),
+        scene.only_datagram(
+            "movement-early",
+            "commands came three ticks too early",
+            (None, Some(3)),
+            &[],
+        ),
+        scene.only_datagram(
+            "movement-late",
+            "commands came twenty ticks too late, which is told as sixteen",
+            (None, Some(-20)),
             &[],
         ),
         scene.case("movement-wide", "one entity, in full", &[steered]),
@@ -212,7 +223,7 @@ fn first_part() -> Case {
     for (value, bits) in [(u64::from(TICK.low() & 0xffff), 16), (0, 1), (3, 4), (0, 1)] {
         writer.put(value, bits);
     }
-    // It is kept itself, and tells of no entities.
+    // It is kept itself, has no margin, and tells of no entities.
     for (value, bits) in [(u64::from(PROCESSED & 0xffff), 16), (1, 2), (0, 1), (0, 4)] {
         writer.put(value, bits);
     }
@@ -266,22 +277,12 @@ impl Scene {
 
     /// The only datagram of a tick, as a server sends it.
     fn case(&self, name: &'static str, text: &'static str, entities: &[Entity]) -> Case {
-        self.headed_case(name, text, (None, None), entities)
+        self.only_datagram(name, text, (None, None), entities)
     }
 
-    /// The same in a world that is kept up to a tick.
-    fn kept_case(
-        &self,
-        name: &'static str,
-        text: &'static str,
-        kept: Option<Tick>,
-        entities: &[Entity],
-    ) -> Case {
-        self.headed_case(name, text, (kept, None), entities)
-    }
-
-    /// The same with a kept tick and a margin.
-    fn headed_case(
+    /// The only datagram of a tick in a world that is kept up to a tick, with the margin of the
+    /// commands that it has processed.
+    fn only_datagram(
         &self,
         name: &'static str,
         text: &'static str,

@@ -82,7 +82,7 @@ enum Told {
     Refused {
         first_low: u16,
         count: u32,
-        reason: u8,
+        reason: Refusal,
     },
     Interface(Interface),
     Name {
@@ -180,9 +180,9 @@ fn answers() -> Vec<Message> {
         Message::Full,
         Message::Lost(77),
         Message::Refused {
-            first_low: 65_535,
-            count: 3,
-            reason: Refusal::OverQuota,
+            first_low: 65_534,
+            count: 4,
+            reason: Refusal::TooLate,
         },
     ]
 }
@@ -286,7 +286,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         },
         Message::Full => ("full", "notices were left out"),
         Message::Lost(_) => ("lost", "a subscription has ended"),
-        Message::Refused { .. } => ("refused", "commands had no effect"),
+        Message::Refused { .. } => ("refused", "commands that had no effect"),
         Message::Interface(_) => ("interface", "commands and notifications have changed"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
@@ -392,7 +392,7 @@ fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, message: 
             first_low,
             count,
             reason,
-        } => codec.refused(writer, u32::from(*first_low), *count, *reason),
+        } => codec.refused(writer, (*first_low).into(), *count, *reason),
         Message::Interface(interface) => codec.interface(writer, interface),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
@@ -431,7 +431,7 @@ fn told(message: Message, schema: &Schema) -> Told {
         } => Told::Refused {
             first_low,
             count,
-            reason: reason as u8,
+            reason,
         },
         Message::Interface(interface) => Told::Interface(interface),
         Message::Name { slot, name } => Told::Name { slot, name },
