@@ -16,6 +16,8 @@
 //! RFC 9114 (HTTP/3), RFC 9220 (extended CONNECT), RFC 9297 (datagrams, capsules),
 //! draft-ietf-webtrans-http3.
 
+#[cfg(any(test, feature = "fuzz"))]
+pub mod browser;
 mod frames;
 
 use bytes::Bytes;
@@ -231,18 +233,7 @@ impl Web {
             let end = streams::read(connection, stream.id, CHUNK_BYTES, |bytes| {
                 stream.frames.push(bytes);
             });
-            while let Some((kind, payload)) = stream.frames.next_frame()? {
-                match (kind, self.has_settings) {
-                    (h3::Frame::SETTINGS, false) => {
-                        check_settings(&payload)?;
-                        self.has_settings = true;
-                    }
-                    _ => {
-                        let reason = format!("frame {kind:?} on the control stream");
-                        return Err(rejection(FRAME_UNEXPECTED, &reason));
-                    }
-                }
-            }
+            self.take_control(&mut stream.frames)?;
             match end {
                 StreamEnd::Enough => {}
                 StreamEnd::Waiting => return Ok(false),
@@ -254,6 +245,23 @@ impl Web {
                 }
             }
         }
+    }
+
+    /// Takes in what has arrived on the control stream.
+    fn take_control(&mut self, frames: &mut Frames) -> Result<(), Rejection> {
+        while let Some((kind, payload)) = frames.next_frame()? {
+            match (kind, self.has_settings) {
+                (h3::Frame::SETTINGS, false) => {
+                    check_settings(&payload)?;
+                    self.has_settings = true;
+                }
+                _ => {
+                    let reason = format!("frame {kind:?} on the control stream");
+                    return Err(rejection(FRAME_UNEXPECTED, &reason));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads the first bytes of a bidirectional stream, and no more of the application's.
@@ -321,20 +329,8 @@ impl Web {
             let end = streams::read(connection, request.id, CHUNK_BYTES, |bytes| {
                 request.frames.push(bytes);
             });
-            while let Some((kind, payload)) = request.frames.next_frame()? {
-                match (kind, self.session) {
-                    (h3::Frame::HEADERS, None) => {
-                        accept_request(&payload, options)?;
-                        answer(connection, request.id)?;
-                        self.session = Some(request.id);
-                        self.check_stream()?;
-                    }
-                    (h3::Frame::DATA, Some(_)) => self.take_capsules(&payload)?,
-                    _ => {
-                        let reason = format!("frame {kind:?} on the stream of the request");
-                        return Err(rejection(FRAME_UNEXPECTED, &reason));
-                    }
-                }
+            if self.take_request(&mut request, options)? {
+                answer(connection, request.id)?;
             }
             match end {
                 StreamEnd::Enough => {}
@@ -352,6 +348,31 @@ impl Web {
         }
         self.request = Some(request);
         Ok(())
+    }
+
+    /// Takes in what has arrived on the stream of the request. True if it is accepted now.
+    fn take_request(
+        &mut self,
+        request: &mut Request,
+        options: &WebOptions,
+    ) -> Result<bool, Rejection> {
+        let mut is_accepted = false;
+        while let Some((kind, payload)) = request.frames.next_frame()? {
+            match (kind, self.session) {
+                (h3::Frame::HEADERS, None) => {
+                    accept_request(&payload, options)?;
+                    self.session = Some(request.id);
+                    self.check_stream()?;
+                    is_accepted = true;
+                }
+                (h3::Frame::DATA, Some(_)) => self.take_capsules(&payload)?,
+                _ => {
+                    let reason = format!("frame {kind:?} on the stream of the request");
+                    return Err(rejection(FRAME_UNEXPECTED, &reason));
+                }
+            }
+        }
+        Ok(is_accepted)
     }
 
     fn take_capsules(&mut self, bytes: &[u8]) -> Result<(), Rejection> {
