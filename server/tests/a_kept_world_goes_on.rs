@@ -5,6 +5,7 @@ mod common;
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -355,4 +356,22 @@ fn the_identity_of_a_server_stays_with_its_folder() {
     assert_eq!(*again.certificate(), certificate);
     assert!(Path::new(&data.0).join("reset.key").exists());
     again.stop().unwrap();
+}
+
+#[test]
+fn only_the_servers_user_can_read_what_is_kept() {
+    let data = Data::new("private");
+    data.start().stop().unwrap();
+    let mut files = 0;
+    for entry in fs::read_dir(&data.0).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        // The lock is empty.
+        if name != "lock" {
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{name:?}");
+            files += 1;
+        }
+    }
+    assert!(files >= 4, "{files}");
 }

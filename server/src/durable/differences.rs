@@ -106,8 +106,8 @@ mod tests {
         [[kind]]
         name = 'player'
         attributes = [
-            { name = 'hp', type = 'i32', default = 100, min = 0, max = 100 },
-            { name = 'mana', type = 'i32' },
+            { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+            { name = 'mana', type = 'i32', audience = 'state' },
         ]
 
         [[kind]]

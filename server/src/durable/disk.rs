@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
@@ -81,6 +81,8 @@ impl Disk for Folder {
             .read(true)
             .write(true)
             .create_new(true)
+            // There are tickets in it.
+            .mode(0o600)
             .open(&path)?;
         if let Err(error) = set_aside(&file, bytes) {
             // A part of a file would be in the way of the next attempt.

@@ -84,6 +84,8 @@ struct State {
     ended: Option<String>,
     /// Why the world must end before its journal does.
     must_end: Option<String>,
+    /// The next segment has no room, and clients were not told yet.
+    is_room_missing: bool,
     /// Checkpoints that are being written: the last one does not wait for one before it.
     writing: u32,
 }
@@ -119,6 +121,7 @@ impl Keeper {
             boundary: None,
             oldest: None,
             looked_for_room: Instant::now(),
+            has_room: true,
         };
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())
@@ -168,6 +171,12 @@ impl Keeper {
             Some(reason) => bail!("{reason}"),
             None => Ok(()),
         }
+    }
+
+    /// What clients are to be told: once, when the next segment has no room.
+    pub fn take_warning(&self) -> Option<&'static str> {
+        let is_missing = std::mem::take(&mut self.shared.lock().is_room_missing);
+        is_missing.then_some(NO_ROOM)
     }
 
     /// A frame's memory for another tick.
@@ -268,6 +277,8 @@ struct Thread<D: Disk> {
     /// When the oldest record came that is not synced.
     oldest: Option<Instant>,
     looked_for_room: Instant,
+    /// For the next segment.
+    has_room: bool,
 }
 
 impl<D: Disk + Clone + 'static> Thread<D> {
@@ -365,8 +376,12 @@ impl<D: Disk + Clone + 'static> Thread<D> {
     /// some left in this segment.
     fn look_for_room(&mut self) {
         let Err(error) = self.journal.set_room_aside() else {
+            self.has_room = true;
             return;
         };
+        if std::mem::take(&mut self.has_room) {
+            self.shared.change(|state| state.is_room_missing = true);
+        }
         if self.looked_for_room.elapsed() >= ROOM_PERIOD {
             self.looked_for_room = Instant::now();
             let left = self.journal.room();
@@ -487,4 +502,6 @@ fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
 const CHECKPOINTS_KEPT: usize = 2;
 /// Ticks that may wait for the disk before the world waits, too.
 const QUEUE: usize = 64;
+/// What clients are told.
+const NO_ROOM: &str = "the server's disk is full: without more room, the world stops soon";
 const ROOM_PERIOD: Duration = Duration::from_secs(10);

@@ -22,7 +22,7 @@ use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
 use shared::wire::request::RequestBody;
 use shared::world::command::COMMANDS_MAX;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, Text, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
 use super::directory::{Directory, Presence};
@@ -535,6 +535,11 @@ impl TickLoop {
         if let Some(orders) = &self.orders {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
             operator::take(orders, &mut self.directory, talk, frame, inspect);
+        }
+        if let Some(warning) = self.keeper.as_ref().and_then(Keeper::take_warning)
+            && let Ok(text) = Text::new(warning)
+        {
+            talk.announce(&self.directory, None, text, frame);
         }
         let holdings = &mut self.holdings;
         let grant =

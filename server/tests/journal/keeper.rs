@@ -126,9 +126,15 @@ fn a_world_whose_disk_is_full_must_end_before_its_journal_does() {
         ..Faults::default()
     };
     let mut world = Kept::new("a-disk-that-is-full", room);
+    let (mut told, mut ticks_told_before) = (None, 0);
     while world.must_end().is_none() {
         world.tick().unwrap();
+        told = told.or(world.keeper.as_ref().unwrap().take_warning());
+        ticks_told_before += u32::from(told.is_some());
     }
+    assert!(told.unwrap().contains("the server's disk is full"));
+    assert!(ticks_told_before > 3, "{ticks_told_before}");
+    assert_eq!(world.keeper.as_ref().unwrap().take_warning(), None);
     let reason = world.must_end().unwrap();
     assert!(reason.contains("no room for the journal"), "{reason}");
     // What happens until the world has ended is kept, too.
