@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
-use crate::tick::{Crowd, Due, FanOut, Fight, Hot, Listen, Logic, Overlap, Thesis};
+use crate::tick::{Crowd, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
 use crate::transport::{Dashboards, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
@@ -22,6 +22,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Listen>(),
     Entry::of::<Overlap>(),
     Entry::of::<FanOut>(),
+    Entry::of::<Keep>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
     #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are told of which changes |
+//! | [`keep`] | worlds that are kept: ticks at each level, during checkpoints, recovery |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
 
@@ -20,6 +21,7 @@ pub mod due;
 pub mod fan_out;
 pub mod fight;
 pub mod hot;
+pub mod keep;
 pub mod listen;
 pub mod logic;
 mod moves;
@@ -35,6 +37,7 @@ pub use due::Due;
 pub use fan_out::FanOut;
 pub use fight::Fight;
 pub use hot::Hot;
+pub use keep::Keep;
 pub use listen::Listen;
 pub use logic::Logic;
 pub use moves::{Actor, Moves};

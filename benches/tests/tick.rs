@@ -2,6 +2,7 @@
 
 mod common;
 
+use benches::report::Row;
 use common::{Folder, run_and_keep};
 
 #[test]
@@ -174,4 +175,42 @@ fn awaited_and_overlapped_fan_outs_lead_to_the_same_state() {
     assert!(rows.iter().all(|row| row.samples == 8 && row.work > 0));
     assert!(rows.iter().all(|row| row.stage("order").is_some()));
     assert!(tables.contains("| gather | order | backend |"), "{tables}");
+}
+
+#[test]
+fn a_kept_world_comes_to_the_same_state_and_is_recovered() {
+    let folder = Folder::new();
+    let line = format!(
+        "keep --clients 256 --items 100 --ticks 8 --runs 2 --shards 2 --threads 2 --tick-hz 50 \
+         --seconds 2 --checkpoint-every 1 --recover-ticks 20 --folder {}",
+        folder.root().display()
+    );
+    let (report, tables, _) = run_and_keep(&line, &folder);
+
+    let of = |scenario: &str| -> Vec<&Row> {
+        let rows = report.rows.iter();
+        rows.filter(|row| row.scenario == scenario).collect()
+    };
+    let levels = of("keep levels");
+    let ways: Vec<&str> = levels.iter().map(|row| row.approach.as_str()).collect();
+    let expected = ["in memory", "kept: none", "kept: soon", "kept: told"];
+    assert_eq!(ways[..4], expected);
+    assert!(levels.iter().all(|row| row.checksum == levels[0].checksum));
+    assert_eq!(levels[3].samples, 16);
+    assert!(levels[3].whole("journal_bytes").unwrap() > 256, "{tables}");
+
+    let [without, with] = of("keep checkpoints")[..] else {
+        panic!("{tables}");
+    };
+    assert_eq!(without.checksum, with.checksum);
+    assert_eq!(without.whole("checkpoints"), Some(0));
+    assert!(with.whole("checkpoints").unwrap() > 0, "{tables}");
+    assert_eq!(with.whole("entities"), Some(356));
+
+    let [played, recovered] = of("keep recovery")[..] else {
+        panic!("{tables}");
+    };
+    assert_eq!((played.work, recovered.work), (21, 21));
+    assert_eq!((played.samples, recovered.samples), (1, 2));
+    assert_eq!(played.checksum, recovered.checksum);
 }

@@ -1,6 +1,5 @@
 //! The command line of `myriad-bot`.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
-use crate::connect::Trust;
+use crate::connect::{Trust, resolve};
 use crate::console::ProgressLine;
 use crate::network::NetworkArguments;
 use crate::report::{SwarmReport, print_lines};
@@ -167,24 +166,7 @@ fn trust(arguments: &Arguments) -> Result<Trust> {
             "no certificate to accept; expected --fingerprint HEX, --authority FILE or --insecure"
         );
     };
-    let digits: String = text.chars().filter(|&c| c != ':').collect();
-    let mut fingerprint = [0; 32];
-    if digits.len() != 64 || !digits.is_ascii() {
-        bail!("--fingerprint takes 64 hexadecimal digits, as printed by the server");
-    }
-    for (byte, i) in fingerprint.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&digits[i..i + 2], 16)
-            .context("--fingerprint takes hexadecimal digits")?;
-    }
-    Ok(Trust::Fingerprint(fingerprint))
-}
-
-fn resolve(server: &str) -> Result<SocketAddr> {
-    server
-        .to_socket_addrs()
-        .with_context(|| format!("{server:?} is not an address; expected HOST:PORT"))?
-        .next()
-        .with_context(|| format!("{server:?} has no address"))
+    Trust::with_fingerprint(text).context("--fingerprint")
 }
 
 fn cores() -> usize {

@@ -8,8 +8,8 @@ use client_core::event::PendingRequest;
 use client_core::{Region, Session, TalkRequest, View};
 use quic::Turns;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
-use shared::CommandKind;
 use shared::wire::control::{Close, Hello, Ticket};
+use shared::{CommandKind, Tick};
 
 use crate::connect::{ClientError, ended};
 use crate::connector::{Connected, Connector};
@@ -118,15 +118,33 @@ impl Client {
     }
 
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of
-    /// received ticks. Does nothing if the server knows all of that.
+    /// received ticks. Does nothing if the server knows all of that. Commands run as soon as
+    /// they arrive.
     pub fn flush(&mut self) {
+        self.begin_turn();
+        let datagram = self.session.datagram();
+        self.send(datagram);
+    }
+
+    /// The same, where the commands that were not sent yet are meant for this tick, and wait
+    /// for it in the server.
+    pub fn flush_for(&mut self, tick: Tick) {
+        self.begin_turn();
+        let datagram = self.session.datagram_for(tick);
+        self.send(datagram);
+    }
+
+    fn begin_turn(&mut self) {
         let now = Instant::now();
         if now >= self.turned + TURN_PERIOD {
             self.turned = now;
             self.turns.begin();
         }
         self.send_requests();
-        if let Some(datagram) = self.session.datagram() {
+    }
+
+    fn send(&self, datagram: Option<Vec<u8>>) {
+        if let Some(datagram) = datagram {
             // Fails only on a connection that is ending, which `receive` reports.
             let _ = self.connection.send_datagram(datagram.into());
         }

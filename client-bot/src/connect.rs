@@ -1,6 +1,6 @@
 //! Which server to trust, how to speak with it, and why a connection ended.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,9 +33,44 @@ pub enum Trust {
     AnyCertificate,
 }
 
+impl Trust {
+    /// Trust in the certificate of a fingerprint as servers print it: 64 hexadecimal digits,
+    /// with or without colons.
+    pub fn with_fingerprint(text: &str) -> Result<Trust, ClientError> {
+        let digits: String = text.chars().filter(|&c| c != ':').collect();
+        let mut fingerprint = [0; 32];
+        if digits.len() != 64 || !digits.is_ascii() {
+            return Err(ClientError::Fingerprint);
+        }
+        for (byte, i) in fingerprint.iter_mut().zip((0..64).step_by(2)) {
+            *byte =
+                u8::from_str_radix(&digits[i..i + 2], 16).map_err(|_| ClientError::Fingerprint)?;
+        }
+        Ok(Trust::Fingerprint(fingerprint))
+    }
+}
+
+/// Looks up a server's address, as `127.0.0.1:4433` or `example.com:4433`. It may take a while.
+pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
+    let unknown = |message: String| ClientError::Address {
+        server: server.to_owned(),
+        message,
+    };
+    let mut addresses = server
+        .to_socket_addrs()
+        .map_err(|error| unknown(error.to_string()))?;
+    addresses
+        .next()
+        .ok_or_else(|| unknown("it has none".to_owned()))
+}
+
 /// Why a connection could not be opened, or why it ended.
 #[derive(Debug, Error)]
 pub enum ClientError {
+    #[error("a fingerprint is 64 hexadecimal digits, as printed by the server")]
+    Fingerprint,
+    #[error("{server:?} is not an address, expected HOST:PORT: {message}")]
+    Address { server: String, message: String },
     #[error("cannot open a socket: {0}")]
     Socket(std::io::Error),
     #[error("cannot set up TLS: {0}")]
@@ -98,7 +133,8 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
     Ok(config)
 }
 
-fn verifier(
+/// Checks a server's certificate, and that the server has its key.
+pub fn verifier(
     trust: &Trust,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, ClientError> {

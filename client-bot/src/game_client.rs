@@ -13,7 +13,7 @@ use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{
     Application, Endpoint, Event as Arrival, Faults, Handle, Link, Load, Open, Socket, Turns,
 };
-use shared::wire::control::Close;
+use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::connect::{ClientError, Trust, client_config};
@@ -85,6 +85,12 @@ impl GameClient {
         &self.driver.game
     }
 
+    /// Goes on as the entity of an earlier client, if that is still there: before the first
+    /// poll.
+    pub fn set_ticket(&mut self, ticket: Ticket) {
+        self.driver.game.set_ticket(ticket);
+    }
+
     /// The world as the server has told it; `None` before the first welcome.
     pub fn view(&self) -> Option<&View> {
         self.driver.game.view()
@@ -93,6 +99,12 @@ impl GameClient {
     /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
     pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
         self.driver.game.position(entity)
+    }
+
+    /// The tick that the server runs now, for all that is known, with a fraction; `None`
+    /// before the first welcome.
+    pub fn server_tick(&self) -> Option<f64> {
+        self.driver.game.clock()?.server_tick(self.driver.now())
     }
 
     /// Takes in what has arrived, moves on what is shown, connects where that is due, and
@@ -307,3 +319,9 @@ impl Application for Driver {
 const TURN_PERIOD: Duration = Duration::from_millis(20);
 const PACKETS_MAX: usize = 1024;
 const LEAVE_WAIT: Duration = Duration::from_secs(1);
+
+/// An engine moves its clients to any thread.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<GameClient>();
+};

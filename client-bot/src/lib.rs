@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
+//! | [`named`] | commands and attributes by their names, as numbers |
 //! | [`client`], [`connector`] | a client for tokio: [`client_core::Session`] and its connection |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
@@ -30,6 +31,7 @@ pub mod console;
 #[cfg(feature = "bots")]
 pub mod filter;
 pub mod game_client;
+pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
 #[cfg(feature = "bots")]

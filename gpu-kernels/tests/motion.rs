@@ -238,7 +238,7 @@ impl Client {
         Client {
             columns: config.schema.attributes.len(),
             dimensions: config.dimensions(),
-            max: config.size_raw().map(|size| size - 1),
+            max: config.schema.world.edges(),
             courses: vec![None; config.schema.world.capacity as usize],
         }
     }

@@ -38,6 +38,72 @@ fn a_restored_world_goes_on_as_it_did_before() {
     }
 }
 
+/// A copy is what the world was when it began, however many ticks come before its end.
+#[test]
+fn a_copy_of_the_state_is_of_the_tick_in_which_it_began() {
+    for starter in starters() {
+        for mut scenario in [
+            scenario::generations(120, 30),
+            scenario::fight(80, 20),
+            scenario::embers(120, 20),
+        ] {
+            let mut backend = starter.start(&scenario.config);
+            play(&mut *backend, &mut scenario, 20);
+            let mut expected = backend.snapshot().unwrap();
+            expected.known.iter_mut().for_each(Vec::clear);
+            expected.behind.clear();
+            backend.start_copy().unwrap();
+            play(&mut *backend, &mut scenario, 1);
+            let copy = loop {
+                play(&mut *backend, &mut scenario, 1);
+                if let Some(copy) = backend.continue_copy().unwrap() {
+                    break copy;
+                }
+            };
+            assert_eq!(copy, expected, "{}", starter.label);
+            assert_eq!(backend.continue_copy().unwrap(), None);
+        }
+    }
+}
+
+/// Only what clients know of each other depends on who is told.
+#[test]
+fn a_quiet_world_reaches_the_same_state_but_for_what_clients_know() {
+    for starter in starters() {
+        for mut scenario in [
+            scenario::generations(120, 30),
+            scenario::fight(80, 20),
+            scenario::crowd(100, 10),
+            scenario::embers(120, 20),
+            scenario::market(100, 20),
+        ] {
+            let mut backend = starter.start(&scenario.config);
+            let (frames, outputs) = play(&mut *backend, &mut scenario, 30);
+            let mut quiet = starter.start(&scenario.config);
+            quiet.set_quiet(true);
+            for (frame, told) in frames.iter().zip(&outputs) {
+                let output = quiet.tick(frame).unwrap();
+                assert!(
+                    output.hash.agrees_but_for_known(&told.hash),
+                    "{}",
+                    starter.label
+                );
+                assert_eq!(output.births, told.births);
+                assert_eq!(output.deaths, told.deaths);
+                assert_eq!(output.counts.deliveries, 0);
+            }
+            quiet.set_quiet(false);
+            let again = backend.snapshot().unwrap();
+            let mut caught_up = quiet.snapshot().unwrap();
+            assert!(caught_up.known.iter().all(Vec::is_empty));
+            caught_up.known = again.known.clone();
+            caught_up.behind = again.behind.clone();
+            assert_eq!(caught_up, again, "{}", starter.label);
+            play(&mut *quiet, &mut scenario, 5);
+        }
+    }
+}
+
 fn play(
     backend: &mut dyn Backend,
     scenario: &mut Scenario,

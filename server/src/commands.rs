@@ -12,6 +12,10 @@
 //! | [`token`] | `myriad token` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
+//! | [`inspect`] | `myriad inspect` |
+//! | [`verify`] | `myriad verify` |
+//! | [`fork`] | `myriad fork` |
+//! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
@@ -26,10 +30,14 @@ pub mod cli;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod fork;
+pub mod inspect;
 pub mod interrupt;
+pub mod kept;
 pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;
 pub mod token;
+pub mod verify;
 pub mod web;

@@ -15,14 +15,14 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
 
-use crate::durable::journal::JournalWriter;
+use crate::durable::recording::RecordingWriter;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
 use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use crate::tick::mirror::{Mirror, SharedMirror};
 use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::NoFilter;
-use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
+use crate::tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
 /// What to run.
@@ -33,10 +33,14 @@ pub struct Options {
     pub shards: usize,
     /// Ticks after the warm-up.
     pub ticks: usize,
+    /// From the start of a tick to the next one's; `None`: as fast as they go.
+    pub period: Option<Duration>,
     pub fan_out: FanOutMode,
     /// Threads of the tick's own work, beside the backend's.
     pub threads: usize,
-    pub journal: Option<JournalWriter>,
+    pub recording: Option<RecordingWriter>,
+    /// For a world that is kept.
+    pub kept: Option<Kept>,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -44,7 +48,8 @@ pub struct Options {
 /// What a run did after its warm-up.
 pub struct Run {
     /// From the start of each tick to the start of the next, or to the end of the last
-    /// fan-out.
+    /// fan-out. With a period: from the start of each tick to the end of its fan-out if that
+    /// is awaited, else to the end of its own work.
     pub ticks: Vec<Duration>,
     /// Times of the tick thread and of whole ticks, and deliveries.
     pub figures: Figures,
@@ -63,9 +68,11 @@ pub fn run(options: Options) -> Result<Run> {
         backend,
         shards,
         ticks,
+        period,
         fan_out,
         threads: tick_threads,
-        journal,
+        recording,
+        kept,
         is_checked,
     } = options;
     let clients = world.limits.clients as usize;
@@ -94,7 +101,8 @@ pub fn run(options: Options) -> Result<Run> {
         inboxes: inboxes.clone(),
         shards: senders,
         reports,
-        journal,
+        recording,
+        kept,
         reloads: None,
         orders: None,
         talk_filter: Arc::new(NoFilter),
@@ -103,7 +111,13 @@ pub fn run(options: Options) -> Result<Run> {
         window: None,
         stop: Arc::new(AtomicBool::new(false)),
     });
-    let times = tick_all(&mut tick_loop, &world, &inboxes, &stats, ticks);
+    let play = Play {
+        inboxes: &inboxes,
+        stats: &stats,
+        ticks,
+        period,
+    };
+    let times = tick_all(&mut tick_loop, &world, &play);
     let figures = stats.figures();
     tick_loop.end(
         times
@@ -124,22 +138,23 @@ pub fn run(options: Options) -> Result<Run> {
     })
 }
 
+/// What is played after the warm-up.
+struct Play<'a> {
+    /// By shard.
+    inboxes: &'a [SharedInbox],
+    stats: &'a Stats,
+    ticks: usize,
+    period: Option<Duration>,
+}
+
 /// Runs the warm-up and the measured ticks, and gives the times of the latter.
 fn tick_all(
     tick_loop: &mut TickLoop,
     world: &WorldConfig,
-    inboxes: &[SharedInbox],
-    stats: &Stats,
-    ticks: usize,
+    play: &Play<'_>,
 ) -> Result<Vec<Duration>> {
-    let tick = |tick_loop: &mut TickLoop| {
-        tick_loop.tick(Start {
-            scheduled: Instant::now(),
-            skipped: 0,
-        })
-    };
     for _ in 0..WARM_UP_TICKS {
-        tick(tick_loop)?;
+        tick_now(tick_loop)?;
     }
     tick_loop.finish_fan_out()?;
     let players = tick_loop.players();
@@ -148,24 +163,69 @@ fn tick_all(
         "some clients found no room in the world"
     );
     let mut moves = Moves::new(world)?;
-    let mut commands: Vec<Vec<Inbox>> = vec![];
-    for _ in 0..ticks {
-        commands.push(players.iter().map(|players| moves.next(players)).collect());
+    let next = || players.iter().map(|players| moves.next(players)).collect();
+    match play.period {
+        None => play.at_full_rate(tick_loop, next),
+        Some(period) => play.at_rate(tick_loop, next, period),
     }
-    stats.restart();
-    let mut starts = vec![];
-    for commands in &mut commands {
+}
+
+fn tick_now(tick_loop: &mut TickLoop) -> Result<()> {
+    tick_loop.tick(Start {
+        scheduled: Instant::now(),
+        skipped: 0,
+    })
+}
+
+impl Play<'_> {
+    fn at_full_rate(
+        &self,
+        tick_loop: &mut TickLoop,
+        next: impl FnMut() -> Vec<Inbox>,
+    ) -> Result<Vec<Duration>> {
+        // What is played is made before, as it is not the server's work.
+        let mut played: Vec<Vec<Inbox>> = std::iter::repeat_with(next).take(self.ticks).collect();
+        self.stats.restart();
+        let mut starts = vec![];
+        for commands in &mut played {
+            starts.push(Instant::now());
+            self.hand_in(commands);
+            tick_now(tick_loop)?;
+        }
+        tick_loop.finish_fan_out()?;
         starts.push(Instant::now());
-        for (inbox, commands) in inboxes.iter().zip(commands) {
+        Ok(starts.windows(2).map(|pair| pair[1] - pair[0]).collect())
+    }
+
+    fn at_rate(
+        &self,
+        tick_loop: &mut TickLoop,
+        mut next: impl FnMut() -> Vec<Inbox>,
+        period: Duration,
+    ) -> Result<Vec<Duration>> {
+        self.stats.restart();
+        let (mut times, mut scheduled) = (vec![], Instant::now());
+        for _ in 0..self.ticks {
+            let mut commands = next();
+            self.hand_in(&mut commands);
+            std::thread::sleep(scheduled.saturating_duration_since(Instant::now()));
+            let begun = Instant::now();
+            tick_now(tick_loop)?;
+            times.push(begun.elapsed());
+            scheduled = begun + period;
+        }
+        tick_loop.finish_fan_out()?;
+        Ok(times)
+    }
+
+    /// Gives the inboxes, with what they had before in exchange.
+    fn hand_in(&self, commands: &mut [Inbox]) {
+        for (inbox, commands) in self.inboxes.iter().zip(commands) {
             let mut inbox = inbox.lock();
             commands.tick = inbox.tick;
             std::mem::swap(&mut *inbox, commands);
         }
-        tick(tick_loop)?;
     }
-    tick_loop.finish_fan_out()?;
-    starts.push(Instant::now());
-    Ok(starts.windows(2).map(|pair| pair[1] - pair[0]).collect())
 }
 
 fn join_all(inbox: &SharedInbox, clients: usize) {
@@ -227,18 +287,33 @@ mod tests {
     use gpu_kernels::CpuBackend;
 
     use super::*;
+    use crate::durable::checkpoint;
+    use crate::durable::disk::Folder;
+    use crate::server::{DataOptions, world_data};
+
+    fn world(side: u32, items: u32) -> WorldConfig {
+        let capacity = 64 + items;
+        let text = format!(
+            "[world]\nsize = [{side}, {side}]\naoi = 20\ncapacity = {capacity}\ntick_hz = 1\n\
+             [limits]\nclients = 64\n\
+             [[kind]]\nname = 'player'\n\
+             [[kind]]\nname = 'item'\npopulation = {items}"
+        );
+        script::world::parse(&text, "test").unwrap()
+    }
 
     fn run_with(fan_out: FanOutMode, shards: usize) -> Run {
-        let text = "[world]\nsize = [60, 60]\naoi = 20\ncapacity = 64\n[limits]\nclients = 64";
-        let world = script::world::parse(text, "test").unwrap();
+        let world = world(60, 0);
         run(Options {
             backend: Box::new(CpuBackend::new(&world, 1, None).unwrap()),
             world,
             shards,
             ticks: 12,
+            period: None,
             fan_out,
             threads: 2,
-            journal: None,
+            recording: None,
+            kept: None,
             is_checked: true,
         })
         .unwrap()
@@ -255,5 +330,36 @@ mod tests {
         assert_eq!(overlapped.checksum, awaited.checksum);
         assert_ne!(overlapped.checksum, 0);
         assert!(overlapped.figures.deliveries > 0);
+    }
+
+    #[test]
+    fn the_last_checkpoint_is_on_disk_when_the_loop_has_ended_whatever_is_written_before() {
+        let folder = std::env::temp_dir().join(format!("myriad-offline-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        // One before each tick, so one is on its way at the end.
+        let data = DataOptions {
+            checkpoint_seconds: 1,
+            ..DataOptions::new(&folder)
+        };
+        // So large that a checkpoint takes longer than the end of the journal.
+        let mut world = world(2000, 20_000);
+        let mut backend = CpuBackend::new(&world, 1, None).unwrap();
+        let opened = world_data::open(&data, &mut world).unwrap();
+        let kept = world_data::recover(opened, &data, &world, 1, &mut backend).unwrap();
+        let run = run(Options {
+            backend: Box::new(backend),
+            world,
+            shards: 1,
+            ticks: 8,
+            period: None,
+            fan_out: FanOutMode::Overlapped,
+            threads: 1,
+            recording: None,
+            kept: Some(kept),
+            is_checked: false,
+        });
+        let ticks = checkpoint::ticks(&Folder::new(&folder)).unwrap();
+        assert_eq!(ticks.last(), Some(&(run.unwrap().hashes.len() as u64)));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

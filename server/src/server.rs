@@ -1,12 +1,11 @@
 //! Starting and stopping a server: the one place that knows all its parts.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
@@ -22,30 +21,26 @@ use crate::accounts::guard::Guard;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
-use crate::durable::journal::JournalWriter;
+use crate::durable::level::Level;
+use crate::durable::recording::RecordingWriter;
+use crate::durable::recovery::Progress;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
-use crate::tick::inbox::SharedInbox;
 use crate::tick::mirror::{Mirror, SharedMirror};
-use crate::tick::publication::FanOutReport;
 use crate::tick::reload;
-use crate::tick::shards::ShardSender;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
-use crate::transport::browsers::Renewed;
-use crate::transport::handshake::Admission;
-use crate::transport::neighbours::Neighbours;
-use crate::transport::quic::{self, Clients, Identity};
-use crate::transport::shard::ShardWorld;
-use crate::transport::shards;
 use crate::web::dashboard::data::Facts;
 use crate::web::dashboard::{self, Dashboard, watch};
 use crate::web::page::GamePage;
-use crate::web::site::{self, WebSite};
-use ::quic::{Turns, WebOptions};
+use crate::web::site::WebSite;
+use outside::Outside;
+
+mod outside;
+pub mod world_data;
 
 /// How to run a server.
 #[derive(Clone)]
@@ -66,6 +61,8 @@ pub struct ServerOptions {
     /// Lets browsers play, and serves them a page.
     pub web: Option<WebServing>,
     pub record: Option<PathBuf>,
+    /// Where and how the world is kept; `None`: it lives in memory.
+    pub data: Option<DataOptions>,
     /// Says who a client is, by its token.
     pub authenticator: Arc<dyn Authenticator>,
     /// Judges what players say.
@@ -90,6 +87,7 @@ impl ServerOptions {
             metrics: None,
             web: None,
             record: None,
+            data: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
             admin: None,
@@ -97,6 +95,38 @@ impl ServerOptions {
         }
     }
 }
+
+/// How to keep a world in a folder.
+#[derive(Clone, Debug)]
+pub struct DataOptions {
+    pub folder: PathBuf,
+    pub level: Level,
+    /// Old checkpoints and segments are not removed.
+    pub keeps_all: bool,
+    pub checkpoint_seconds: u32,
+    pub segment_bytes: u64,
+    /// Told now and then while the world is recovered.
+    pub progress: fn(&Progress),
+}
+
+impl DataOptions {
+    /// A world that is kept as well as it can be.
+    pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
+        DataOptions {
+            folder: folder.into(),
+            level: Level::default(),
+            keeps_all: false,
+            checkpoint_seconds: CHECKPOINT_SECONDS,
+            segment_bytes: SEGMENT_BYTES,
+            progress: |_| (),
+        }
+    }
+}
+
+/// From one checkpoint to the next.
+pub const CHECKPOINT_SECONDS: u32 = 30;
+/// The length of the journal's files.
+pub const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// How browsers come to play, and operators to the dashboard.
 #[derive(Clone, Debug)]
@@ -138,52 +168,59 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; it takes clients when this returns.
-    pub fn start(options: ServerOptions) -> Result<Server> {
-        let world = &options.world;
-        if world.schema.world.visible_max == 0 {
+    /// Starts a server; it takes clients when this returns. While a world that was kept is
+    /// recovered, clients are told to come again.
+    pub fn start(mut options: ServerOptions) -> Result<Server> {
+        if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
         }
         let available = machine::memory_available();
-        let started = start_backend(options.backend, world, options.threads, available)?;
-        let listeners = start_listeners(&options, &started)?;
-        let identity = match &options.identity {
-            Some((certificate, key)) => Identity::load(certificate, key)?,
-            None => Identity::self_signed()?,
-        };
-        let certificate = identity.chain[0].clone();
-        let sockets = quic::bind(options.listen, options.shards.max(1))?;
-        let address = sockets[0].local_addr()?;
-        let renewed = match (&options.web, &options.identity) {
-            (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
-            _ => None,
-        };
-        let page = match &options.web {
-            Some(web) => Some(site::bind(web.page)?),
+        let stored = match &options.data {
+            Some(data) => Some(world_data::open(data, &mut options.world)?),
             None => None,
         };
+        let start =
+            |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        let guard = start_guard(&options);
+        // The port answers as soon as it is known what there is to say.
+        let is_open = Arc::new(AtomicBool::new(false));
+        let (mut started, outside, kept) = match (stored, &options.data) {
+            (Some(stored), Some(data)) => {
+                let outside = Outside::start(&options, Some(&stored.folder), &guard, &is_open)?;
+                let mut started = start(&options.world)?;
+                let (world, threads) = (&options.world, options.threads);
+                let backend = &mut *started.backend;
+                let recovered = world_data::recover(stored, data, world, threads, backend)?;
+                (started, outside, Some(recovered))
+            }
+            _ => {
+                let started = start(&options.world)?;
+                (
+                    started,
+                    Outside::start(&options, None, &guard, &is_open)?,
+                    None,
+                )
+            }
+        };
+        if let Some(kept) = &kept {
+            options.world = kept.recovered.world.clone();
+        }
+        let world = &options.world;
+        let listeners = start_listeners(&options, &started)?;
         if let Some(address) = options.metrics {
             telemetry::serve(address)?;
         }
-        let journal = match &options.record {
-            Some(path) => Some(JournalWriter::create(path, world)?),
+        let recording = match &options.record {
+            Some(path) => Some(RecordingWriter::create(path, world)?),
             None => None,
         };
-        let movement = MovementCodec::new(&world.schema)?;
-        let mirror = SharedMirror::new(Mirror::new(world, movement));
+        let workers = Workers::new(options.threads)?;
+        let mut mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
+        if let Some(kept) = &kept {
+            mirror.restore(&workers, &kept.recovered.snapshot);
+        }
+        let mirror = SharedMirror::new(mirror);
         let stop = Arc::new(AtomicBool::new(false));
-        let guard = start_guard(&options);
-        let (to_tick, orders) = mpsc::channel();
-        let shard_world = shard_world(&options, guard.clone());
-        let session = shard_world.session.clone();
-        let browsers = options.web.as_ref().map(|web| WebOptions {
-            origins: web.origins.clone(),
-        });
-        let clients = match browsers {
-            Some(_) => Clients::AndBrowsers(renewed.clone()),
-            None => Clients::Own,
-        };
-        let shards = start_shards(shard_world, &identity, &clients, browsers, sockets)?;
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
                 folder,
@@ -195,6 +232,15 @@ impl Server {
         };
 
         let stats = Arc::new(Stats::new());
+        let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
+        let Outside {
+            address,
+            page,
+            certificate,
+            session,
+            shards,
+        } = outside;
+        let (to_tick, orders) = mpsc::channel();
         let has_desk = options.admin.is_some() || page.is_some();
         let desk = Desk::new(to_tick, guard, stats.clone());
         let admin = match &options.admin {
@@ -203,11 +249,11 @@ impl Server {
         };
         let backend = started.backend.name();
         let window = page.is_some().then(SharedWindow::new);
-        let page_address = page.as_ref().map(|(_, address)| *address);
-        if let (Some((listener, page)), Some(window)) = (page, &window) {
+        let page_address = page.as_ref().map(|page| page.address);
+        if let (Some(page), Some(window)) = (page, &window) {
             let dashboard = start_dashboard(
                 &options,
-                page,
+                page.address,
                 backend,
                 DashboardOf {
                     window: window.clone(),
@@ -216,29 +262,38 @@ impl Server {
                     stop: stop.clone(),
                 },
             )?;
-            let port = address.port();
-            let page = GamePage { port, renewed };
-            WebSite { page, dashboard }.serve(listener, stop.clone())?;
+            let game = GamePage {
+                port: address.port(),
+                renewed: page.renewed,
+            };
+            let site = WebSite {
+                page: game,
+                dashboard,
+            };
+            site.serve(page.listener, stop.clone())?;
         }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
             fan_out: FanOutMode::Overlapped,
-            workers: Workers::new(options.threads)?,
+            workers,
             listeners,
             mirror,
             inboxes: shards.inboxes,
             shards: shards.senders,
             reports: shards.reports,
-            journal,
+            recording,
+            kept,
             reloads,
             orders: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
-            session,
+            // Its scripts may have changed since the checkpoint.
+            session: recovered.unwrap_or(session),
             stats: stats.clone(),
             window,
             stop: stop.clone(),
         });
+        is_open.store(true, Ordering::Relaxed);
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
             .spawn(move || tick_loop.run())
@@ -248,7 +303,7 @@ impl Server {
             page: page_address,
             certificate,
             backend,
-            backend_note: started.description,
+            backend_note: std::mem::take(&mut started.description),
             stats,
             stop,
             tick_thread: Some(tick_thread),
@@ -356,58 +411,6 @@ fn start_dashboard(
     Ok(Arc::new(dashboard))
 }
 
-/// The tick's ends of the channels to the shards, and their threads.
-struct RunningShards {
-    inboxes: Vec<SharedInbox>,
-    senders: Vec<ShardSender>,
-    reports: Receiver<FanOutReport>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-/// Starts a shard for each socket.
-fn start_shards(
-    world: ShardWorld,
-    identity: &Identity,
-    clients: &Clients,
-    browsers: Option<WebOptions>,
-    sockets: Vec<UdpSocket>,
-) -> Result<RunningShards> {
-    let idle_seconds = world.session.config.limits.idle_seconds;
-    let idle = Duration::from_secs(u64::from(idle_seconds));
-    let world = Arc::new(world);
-    let (to_tick, reports) = mpsc::channel();
-    let mut running = RunningShards {
-        inboxes: vec![],
-        senders: vec![],
-        reports,
-        threads: vec![],
-    };
-    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
-    let (neighbours, strays) = Neighbours::new(count);
-    let shards = sockets.into_iter().zip(strays).enumerate();
-    for (number, (socket, strays)) in shards {
-        let inbox = SharedInbox::default();
-        let turns = Turns::default();
-        let config = quic::server_config(identity, clients, idle, turns.clone())?;
-        let (sender, thread) = shards::spawn(shards::Parts {
-            number,
-            world: world.clone(),
-            config: Arc::new(config),
-            turns,
-            web: browsers.clone(),
-            socket,
-            neighbours: neighbours.clone(),
-            strays,
-            inbox: inbox.clone(),
-            reports: to_tick.clone(),
-        })?;
-        running.inboxes.push(inbox);
-        running.senders.push(sender);
-        running.threads.push(thread);
-    }
-    Ok(running)
-}
-
 /// Says in the log who may come in.
 fn start_guard(options: &ServerOptions) -> Arc<Guard> {
     let authenticator = options.authenticator.clone();
@@ -428,16 +431,4 @@ fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<
         warn!(reason, "subscriptions are matched on the processor");
     }
     Ok(listeners)
-}
-
-fn shard_world(options: &ServerOptions, guard: Arc<Guard>) -> ShardWorld {
-    let world = &options.world;
-    let session = SessionWorld::new(world);
-    ShardWorld {
-        admission: Admission {
-            schema_hash: session.schema.hash(),
-            guard,
-        },
-        session: Arc::new(session),
-    }
 }

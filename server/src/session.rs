@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
+//! | [`refused`] | commands that had no effect, until the client is told |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
@@ -22,6 +23,7 @@ pub mod fan_out;
 pub mod frame;
 pub mod notices;
 pub mod quota;
+pub mod refused;
 pub mod stream;
 pub mod talk;
 
@@ -33,14 +35,13 @@ use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
-use shared::{
-    AttributeType, ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig,
-};
+use shared::{ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig};
 
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
 use quota::Quota;
+use refused::Refused;
 use stream::OutStream;
 
 use crate::tick::publication::Standing;
@@ -68,7 +69,7 @@ impl SessionWorld {
             forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
-            say: say_of(&config.schema),
+            say: config.schema.say().map(|(_, notification)| notification),
             config: config.clone(),
         }
     }
@@ -98,17 +99,10 @@ impl SessionWorld {
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
-            say: say_of(new),
+            say: new.say().map(|(_, notification)| notification),
             config: config.clone(),
         })
     }
-}
-
-fn say_of(schema: &Schema) -> Option<NotificationKind> {
-    let mut notifications = schema.notifications.iter();
-    let say = notifications.find(|notification| notification.name == "say")?;
-    let word = say.fields.iter().map(|field| field.ty);
-    word.eq([AttributeType::I32]).then_some(say.kind)
 }
 
 /// The first epoch of commands.
@@ -140,6 +134,9 @@ pub struct Session {
     /// The first tick of which the client was told no movement.
     untold: Option<Tick>,
     processed: Processed,
+    refused: Refused,
+    /// The tick of the client's last command: none runs before an earlier one.
+    planned: Tick,
     /// Answers for the next frame.
     answers: Vec<Answer>,
     /// What was said to the client in the next frame's tick, by its place among all that was
@@ -175,6 +172,8 @@ impl Session {
             unacknowledged: None,
             untold: None,
             processed: Processed::default(),
+            refused: Refused::default(),
+            planned: Tick(0),
             answers: vec![],
             talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),

@@ -11,17 +11,14 @@ use std::sync::Arc;
 use client_bot::BehaviourKind;
 use common::chromium::Chromium;
 use common::relay::Relay;
-use common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until};
+use common::{
+    Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until, web,
+};
 use script::builtin;
 use serde_json::Value;
+use server::Server;
 use server::accounts::shared_word::SharedWord;
-use server::server::WebServing;
-use server::{Server, ServerOptions};
 use shared::Fixed;
-
-fn web(options: &mut ServerOptions) {
-    options.web = Some(WebServing::at("127.0.0.1:0".parse().unwrap()));
-}
 
 /// A world in which all see each other, and one goes anywhere in a step.
 fn room() -> String {
@@ -40,7 +37,7 @@ fn join(browser: &Chromium, server: &Server) {
 fn rows_of_page(browser: &Chromium) -> BTreeMap<u64, Vec<i64>> {
     let rows = browser.run(
         "const floats = myriad.game.entities(-1), rows = [];
-         for (let i = 0; i < floats.length; i += 8) {
+         for (let i = 0; i < floats.length; i += 7) {
              const entity = myriad.game.entity(floats[i]);
              rows.push([entity.slot, entity.row]);
          }
@@ -79,10 +76,10 @@ async fn a_page_joins_beside_bots_and_they_check_each_other() {
     join(&browser, &server);
     browser.until(
         "it sees others move",
-        "myriad.game.quality(myriad.now()).datagrams > 20",
+        "myriad.game.quality().datagrams > 20",
     );
     assert_eq!(server.stats().figures().clients, 31);
-    let seen = browser.value("myriad.game.quality(myriad.now()).in_view");
+    let seen = browser.value("myriad.game.quality().in_view");
     assert!(seen.as_u64().is_some_and(|seen| seen > 1), "{seen}");
     bots.verify(&server).await;
     assert_eq!(browser.log(), Vec::<String>::new());
@@ -133,7 +130,7 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
     join(&browser, &server);
     let mut player = Player::join(&server).await;
     go(&mut player, 15.0, 15.0).await;
-    let own = browser.value("myriad.game.quality(myriad.now()).own");
+    let own = browser.value("myriad.game.quality().own");
     let own = u32::try_from(own.as_u64().expect("a slot")).unwrap();
     // Keys: to the corner of the room.
     for key in ["KeyD", "KeyW"] {
@@ -182,7 +179,7 @@ async fn a_page_that_loses_its_network_comes_back_as_the_same_entity() {
     };
     let network = Relay::start(server.address());
     let page = server.page().unwrap();
-    browser.open(&format!("http://{page}/#port={}", network.port()));
+    browser.open(&format!("http://{page}/#port={}", network.address().port()));
     browser.until("the page is in the world", PLAYING);
     let own = browser.value(OWN);
     network.cut(true);
@@ -220,8 +217,8 @@ async fn a_page_asks_for_the_token_of_its_server() {
     server.stop().unwrap();
 }
 
-const PLAYING: &str = "globalThis.myriad?.game.quality(myriad.now()).is_playing \
-    && myriad.game.quality(myriad.now()).own !== null && myriad.shown.schema";
+const PLAYING: &str = "globalThis.myriad?.game.quality().is_playing \
+    && myriad.game.quality().own !== null && myriad.shown.schema";
 /// The player's entity.
 const OWN: &str = "(({ slot, generation }) => [slot, generation])(\
-    myriad.game.entity(myriad.game.quality(myriad.now()).own))";
+    myriad.game.entity(myriad.game.quality().own))";

@@ -4,7 +4,7 @@
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, go, listen_for, start, ticks, units};
+use common::{Bots, Player, all_listen, go, start, ticks, units};
 use script::builtin;
 use server::Server;
 use shared::EntityId;
@@ -46,11 +46,6 @@ async fn along(server: &Server, distances: &[f64]) -> Vec<Player> {
         players.push(player);
     }
     players
-}
-
-async fn all_listen(server: &Server, players: &mut [Player]) {
-    let mut all: Vec<&mut Player> = players.iter_mut().collect();
-    listen_for(server, &mut all, 4).await;
 }
 
 fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use client_bot::connect::{ClientError, hello};
+use common::names::{ByName, named};
 use common::{Player, ROOM, Vanished, eventually, scratch, start_with, until};
 use server::Server;
-use server::accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
-use server::accounts::identity::{Account, Identity};
-use server::accounts::shared_word::SharedWord;
+use server::accounts::authenticator::UnixTime;
+use server::accounts::identity::Account;
 use server::accounts::signed::{Claims, SignedTokens};
 use shared::Name;
 use shared::wire::control::Hello;
@@ -118,42 +118,19 @@ async fn a_lost_account_comes_back_without_its_ticket() {
 #[tokio::test]
 async fn a_ticket_brings_nobody_into_another_account() {
     let server = start_with(ROOM, |options| {
-        options.authenticator = Arc::new(Anybody);
+        options.authenticator = Arc::new(ByName);
     });
-    let mallory = Hello {
-        name: "mallory".to_owned(),
-        ..hello("", None)
-    };
     let vanished = Vanished::join(&server);
     // The ticket is a guest's: with an account it is of no use, without one it is.
     let with_ticket = Hello {
         resume: Some(vanished.ticket),
-        ..mallory
+        ..named("mallory")
     };
     let joined = Player::try_join(&server, &with_ticket).await.unwrap();
     assert_ne!(joined.entity(), vanished.entity);
     let back = Player::resume(&server, vanished.ticket).await;
     assert_eq!(back.entity(), vanished.entity);
     server.stop().unwrap();
-}
-
-/// A game's own: who wishes a name has the account of this name, all others are guests.
-struct Anybody;
-
-impl Authenticator for Anybody {
-    fn authenticate(
-        &self,
-        credentials: &Credentials<'_>,
-        _: UnixTime,
-    ) -> Result<Identity, Rejection> {
-        let name = credentials.name()?;
-        let account = name.as_deref().map(Account::new).transpose()?;
-        Ok(Identity { account, name })
-    }
-
-    fn description(&self) -> String {
-        "accounts by what anybody says".to_owned()
-    }
 }
 
 #[tokio::test]
@@ -175,16 +152,10 @@ async fn a_network_has_no_more_clients_than_the_operator_allows() {
 
 #[tokio::test]
 async fn players_are_called_what_they_wish_and_no_two_the_same() {
-    let server = start_with(ROOM, |options| {
-        options.authenticator = Arc::new(SharedWord::new(""));
-    });
-    let called = |name: &str| Hello {
-        name: name.to_owned(),
-        ..hello("", None)
-    };
+    let server = start_with(ROOM, |_| ());
     let mut players = vec![];
     for name in ["Bob", "", "bob"] {
-        players.push(Player::try_join(&server, &called(name)).await.unwrap());
+        players.push(Player::try_join(&server, &named(name)).await.unwrap());
     }
     let entities: Vec<_> = players.iter().map(Player::entity).collect();
     let mut all: Vec<&mut Player> = players.iter_mut().collect();
@@ -209,7 +180,7 @@ async fn players_are_called_what_they_wish_and_no_two_the_same() {
     );
     let behind = &messages[enter.expect("Bob has entered") + 1].1;
     assert!(matches!(behind, Message::Name { slot, .. } if *slot == entities[0].slot));
-    let told = refusal(&server, &called(" Bob")).await;
+    let told = refusal(&server, &named(" Bob")).await;
     assert!(
         told.ends_with("the name: a name begins or ends with a blank"),
         "{told}"

@@ -9,34 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use client_bot::connect::hello;
+use common::names::{ByName, join_named as join, named};
 use common::{Player, ROOM, eventually, scratch, start_with, until};
 use server::Server;
-use server::accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
-use server::accounts::identity::{Account, Identity};
 use server::admin::request::{Answer, Listed};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;
-
-/// Who wishes a name has the account of this name; all others are guests.
-struct ByName;
-
-impl Authenticator for ByName {
-    fn authenticate(
-        &self,
-        credentials: &Credentials<'_>,
-        _: UnixTime,
-    ) -> Result<Identity, Rejection> {
-        let name = credentials.name()?;
-        let account = name.as_deref().map(Account::new).transpose()?;
-        Ok(Identity { account, name })
-    }
-
-    fn description(&self) -> String {
-        "accounts by what anybody says".to_owned()
-    }
-}
 
 fn start(file: &str) -> (Server, PathBuf) {
     let socket = scratch(file);
@@ -46,17 +25,6 @@ fn start(file: &str) -> (Server, PathBuf) {
         options.authenticator = Arc::new(ByName);
     });
     (server, socket)
-}
-
-fn named(name: &str) -> Hello {
-    Hello {
-        name: name.to_owned(),
-        ..hello("", None)
-    }
-}
-
-async fn join(server: &Server, name: &str) -> Player {
-    Player::join_as(server, &named(name)).await
 }
 
 /// What `myriad admin` prints: standard output, or the error.

@@ -4,7 +4,7 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::raw::Raw;
+use common::raw::{Raw, ended_as};
 use common::{PLAIN, Player, start_with};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
@@ -23,8 +23,7 @@ async fn strangers_of_one_address_keep_nobody_else_out() {
     assert!(strangers.len() > 100, "only {} got in", strangers.len());
     Player::join(&server).await;
     // They are sent away, and their places are free again.
-    let (code, reason) = strangers[0].closed().await;
-    assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+    let reason = ended_as(&strangers[0].connection, Close::Refused).await;
     assert_eq!(reason, "no hello within 5 seconds");
     for stranger in &strangers {
         stranger.closed().await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::raw::{Raw, closed, framed};
+use common::raw::{Raw, closed, ended_as, framed};
 use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
 use script::builtin;
@@ -127,8 +127,7 @@ async fn a_hello_that_breaks_off_is_refused() {
         .await
         .unwrap();
     send.finish().unwrap();
-    let (code, reason) = raw.closed().await;
-    assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+    let reason = ended_as(&raw.connection, Close::Refused).await;
     assert!(reason.contains("no hello"), "{reason}");
     server.stop().unwrap();
 }
@@ -144,8 +143,7 @@ async fn a_client_that_sent_garbage_keeps_no_place() {
         connection
             .send_datagram(garbage(round, 200).into())
             .unwrap();
-        let (code, text) = closed(connection).await;
-        assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
+        ended_as(connection, Close::Malformed).await;
         eventually("its place is free", || {
             server.stats().figures().clients == 0
         })
@@ -197,8 +195,9 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ..ClientDatagram::default()
     });
     let mut spawn = whole.clone();
-    // Behind the epoch, the acknowledgement and the sequence number: the kind.
-    let kind_bits = 8 + 3 * 32 + 4 + 32;
+    // Behind the epoch, the acknowledgement, the number of commands, the sequence number and
+    // the bit for ticks: the kind.
+    let kind_bits = 8 + 3 * 32 + 8 + 32 + 1;
     for bit in kind_bits..kind_bits + 8 {
         spawn[bit / 8] &= !(1 << (bit % 8));
     }

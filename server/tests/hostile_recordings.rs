@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use gpu_kernels::{Frame, StateHash};
-use server::commands::replay::{Replayed, replay_journal};
-use server::durable::journal::{JournalReader, JournalWriter, Sink};
+use server::commands::replay::{Replayed, replay_recording};
+use server::durable::recording::{RecordingReader, RecordingWriter, Sink};
 use server::tick::backend::{BackendChoice, BackendOptions};
 use shared::WorldConfig;
 use shared::file::UncheckedWorld;
@@ -74,7 +74,7 @@ fn a_world_that_no_file_gives_is_named_with_its_mistake() {
         let mut changed = world.clone();
         change(&mut changed);
         let file = write(&changed, &[]);
-        let failure = JournalReader::read(&file[..], "file")
+        let failure = RecordingReader::read(&file[..], "file")
             .map(|_| ())
             .unwrap_err();
         let text = format!("{failure:#}");
@@ -119,8 +119,8 @@ fn other_scripts_with_a_budget_that_no_file_has_are_rejected_in_their_tick() {
     logic.budget.visits = u32::MAX;
     second.logic = Some(Box::new(logic));
     let file = write(&world, &[(first, hash.clone()), (second, hash)]);
-    let journal = JournalReader::read(&file[..], "file").unwrap();
-    let failure = replay_journal(journal, cpu(), 1, Some(MEMORY)).unwrap_err();
+    let recording = RecordingReader::read(&file[..], "file").unwrap();
+    let failure = replay_recording(recording, cpu(), 1, Some(MEMORY)).unwrap_err();
     let failure = format!("{failure:#}");
     assert!(failure.starts_with("tick 1: the frame's scripts can't run: "));
     let expected = "logic.visits: expected 1 to 1048576, found 4294967295";
@@ -138,8 +138,8 @@ fn a_length_that_no_record_has_is_rejected_before_anything_is_read() {
     file[second..second + 4].copy_from_slice(&u32::MAX.to_le_bytes());
     // It would take long to read it to its end.
     let endless = io::Read::chain(&file[..], io::repeat(0));
-    let journal = JournalReader::read(endless, "file").unwrap();
-    let replayed = replay_journal(journal, cpu(), 1, Some(MEMORY)).unwrap();
+    let recording = RecordingReader::read(endless, "file").unwrap();
+    let replayed = replay_recording(recording, cpu(), 1, Some(MEMORY)).unwrap();
     let reason = replayed.broken_off.unwrap();
     let expected = format!("byte {second}: a record claims 4294967295 bytes, where at most ");
     assert!(reason.starts_with(&expected), "{reason}");
@@ -147,14 +147,14 @@ fn a_length_that_no_record_has_is_rejected_before_anything_is_read() {
 
 /// Replays, and says how it ended. Panics if the reason is not a sentence with a place.
 fn replay(bytes: &[u8]) -> &'static str {
-    let journal = match JournalReader::read(bytes, "file") {
-        Ok(journal) => journal,
+    let recording = match RecordingReader::read(bytes, "file") {
+        Ok(recording) => recording,
         Err(error) => {
             assert!(format!("{error:#}").starts_with("file "), "{error:#}");
             return "a bad world";
         }
     };
-    match replay_journal(journal, cpu(), 1, Some(MEMORY)) {
+    match replay_recording(recording, cpu(), 1, Some(MEMORY)) {
         Ok(Replayed {
             broken_off: None, ..
         }) => "whole",
@@ -200,11 +200,11 @@ fn record(seed: u64) -> Vec<u8> {
 
 fn write(config: &WorldConfig, ticks: &[(Frame, StateHash)]) -> Vec<u8> {
     let memory = Memory::default();
-    let mut journal = JournalWriter::to(memory.clone(), config).unwrap();
+    let mut recording = RecordingWriter::to(memory.clone(), config).unwrap();
     for (frame, hash) in ticks {
-        assert!(journal.record(&mut frame.clone(), hash));
+        assert!(recording.record(&mut frame.clone(), hash));
     }
-    journal.finish().unwrap();
+    recording.finish().unwrap();
     let bytes = memory.0.lock().unwrap();
     bytes.clone()
 }

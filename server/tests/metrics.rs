@@ -2,18 +2,26 @@
 
 mod common;
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use client_bot::BehaviourKind;
-use common::{Bots, eventually, start_with, ticks};
+use common::{Bots, eventually, scratch, start_with, ticks};
 use server::metrics::table::{self, Kind};
+use server::server::DataOptions;
 use tokio::task::spawn_blocking;
 
 #[tokio::test]
 async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
     let address = free_address();
-    let server = start_with(WORLD, |options| options.metrics = Some(address));
+    // The disk is only measured in a world that is kept.
+    let folder = scratch("metrics-of-a-kept-world");
+    let _ = fs::remove_dir_all(&folder);
+    let server = start_with(WORLD, |options| {
+        options.metrics = Some(address);
+        options.data = Some(DataOptions::new(&folder));
+    });
     let bots = Bots::start(&server, 10, BehaviourKind::Listen).await;
     ticks(&server, 40).await;
     let page = scrape(address).await;
@@ -42,6 +50,7 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
         "datagrams_total",
         "tick_seconds_count",
         "tick_stage_seconds_count{stage=\"merge\"}",
+        "journal_sync_seconds_count",
     ] {
         assert!(value(&page, name) > 0.0, "{name}");
     }
@@ -57,6 +66,8 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
     let counted = server.stats().figures().commands_applied as f64;
     let page = scrape(address).await;
     assert!(value(&page, "commands_total{fate=\"applied\"}") >= counted);
+    drop(server);
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 fn value(page: &str, name: &str) -> f64 {

@@ -2,14 +2,12 @@
 
 mod common;
 
-use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Client, Connector};
+use common::relay::Relay;
 use common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
 use quic::Faults;
 use script::builtin;
@@ -35,18 +33,18 @@ async fn packets_that_are_late_overtaken_and_doubled_leave_views_right() {
 async fn what_a_player_does_gets_through_within_a_second_of_an_outage() {
     let server = start(ROOM);
     let relay = Relay::start(server.address());
-    let connector = Connector::new(relay.address, "localhost", &trust(&server)).unwrap();
+    let connector = Connector::new(relay.address(), "localhost", &trust(&server)).unwrap();
     let mut client = Client::connect(&connector, &hello("", None)).await.unwrap();
     let mut log = Log::default();
     let mut last = play(&mut client, &mut log, Duration::from_secs(1)).await;
     assert!(client.view().processed() > 0, "nothing gets through at all");
-    relay.is_cut.store(true, Ordering::Relaxed);
+    relay.cut(true);
     last = play(&mut client, &mut log, Duration::from_secs(5))
         .await
         .max(last);
     let before = client.view().processed();
     assert!(before < last, "the outage lets everything through");
-    relay.is_cut.store(false, Ordering::Relaxed);
+    relay.cut(false);
     let returned = server.stats().figures().ticks;
     while client.view().processed() < last {
         play(&mut client, &mut log, Duration::from_millis(16)).await;
@@ -63,17 +61,18 @@ async fn what_a_player_does_gets_through_within_a_second_of_an_outage() {
 #[tokio::test]
 async fn bots_that_get_no_answer_try_to_join_again() {
     let server = start(PLAIN);
-    let relay = Relay::start(server.address());
-    relay.is_cut.store(true, Ordering::Relaxed);
-    let is_cut = relay.is_cut.clone();
+    let relay = Arc::new(Relay::start(server.address()));
+    relay.cut(true);
     // Longer than a bot waits for its welcome.
-    let back = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(11));
-        is_cut.store(false, Ordering::Relaxed);
+    let back = std::thread::spawn({
+        let relay = relay.clone();
+        move || {
+            std::thread::sleep(Duration::from_secs(11));
+            relay.cut(false);
+        }
     });
-    // The relay passes on the packets of one socket.
     let bots = Bots::start_with(&server, 3, BehaviourKind::Wander, |options| {
-        options.server = relay.address;
+        options.server = relay.address();
         (options.threads, options.sockets) = (1, 1);
     })
     .await;
@@ -104,59 +103,4 @@ async fn play(client: &mut Client, log: &mut Log, time: Duration) -> u32 {
         }
     }
     last
-}
-
-/// Passes packets on between one client and a server, unless it is cut.
-struct Relay {
-    address: SocketAddr,
-    is_cut: Arc<AtomicBool>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Relay {
-    fn start(server: SocketAddr) -> Relay {
-        let [inner, outer] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        let (is_cut, stop) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-        let address = inner.local_addr().unwrap();
-        let thread = std::thread::spawn({
-            let (is_cut, stop) = (is_cut.clone(), stop.clone());
-            move || {
-                for socket in [&inner, &outer] {
-                    let wait = Some(Duration::from_millis(1));
-                    socket.set_read_timeout(wait).unwrap();
-                }
-                let mut client = None;
-                let mut bytes = [0; 2048];
-                while !stop.load(Ordering::Relaxed) {
-                    if let Ok((length, from)) = inner.recv_from(&mut bytes) {
-                        client = Some(from);
-                        if !is_cut.load(Ordering::Relaxed) {
-                            outer.send_to(&bytes[..length], server).unwrap();
-                        }
-                    }
-                    if let (Ok((length, _)), Some(to)) = (outer.recv_from(&mut bytes), client)
-                        && !is_cut.load(Ordering::Relaxed)
-                    {
-                        inner.send_to(&bytes[..length], to).unwrap();
-                    }
-                }
-            }
-        });
-        Relay {
-            address,
-            is_cut,
-            stop,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("the relay ends");
-        }
-    }
 }

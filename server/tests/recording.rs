@@ -10,7 +10,7 @@ use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
 use script::builtin;
 use server::commands::replay::{Replayed, replay};
-use server::durable::journal::{JournalReader, JournalWriter, Next};
+use server::durable::recording::{Next, RecordingReader, RecordingWriter};
 use server::tick::backend::{BackendChoice, BackendOptions};
 
 const FIGHT: &str = "
@@ -108,15 +108,15 @@ async fn a_difference_is_found_in_its_tick() {
     let names = StateHash::part_names(&config.schema);
     let hp = names.iter().position(|n| n == "attribute hp").unwrap();
     let rewrite = |change: &dyn Fn(&mut Frame, &mut StateHash)| {
-        let mut journal = JournalWriter::create(&changed.0, &config).unwrap();
+        let mut recording = RecordingWriter::create(&changed.0, &config).unwrap();
         for (i, (frame, hash)) in ticks.iter().enumerate() {
             let (mut frame, mut hash) = (frame.clone(), hash.clone());
             if i == middle {
                 change(&mut frame, &mut hash);
             }
-            assert!(journal.record(&mut frame, &hash));
+            assert!(recording.record(&mut frame, &hash));
         }
-        journal.finish().unwrap();
+        recording.finish().unwrap();
         replay(&changed.0, cpu(), 2)
     };
     assert_eq!(rewrite(&|_, _| ()).unwrap(), whole(recorded));
@@ -202,12 +202,12 @@ fn whole(ticks: u64) -> Replayed {
 }
 
 fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
-    let mut journal = JournalReader::open(file).unwrap();
+    let mut recording = RecordingReader::open(file).unwrap();
     let mut ticks = vec![];
     loop {
-        match journal.next_tick() {
+        match recording.next_tick() {
             Next::Tick(frame, hash) => ticks.push((*frame, hash)),
-            Next::End => return (journal.config, ticks),
+            Next::End => return (recording.config, ticks),
             Next::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
         }
     }
@@ -218,7 +218,7 @@ struct Recording(PathBuf);
 
 impl Recording {
     fn new(name: &str) -> Recording {
-        Recording(scratch(&format!("recording-{name}.journal")))
+        Recording(scratch(&format!("recording-{name}.recording")))
     }
 }
 

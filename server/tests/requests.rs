@@ -4,7 +4,7 @@ mod common;
 
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::raw::{Raw, framed};
+use common::raw::{Raw, ended_as, framed};
 use common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
@@ -185,8 +185,7 @@ async fn a_request_before_the_welcome_is_malformed_and_half_a_request_at_the_end
     let early = good_request();
     let both = [framed(&hello("", None)), framed(&early)].concat();
     send.write_all(&both).await.unwrap();
-    let (code, text) = raw.closed().await;
-    assert_eq!(code, u64::from(Close::Malformed.code()), "{text}");
+    let text = ended_as(&raw.connection, Close::Malformed).await;
     assert!(text.contains("a request before the welcome"), "{text}");
 
     // A client that ends its half of the stream sends no more requests, and stays.

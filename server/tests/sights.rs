@@ -25,11 +25,6 @@ const WIDE: &str = "
     move = { speed_max = 1000 }
 ";
 
-async fn answered(player: &mut Player, request: u32) -> Result<(), String> {
-    let answer = player.client.answer(request, &mut player.log).await;
-    answer.expect("an answer")
-}
-
 async fn spectator(server: &Server) -> Player {
     let hello = Hello {
         spectates: true,
@@ -54,17 +49,17 @@ async fn a_client_sees_only_as_far_as_it_wants_to() {
     })
     .await;
     let request = near.client.set_sight(Some(units(10.0)));
-    assert_eq!(answered(&mut near, request).await, Ok(()));
+    assert_eq!(near.answer(request).await, Ok(()));
     assert!(!near.sees(far.entity()), "from the tick of the answer on");
     assert!(near.client.view().own().is_some());
     listen_for(&server, &mut [&mut near, &mut far], 3).await;
     assert!(far.sees(near.entity()));
     let request = near.client.set_sight(None);
-    assert_eq!(answered(&mut near, request).await, Ok(()));
+    assert_eq!(near.answer(request).await, Ok(()));
     assert!(near.sees(far.entity()));
     for radius in [units(20.0) + 1, -1] {
         let request = near.client.set_sight(Some(radius));
-        let refusal = answered(&mut near, request).await.unwrap_err();
+        let refusal = near.answer(request).await.unwrap_err();
         assert!(refusal.contains("expected 0 to 81920"), "{refusal}");
     }
     server.stop().unwrap();
@@ -81,7 +76,7 @@ async fn a_spectator_sees_what_is_around_its_point_and_is_seen_by_nobody() {
     listen_for(&server, &mut [&mut watcher, &mut player], 3).await;
     assert!(!watcher.sees(player.entity()), "it begins in the middle");
     let request = watcher.client.watch(at(20.0, 100.0));
-    assert_eq!(answered(&mut watcher, request).await, Ok(()));
+    assert_eq!(watcher.answer(request).await, Ok(()));
     assert!(!watcher.sees(player.entity()), "20 units a tick do not do");
     until(&mut [&mut watcher, &mut player], "it is there", |p| {
         p[0].sees(p[1].entity())
@@ -90,7 +85,7 @@ async fn a_spectator_sees_what_is_around_its_point_and_is_seen_by_nobody() {
     let others = player.client.view().entities().len();
     assert_eq!(others, 1, "there is nothing to see of a spectator");
     let request = player.client.watch(at(1.0, 1.0));
-    let refusal = answered(&mut player, request).await.unwrap_err();
+    let refusal = player.answer(request).await.unwrap_err();
     assert!(refusal.starts_with("only spectators"), "{refusal}");
     server.stop().unwrap();
 }

@@ -6,7 +6,7 @@ mod common;
 use client_bot::client_core::{Handshake, Session};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
-use common::raw::{Raw, closed, framed};
+use common::raw::{Raw, ended_as, framed};
 use common::{Bots, Player, start, ticks, trust, until};
 use quinn::{TransportConfig, VarInt};
 use shared::wire::control::Close;
@@ -45,8 +45,7 @@ async fn a_client_whose_window_stays_shut_is_told_that_it_is_too_slow() {
     let raw = Raw::connect(&server, transport).await;
     let (mut send, _never_read) = raw.connection.open_bi().await.unwrap();
     send.write_all(&framed(&hello("", None))).await.unwrap();
-    let (code, reason) = raw.closed().await;
-    assert_eq!(code, u64::from(Close::TooSlow.code()), "{reason}");
+    let reason = ended_as(&raw.connection, Close::TooSlow).await;
     assert_eq!(reason, "the client does not read what it is sent");
     ticks(&server, 10).await;
     bots.verify(&server).await;
@@ -100,8 +99,7 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
     }
     let patience = 2 * 20;
     assert!(late.client.view().newest().0 > silent.welcome.tick.0 + patience);
-    let (code, reason) = closed(&silent.connection).await;
-    assert_eq!(code, u64::from(Close::TooSlow.code()), "{reason}");
+    ended_as(&silent.connection, Close::TooSlow).await;
     until(&mut [&mut stays], "the silent one is gone", |p| {
         !p[0].sees(silents)
     })

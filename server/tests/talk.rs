@@ -4,12 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
-use client_bot::connect::hello;
-use common::{Player, go, listen_for, scratch, start_with, units, until};
-use server::Server;
-use server::durable::journal::{JournalReader, Next};
+use common::names::join_named as join;
+use common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
+use server::durable::recording::{Next, RecordingReader};
 use server::tick::talk::filter::WordList;
-use shared::wire::control::Hello;
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
@@ -37,19 +35,10 @@ const WIDE: &str = "
     say = { distance = 30 }
 ";
 
-async fn join(server: &Server, name: &str) -> Player {
-    let hello = Hello {
-        name: name.to_owned(),
-        ..hello("", None)
-    };
-    Player::join_as(server, &hello).await
-}
-
 /// Asks, and waits for the answer.
 async fn ask(player: &mut Player, request: TalkRequest) -> Result<(), String> {
     let number = player.client.talk(request);
-    let answer = player.client.answer(number, &mut player.log).await;
-    answer.expect("an answer")
+    player.answer(number).await
 }
 
 fn say(text: &str) -> TalkRequest {
@@ -90,11 +79,6 @@ fn heard(player: &Player) -> Vec<Talk> {
     talk.collect()
 }
 
-async fn listen(server: &Server, players: &mut [Player]) {
-    let mut all: Vec<&mut Player> = players.iter_mut().collect();
-    listen_for(server, &mut all, 4).await;
-}
-
 #[tokio::test]
 async fn what_is_said_is_heard_by_those_near_once_and_by_nobody_else() {
     let server = start_with(WIDE, |options| options.shards = 2);
@@ -110,15 +94,11 @@ async fn what_is_said_is_heard_by_those_near_once_and_by_nobody_else() {
     go(&mut far, 10.0, 10.0).await;
     let around = |low: f64, high: f64| Region::fixed(&[units(low); 2], &[units(high); 2]);
     let request = far.client.set_region(0, Some(around(490.0, 510.0)));
-    far.client
-        .answer(request, &mut far.log)
-        .await
-        .unwrap()
-        .unwrap();
+    far.answer(request).await.unwrap();
     players.push(far);
     let speaker = players[0].entity();
     ask(&mut players[0], say("hello, ŵorld")).await.unwrap();
-    listen(&server, &mut players).await;
+    all_listen(&server, &mut players).await;
     let said = Talk::Said {
         speaker,
         name: Some(name("Ann")),
@@ -314,7 +294,7 @@ async fn a_recording_has_who_came_and_what_was_said() {
         ask(&mut players[0], request).await.unwrap();
     }
     server.stop().unwrap();
-    let mut journal = JournalReader::open(&file).unwrap();
+    let mut journal = RecordingReader::open(&file).unwrap();
     let (mut people, mut said) = (vec![], vec![]);
     while let Next::Tick(frame, _) = journal.next_tick() {
         people.extend(frame.people);

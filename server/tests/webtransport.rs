@@ -10,19 +10,14 @@ use client_bot::BehaviourKind;
 use client_bot::connect::{fingerprint, hello};
 use client_core::{Game, GameOptions};
 use common::browser::{Browser, WebSession, attached, control, frame, request};
-use common::raw::{Raw, closed};
-use common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks};
+use common::raw::{Raw, closed, ended_as};
+use common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks, web};
 use quinn::TransportConfig;
-use server::ServerOptions;
 use server::accounts::shared_word::SharedWord;
 use server::server::WebServing;
 use shared::wire::control::Close;
 use tokio::time::timeout;
 use web_transport_proto::{Capsule, StreamUni, VarInt};
-
-fn web(options: &mut ServerOptions) {
-    options.web = Some(WebServing::at("127.0.0.1:0".parse().unwrap()));
-}
 
 #[tokio::test]
 async fn a_browser_plays_beside_bots_and_leaves_for_good() {
@@ -307,8 +302,7 @@ async fn a_browser_that_says_nothing_or_half_a_request_is_sent_away() {
         held.push((browser, stream, encoder));
     }
     for (browser, ..) in &held[..3] {
-        let (code, reason) = closed(&browser.connection).await;
-        assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+        let reason = ended_as(&browser.connection, Close::Refused).await;
         assert!(reason.contains("no hello within"), "{reason}");
     }
     // The last one has a session, and is told over that.

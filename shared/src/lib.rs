@@ -19,7 +19,7 @@ pub mod world;
 #[cfg(feature = "file")]
 pub use file::ConfigError;
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-pub use world::command::{CommandKind, CommandSchema, CommandWord, Senders};
+pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Senders};
 pub use world::config::{Every, Fall, Limits, Motion, WorldConfig};
 pub use world::course::Course;
 pub use world::fixed::Fixed;

@@ -29,6 +29,7 @@ mod vocabulary;
 mod world_names;
 
 pub use constraint::{Constraint, Filter, Operator, Predicate, PredicateError, PredicateLimits};
+pub use nearest::nearest;
 pub use notification::{Notification, NotificationError};
 pub use number::{Number, NumericType};
 pub use size::filters_at_most;

@@ -9,6 +9,8 @@
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
+//! `shared/PROTOCOL.md` says all of this for people who read no Rust, and cites golden bytes.
+//!
 //! A connection ends with a QUIC application close: a [`control::Close`] code and a
 //! sentence. Every decoder accepts arbitrary bytes: it returns a [`DecodeError`] for
 //! those it can't read, and allocates in proportion to the input.
@@ -37,7 +39,7 @@ use thiserror::Error;
 /// The application protocol that QUIC negotiates.
 pub const ALPN: &[u8] = b"myriad/1";
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 7;
+pub const PROTOCOL_VERSION: u16 = 8;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

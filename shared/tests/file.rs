@@ -472,6 +472,21 @@ fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
 }
 
 #[test]
+fn players_talk_to_those_near_where_a_world_has_the_command_and_what_it_tells() {
+    let text = "[logic]\nbuiltin = ['move', 'say']";
+    let schema = script::world::parse(text, "w.toml").unwrap().schema;
+    let command = schema.command_named("say").unwrap().kind;
+    let notification = schema.notification_named("say").unwrap().kind;
+    assert_eq!(schema.say(), Some((command, notification)));
+    let mut untold = schema.clone();
+    untold.notifications.retain(|n| n.kind != notification);
+    assert_eq!(untold.say(), None);
+    let mut other = schema.clone();
+    other.commands.retain(|c| c.kind != command);
+    assert_eq!(other.say(), None);
+}
+
+#[test]
 fn a_misspelt_key_is_shown_with_its_line() {
     let message = shown("[world]\nsizes = [1, 2]");
     let expected = "w.toml:2: world.sizes: unknown field `sizes`, expected one of `name`, `size`,";

@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn hellos_and_welcomes_come_back(hello in any_hello(), welcome in any_welcome()) {
         let bytes = codec::to_bytes(&hello);
-        prop_assert_eq!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&bytes), Ok(hello));
+        prop_assert_eq!(Hello::decode(&bytes), Ok(hello));
         let bytes = codec::to_bytes(&welcome);
         prop_assert_eq!(codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&bytes), Ok(welcome));
     }
@@ -252,8 +252,9 @@ fn commands_that_clients_may_not_send_are_unknown() {
         let mut writer = BitWriter::default();
         writer.put(0, 8 + 32);
         writer.put(0, 32 + 32);
-        writer.put(1, 4);
+        writer.put(1, 8);
         writer.put(0, 32);
+        writer.put(0, 1);
         writer.put(u64::from(kind.id()), 8);
         let words = schema.command(kind).map_or(0, |c| c.words.len());
         for _ in 0..words {
@@ -324,10 +325,10 @@ fn a_hello_has_a_limit() {
             spectates: true,
         })
     };
-    assert!(codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&hello(TOKEN_BYTES_MAX)).is_ok());
+    assert!(Hello::decode(&hello(TOKEN_BYTES_MAX)).is_ok());
     let long = hello(5000);
     assert_eq!(
-        codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&long),
+        Hello::decode(&long),
         Err(DecodeError::TooLong {
             found: long.len(),
             limit: HELLO_BYTES_MAX
@@ -346,10 +347,7 @@ fn a_hello_with_bytes_behind_it_is_refused() {
         spectates: false,
     });
     bytes.extend([0, 0]);
-    assert_eq!(
-        codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&bytes),
-        Err(DecodeError::TrailingBytes(2))
-    );
+    assert_eq!(Hello::decode(&bytes), Err(DecodeError::TrailingBytes(2)));
 }
 
 #[test]
@@ -450,7 +448,11 @@ fn received(
         let decoded = codec.decode(datagram, newest, known, &mut read);
         decoded.expect("a datagram");
         assert_eq!(read.tick, header.tick);
+        // What is older than 64 ticks is not told.
+        let kept = header.kept.filter(|kept| header.tick.0 - kept.0 <= 64);
+        assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);
+        assert_eq!(read.margin, header.margin);
         assert_eq!(
             nearest_sequence(read.processed_low, header.processed),
             header.processed
@@ -533,6 +535,8 @@ const HEADER: Header = Header {
     tick: Tick(70_000),
     base: None,
     processed: 3,
+    kept: None,
+    margin: None,
     is_whole: true,
 };
 

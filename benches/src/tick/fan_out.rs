@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use server::durable::journal::{JournalWriter, Sink};
+use server::durable::recording::{RecordingWriter, Sink};
 use server::metrics::steps::Step;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
@@ -148,12 +148,14 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                 backend: candidate.start(&world)?,
                 shards,
                 ticks: options.ticks,
+                period: None,
                 fan_out: way.fan_out,
                 threads: *threads,
-                journal: options
+                recording: options
                     .record
-                    .then(|| JournalWriter::to(Nowhere, &world))
+                    .then(|| RecordingWriter::to(Nowhere, &world))
                     .transpose()?,
+                kept: None,
                 is_checked: false,
             })?;
             let (hashes, bytes) = first.get_or_insert_with(|| (run.hashes.clone(), run.bytes));

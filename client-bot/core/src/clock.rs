@@ -1,16 +1,17 @@
 //! The server's clock, as far as a client can know it.
 //!
 //! A server says numbers of ticks and no times, so a client knows when it heard of which
-//! tick, and in which tick each of its commands was processed. From these follow
+//! tick, and how many ticks before its own each of its commands arrived. From these follow
 //!
 //! - the *line*: when it would hear of each tick if nothing were ever delayed. Words that come
 //!   later than their place on the line are [jitter](Clock::jitter);
-//! - the *round trip*: a command that was processed in a tick came in time for it, and too
+//! - the *round trip*: a command that arrived before a tick came in time for it, and too
 //!   late for the one before, which gives a bound on each side;
 //! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just
-//!   in time for it. It is the round trip, the jitter and a margin, and changes if several
-//!   inputs are processed later, or earlier, than in the tick they were meant for. By how much
-//!   one is early within its tick cannot be known.
+//!   in time for it. It is the round trip, the jitter and a margin. It grows if input comes
+//!   too late, by up to a tick and a half where datagrams are lost, since each command is in
+//!   the next datagram, too. It shrinks slowly while all comes in time, and faster if input
+//!   comes more than a tick too early.
 //!
 //! Times are spans since some moment that the caller chooses, once for all calls.
 
@@ -18,6 +19,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use shared::Tick;
+use shared::wire::movement::MARGIN_MAX;
 
 /// When ticks are heard of, and when input has to be sent for them.
 #[derive(Clone, Debug)]
@@ -40,9 +42,11 @@ pub struct Clock {
     /// What the lead is, without jitter and margin.
     way: i64,
     /// The latest inputs since the way was changed last, the newest in the lowest bit: whether
-    /// each was late, and whether it was early.
+    /// each was late, and whether it was much too early.
     late: u64,
     early: u64,
+    /// All of them came at least a tick too early.
+    has_spare: bool,
     judged: u32,
     /// Whether each of the latest 64 inputs was late.
     all_late: u64,
@@ -83,6 +87,7 @@ impl Clock {
             way: first.unwrap_or(period),
             late: 0,
             early: 0,
+            has_spare: true,
             judged: 0,
             all_late: 0,
             all_judged: 0,
@@ -154,8 +159,9 @@ impl Clock {
 }
 
 impl Clock {
-    /// A word of a tick has arrived, which says up to which command it was processed.
-    pub(crate) fn hear(&mut self, tick: Tick, processed: u32, now: Duration) {
+    /// A word of a tick has arrived, which says up to which command it was processed, and by
+    /// how many ticks those came too early.
+    pub(crate) fn hear(&mut self, tick: Tick, processed: u32, margin: Option<i32>, now: Duration) {
         let at = nanoseconds(now);
         if self.line.is_none() {
             self.base = tick;
@@ -175,7 +181,7 @@ impl Clock {
         self.line = Some(line);
         self.jitter = origins[(origins.len() - 1) * 95 / 100] - line;
         if tick > self.newest {
-            self.judge(tick, processed, line);
+            self.judge(processed, margin, line);
             self.newest = tick;
         }
     }
@@ -197,25 +203,37 @@ impl Clock {
         self.inputs.clear();
     }
 
-    /// Learns from the inputs that were processed between the last tick heard of and this.
-    fn judge(&mut self, tick: Tick, processed: u32, line: i64) {
+    /// Learns from the inputs that were processed since the last word.
+    fn judge(&mut self, processed: u32, margin: Option<i32>, line: i64) {
         let is_processed = |input: &Input| processed.wrapping_sub(input.sequence) as i32 >= 0;
+        let (mut inputs, mut was_late) = (0, false);
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
-            let heard = |tick: Tick| line.saturating_add(self.since_base(tick));
-            let high = heard(tick) - input.at;
-            self.bounds.push_back((heard(self.newest) - input.at, high));
-            if self.bounds.len() > BOUNDS_MAX {
-                self.bounds.pop_front();
+            inputs += 1;
+            was_late |= input.tick <= self.newest;
+            if inputs == 1
+                && let Some(margin) = margin.filter(|m| m.abs() < MARGIN_MAX)
+                && self.inputs.front().is_none_or(|next| !is_processed(next))
+            {
+                self.bound(input, margin, line);
             }
-            if self.first_round_trip.is_none() {
-                self.first_round_trip = Some(high.max(0));
-                self.way = high.max(0);
-            }
-            // Of input that was meant for a tick in between nothing is known.
-            let is_late = input.tick <= self.newest;
-            if is_late || tick <= input.tick {
-                self.adapt(is_late, tick < input.tick);
-            }
+        }
+        let margin = margin.or(was_late.then_some(-1));
+        if let Some(margin) = margin.filter(|_| inputs > 0) {
+            self.adapt(margin);
+        }
+    }
+
+    /// An input came so many ticks too early: in the tick before, it had not come.
+    fn bound(&mut self, input: Input, margin: i32, line: i64) {
+        let ahead = self.since_base(input.tick) - i64::from(margin) * self.period;
+        let high = line.saturating_add(ahead) - input.at;
+        self.bounds.push_back((high - self.period, high));
+        if self.bounds.len() > BOUNDS_MAX {
+            self.bounds.pop_front();
+        }
+        if self.first_round_trip.is_none() {
+            self.first_round_trip = Some(high.max(0));
+            self.way = high.max(0);
         }
     }
 
@@ -225,28 +243,32 @@ impl Clock {
         ahead.saturating_mul(self.period)
     }
 
-    fn adapt(&mut self, is_late: bool, is_early: bool) {
+    /// Some input came so many ticks too early.
+    fn adapt(&mut self, margin: i32) {
+        let (is_late, is_early) = (margin < 0, margin > 1);
         self.all_late = self.all_late << 1 | u64::from(is_late);
         self.all_judged = self.all_judged.saturating_add(1);
         self.late = self.late << 1 | u64::from(is_late);
         self.early = self.early << 1 | u64::from(is_early);
+        self.has_spare &= margin > 0;
         self.judged += 1;
         let lately = |bits: u64| (bits & ((1 << LATELY) - 1)).count_ones();
-        let first = self.first_round_trip.unwrap_or_default();
-        let change = if lately(self.late) >= MANY {
+        let round_trip = nanoseconds(self.round_trip().unwrap_or_default());
+        let is_short = self.way < round_trip + self.period * 3 / 2;
+        let is_calm =
+            self.late == 0 && self.judged >= if self.has_spare { LATELY } else { u64::BITS };
+        let change = if is_late && is_short || lately(self.late) >= MANY {
             self.period / 4
-        } else if lately(self.late) >= SOME && self.way < first + self.period / 4 {
-            // It may be loss, against which a longer lead does not help.
-            self.period / 8
         } else if lately(self.early) >= SOME {
             -self.period / 8
-        } else if self.judged >= u64::BITS && self.late == 0 {
+        } else if is_calm {
             -self.period / 32
         } else {
             return;
         };
         self.way = (self.way + change).clamp(0, WAY_MAX);
         (self.late, self.early, self.judged) = (0, 0, 0);
+        self.has_spare = true;
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
-use shared::{CommandKind, Schema};
+use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX, ClientDatagram, CommandCodec};
+use shared::{CommandKind, Schema, Tick};
 use thiserror::Error;
 
 /// Why a command cannot be sent.
@@ -26,8 +26,16 @@ pub enum CommandError {
 /// has confirmed them, so that a lost datagram delays a command and does not lose it.
 #[derive(Debug)]
 pub(crate) struct CommandQueue {
-    unconfirmed: VecDeque<(CommandKind, Vec<i32>)>,
+    unconfirmed: VecDeque<Queued>,
     next_sequence: u32,
+}
+
+#[derive(Debug)]
+struct Queued {
+    kind: CommandKind,
+    words: Vec<i32>,
+    /// The tick that it is meant for; `None`: as soon as possible.
+    tick: Option<Tick>,
 }
 
 impl CommandQueue {
@@ -38,11 +46,15 @@ impl CommandQueue {
         }
     }
 
+    /// The number of the next command.
+    pub fn next_sequence(&self) -> u32 {
+        self.next_sequence
+    }
+
     /// Keeps the latest commands that can be written, and drops those before: sequence
     /// numbers in a datagram have no gaps.
     pub fn keep(&mut self, codec: &CommandCodec) {
-        let fits =
-            |(kind, words): &(CommandKind, Vec<i32>)| codec.word_count(*kind) == Some(words.len());
+        let fits = |command: &Queued| codec.word_count(command.kind) == Some(command.words.len());
         let last_that_cannot = self.unconfirmed.iter().rposition(|command| !fits(command));
         if let Some(last) = last_that_cannot {
             self.unconfirmed.drain(..=last);
@@ -69,11 +81,32 @@ impl CommandQueue {
         }
         let sequence = self.next_sequence;
         self.next_sequence = sequence.wrapping_add(1);
-        self.unconfirmed.push_back((kind, words.to_vec()));
+        self.unconfirmed.push_back(Queued {
+            kind,
+            words: words.to_vec(),
+            tick: None,
+        });
         if self.unconfirmed.len() > COMMANDS_MAX {
             self.unconfirmed.pop_front();
         }
         Ok(sequence)
+    }
+
+    /// The commands that are not meant for a tick yet are meant for this one, or for that of
+    /// the command before if it is later.
+    pub fn mean(&mut self, tick: Tick) {
+        let last = self.unconfirmed.iter().rev().find_map(|known| known.tick);
+        let tick = last.map_or(tick, |last| tick.max(last));
+        let new = self.unconfirmed.iter_mut().rev();
+        for command in new.take_while(|command| command.tick.is_none()) {
+            command.tick = Some(tick);
+        }
+        // It would be taken for one of the future.
+        let is_past = |command: &mut Queued| {
+            let meant = command.tick.unwrap_or(tick);
+            tick.since(meant) >= COMMAND_TICKS_MAX / 2
+        };
+        while self.unconfirmed.pop_front_if(is_past).is_some() {}
     }
 
     /// Forgets commands up to the sequence number that the server has confirmed.
@@ -84,6 +117,11 @@ impl CommandQueue {
         }
     }
 
+    /// Forgets the oldest ones of more than fit into a datagram.
+    pub fn forget_some(&mut self) {
+        self.unconfirmed.drain(..self.unconfirmed.len().div_ceil(8));
+    }
+
     pub fn is_empty(&self) -> bool {
         self.unconfirmed.is_empty()
     }
@@ -92,11 +130,22 @@ impl CommandQueue {
     pub fn fill(&self, datagram: &mut ClientDatagram) {
         let count = u32::try_from(self.unconfirmed.len()).unwrap_or(u32::MAX);
         datagram.first_sequence = self.next_sequence.wrapping_sub(count);
+        datagram.ticks.clear();
         datagram.kinds.clear();
         datagram.words.clear();
-        for (kind, words) in &self.unconfirmed {
-            datagram.kinds.push(*kind);
-            datagram.words.extend_from_slice(words);
+        for command in &self.unconfirmed {
+            datagram.kinds.push(command.kind);
+            datagram.words.extend_from_slice(&command.words);
         }
+        // Either all say for which tick they are meant, or none does. One that was given before
+        // the client knew goes with the first that does.
+        let mut next = self.unconfirmed.back().and_then(|last| last.tick);
+        while let Some(tick) = next {
+            let place = datagram.ticks.len();
+            datagram.ticks.push(tick);
+            let before = self.unconfirmed.len().checked_sub(place + 2);
+            next = before.map(|before| self.unconfirmed[before].tick.unwrap_or(tick));
+        }
+        datagram.ticks.reverse();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::{EntityId, Tick};
+use shared::{EntityId, Refusal, Tick};
 
 use crate::view::View;
 use crate::{Answer, Message, Movement, Notice, Talk};
@@ -37,6 +37,8 @@ pub enum Event {
     Talk { tick: Tick, talk: Talk },
     /// The client reached its limit of notices in this tick: the rest is left out.
     NoticesFull(Tick),
+    /// Commands of the client had no effect.
+    Refused { tick: Tick, commands: RefusedRun },
     /// The reply to a request.
     Answered(Answer),
     /// The server had no room to keep the subscription of this id.
@@ -60,6 +62,16 @@ pub struct Change {
     pub new: i32,
 }
 
+/// Commands that had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedRun {
+    /// The sequence number of the first one. The others follow it.
+    pub first: u32,
+    /// How many there are.
+    pub count: u32,
+    pub reason: Refusal,
+}
+
 /// Is called for everything that the server tells a client, as it arrives.
 pub trait EventHandler {
     /// A movement datagram has taken effect on the view.
@@ -67,6 +79,9 @@ pub trait EventHandler {
 
     /// A message of the stream, sent in this tick, is about to take effect on the view.
     fn message(&mut self, _tick: Tick, _message: &Message) {}
+
+    /// A frame of this tick says that commands had no effect.
+    fn refused(&mut self, _tick: Tick, _commands: RefusedRun) {}
 }
 
 /// Ignores everything.
@@ -78,6 +93,10 @@ pub struct DatagramSummary {
     pub tick: Tick,
     /// The sequence number of the last command that the world has processed.
     pub processed: u32,
+    /// By how many ticks the commands that were processed since the datagram before came too
+    /// early, the least of them: 0 is just in time, below 0 is too late. `None` if none of
+    /// them was meant for a tick.
+    pub margin: Option<i32>,
     /// All datagrams of this tick have arrived now.
     pub is_complete: bool,
     /// And the client was told of all movement that it may not have known. Otherwise, some
@@ -119,5 +138,9 @@ impl<H: EventHandler> EventHandler for PendingRequest<'_, H> {
             self.answer = Some(result.clone());
         }
         self.handler.message(tick, message);
+    }
+
+    fn refused(&mut self, tick: Tick, commands: RefusedRun) {
+        self.handler.refused(tick, commands);
     }
 }

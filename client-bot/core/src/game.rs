@@ -537,16 +537,20 @@ impl World {
         if !is_time {
             return None;
         }
-        if let Some(tick) = due {
+        let meant = due.map(|tick| self.prediction.earliest(tick));
+        if let Some(tick) = meant {
             self.input = due;
             self.prediction.reach(self.session.view(), tick);
         }
-        let datagram = self.session.datagram()?;
+        let datagram = match meant {
+            Some(tick) => self.session.datagram_for(tick),
+            None => self.session.datagram(),
+        }?;
         self.sent = now;
         if let Some(sequence) = self.unsent.take() {
             let acknowledged = self.session.arrived().newest;
             self.prediction.send(sequence, acknowledged);
-            if let Some(tick) = due {
+            if let Some(tick) = meant {
                 self.clock.send(sequence, tick, now);
             }
         }

@@ -54,7 +54,7 @@ pub mod view;
 
 pub use clock::Clock;
 pub use command::CommandError;
-pub use event::{Change, DatagramSummary, Event, EventHandler};
+pub use event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 pub use game::{Ending, Game, GameOptions, Step};
 pub use handshake::{Handshake, Welcomed, hello};
 pub use prediction::Prediction;

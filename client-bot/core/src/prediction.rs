@@ -25,6 +25,7 @@ use shared::wire::commands::Acknowledgement;
 use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
 
 use crate::clock::{moment_of, tick_of};
+use crate::event::RefusedRun;
 use crate::scene::{Playhead, between, fade, length, units};
 use crate::view::View;
 
@@ -47,6 +48,8 @@ pub struct Prediction {
     /// The newest tick for which input was sent.
     reached: Tick,
     commands: VecDeque<Planned>,
+    /// Some were taken out, and the states still have them.
+    has_refused: bool,
     /// The newest tick of which it is known what was processed.
     heard: Tick,
     /// What the server knew to have arrived: (a command, the newest tick that was
@@ -101,15 +104,11 @@ struct Planned {
 
 impl Prediction {
     pub(crate) fn new(schema: &Schema, forecast: Forecast) -> Prediction {
-        let mut size = [1; 3];
-        for (axis, length) in size.iter_mut().zip(&schema.world.size) {
-            *axis = length.raw();
-        }
         let columns = schema.attributes.len();
         Prediction {
             space: Space {
                 dimensions: schema.dimensions(),
-                size,
+                size: schema.world.size_raw(),
                 budget: forecast.budget,
             },
             forecast,
@@ -122,6 +121,7 @@ impl Prediction {
             certain: Tick(0),
             reached: Tick(0),
             commands: VecDeque::new(),
+            has_refused: false,
             heard: Tick(0),
             acknowledged: VecDeque::new(),
             changed: vec![None; columns],
@@ -187,27 +187,31 @@ impl Prediction {
         });
     }
 
+    /// The first tick from this one on for which input can be sent: one that was heard of is
+    /// over.
+    pub(crate) fn earliest(&self, tick: Tick) -> Tick {
+        tick.max(self.heard.next())
+    }
+
     /// Input for a tick is complete: predicts up to it.
     pub(crate) fn reach(&mut self, view: &View, tick: Tick) {
-        let (mut goal, mut has_new) = (tick, false);
+        let mut has_new = false;
         let new = self.commands.iter_mut().rev();
         for command in new.take_while(|command| command.tick.is_none()) {
-            // A tick that was heard of is over.
-            goal = tick.max(self.heard.next());
-            command.tick = Some(goal);
+            command.tick = Some(tick);
             has_new = true;
         }
         self.reached = tick;
         match self.newest() {
             // It was predicted already, without these commands.
-            Some((newest, _)) if has_new && newest >= goal => {
+            Some((newest, _)) if has_new && newest >= tick => {
                 let shown = self.place();
-                let kept = goal.since(self.first) as usize;
+                let kept = tick.since(self.first) as usize;
                 self.states.truncate(kept.max(1));
                 self.run_to(view, newest);
                 self.fade_from(shown);
             }
-            _ => self.run_to(view, goal),
+            _ => self.run_to(view, tick),
         }
     }
 
@@ -246,6 +250,13 @@ impl Prediction {
 
 /// What the server says.
 impl Prediction {
+    /// Commands had no effect. What was predicted of them goes with the next datagram.
+    pub(crate) fn refuse(&mut self, refused: RefusedRun) {
+        let is_refused = |c: &Planned| c.sequence.wrapping_sub(refused.first) < refused.count;
+        self.has_refused |= self.commands.iter().any(is_refused);
+        self.commands.retain(|command| !is_refused(command));
+    }
+
     /// Lasting attributes of the own entity changed in a tick.
     pub(crate) fn tell(&mut self, tick: Tick, columns: impl Iterator<Item = u16>) {
         for column in columns {
@@ -269,7 +280,7 @@ impl Prediction {
         let shown = self.place();
         let before = self.newest();
         let before = before.map(|(tick, row)| (tick, self.kinds.position(row)));
-        let is_replanned = self.replan(tick, processed);
+        let is_replanned = self.replan(tick, processed) | std::mem::take(&mut self.has_refused);
         let is_certain = tick == view.newest()
             && tick == arrived.newest
             && latest_missing(arrived, own.course.tick)

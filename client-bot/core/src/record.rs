@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shared::{Course, EntityId, Schema, Tick};
 
 use crate::clock::Clock;
-use crate::event::{Change, DatagramSummary, Event, EventHandler};
+use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 use crate::prediction::Prediction;
 use crate::scene::Scene;
 use crate::view::View;
@@ -150,9 +150,12 @@ impl Record {
 impl EventHandler for Recorder<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         let DatagramSummary {
-            tick, processed, ..
+            tick,
+            processed,
+            margin,
+            ..
         } = summary;
-        self.clock.hear(tick, processed, self.now);
+        self.clock.hear(tick, processed, margin, self.now);
         self.heard = Some(tick);
         self.scene.take_in(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
@@ -220,6 +223,8 @@ impl EventHandler for Recorder<'_> {
                 tick,
                 talk: talk.clone(),
             },
+            // See `refused`.
+            Message::Refused { .. } => return,
             Message::Lost(id) => Event::SubscriptionLost(*id),
             Message::Interface(interface) => {
                 self.forecast = Some(interface.forecast.clone());
@@ -227,5 +232,10 @@ impl EventHandler for Recorder<'_> {
             }
         };
         self.record.events.push(event);
+    }
+
+    fn refused(&mut self, tick: Tick, commands: RefusedRun) {
+        self.prediction.refuse(commands);
+        self.record.events.push(Event::Refused { tick, commands });
     }
 }

@@ -40,7 +40,7 @@ impl RetryOptions {
     };
 
     /// The wait after this many attempts in a row have failed, or `None` to give up.
-    pub(crate) fn wait(&self, failed: u32) -> Option<Duration> {
+    pub fn wait(&self, failed: u32) -> Option<Duration> {
         if failed >= self.attempts {
             return None;
         }

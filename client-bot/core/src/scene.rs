@@ -78,13 +78,9 @@ impl Heard {
 
 impl Scene {
     pub(crate) fn new(schema: &Schema) -> Scene {
-        let mut edges = [0; 3];
-        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-            *edge = size.raw() - 1;
-        }
         Scene {
             dimensions: schema.dimensions(),
-            edges,
+            edges: schema.world.edges(),
             snap: f64::from(schema.world.aoi.raw()) / 2.0,
             ways: FxHashMap::default(),
             shown: Playhead::default(),

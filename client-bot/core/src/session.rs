@@ -5,11 +5,11 @@ use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
 use shared::wire::movement::{MovementCodec, nearest_sequence};
 use shared::wire::stream::StreamCodec;
-use shared::wire::{DecodeError, FRAME_BYTES_MAX};
-use shared::{CommandKind, Slot};
+use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, FRAME_BYTES_MAX};
+use shared::{CommandKind, Refusal, Slot, Tick};
 
 use crate::command::{CommandError, CommandQueue};
-use crate::event::{DatagramSummary, EventHandler};
+use crate::event::{DatagramSummary, EventHandler, RefusedRun};
 use crate::frame::FrameReader;
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
@@ -107,6 +107,7 @@ impl Session {
             .decode(bytes, view.newest(), course, movement)?;
         let tick = movement.tick;
         let processed = nearest_sequence(movement.processed_low, self.view.processed());
+        self.view.note_kept(movement.kept);
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
         // What is not acknowledged is sent again.
@@ -117,6 +118,7 @@ impl Session {
         let summary = DatagramSummary {
             tick,
             processed,
+            margin: movement.margin,
             is_complete: arrived.is_some(),
             is_whole: arrived == Some(true),
         };
@@ -139,6 +141,15 @@ impl Session {
                 handler.message(frame.tick, &message);
                 match message {
                     Message::Interface(interface) => self.change_interface(interface)?,
+                    Message::Refused {
+                        first_low,
+                        count,
+                        reason,
+                    } => {
+                        if let Some(run) = self.refused(first_low, count, reason) {
+                            handler.refused(frame.tick, run);
+                        }
+                    }
                     message => self.view.apply_message(frame.tick, message),
                 }
             }
@@ -148,6 +159,19 @@ impl Session {
 }
 
 impl Session {
+    /// The commands that had no effect; `None` if there were none of these numbers.
+    fn refused(&self, first_low: u16, count: u32, reason: Refusal) -> Option<RefusedRun> {
+        let next = self.commands.next_sequence();
+        let first = nearest_sequence(first_low, next);
+        let given = next.wrapping_sub(first);
+        let count = count.min(given);
+        (given.cast_signed() > 0).then_some(RefusedRun {
+            first,
+            count,
+            reason,
+        })
+    }
+
     /// Takes over other commands and notifications. Commands that wait are kept from the
     /// first on that all can still be sent.
     fn change_interface(&mut self, interface: Interface) -> Result<(), DecodeError> {
@@ -166,8 +190,8 @@ impl Session {
 /// What the client wants.
 impl Session {
     /// Queues a command for the next [`Session::datagram`], and gives its sequence
-    /// number. Of more than [`COMMANDS_MAX`](shared::wire::commands::COMMANDS_MAX)
-    /// commands that the server has not confirmed, only the latest are sent.
+    /// number. Of more commands than fit into a datagram, and which the server has not
+    /// confirmed, only the latest are sent: at least 32, and most often a hundred.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         self.commands.push(self.view.schema(), kind, words)
     }
@@ -234,6 +258,9 @@ impl Session {
     /// knows all of it. Commands are in every datagram until the server has confirmed
     /// them, so this is to be called once for each datagram that the client can afford,
     /// at best once per tick and after each command.
+    ///
+    /// Commands run as soon as they arrive. Who knows the server's clock uses
+    /// [`Session::datagram_for`].
     pub fn datagram(&mut self) -> Option<Vec<u8>> {
         let acknowledgement = self.receipt.acknowledgement();
         if self.commands.is_empty() && acknowledgement == self.acknowledged {
@@ -244,9 +271,23 @@ impl Session {
             datagram, writer, ..
         } = &mut self.scratch;
         datagram.acknowledgement = acknowledgement;
-        self.commands.fill(datagram);
         let mut bytes = Vec::with_capacity(64);
-        self.command_codec.encode(datagram, writer, &mut bytes);
-        Some(bytes)
+        loop {
+            self.commands.fill(datagram);
+            self.command_codec.encode(datagram, writer, &mut bytes);
+            if bytes.len() <= DATAGRAM_BYTES_MAX {
+                return Some(bytes);
+            }
+            bytes.clear();
+            self.commands.forget_some();
+        }
+    }
+
+    /// The same, where the commands that were in no datagram yet are meant for this tick:
+    /// they wait for it in the server, and [`DatagramSummary::margin`] says later whether
+    /// they came in time.
+    pub fn datagram_for(&mut self, tick: Tick) -> Option<Vec<u8>> {
+        self.commands.mean(tick);
+        self.datagram()
     }
 }

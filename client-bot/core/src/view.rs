@@ -27,6 +27,7 @@ pub struct View {
     /// The newest frame that was read: who is in view since then, has entered.
     read: Tick,
     processed: u32,
+    kept: Option<Tick>,
     counts: ViewCounts,
 }
 
@@ -99,13 +100,9 @@ impl View {
     /// The empty view of a client that was welcomed in this tick. The schema is a checked
     /// one.
     pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
-        let mut edges = [0; 3];
-        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-            *edge = size.raw() - 1;
-        }
         View {
+            edges: schema.world.edges(),
             schema,
-            edges,
             entity,
             is_dead: false,
             entities: FxHashMap::default(),
@@ -114,6 +111,7 @@ impl View {
             newest: welcomed,
             read: welcomed,
             processed: 0,
+            kept: None,
             counts: ViewCounts::default(),
         }
     }
@@ -168,9 +166,19 @@ impl View {
         self.newest
     }
 
-    /// The sequence number of the last command that the world has processed.
+    /// The sequence number of the last command that the world has processed, or refused.
     pub fn processed(&self) -> u32 {
         self.processed
+    }
+
+    /// The newest tick that is known to be kept: what was told of it, and of ticks before it,
+    /// outlives the server. `None` in a world that is not kept.
+    pub fn kept(&self) -> Option<Tick> {
+        self.kept
+    }
+
+    pub(crate) fn note_kept(&mut self, kept: Option<Tick>) {
+        self.kept = self.kept.max(kept);
     }
 
     pub fn counts(&self) -> &ViewCounts {
@@ -314,7 +322,11 @@ impl View {
                     self.names.insert(slot.0, name);
                 }
             }
-            Message::Answer(_) | Message::Lost(_) | Message::Interface(_) | Message::Talk(_) => {}
+            Message::Answer(_)
+            | Message::Lost(_)
+            | Message::Refused { .. }
+            | Message::Interface(_)
+            | Message::Talk(_) => {}
         }
     }
 

@@ -187,10 +187,9 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
             // The server takes in what has come, tick by tick.
             while heard(tick) <= now {
                 for (_, bytes) in up.extract_if(.., |word| word.0 <= heard(tick)) {
-                    let datagram = server.read(&bytes);
-                    let last = datagram.first_sequence + datagram.kinds.len() as u32 - 1;
-                    server.processed = server.processed.max(last);
+                    server.take_in(&bytes, tick);
                 }
+                server.run(tick);
                 let late = heard(tick) + way(down_ms, &mut dice);
                 down.push((late, server.movement(tick, OWN.slot.0, 0)));
                 tick += 1;

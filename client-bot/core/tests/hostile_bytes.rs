@@ -26,10 +26,8 @@ fn any_valid_input() -> impl Strategy<Value = Input> {
     let processed: BoxedStrategy<u32> = any::<u32>().boxed();
     let movement = (tick.clone(), slot.clone(), x.clone(), processed).prop_map(
         |(tick, slot, x, processed)| {
-            let server = Server {
-                processed,
-                ..Server::new()
-            };
+            let mut server = Server::new();
+            server.processed = processed;
             Input::Datagram(server.movement(tick, slot, x))
         },
     );

@@ -47,8 +47,6 @@ struct Play {
     x: i32,
     /// Datagrams on their way to the server, by when they arrive.
     up: Vec<(Duration, Vec<u8>)>,
-    /// The last of the client's commands that was taken in.
-    taken: u32,
 }
 
 impl Play {
@@ -80,7 +78,6 @@ impl Play {
             tick,
             x,
             up: vec![],
-            taken: 0,
         }
     }
 
@@ -95,20 +92,11 @@ impl Play {
         self.now += Duration::from_millis(20);
         let due = PERIOD * (self.tick - WELCOMED) as u32;
         if self.now >= due + ROUND_TRIP / 2 {
-            let mut words = vec![];
-            let arrived = self.up.extract_if(.., |word| word.0 <= due);
-            for (_, bytes) in arrived.collect::<Vec<_>>() {
-                let datagram = self.server.read(&bytes);
-                for (i, words_of_one) in (0..).zip(datagram.words.chunks(2)) {
-                    let sequence = datagram.first_sequence + i;
-                    if sequence > self.taken {
-                        self.taken = sequence;
-                        words.extend(words_of_one);
-                    }
-                }
+            for (_, bytes) in self.up.extract_if(.., |word| word.0 <= due) {
+                self.server.take_in(&bytes, self.tick);
             }
+            let words = self.server.run(self.tick);
             self.x += run(self.tick, &words);
-            self.server.processed = self.taken;
             let told = self.server.movement(self.tick, OWN.slot.0, self.x);
             self.game.handle_datagram(&told, self.now).unwrap();
             self.tick += 1;
@@ -231,7 +219,7 @@ fn rules_of_the_world_go_on_in_the_prediction() {
         }
         step
     };
-    while play.taken == 0 {
+    while play.server.processed == 0 {
         play.frame(Some((steer, [UNIT / 2, 0])), drift);
     }
     let told = play.server.frame(play.tick - 1, |stream, writer| {

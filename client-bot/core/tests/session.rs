@@ -4,15 +4,16 @@ mod common;
 
 use client_core::event::PendingRequest;
 use client_core::{
-    Answer, CommandError, Handshake, PredicateTooLong, Region, Request, RequestBody, Session, hello,
+    Answer, CommandError, EventHandler, Handshake, PredicateTooLong, RefusedRun, Region, Request,
+    RequestBody, Session, hello,
 };
 use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
-use shared::wire::control::{HELLO_BYTES_MAX, Hello};
+use shared::wire::control::Hello;
 use shared::wire::request::RequestReader;
-use shared::wire::{codec, length};
-use shared::{CommandKind, Course, EntityId, Tick};
+use shared::wire::{DATAGRAM_BYTES_MAX, codec, length};
+use shared::{CommandKind, Course, EntityId, Refusal, Tick};
 
 #[test]
 fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
@@ -25,7 +26,7 @@ fn a_handshake_sends_the_hello_and_reads_the_welcome_however_it_is_cut() {
     stream.extend(Server::new().enter(11, OWN, 100));
     for cut in [1, 7, length, stream.len()] {
         let mut handshake = Handshake::new(&sent);
-        let received = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&handshake.stream_bytes()[4..]);
+        let received = Hello::decode(&handshake.stream_bytes()[4..]);
         assert_eq!(received.as_ref(), Ok(&sent));
         let mut chunks = stream.chunks(cut);
         let mut welcomed = None;
@@ -79,6 +80,74 @@ fn only_the_latest_commands_are_sent() {
     assert_eq!(sent.first_sequence, 6);
     assert_eq!(sent.kinds.len(), COMMANDS_MAX);
     assert_eq!(sent.words[..2], [5, 0]);
+}
+
+#[test]
+fn more_commands_than_fit_into_a_datagram_are_those_that_were_given_last() {
+    let (server, mut session) = (Server::new(), session());
+    for _ in 0..200 {
+        session
+            .command(builtin::MOVE, &[i32::MAX, i32::MIN])
+            .unwrap();
+    }
+    let bytes = session.datagram().unwrap();
+    assert!(bytes.len() <= DATAGRAM_BYTES_MAX, "{} bytes", bytes.len());
+    let sent = server.read(&bytes);
+    assert!(sent.kinds.len() > 70, "{} commands", sent.kinds.len());
+    assert_eq!(sent.first_sequence + sent.kinds.len() as u32, 201);
+}
+
+#[test]
+fn commands_say_for_which_tick_they_are_meant_however_often_they_are_sent() {
+    let (server, mut session) = (Server::new(), session());
+    session.command(builtin::MOVE, &[1, 0]).unwrap();
+    let sent = server.read(&session.datagram().unwrap());
+    assert_eq!(
+        sent.ticks,
+        [],
+        "the client does not know the server's clock"
+    );
+    for tick in [30, 31, 34] {
+        session.command(builtin::MOVE, &[1, 0]).unwrap();
+        session.datagram_for(Tick(tick)).unwrap();
+    }
+    session.command(builtin::MOVE, &[1, 0]).unwrap();
+    // A clock that was put back does not change the order.
+    let sent = server.read(&session.datagram_for(Tick(33)).unwrap());
+    let expected = [30, 30, 31, 34, 34].map(Tick);
+    assert_eq!(sent.ticks, expected);
+    assert_eq!(server.read(&session.datagram().unwrap()).ticks, expected);
+}
+
+#[test]
+fn commands_without_effect_are_named() {
+    #[derive(Default)]
+    struct Named(Vec<(Tick, RefusedRun)>);
+    impl EventHandler for Named {
+        fn refused(&mut self, tick: Tick, commands: RefusedRun) {
+            self.0.push((tick, commands));
+        }
+    }
+    let (server, mut session) = (Server::new(), session());
+    for _ in 0..9 {
+        session.command(builtin::MOVE, &[1, 0]).unwrap();
+    }
+    let reason = Refusal::OverQuota;
+    let frame = server.frame(12, |stream, writer| {
+        stream.refused(writer, 2, 3, reason);
+        // The client has given nine.
+        stream.refused(writer, 8, 1000, Refusal::TooLate);
+        stream.refused(writer, 10, 1, reason);
+    });
+    let mut named = Named::default();
+    session.handle_stream(&frame, &mut named).unwrap();
+    let run = |first, count, reason| RefusedRun {
+        first,
+        count,
+        reason,
+    };
+    let expected = [run(2, 3, reason), run(8, 2, Refusal::TooLate)];
+    assert_eq!(named.0, expected.map(|run| (Tick(12), run)));
 }
 
 #[test]

@@ -13,11 +13,10 @@ pub struct Spectate {
 
 impl Spectate {
     pub fn new(schema: &Schema) -> Spectate {
-        let mut goal = [0; 3];
-        for (goal, size) in goal.iter_mut().zip(&schema.world.size) {
-            *goal = size.raw() / 2;
+        Spectate {
+            goal: schema.world.size_raw().map(|size| size / 2),
+            turns: 0,
         }
-        Spectate { goal, turns: 0 }
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use client_core::{
-    DatagramSummary, EventHandler, Handshake, Message, Movement, Session, View, ViewCounts, hello,
+    DatagramSummary, EventHandler, Handshake, Message, Movement, RetryOptions, Session, View,
+    ViewCounts, hello,
 };
 use quic::Link;
 use shared::Tick;
@@ -185,14 +186,18 @@ impl Bot {
         self.leave(link);
     }
 
-    /// What a bot does that could not join; `None` if it was welcomed, or has tried for long.
-    pub fn next_attempt(&self) -> Option<Attempt> {
-        let may_try = self.attempt.repeated < REPEATED_MAX;
+    /// What a bot does that could not join, and after which wait; `None` if it was welcomed,
+    /// or has tried for long.
+    pub fn next_attempt(&self, seed: u64) -> Option<(Duration, Attempt)> {
+        let Attempt { number, repeated } = self.attempt;
+        let retry = RetryOptions {
+            seed: seed.wrapping_add(number as u64),
+            ..JOIN_RETRY
+        };
+        let wait = retry.wait(repeated)?;
+        let repeated = repeated + 1;
         let is_joining = matches!(self.stage, Stage::Joining(_));
-        (may_try && is_joining).then_some(Attempt {
-            repeated: self.attempt.repeated + 1,
-            ..self.attempt
-        })
+        is_joining.then_some((wait, Attempt { number, repeated }))
     }
 
     /// The connection has ended before its time.
@@ -455,8 +460,13 @@ impl EventHandler for SharedLog<'_> {
 const REST_PERIOD: Duration = Duration::from_millis(100);
 /// No bot subscribes by this number.
 const NO_SUBSCRIPTION: u32 = u32::MAX;
-/// A bot tries to join once more than this, over some ten seconds if it is turned away.
-const REPEATED_MAX: u32 = 6;
+/// A bot that is turned away tries to join for some ten seconds.
+const JOIN_RETRY: RetryOptions = RetryOptions {
+    first: Duration::from_millis(250),
+    longest: Duration::from_secs(4),
+    attempts: 6,
+    seed: 0,
+};
 /// Of the server's words one may be late by half a tick.
 const WORD_WAIT_PERIODS: f64 = 1.5;
 /// Acknowledgements wait this long for a turn to carry them.

@@ -218,11 +218,10 @@ impl Application for Bots {
         }
         let phase = self.state.phase();
         let is_refused = matches!(reason, ConnectionError::ApplicationClosed(_));
-        match bot.next_attempt() {
+        match bot.next_attempt(self.options.seed) {
             // In a crowd at the door, some are not heard.
-            Some(attempt) if phase == Phase::Connect && !is_refused => {
+            Some((wait, attempt)) if phase == Phase::Connect && !is_refused => {
                 self.state.joins_repeated.fetch_add(1, Relaxed);
-                let wait = JOIN_PAUSE * (1 << (attempt.repeated - 1).min(4));
                 let at = Instant::now() + wait;
                 self.again.insert((at, attempt.number), attempt);
             }
@@ -253,9 +252,6 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
     (0..sockets).map(socket).collect()
 }
 
-/// A bot that was not let in waits this long before it tries again, then twice as long, and
-/// so on.
-const JOIN_PAUSE: Duration = Duration::from_millis(250);
 /// From the first packet to the welcome.
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.

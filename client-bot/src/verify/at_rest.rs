@@ -36,7 +36,7 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
             history.findings.leave_open();
             continue;
         };
-        if expected.is_cut && expected.may_stay_longer {
+        if expected.is_cut && history.sight.has_margin() {
             world.check_nearest(view, &expected);
             expected.slots.clear();
         }
@@ -54,8 +54,6 @@ struct Expected {
     allowed: Vec<(u32, i64)>,
     /// Not all of them find room.
     is_cut: bool,
-    /// Entities in view count as nearer, so that it depends on the past who finds room.
-    may_stay_longer: bool,
 }
 
 impl Expected {
@@ -72,8 +70,6 @@ struct RestingWorld<'a> {
     entities: FxHashMap<u32, &'a Entity>,
     /// Slots of entities that do not rest, ascending.
     restless: Vec<u32>,
-    /// The largest coordinates.
-    edges: [i32; 3],
     newest: Tick,
     /// An entity that was told a course after this tick still moves.
     moved_last: Tick,
@@ -85,8 +81,7 @@ impl<'a> RestingWorld<'a> {
     fn new(history: &'a History, schema: &Schema, views: &'a [FinalView]) -> RestingWorld<'a> {
         let newest = views.iter().map(|v| v.newest).max().unwrap_or_default();
         let moved_last = newest.before(schema.world.tick_hz);
-        let edges = edges(schema);
-        let is_moving = |e: &Entity| moves(e, moved_last, newest, &edges);
+        let is_moving = |e: &Entity| moves(e, moved_last, newest, &history.edges);
         let mut entities: FxHashMap<u32, &Entity> = FxHashMap::default();
         for view in views {
             if let Some(own) = view.entities.get(&view.entity.slot.0) {
@@ -116,7 +111,6 @@ impl<'a> RestingWorld<'a> {
             history,
             entities,
             restless,
-            edges,
             newest,
             moved_last,
             public: (0..schema.attributes.len()).filter(is_public).collect(),
@@ -126,7 +120,8 @@ impl<'a> RestingWorld<'a> {
     /// What a bot should see; `None` if that is not known, as its entity, what a region of it
     /// follows, or what it may just see still moves.
     fn visible(&self, view: &'a FinalView, own: Option<&'a Entity>) -> Option<Expected> {
-        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, &self.edges)) {
+        let edges = &self.history.edges;
+        if own.is_some_and(|own| moves(own, self.moved_last, self.newest, edges)) {
             return None;
         }
         let dimensions = self.history.dimensions;
@@ -141,7 +136,7 @@ impl<'a> RestingWorld<'a> {
             kind: entity.kind,
             place: &entity.row[..dimensions],
         };
-        // A spectator has no kind: only its radius says what it sees.
+        // A spectator has no kind, and may see less far.
         let (at, radius) = match (own, &view.spot) {
             (Some(own), _) => (placed(own), self.history.sight.radius()),
             (None, Some(spot)) => {
@@ -160,10 +155,7 @@ impl<'a> RestingWorld<'a> {
                 true => -1,
                 false => squared_distance(at.place, other.place),
             };
-            let is_visible = match own {
-                Some(_) => sight.sees(at, &regions, other),
-                None => distance <= radius * radius,
-            };
+            let is_visible = sight.sees(at, radius, &regions, other);
             if is_visible {
                 near.push((distance, slot));
             }
@@ -172,11 +164,7 @@ impl<'a> RestingWorld<'a> {
             }
         }
         allowed.sort_unstable();
-        let may_stay_longer = sight.counted(i64::MAX) < i64::MAX;
-        let is_cut = match may_stay_longer {
-            true => allowed.len() > self.history.visible_max,
-            false => near.len() > self.history.visible_max,
-        };
+        let is_cut = allowed.len() > self.history.visible_max;
         if is_cut && allowed.iter().any(|&(slot, _)| !self.rests(slot)) {
             return None;
         }
@@ -188,7 +176,6 @@ impl<'a> RestingWorld<'a> {
             slots,
             allowed,
             is_cut,
-            may_stay_longer,
         })
     }
 
@@ -246,7 +233,7 @@ impl<'a> RestingWorld<'a> {
     /// Checks that no other entities are in view.
     fn check_unexpected(&self, view: &FinalView, expected: &Expected) {
         for slot in view.entities.keys().filter(|slot| self.rests(**slot)) {
-            let is_expected = match expected.may_stay_longer {
+            let is_expected = match self.history.sight.has_margin() {
                 true => expected.distance(*slot).is_some(),
                 false => expected.slots.binary_search(slot).is_ok(),
             };
@@ -273,11 +260,5 @@ const COMPARISONS_MAX: usize = 1 << 28;
 /// No kind of a world.
 const NO_KIND: u16 = u16::MAX;
 
-/// The largest coordinates; 0 on axes that the world lacks.
-fn edges(schema: &Schema) -> [i32; 3] {
-    let mut edges = [0; 3];
-    for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-        *edge = size.raw() - 1;
-    }
-    edges
-}
+#[cfg(test)]
+mod tests;

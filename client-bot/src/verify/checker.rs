@@ -198,6 +198,7 @@ impl Checker {
             Message::Notice(_)
             | Message::Full
             | Message::Lost(_)
+            | Message::Refused { .. }
             | Message::Interface(_)
             | Message::Name { .. }
             | Message::Talk(_) => {}
@@ -211,7 +212,7 @@ impl Checker {
             slot,
             entered,
         });
-        let is_old = |m: &Membership| age(m.tick, tick) >= HISTORY_TICKS;
+        let is_old = |m: &Membership| tick.since(m.tick) >= HISTORY_TICKS;
         while self.memberships.front().is_some_and(is_old) {
             self.memberships.pop_front();
         }
@@ -275,19 +276,19 @@ impl Checker {
         }
         while let Some((due, positions)) = self
             .positions
-            .pop_front_if(|p| age(p.0, tick) >= SETTLE_TICKS)
+            .pop_front_if(|p| tick.since(p.0) >= SETTLE_TICKS)
         {
-            if age(due, tick) < OVERWRITTEN_TICKS {
+            if tick.since(due) < OVERWRITTEN_TICKS {
                 self.compare_positions(history, due, &positions);
             }
         }
         while let Some(due) = self
             .complete
-            .pop_front_if(|due| age(*due, tick) >= SETTLE_TICKS)
+            .pop_front_if(|due| tick.since(*due) >= SETTLE_TICKS)
         {
             // A view that is full may leave out anyone.
             let is_full = view.entities().len() >= history.visible_max;
-            if !is_full && age(due, tick) < OVERWRITTEN_TICKS {
+            if !is_full && tick.since(due) < OVERWRITTEN_TICKS {
                 self.look_for_missing(history, view, due);
             }
         }
@@ -327,7 +328,7 @@ impl Checker {
         }
         while let Some((due, place)) = self
             .places
-            .pop_front_if(|place| age(place.0, tick) >= SURE_TICKS)
+            .pop_front_if(|place| tick.since(place.0) >= SURE_TICKS)
         {
             // The entity may have died, which the stream says.
             if place.told == due || self.streamed >= due {
@@ -386,7 +387,7 @@ impl Checker {
     /// have come before: then it is more.
     fn note_told(&mut self, tick: Tick, movement: &Movement) {
         self.told.push_back((tick, movement.slots.len()));
-        let is_old = |told: &(Tick, usize)| age(told.0, tick) >= HISTORY_TICKS;
+        let is_old = |told: &(Tick, usize)| tick.since(told.0) >= HISTORY_TICKS;
         while self.told.front().is_some_and(is_old) {
             self.told.pop_front();
         }
@@ -538,7 +539,9 @@ fn visible_slot(
         .collect();
     let at = |place| Placed { kind, place };
     let (own, other) = (at(&own[..dimensions]), at(&other[..dimensions]));
-    history.sight.sees(own, &regions, other).then_some(slot)
+    let sight = &history.sight;
+    let is_seen = sight.sees(own, sight.radius(), &regions, other);
+    is_seen.then_some(slot)
 }
 
 /// Where a datagram says that an entity is.
@@ -548,11 +551,6 @@ fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[
     let mut position = [0; 3];
     position[..dimensions].copy_from_slice(&movement.positions[i * dimensions..][..dimensions]);
     Some(position)
-}
-
-/// How many ticks ago a tick was.
-fn age(tick: Tick, now: Tick) -> u32 {
-    now.since(tick)
 }
 
 /// After so many ticks every bot should have been told, in spite of lost datagrams.

@@ -44,10 +44,6 @@ struct Place {
 impl History {
     /// Of so many bots, that are told so many bytes a tick; 0: no limit.
     pub fn new(schema: &Schema, bytes_per_tick: u32, bots: usize) -> History {
-        let mut edges = [0; 3];
-        for (edge, size) in edges.iter_mut().zip(&schema.world.size) {
-            *edge = size.raw() - 1;
-        }
         History {
             dimensions: schema.dimensions(),
             sight: Sight::new(schema),
@@ -56,7 +52,7 @@ impl History {
                 0 => 2,
                 _ => ENTER_TICKS_MAX,
             },
-            edges,
+            edges: schema.world.edges(),
             bots,
             share: 1 + bots / BOTS_CHECKED,
             owners: (0..schema.world.capacity)

@@ -46,10 +46,10 @@ impl Sight {
         self.carried.iter().any(|kind| kind.subscribes.is_some())
     }
 
-    /// Whether what is at a place is in the area of interest around another.
-    pub fn is_near(&self, own: &[i32], other: &[i32]) -> bool {
+    /// Whether what is at a place is in the area of interest around another, of this radius.
+    pub fn is_near(&self, own: &[i32], radius: i64, other: &[i32]) -> bool {
         match self.interest {
-            InterestMode::Exact => squared_distance(own, other) <= self.radius * self.radius,
+            InterestMode::Exact => squared_distance(own, other) <= radius * radius,
             InterestMode::Buckets => {
                 let buckets = self.bucket(own).into_iter().zip(self.bucket(other));
                 buckets
@@ -64,10 +64,15 @@ impl Sight {
         self.radius
     }
 
+    /// Whether entities in view count as nearer, so that it depends on the past who finds room.
+    pub fn has_margin(&self) -> bool {
+        self.margin > 0
+    }
+
     /// Whether an entity stays in view once it is: it leaves farther away than it enters.
     pub fn may_stay(&self, radius: i64, own: &[i32], other: &[i32]) -> bool {
         let reach = radius + self.margin;
-        self.margin > 0 && squared_distance(own, other) <= reach * reach
+        self.has_margin() && squared_distance(own, other) <= reach * reach
     }
 
     /// The square of the distance as which that of an entity in view counts, where entities
@@ -80,12 +85,13 @@ impl Sight {
         }
     }
 
-    /// Whether the client of an entity sees another entity: near it, or published in one
-    /// of the client's regions, or in the one that its entity carries. Each region comes
-    /// with the place of the entity that it follows.
+    /// Whether the client of an entity, or a spectator, which has no kind, sees another entity:
+    /// within this radius, or published in one of the client's regions, or in the one that its
+    /// entity carries. Each region comes with the place of the entity that it follows.
     pub fn sees(
         &self,
         own: Placed<'_>,
+        radius: i64,
         regions: &[(Region, Option<&[i32]>)],
         other: Placed<'_>,
     ) -> bool {
@@ -95,7 +101,7 @@ impl Sight {
         let carried = self.carried(own, |kind| kind.subscribes);
         let position = self.corners([0; 3], [1; 3], Some(other.place));
         let publication = self.carried(other, |kind| kind.publishes);
-        self.is_near(own.place, other.place)
+        self.is_near(own.place, radius, other.place)
             || subscribed.chain(carried).any(|subscription| {
                 overlap(&subscription, &position)
                     || publication.is_some_and(|box_| overlap(&subscription, &box_))
@@ -163,9 +169,10 @@ mod tests {
         let exact = sight(text);
         let buckets = sight(&format!("{text}interest = \"buckets\""));
         let (own, corner) = ([19 * UNIT, 5 * UNIT], [0, 19 * UNIT]);
-        assert!(!exact.is_near(&own, &corner));
-        assert!(buckets.is_near(&own, &corner));
-        assert!(!buckets.is_near(&own, &[5 * UNIT, 20 * UNIT]));
+        let radius = exact.radius();
+        assert!(!exact.is_near(&own, radius, &corner));
+        assert!(buckets.is_near(&own, radius, &corner));
+        assert!(!buckets.is_near(&own, radius, &[5 * UNIT, 20 * UNIT]));
     }
 
     #[test]
@@ -177,14 +184,16 @@ mod tests {
              [[kind]]\nname = \"mouse\"",
         );
         let place = |x: i32| [x * UNIT, 50 * UNIT];
-        let own = place(50);
-        let seen = |own_kind, kind, x| sight.sees(at(own_kind, &own), &[], at(kind, &place(x)));
+        let (own, radius) = (place(50), sight.radius());
+        let seen =
+            |own_kind, kind, x| sight.sees(at(own_kind, &own), radius, &[], at(kind, &place(x)));
         // The owl's box goes up to 80; the tower's goes 10.5 to both sides.
         assert!(seen(0, 2, 79) && !seen(0, 2, 80));
         assert!(seen(0, 1, 90) && !seen(0, 1, 91));
         assert!(!seen(2, 1, 65), "nothing is subscribed to");
         let region = Region::fixed(&place(70), &[75 * UNIT, 51 * UNIT]);
-        let mouse = |x| sight.sees(at(2, &own), &[(region, None)], at(1, &place(x)));
+        let regions = [(region, None)];
+        let mouse = |x| sight.sees(at(2, &own), radius, &regions, at(1, &place(x)));
         assert!(mouse(85) && !mouse(86));
     }
 }

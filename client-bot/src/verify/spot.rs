@@ -22,14 +22,10 @@ pub struct SpotLog {
 impl SpotLog {
     /// The point begins in the middle of the world, and goes so far in a tick at most.
     pub fn new(schema: &Schema, step: Option<i32>) -> SpotLog {
-        let mut place = [0; 3];
-        for (place, size) in place.iter_mut().zip(&schema.world.size) {
-            *place = size.raw() / 2;
-        }
         let radius_max = i64::from(schema.world.aoi.raw());
         SpotLog {
             spot: Spot {
-                place,
+                place: schema.world.size_raw().map(|size| size / 2),
                 radius: radius_max,
             },
             radius_max,

@@ -14,7 +14,6 @@ export class Scene {
   #scale = 8;
   #zoom = 1;
   #centre = [0, 0];
-  #hasCentre = false;
   /** Where entities were drawn, for clicks. */
   #places = [];
   #marks = [];
@@ -66,35 +65,30 @@ export class Scene {
     if (this.#marks.length < 64) this.#marks.push({ slot, now });
   }
 
-  draw(entities, now) {
+  /** `own` is where the player is, or was last; null before. */
+  draw(entities, own, now) {
     this.#fit();
     const context = this.#context;
     const { width, height } = this.#canvas;
     context.fillStyle = "#070a15";
     context.fillRect(0, 0, width, height);
     if (!this.#schema) return;
-    each(entities, (entity) => {
-      if (entity.isOwn) {
-        this.#centre = [entity.x, entity.y];
-        this.#hasCentre = true;
-      }
-    });
-    if (!this.#hasCentre) this.#centre = this.#schema.size.slice(0, 2).map((size) => size / 2);
+    this.#centre = own?.slice(0, 2) ?? this.#schema.size.slice(0, 2).map((size) => size / 2);
     const unit = Math.min(width, height) / (2.3 * this.#schema.aoi);
     this.#scale = Math.max(0.5, unit * this.#zoom);
     this.#ground();
     this.#places.length = 0;
     const size = Math.max(7 * devicePixelRatio, Math.min(1.6 * this.#scale, 22 * devicePixelRatio));
-    const own = [];
+    const last = [];
     each(entities, (entity) => {
       const [x, y] = this.#toScreen(entity.x, entity.y);
       if (x < -size || y < -size || x > width + size || y > height + size) return;
       const place = { ...entity, x, y };
       this.#places.push(place);
-      if (entity.isOwn || entity.slot === this.selected) own.push(place);
+      if (entity.isOwn || entity.slot === this.selected) last.push(place);
       else this.#entity(place, size);
     });
-    for (const place of own) this.#entity(place, size);
+    for (const place of last) this.#entity(place, size);
     this.#overlay(now, size);
   }
 

@@ -1,6 +1,8 @@
 // The game's client in WebAssembly, with its buffers as values of this language.
 
-const FLOATS = 8;
+const FLOATS = 7;
+/** A unit, in the engine's numbers. */
+export const ONE = 4096;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -90,8 +92,8 @@ export class Game {
     return this.#json(this.wasm.entity(slot));
   }
 
-  quality(now) {
-    return this.#json(this.wasm.quality(now));
+  quality() {
+    return this.#json(this.wasm.quality());
   }
 
   ticket() {
@@ -120,6 +122,11 @@ export class Game {
   }
 }
 
+/** The bytes of a text of hexadecimal digits. */
+export function bytesOf(digits) {
+  return Uint8Array.from(digits.match(/../g), (byte) => parseInt(byte, 16));
+}
+
 /** The numbers of one entity, as the client gives them. */
 export function each(entities, visit) {
   for (let i = 0; i < entities.length; i += FLOATS) {
@@ -131,7 +138,6 @@ export function each(entities, visit) {
       z: entities[i + 4],
       isOwn: entities[i + 5] === 1,
       share: entities[i + 6],
-      generation: entities[i + 7],
     });
   }
 }

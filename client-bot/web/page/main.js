@@ -1,11 +1,10 @@
 // The page: the world around the player, drawn once a frame.
 
 import { Scene } from "./draw.js";
-import { each, load } from "./game.js";
+import { ONE, bytesOf, each, load } from "./game.js";
 import { Panel } from "./panel.js";
 import { Transport } from "./transport.js";
 
-const ONE = 4096;
 /** The longest step along an axis, in units: worlds clamp it to what they allow. */
 const STEP = 2;
 const WALKS = ["move", "walk", "steer"];
@@ -27,9 +26,8 @@ const panel = new Panel(give);
 
 function begin() {
   const ticket = sessionStorage.getItem("ticket");
-  const bytes = ticket && Uint8Array.from(ticket.match(/../g), (digits) => parseInt(digits, 16));
   const token = options.get("token") ?? sessionStorage.getItem("token") ?? "";
-  game.begin(token, bytes);
+  game.begin(token, ticket && bytesOf(ticket));
   panel.banner("Connecting …");
 }
 
@@ -147,12 +145,12 @@ function frame() {
   each(entities, (entity) => {
     if (entity.isOwn) shown.own = [entity.x, entity.y, entity.z];
   });
-  scene.draw(entities, time);
+  scene.draw(entities, shown.own, time);
   shown.frames += 1;
   if (time - shown.since >= 500) {
     shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));
     [shown.frames, shown.since] = [0, time];
-    const quality = game.quality(time);
+    const quality = game.quality();
     panel.showQuality(quality, shown.fps, time);
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);

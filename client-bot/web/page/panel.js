@@ -1,8 +1,8 @@
 // What is around the world: the connection, the player, commands as buttons, and a log.
 
 import { hueOf } from "./draw.js";
+import { ONE } from "./game.js";
 
-const ONE = 4096;
 const LOG_LINES = 200;
 const HISTORY = 60;
 

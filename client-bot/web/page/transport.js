@@ -1,5 +1,7 @@
 // The page's connection: WebTransport, whose events go to the game.
 
+import { bytesOf } from "./game.js";
+
 export class Transport {
   #game;
   #now;
@@ -31,7 +33,7 @@ export class Transport {
       if (this.#current !== own) return;
       const options = { congestionControl: "low-latency" };
       if (certificate_hash) {
-        const value = Uint8Array.from(certificate_hash.match(/../g), (digits) => parseInt(digits, 16));
+        const value = bytesOf(certificate_hash);
         options.serverCertificateHashes = [{ algorithm: "sha-256", value }];
       }
       own.transport = new WebTransport(`https://${location.hostname}:${this.#port ?? port}/`, options);

@@ -25,9 +25,9 @@ impl Default for Client {
     }
 }
 
-/// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar,
-/// its generation. What it is: 1 for the own entity, else 0. The share is -1 without a bar.
-pub const FLOATS: usize = 8;
+/// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar.
+/// What it is: 1 for the own entity, else 0. The share is -1 without a bar.
+pub const FLOATS: usize = 7;
 
 /// The page's connection.
 impl Client {
@@ -171,7 +171,6 @@ impl Client {
                 place[2],
                 f64::from(u8::from(is_own)),
                 share.unwrap_or(-1.0),
-                f64::from(entity.id.generation),
             ];
             for number in numbers {
                 self.output
@@ -197,9 +196,8 @@ impl Client {
         text.map_or(0, |text| give(&mut self.output, &text))
     }
 
-    pub fn quality(&mut self, now_ms: f64) -> usize {
-        let quality = Quality::of(&self.game, time(now_ms));
-        give(&mut self.output, &quality)
+    pub fn quality(&mut self) -> usize {
+        give(&mut self.output, &Quality::of(&self.game))
     }
 }
 

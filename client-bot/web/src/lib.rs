@@ -131,8 +131,8 @@ pub extern "C" fn entity(slot: u32) -> usize {
 
 /// The quality of the connection, as [`text::Quality`].
 #[unsafe(no_mangle)]
-pub extern "C" fn quality(now_ms: f64) -> usize {
-    with(|client| client.quality(now_ms))
+pub extern "C" fn quality() -> usize {
+    with(Client::quality)
 }
 
 /// The ticket for a later page: 16 bytes, or 0.

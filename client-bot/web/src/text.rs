@@ -23,15 +23,11 @@ pub struct SchemaText<'a> {
 #[derive(Debug, Serialize)]
 struct KindText<'a> {
     name: &'a str,
-    /// (column, smallest, largest)
-    attributes: Vec<(u16, i32, i32)>,
 }
 
 #[derive(Debug, Serialize)]
 struct AttributeText<'a> {
     name: &'a str,
-    r#type: &'static str,
-    is_seen: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,7 +42,7 @@ struct CommandText<'a> {
 #[derive(Debug, Serialize)]
 struct WordText<'a> {
     name: &'a str,
-    r#type: &'static str,
+    r#type: AttributeType,
 }
 
 impl SchemaText<'_> {
@@ -57,18 +53,11 @@ impl SchemaText<'_> {
             aoi: schema.world.aoi.to_f64(),
             tick_hz: schema.world.tick_hz,
             kinds: (schema.kinds.iter())
-                .map(|kind| KindText {
-                    name: &kind.name,
-                    attributes: (kind.attributes.iter())
-                        .map(|a| (a.column, a.min, a.max))
-                        .collect(),
-                })
+                .map(|kind| KindText { name: &kind.name })
                 .collect(),
             attributes: (schema.attributes.iter())
                 .map(|attribute| AttributeText {
                     name: &attribute.name,
-                    r#type: type_name(attribute.ty),
-                    is_seen: attribute.audience != Audience::Hidden,
                 })
                 .collect(),
             commands: (schema.commands.iter())
@@ -79,7 +68,7 @@ impl SchemaText<'_> {
                     words: (command.words.iter())
                         .map(|word| WordText {
                             name: &word.name,
-                            r#type: type_name(word.ty),
+                            r#type: word.ty,
                         })
                         .collect(),
                     point: command.point(schema.dimensions()),
@@ -98,7 +87,6 @@ pub struct EntityText<'a> {
     /// As a command's word.
     reference: i32,
     kind: &'a str,
-    is_own: bool,
     /// As it is shown; `null` if it is not.
     place: Option<[f64; 3]>,
     /// (name, value), of what the player may know.
@@ -138,7 +126,6 @@ impl EntityText<'_> {
             generation: entity.id.generation,
             reference: entity.id.reference().0,
             kind: kind.map_or("", |kind| &kind.name),
-            is_own,
             place,
             values: values.collect(),
             row: &entity.row,
@@ -195,7 +182,10 @@ impl EventText {
                 retry_ms: retry_in.as_ref().map(milliseconds),
                 ..plain("lost", reason, None)
             },
-            Event::Entered { .. } | Event::Left { .. } | Event::Changed { .. } => return None,
+            Event::Entered { .. }
+            | Event::Left { .. }
+            | Event::Changed { .. }
+            | Event::Refused { .. } => return None,
         })
     }
 }
@@ -283,55 +273,41 @@ fn name_of(view: &View, slot: u32) -> String {
 #[derive(Debug, Default, Serialize)]
 pub struct Quality {
     is_playing: bool,
-    is_over: bool,
     is_dead: bool,
     own: Option<u32>,
-    tick: Option<f64>,
     round_trip_ms: Option<f64>,
     jitter_ms: f64,
     /// By how much what is shown of others is older than what is heard.
     delay_ms: f64,
     /// Of 100 inputs: those that came too late, or were lost.
     late_percent: f64,
-    /// Of 100 words of the server: those after which the own entity was elsewhere.
-    corrected_percent: f64,
     /// How far off the prediction was last, in units.
     correction: f64,
     in_view: usize,
     /// All that was received on the connection.
     received_bytes: u64,
     datagrams: u64,
-    newest: u64,
 }
 
 impl Quality {
-    pub fn of(game: &Game, now: Duration) -> Quality {
+    pub fn of(game: &Game) -> Quality {
         let (Some(view), Some(clock)) = (game.view(), game.clock()) else {
-            return Quality {
-                is_over: game.is_over(),
-                ..Quality::default()
-            };
+            return Quality::default();
         };
         let corrections = game.prediction().map(|p| p.corrections());
-        let corrections = corrections.unwrap_or_default();
         let delay_ticks = game.scene().map_or(0.0, |scene| scene.delay_ticks());
         Quality {
             is_playing: game.is_playing(),
-            is_over: game.is_over(),
             is_dead: view.is_dead(),
             own: view.own().map(|own| own.id.slot.0),
-            tick: clock.server_tick(now),
             round_trip_ms: clock.round_trip().as_ref().map(milliseconds),
             jitter_ms: milliseconds(&clock.jitter()),
             delay_ms: delay_ticks * milliseconds(&clock.period()),
             late_percent: 100.0 * clock.late_share(),
-            corrected_percent: 100.0 * corrections.corrected as f64
-                / corrections.compared.max(1) as f64,
-            correction: corrections.last,
+            correction: corrections.unwrap_or_default().last,
             in_view: view.entities().len(),
             received_bytes: view.counts().payload_bytes(),
             datagrams: view.counts().datagrams,
-            newest: view.newest().0,
         }
     }
 }
@@ -362,16 +338,6 @@ fn value(schema: &Schema, ty: AttributeType, raw: i32) -> ValueText<'_> {
             ValueText::Name(name.map_or("", |name| name))
         }
         AttributeType::I32 => ValueText::Number(f64::from(raw)),
-    }
-}
-
-fn type_name(ty: AttributeType) -> &'static str {
-    match ty {
-        AttributeType::I32 => "i32",
-        AttributeType::Fixed => "fixed",
-        AttributeType::Bool => "bool",
-        AttributeType::Entity => "entity",
-        AttributeType::Symbol => "symbol",
     }
 }
 

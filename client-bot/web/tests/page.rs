@@ -16,7 +16,7 @@ fn a_page_may_ask_anything_before_it_is_in_the_world() {
         assert_eq!(client.poll(time), 0);
         assert_eq!(client.input_due(time), -1.0);
         assert_eq!(client.give_datagram(time), 0);
-        let length = client.quality(time);
+        let length = client.quality();
         let quality = &client.output()[..length];
         let quality: serde_json::Value = serde_json::from_slice(quality).expect("JSON");
         assert_eq!(quality["is_playing"], false);

@@ -33,6 +33,20 @@ pub trait Backend: Send {
     /// Waits for a tick and returns its output.
     fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
 
+    /// Whether nobody is told of the ticks that are submitted from here on. Then deliveries
+    /// and hearings are not found, and what clients know stays as it is; all else is the
+    /// same. This is how a world that is replayed catches up.
+    fn set_quiet(&mut self, is_quiet: bool);
+
+    /// Starts a copy of the state between two ticks, without what clients know. No tick may
+    /// be in flight. A copy that is under way is dropped.
+    fn start_copy(&mut self) -> Result<(), TickError>;
+
+    /// Goes on with the copy, for a small part of a tick's time; ticks may come between two
+    /// calls. Gives the copy once it is complete, and `None` before that, or if there is
+    /// none.
+    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError>;
+
     /// Returns everything that the next tick depends on.
     fn snapshot(&mut self) -> Result<Snapshot, TickError>;
 

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod causes;
+mod copy;
 mod due;
 mod index;
 mod interest;
@@ -68,6 +69,10 @@ pub struct CpuBackend {
     interest: Interest,
     outputs: [Arc<TickOutput>; 2],
     in_flight: Vec<Tick>,
+    /// Nobody is told of ticks.
+    is_quiet: bool,
+    /// A copy of the state that was not taken yet.
+    copy: Option<Box<Snapshot>>,
 }
 
 /// The state that the next tick depends on.
@@ -143,6 +148,8 @@ impl CpuBackend {
             interest: Interest::new(config, threads),
             outputs: Default::default(),
             in_flight: Vec::with_capacity(2),
+            is_quiet: false,
+            copy: None,
             config: config.clone(),
         };
         backend.index.build(&backend.workers, &backend.state);
@@ -236,29 +243,26 @@ impl Backend for CpuBackend {
         Ok(self.outputs[ticket.0.0 as usize % 2].clone())
     }
 
+    fn set_quiet(&mut self, is_quiet: bool) {
+        self.is_quiet = is_quiet;
+    }
+
+    fn start_copy(&mut self) -> Result<(), TickError> {
+        self.copy = Some(Box::new(self.copy_state()));
+        Ok(())
+    }
+
+    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
+        Ok(self.copy.take().map(|copy| *copy))
+    }
+
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {
-        let slots = &self.state.slots;
         Ok(Snapshot {
-            tick: self.state.tick,
-            states: slots.states().to_vec(),
-            generations: slots.generations().to_vec(),
-            kinds: slots.kinds().to_vec(),
-            due: (0..slots.states().len() as u32)
-                .map(|slot| self.state.due.get(&slot).copied().unwrap_or_default())
-                .collect(),
-            rows: self.state.rows.clone(),
-            tracks: self.state.tracks.clone(),
-            observers: self.state.observers.clone(),
-            regions: self.state.regions.clients().to_vec(),
-            publications: self.state.regions.publications().to_vec(),
-            subscriptions: self.state.regions.subscriptions().to_vec(),
             known: (0..self.config.limits.clients)
                 .map(|client| self.interest.known(ClientRow(client)))
                 .collect(),
             behind: self.interest.behind(),
-            timed: self.state.timed.pending(),
-            next_sequence: self.state.timed.next_sequence(),
-            logic: self.config.logic.clone(),
+            ..self.copy_state()
         })
     }
 

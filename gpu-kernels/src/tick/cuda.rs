@@ -12,8 +12,9 @@
 //! | `scripts` | the world's commands as kernels, compiled while the world runs |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
-//! | `regions`, `timed`, `snapshot` | copying parts of the state between host and device |
+//! | `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
+mod copy;
 mod download;
 mod due;
 mod hash;
@@ -93,6 +94,10 @@ pub struct CudaBackend {
     /// Client rows from this on were never used.
     clients_used: u32,
     in_flight: Vec<shared::Tick>,
+    /// Nobody is told of ticks.
+    is_quiet: bool,
+    /// A copy of the state that is under way.
+    copy: Option<Box<copy::Copy>>,
     /// The GPU's properties before this world allocated its memory.
     gpu: GpuInfo,
     form: OutputForm,
@@ -269,6 +274,8 @@ impl Start<'_> {
             stamp: 0,
             clients_used: 0,
             in_flight: Vec::with_capacity(2),
+            is_quiet: false,
+            copy: None,
             gpu: self.gpu,
             form: self.options.form,
             failed: None,
@@ -325,6 +332,20 @@ impl Backend for CudaBackend {
         let finished = self.finish(ticket.0);
         self.retired.retain(|retired| !retired.ticks.is_empty());
         finished.map_err(|Failure(stage, error)| self.fail(stage, error))
+    }
+
+    fn set_quiet(&mut self, is_quiet: bool) {
+        self.is_quiet = is_quiet;
+    }
+
+    fn start_copy(&mut self) -> Result<(), TickError> {
+        self.check_failed()?;
+        self.begin_copy()
+    }
+
+    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
+        self.check_failed()?;
+        self.go_on_copying()
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {

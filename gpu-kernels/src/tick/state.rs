@@ -106,6 +106,13 @@ impl StateHash {
         self.parts.iter().fold(0, |hash, &part| mix(hash, part))
     }
 
+    /// Whether two states are the same but for what clients know of each other.
+    pub fn agrees_but_for_known(&self, other: &StateHash) -> bool {
+        let with_other = self.parts.iter().zip(&other.parts).enumerate();
+        let mut compared = with_other.filter(|(part, _)| *part != part::KNOWN);
+        self.parts.len() == other.parts.len() && compared.all(|(_, (own, other))| own == other)
+    }
+
     /// The name of each part.
     pub fn part_names(schema: &Schema) -> Vec<String> {
         let fixed = [

@@ -6,8 +6,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use server::commands::replay::replay_journal;
-use server::durable::journal::{JournalReader, MAGIC, Record};
+use server::commands::replay::replay_recording;
+use server::durable::recording::{RecordingReader, MAGIC, Record};
 use server::tick::backend::{BackendChoice, BackendOptions};
 use shared::WorldConfig;
 use shared::wire::codec;
@@ -27,12 +27,12 @@ fuzz_target!(|bytes: &[u8]| {
         append(&mut file, payload);
         rest = next;
     }
-    if let Ok(journal) = JournalReader::read(&file[..], "a file") {
+    if let Ok(recording) = RecordingReader::read(&file[..], "a file") {
         let cpu = BackendOptions {
             backend: BackendChoice::Cpu,
             ..BackendOptions::default()
         };
-        let _ = replay_journal(journal, cpu, 1, Some(MEMORY));
+        let _ = replay_recording(recording, cpu, 1, Some(MEMORY));
     }
 });
 

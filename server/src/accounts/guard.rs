@@ -81,12 +81,6 @@ impl Guard {
         Ok(identity)
     }
 
-    /// Whether nobody of this address is let in.
-    pub fn keeps_out(&self, address: IpAddr, now: UnixTime) -> bool {
-        let nobody = Identity::default();
-        self.state().bans.of(&nobody, address, now).is_some()
-    }
-
     /// A client that was let in is gone. `address` is the one that it came from.
     pub fn leave(&self, address: IpAddr) {
         let network = Network::of(address);
@@ -111,10 +105,6 @@ impl Guard {
 
     pub fn bans(&self, now: UnixTime) -> Vec<Ban> {
         self.state().bans.all(now).to_vec()
-    }
-
-    pub fn authenticator(&self) -> &dyn Authenticator {
-        &*self.authenticator
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -210,7 +200,7 @@ mod tests {
             until: 1060,
             reason: "flooding".to_owned(),
         };
-        assert!(guard.ban(ban, NOW) && guard.keeps_out(from, NOW));
+        assert!(guard.ban(ban, NOW));
         let refusal = guard.admit(&Credentials::default(), from, NOW).unwrap_err();
         assert_eq!(
             refusal.to_string(),

@@ -1,6 +1,6 @@
 //! Does what an operator asks, and writes it into the log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use shared::{ClientRow, Fixed, Name, Text};
 use tracing::info;
 
-use super::request::{Answer, Client, Link, Listed, Request, Stats};
+use super::request::{Answer, Client, Link, Listed, Request};
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::bans::{Ban, Banned};
 use crate::accounts::guard::Guard;
@@ -61,7 +61,7 @@ impl Desk {
         Ok(match request {
             Request::List => Answer::Clients(self.list(Which::All)?),
             Request::Kick { whom, reason } => {
-                let clients = self.kick(whom_of(whom)?, reason)?;
+                let clients = self.kick(vec![whom_of(whom)?], reason)?;
                 match clients {
                     0 => return Err("there is no such client".to_owned()),
                     clients => Answer::Done { clients },
@@ -117,7 +117,7 @@ impl Desk {
         Ok((listing.clients, links))
     }
 
-    fn kick(&self, whom: Whom, reason: &str) -> Result<usize, String> {
+    fn kick(&self, whom: Vec<Whom>, reason: &str) -> Result<usize, String> {
         let reason = one_line(reason)?;
         self.ask(|done| Order::Kick { whom, reason, done })
     }
@@ -138,16 +138,15 @@ impl Desk {
             return Err("there are too many bans".to_owned());
         }
         let (clients, links) = self.clients_and_links(Which::All)?;
-        let mut thrown_out = 0;
-        for client in clients {
+        let banned = clients.into_iter().filter(|client| {
             let figures = client.place.and_then(|place| links.get(&place));
             let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
-            if client.is(whom, address) {
-                thrown_out += self.kick(Whom::Row(client.client), reason)?;
-            }
-        }
+            client.is(whom, address)
+        });
+        // All at once: each order waits for its tick, and then a row may be another's.
+        let banned = banned.map(|client| Whom::Row(client.client)).collect();
         Ok(Answer::Done {
-            clients: thrown_out,
+            clients: self.kick(banned, reason)?,
         })
     }
 
@@ -161,22 +160,23 @@ impl Desk {
         }
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BTreeMap<String, u64> {
         let figures = self.stats.figures();
-        Stats {
-            clients: figures.clients,
-            ticks: figures.ticks,
-            ticks_late: figures.ticks_late,
-            ticks_skipped: figures.ticks_skipped,
-            commands_applied: figures.commands_applied,
-            deliveries: figures.deliveries,
-            notices: figures.notices,
-            sessions_lost: figures.sessions_lost,
-            malformed: figures.malformed,
-            packets_sent: figures.packets_sent,
-            packets_received: figures.packets_received,
-            bans: self.guard.bans(now()).len(),
-        }
+        let all = [
+            ("clients", figures.clients),
+            ("ticks", figures.ticks),
+            ("ticks_late", figures.ticks_late),
+            ("ticks_skipped", figures.ticks_skipped),
+            ("commands_applied", figures.commands_applied),
+            ("deliveries", figures.deliveries),
+            ("notices", figures.notices),
+            ("sessions_lost", figures.sessions_lost),
+            ("malformed", figures.malformed),
+            ("packets_sent", figures.packets_sent),
+            ("packets_received", figures.packets_received),
+            ("bans", self.guard.bans(now()).len() as u64),
+        ];
+        all.map(|(name, figure)| (name.to_owned(), figure)).into()
     }
 
     /// Gives the tick thread an order, and waits for what it says.
@@ -239,3 +239,84 @@ fn now() -> UnixTime {
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A hundred years.
 const BAN_SECONDS_MAX: u64 = 36_500 * 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::shared_word::SharedWord;
+    use crate::tick::operator::Listing;
+    use crate::tick::publication::Standing;
+
+    #[test]
+    fn a_ban_throws_out_all_clients_of_a_network_by_one_order() {
+        let (to_tick, orders) = channel();
+        let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
+        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default());
+        let world = std::thread::spawn(move || {
+            let mut kicked = vec![];
+            for order in orders {
+                match order {
+                    Order::List { done, .. } => done.send(listing()).unwrap(),
+                    Order::Kick { whom, done, .. } => {
+                        done.send(whom.len()).unwrap();
+                        kicked.push(whom);
+                    }
+                    Order::Tell { .. } => panic!("nothing is told"),
+                }
+            }
+            kicked
+        });
+        let whom = Banned::Network("10.1.0.0/16".parse().unwrap());
+        let reason = String::new();
+        let seconds = 60;
+        let ban = Request::Ban {
+            whom,
+            seconds,
+            reason,
+        };
+        assert_eq!(desk.answer(&ban, "test"), Answer::Done { clients: 3 });
+        drop(desk);
+        let kicked = [0, 1, 2].map(|row| Whom::Row(ClientRow(row)));
+        assert_eq!(world.join().unwrap(), [kicked]);
+    }
+
+    /// Three clients of a network, and one of another.
+    fn listing() -> operator::Listing {
+        let (sender, links) = channel();
+        let addresses = ["10.1.0.1:1", "10.1.0.2:1", "10.1.7.7:1", "10.2.0.1:1"];
+        let figures = addresses
+            .iter()
+            .zip(0..)
+            .map(|(address, session)| LinkFigures {
+                session,
+                address: address.parse().unwrap(),
+                round_trip: Duration::ZERO,
+                packets_sent: 0,
+                packets_lost: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                bytes_unsent: 0,
+                standing: Standing::default(),
+            });
+        let figures: Vec<LinkFigures> = figures.collect();
+        let clients = figures
+            .iter()
+            .zip(0..)
+            .map(|(figures, row)| operator::Listed {
+                client: ClientRow(row),
+                place: Some((0, figures.session)),
+                account: None,
+                name: None,
+                entity: None,
+                sight: 0,
+                watches: None,
+            });
+        let clients = clients.collect();
+        sender.send((0, figures)).unwrap();
+        Listing {
+            clients,
+            links,
+            shards: 1,
+        }
+    }
+}

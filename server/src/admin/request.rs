@@ -1,5 +1,7 @@
 //! Requests of an operator, and answers: each a line of JSON.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::bans::{Ban, Banned};
@@ -53,7 +55,8 @@ pub enum Answer {
     Done {
         clients: usize,
     },
-    Stats(Stats),
+    /// Figures of the server since its start, by name.
+    Stats(BTreeMap<String, u64>),
     /// A sentence says what is wrong.
     Error(String),
 }
@@ -93,21 +96,4 @@ pub struct Link {
     /// not been told, for want of room.
     pub in_view: u32,
     pub waiting: usize,
-}
-
-/// Figures of the server since its start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stats {
-    pub clients: u64,
-    pub ticks: u64,
-    pub ticks_late: u64,
-    pub ticks_skipped: u64,
-    pub commands_applied: u64,
-    pub deliveries: u64,
-    pub notices: u64,
-    pub sessions_lost: u64,
-    pub malformed: u64,
-    pub packets_sent: u64,
-    pub packets_received: u64,
-    pub bans: usize,
 }

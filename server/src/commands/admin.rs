@@ -122,8 +122,7 @@ pub fn run(arguments: AdminArguments) -> Result<()> {
         }
         Answer::Done { clients } => say!("done, {clients} clients concerned"),
         Answer::Stats(stats) => {
-            let figures = serde_json::to_value(stats)?;
-            for (name, figure) in figures.as_object().into_iter().flatten() {
+            for (name, figure) in stats {
                 say!("{name} {figure}");
             }
         }

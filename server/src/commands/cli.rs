@@ -7,10 +7,13 @@ use super::admin::{self, AdminArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
+use super::fork::{self, ForkArguments};
+use super::inspect::{self, InspectArguments};
 use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
 use super::token::{self, TokenArguments};
+use super::verify::{self, VerifyArguments};
 use crate::log;
 
 /// A game server for one large shared world
@@ -35,8 +38,14 @@ enum Command {
     Check(CheckArguments),
     /// Write, check and try scripts
     Logic(LogicArguments),
-    /// Run a recording and compare the state hash of each tick
+    /// Run a recording or a kept world again, and compare the state hash of each tick
     Replay(ReplayArguments),
+    /// Show what the folder of a kept world holds
+    Inspect(InspectArguments),
+    /// Check every byte of a kept world
+    Verify(VerifyArguments),
+    /// Make a new world of a kept one, as it was before any tick
+    Fork(ForkArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
 }
@@ -52,6 +61,9 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
     }
 }

@@ -1,4 +1,5 @@
-//! `myriad replay`: runs a recording and compares the state hash of each tick.
+//! `myriad replay`: runs a recording or a kept world again, and compares the state hash of
+//! each tick.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,23 @@ use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
 
 use super::difference::differing_parts;
-use crate::durable::journal::{JournalReader, Next};
+use super::kept;
+use crate::durable::checkpoint;
+use crate::durable::recording::{Next, RecordingReader};
+use crate::durable::recovery::{self, Progress, Replay};
 use crate::metrics::machine;
 use crate::tick::backend::{BackendOptions, start_backend};
 
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
-    /// Recording made with `myriad serve --record`
+    /// Recording made with `myriad serve --record`, or folder of `myriad serve --data`
     file: PathBuf,
+    /// Begin with the newest checkpoint before this tick [default: the oldest checkpoint]
+    #[arg(long, value_name = "TICK")]
+    from: Option<u64>,
+    /// End with this tick [default: the last]
+    #[arg(long, value_name = "TICK")]
+    to: Option<u64>,
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
@@ -37,6 +47,12 @@ pub struct Replayed {
 /// Replays a recording. False if it is incomplete.
 pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     let threads = arguments.threads.unwrap_or_else(machine::cores);
+    if arguments.file.is_dir() {
+        return replay_kept(arguments, threads);
+    }
+    if arguments.from.is_some() || arguments.to.is_some() {
+        bail!("--from and --to are for kept worlds; a recording is replayed as a whole");
+    }
     let replayed = replay(&arguments.file, arguments.backend, threads)?;
     say!(
         "{} ticks replayed, every state hash as recorded",
@@ -48,33 +64,54 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     Ok(replayed.broken_off.is_none())
 }
 
+/// Replays ticks of a kept world.
+fn replay_kept(arguments: &ReplayArguments, threads: usize) -> Result<bool> {
+    let disk = kept::open(&arguments.file)?;
+    let oldest = checkpoint::ticks(&disk)?.first().copied();
+    let stored = recovery::newest(&disk, arguments.from.or(oldest))?;
+    let stored = stored.context("there is no checkpoint before that tick")?;
+    let available = machine::memory_available();
+    let world = &stored.body.world;
+    let mut backend = start_backend(arguments.backend, world, threads, available)?.backend;
+    let replay = Replay {
+        backend: &mut *backend,
+        until: arguments.to.map(|to| to.saturating_add(1)),
+        progress: &mut |progress| say!("before tick {}", progress.tick),
+    };
+    let (recovered, _) = recovery::replay(&disk, stored, replay)?;
+    let Progress { from, tick, time } = recovered.progress;
+    let (ticks, seconds) = (tick - from, time.as_secs_f64());
+    say!("ticks {from} to {tick}: {ticks} ticks in {seconds:.1} s, every state hash as recorded");
+    Ok(true)
+}
+
 /// Replays a recording on a backend, with two ticks in flight. An error names the first
 /// tick whose state differs from the recorded one, and what differs in it.
 pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Replayed> {
-    let journal = JournalReader::open(path)?;
-    replay_journal(journal, options, threads, machine::memory_available())
+    let recording = RecordingReader::open(path)?;
+    replay_recording(recording, options, threads, machine::memory_available())
 }
 
 /// Like [`replay`], for a recording from anywhere. The world must fit into `available` bytes,
 /// if known.
-pub fn replay_journal<R: Read>(
-    mut journal: JournalReader<R>,
+pub fn replay_recording<R: Read>(
+    mut recording: RecordingReader<R>,
     options: BackendOptions,
     threads: usize,
     available: Option<u64>,
 ) -> Result<Replayed> {
-    let mut backend = start_backend(options, &journal.config, threads, available)?.backend;
+    let mut backend = start_backend(options, &recording.config, threads, available)?.backend;
     let mut ticks = 0;
     let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {
-        let (frame, recorded) = match journal.next_tick() {
+        let (frame, recorded) = match recording.next_tick() {
             Next::Tick(frame, hash) => (frame, hash),
             Next::End => break None,
             Next::BrokenOff(reason) => break Some(reason),
         };
         let submitted = backend.submit(&frame);
         if let Some(earlier) = in_flight.take() {
-            earlier.compare(backend.as_mut(), &journal.config.schema)?;
+            earlier.compare(backend.as_mut(), &recording.config.schema)?;
             ticks += 1;
         }
         in_flight = Some(InFlight {
@@ -84,7 +121,7 @@ pub fn replay_journal<R: Read>(
         });
     };
     if let Some(last) = in_flight {
-        last.compare(backend.as_mut(), &journal.config.schema)?;
+        last.compare(backend.as_mut(), &recording.config.schema)?;
         ticks += 1;
     }
     Ok(Replayed { ticks, broken_off })

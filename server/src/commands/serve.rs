@@ -16,9 +16,11 @@ use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, with_tick_hz};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
+use crate::durable::level::Level;
+use crate::durable::recovery::Progress;
 use crate::metrics::machine;
 use crate::metrics::stats::{Figures, counts_text};
-use crate::server::{Server, ServerOptions};
+use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
 use crate::tick::talk::filter::{NoFilter, WordList};
 
@@ -56,8 +58,22 @@ pub struct ServeArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     stop_after: Option<f64>,
     /// Record the frame and the state hash of every tick, for `myriad replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
     record: Option<PathBuf>,
+    /// Keep the world in this folder: a server that starts there again goes on where this
+    /// one ended, however it ended
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// What may be lost if the machine fails
+    #[arg(long, value_enum, default_value_t, requires = "data")]
+    level: Level,
+    /// Keep all checkpoints and journal files, not only the newest
+    #[arg(long, requires = "data")]
+    keep: bool,
+    /// Seconds from one checkpoint to the next
+    #[arg(long, value_name = "SECONDS", requires = "data", default_value_t = CHECKPOINT_SECONDS,
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    checkpoint_every: u32,
     #[command(flatten)]
     accounts: AccountArguments,
     /// Open a control socket for `myriad admin` at this path
@@ -88,6 +104,13 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         metrics: arguments.metrics,
         web: arguments.web.serving()?,
         record: arguments.record,
+        data: arguments.data.map(|folder| DataOptions {
+            level: arguments.level,
+            keeps_all: arguments.keep,
+            checkpoint_seconds: arguments.checkpoint_every,
+            progress: print_progress,
+            ..DataOptions::new(folder)
+        }),
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(WordList::load(path)?),
@@ -110,6 +133,12 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let stopped = server.stop();
     print_figures(&figures);
     stopped
+}
+
+fn print_progress(progress: &Progress) {
+    let Progress { from, tick, time } = *progress;
+    let seconds = time.as_secs_f64();
+    say!("recovering: before tick {tick}, from the checkpoint before tick {from}, {seconds:.1} s");
 }
 
 /// Waits until it is time to stop, or the server has failed.

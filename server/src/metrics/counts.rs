@@ -2,11 +2,17 @@
 
 use std::ops::AddAssign;
 
+use shared::Refusal;
+
 /// What a shard did not let in since the last tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// Commands beyond a client's quota.
     pub commands_over_quota: u64,
+    /// Commands that were meant for a tick too far ahead.
+    pub commands_too_early: u64,
+    /// Commands that came too long after their tick.
+    pub commands_too_late: u64,
     /// Commands received a second time.
     pub commands_repeated: u64,
     /// Messages that could not be read.
@@ -80,9 +86,23 @@ impl AddAssign for Ages {
 
 const AGES: usize = 128;
 
+impl Refusals {
+    /// Counts a command that no tick takes in.
+    pub fn note(&mut self, reason: Refusal) {
+        match reason {
+            Refusal::TooEarly => self.commands_too_early += 1,
+            Refusal::TooLate => self.commands_too_late += 1,
+            // Clients without an entity have no quota.
+            Refusal::Dead | Refusal::OverQuota => self.commands_over_quota += 1,
+        }
+    }
+}
+
 impl AddAssign for Refusals {
     fn add_assign(&mut self, other: Refusals) {
         self.commands_over_quota += other.commands_over_quota;
+        self.commands_too_early += other.commands_too_early;
+        self.commands_too_late += other.commands_too_late;
         self.commands_repeated += other.commands_repeated;
         self.malformed += other.malformed;
         self.requests += other.requests;

@@ -18,18 +18,21 @@ pub enum Step {
     Listen,
     /// The mirror and the directory.
     Apply,
+    /// Handing the tick to the journal, and waiting until it is kept.
+    Keep,
     /// Handing everything to the shards.
     Publish,
 }
 
 impl Step {
-    pub const ALL: [Step; 7] = [
+    pub const ALL: [Step; 8] = [
         Step::Gather,
         Step::Order,
         Step::Backend,
         Step::Record,
         Step::Listen,
         Step::Apply,
+        Step::Keep,
         Step::Publish,
     ];
 
@@ -41,6 +44,7 @@ impl Step {
             Step::Record => "record",
             Step::Listen => "listen",
             Step::Apply => "apply",
+            Step::Keep => "keep",
             Step::Publish => "publish",
         }
     }

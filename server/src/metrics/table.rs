@@ -156,7 +156,7 @@ table! {
     TICK_STAGE: Histogram = "tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
     TICK_STEP: Histogram = "tick_step_seconds" ["step": &STEPS],
-        "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `publish`";
+        "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";
     TICK_ENGINE: Histogram = "tick_engine_seconds",
         "work of the tick thread";
     TICK_FAN_OUT_WAIT: Histogram = "tick_fan_out_wait_seconds",
@@ -171,6 +171,10 @@ table! {
         "scheduled ticks that were left out because one was late";
     TICKS_UNRECORDED: Counter = "ticks_unrecorded_total",
         "ticks that are missing at the end of a recording, because the disk is full, fails or is too slow";
+    JOURNAL_SYNC_SECONDS: Histogram = "journal_sync_seconds",
+        "how long the disk took to make records of the journal safe";
+    CHECKPOINTS: Counter = "checkpoints_total" ["result": &CHECKPOINT_RESULTS],
+        "checkpoints of a world that is kept: `written`, `failed`";
     CLIENTS: Gauge = "clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "age_at_client_seconds",
@@ -188,7 +192,7 @@ table! {
     SOCKET_DROPS: Counter = "socket_drops_total",
         "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "commands_total" ["fate": &FATES],
-        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `repeated`";
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
     COMMANDS_OVER_BUDGET: Counter = "commands_over_budget_total" ["command": &[]],
         "commands of `commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "reloads_total" ["result": &RESULTS],
@@ -246,17 +250,20 @@ const WEB_REFUSALS: [&str; WebRefusal::ALL.len()] = {
     }
     names
 };
-const FATES: [&str; 7] = [
+const FATES: [&str; 9] = [
     "applied",
     "stale",
     "malformed",
     "over_budget",
     "dropped",
     "over_quota",
+    "too_early",
+    "too_late",
     "repeated",
 ];
 const DIRECTIONS: [&str; 2] = ["sent", "received"];
 const RESULTS: [&str; 2] = ["compiled", "rejected"];
+const CHECKPOINT_RESULTS: [&str; 2] = ["written", "failed"];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     // Shown from the start, though most worlds never have any.
     table::RELOADS.add_to("compiled", 0);
     table::RELOADS.add_to("rejected", 0);
+    table::CHECKPOINTS.add_to("written", 0);
+    table::CHECKPOINTS.add_to("failed", 0);
     for refusal in WebRefusal::ALL {
         table::WEB_REFUSED.add_to(refusal.name(), 0);
     }
@@ -57,6 +59,8 @@ pub fn record(report: &TickReport<'_>) {
     table::CLIENTS.set(figures.clients);
     let refusals = report.refusals;
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
+    table::COMMANDS.add_to("too_early", refusals.commands_too_early);
+    table::COMMANDS.add_to("too_late", refusals.commands_too_late);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);

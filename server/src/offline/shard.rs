@@ -125,7 +125,7 @@ impl OfflineShard {
         let mut inbox = self.inbox.lock();
         for session in &mut self.sessions {
             // An error is a session that has no entity yet.
-            let _ = session.take_in(&datagram, &self.world.commands, &mut inbox);
+            let _ = session.take_in(&datagram, &self.world, &mut inbox);
         }
     }
 }

@@ -10,9 +10,10 @@ use shared::{Slot, Tick};
 #[derive(Default)]
 pub struct Backlog {
     waiting: Vec<Waiting>,
-    /// Buffer of [`Backlog::tell`]: places by urgency.
-    order: Vec<(Reverse<u32>, u32)>,
 }
+
+/// A buffer: places by urgency.
+pub type Order = Vec<(Reverse<u32>, u32)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Waiting {
@@ -80,19 +81,25 @@ impl Backlog {
 
     /// Passes on (entity, columns), the most urgent first, until `tell` says that there is no
     /// room for another. At most so many.
-    pub fn tell(&mut self, now: Tick, most: usize, mut tell: impl FnMut(Slot, u64) -> bool) {
+    pub fn tell(
+        &mut self,
+        order: &mut Order,
+        now: Tick,
+        most: usize,
+        mut tell: impl FnMut(Slot, u64) -> bool,
+    ) {
         if self.waiting.is_empty() {
             return;
         }
         let all = (0..).zip(&self.waiting);
-        self.order.clear();
-        self.order.extend(all.map(|(place, waiting)| {
+        order.clear();
+        order.extend(all.map(|(place, waiting)| {
             let last = waiting.since.before(1);
             (Reverse(urgency(waiting.tier, last, now)), place)
         }));
-        keep_first(&mut self.order, most.max(1));
+        keep_first(order, most.max(1));
         let mut told = 0;
-        for &(_, place) in &self.order {
+        for &(_, place) in order.iter() {
             let waiting = &mut self.waiting[place as usize];
             told += 1;
             let has_room = tell(Slot(waiting.slot), waiting.columns);
@@ -136,7 +143,7 @@ mod tests {
 
     fn told(backlog: &mut Backlog, now: u64, room: usize) -> Vec<(u32, u64)> {
         let mut told = vec![];
-        backlog.tell(Tick(now), room, |slot, columns| {
+        backlog.tell(&mut vec![], Tick(now), room, |slot, columns| {
             told.push((slot.0, columns));
             told.len() < room
         });

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
-use shared::{EntityId, Tick};
+use shared::wire::commands::{Acknowledgement, ClientDatagram};
+use shared::{EntityId, Limits, Refusal, Tick};
 use thiserror::Error;
 
-use super::Session;
+use super::{Player, Session, SessionWorld};
 use crate::tick::inbox::{ClientCommand, Inbox};
 
 /// Why a datagram that could be read makes no sense. The session must end.
@@ -18,14 +18,26 @@ pub enum DatagramError {
     NotSentYet(Tick),
 }
 
-/// Which of the client's commands the world has taken in.
+/// Which of the client's commands the world has taken in, or refused.
 #[derive(Default)]
 pub struct Processed {
-    /// (tick that takes it in, sequence number), ascending; one entry a tick.
-    coming: VecDeque<(Tick, u32)>,
+    /// Ascending; one entry a tick.
+    coming: VecDeque<Coming>,
     sequence: u32,
+    /// The least margin of those that the client was not told of.
+    margin: Option<i32>,
     /// The sequence number that the client was told last.
     told: u32,
+}
+
+/// What a tick takes in.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    tick: Tick,
+    /// The number of the last command.
+    sequence: u32,
+    /// The least number of ticks by which any came too early.
+    margin: Option<i32>,
 }
 
 impl Session {
@@ -33,7 +45,7 @@ impl Session {
     pub fn take_in(
         &mut self,
         datagram: &ClientDatagram,
-        codec: &CommandCodec,
+        world: &SessionWorld,
         inbox: &mut Inbox,
     ) -> Result<(), DatagramError> {
         let player = self.player.ok_or(DatagramError::BeforeWelcome)?;
@@ -42,32 +54,68 @@ impl Session {
             return Err(DatagramError::NotSentYet(newest));
         }
         self.acknowledge(&datagram.acknowledgement);
-        self.quota.fill(inbox.tick);
         let mut words = &datagram.words[..];
+        let mut ticks = datagram.ticks.iter();
         for (i, &kind) in (0..).zip(&datagram.kinds) {
-            let count = codec.word_count(kind).unwrap_or(0);
+            let count = world.commands.word_count(kind).unwrap_or(0);
             let (own, rest) = words.split_at(count);
             words = rest;
+            let meant = ticks.next().copied();
             let sequence = datagram.first_sequence.wrapping_add(i);
             if sequence.wrapping_sub(self.next_sequence) > u32::MAX / 2 {
                 inbox.refusals.commands_repeated += 1;
                 continue;
             }
             self.next_sequence = sequence.wrapping_add(1);
-            self.processed.expect(inbox.tick, sequence);
-            // Nobody acts for a spectator.
-            if player.entity == EntityId::NONE || !self.quota.take() {
-                inbox.refusals.commands_over_quota += 1;
-                continue;
+            let margin = meant.map(|meant| margin(meant, inbox.tick));
+            match self.plan(player, meant, &world.config.limits, inbox) {
+                Ok(tick) => {
+                    let command = ClientCommand {
+                        entity: player.entity,
+                        sequence,
+                        kind,
+                    };
+                    inbox.push_for(tick, command, own);
+                    self.processed.expect(tick, sequence, margin);
+                }
+                Err(reason) => {
+                    inbox.refusals.note(reason);
+                    self.refused.note(sequence, reason);
+                    self.processed.expect(inbox.tick, sequence, margin);
+                }
             }
-            let command = ClientCommand {
-                entity: player.entity,
-                sequence,
-                kind,
-            };
-            inbox.push(command, own);
         }
         Ok(())
+    }
+
+    /// The tick in which a new command runs: the one that it is meant for. One that comes too
+    /// late runs as soon as possible. Takes a token of the quota of that tick.
+    fn plan(
+        &mut self,
+        player: Player,
+        meant: Option<Tick>,
+        limits: &Limits,
+        inbox: &Inbox,
+    ) -> Result<Tick, Refusal> {
+        let next = inbox.tick;
+        let meant = meant.unwrap_or(next);
+        // Nobody acts for a spectator.
+        if player.entity == EntityId::NONE {
+            return Err(Refusal::Dead);
+        }
+        if meant.since(next) > limits.input_ticks_max {
+            return Err(Refusal::TooEarly);
+        }
+        if next.since(meant) > limits.late_ticks_max {
+            return Err(Refusal::TooLate);
+        }
+        let tick = meant.max(next).max(self.planned);
+        self.quota.fill(tick);
+        if !self.quota.take() {
+            return Err(Refusal::OverQuota);
+        }
+        self.planned = tick;
+        Ok(tick)
     }
 
     fn acknowledge(&mut self, new: &Acknowledgement) {
@@ -84,22 +132,42 @@ impl Session {
     }
 }
 
+/// By how many ticks a command comes too early; below 0: too late.
+fn margin(meant: Tick, next: Tick) -> i32 {
+    let ticks = i64::from(meant.since(next)) - i64::from(next.since(meant));
+    i32::try_from(ticks).unwrap_or(i32::MIN)
+}
+
 impl Processed {
-    /// The tick will take in the command with this number. Only the last number of a
-    /// tick matters.
-    fn expect(&mut self, tick: Tick, sequence: u32) {
+    /// The tick will be through with the command of this number, and with all before. Only
+    /// the last number of a tick matters.
+    fn expect(&mut self, tick: Tick, sequence: u32, margin: Option<i32>) {
         match self.coming.back_mut() {
-            Some(last) if last.0 == tick => last.1 = sequence,
-            _ => self.coming.push_back((tick, sequence)),
+            // Commands that came before it wait for a later tick.
+            Some(last) if last.tick >= tick => {
+                last.sequence = sequence;
+                last.margin = least(last.margin, margin);
+            }
+            _ => self.coming.push_back(Coming {
+                tick,
+                sequence,
+                margin,
+            }),
         }
     }
 
     /// Moves on to the commands that a tick has taken in.
     pub fn advance(&mut self, tick: Tick) {
-        while let Some(&(_, sequence)) = self.coming.front().filter(|&&(t, _)| t <= tick) {
-            self.sequence = sequence;
-            self.coming.pop_front();
+        while let Some(taken) = self.coming.pop_front_if(|coming| coming.tick <= tick) {
+            self.sequence = taken.sequence;
+            self.margin = least(self.margin, taken.margin);
         }
+    }
+
+    /// By how many ticks the commands that the client was not told of came too early: the
+    /// least of them. `None` if none of them said for which tick it was meant.
+    pub fn margin(&self) -> Option<i32> {
+        self.margin
     }
 
     pub fn sequence(&self) -> u32 {
@@ -114,7 +182,12 @@ impl Processed {
     /// The client is told now.
     pub fn tell(&mut self) {
         self.told = self.sequence;
+        self.margin = None;
     }
+}
+
+fn least(a: Option<i32>, b: Option<i32>) -> Option<i32> {
+    a.into_iter().chain(b).min()
 }
 
 #[cfg(test)]
@@ -124,17 +197,28 @@ mod tests {
     #[test]
     fn a_tick_processes_the_last_of_its_commands() {
         let mut processed = Processed::default();
-        for (tick, sequence) in [(5, 1), (5, 2), (6, 3), (6, 4)] {
-            processed.expect(Tick(tick), sequence);
+        for (tick, sequence, margin) in [
+            (5, 1, None),
+            (5, 2, Some(0)),
+            (6, 3, Some(-1)),
+            (6, 4, Some(2)),
+            // A later command that is refused at once.
+            (5, 5, None),
+            (9, 6, None),
+        ] {
+            processed.expect(Tick(tick), sequence, margin);
         }
-        assert_eq!(processed.coming.len(), 2);
+        assert_eq!(processed.coming.len(), 3);
         processed.advance(Tick(4));
         assert!(!processed.has_news());
         processed.advance(Tick(5));
         assert_eq!((processed.sequence(), processed.has_news()), (2, true));
+        assert_eq!(processed.margin(), Some(0));
         processed.tell();
-        assert!(!processed.has_news());
+        assert_eq!((processed.has_news(), processed.margin()), (false, None));
+        processed.advance(Tick(6));
+        assert_eq!((processed.sequence(), processed.margin()), (5, Some(-1)));
         processed.advance(Tick(9));
-        assert_eq!(processed.sequence(), 4);
+        assert_eq!((processed.sequence(), processed.margin()), (6, Some(-1)));
     }
 }

@@ -7,7 +7,7 @@ use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX};
 use shared::{Slot, Tick};
 
 use super::acknowledgement::{Due, MergeScratch, Moved, Now};
-use super::backlog::keep_first;
+use super::backlog::{Order, keep_first};
 use super::frame::{FrameWriter, TickView};
 use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
@@ -21,8 +21,8 @@ pub struct Scratch {
     moved: Vec<Moved>,
     /// Entities whose movement a client should be sent, ascending.
     due: Vec<Due>,
-    /// The places of these by urgency, where not all can be sent.
-    order: Vec<(std::cmp::Reverse<u32>, u32)>,
+    /// What waits, where not all can be sent.
+    order: Order,
     /// What of these is sent, ascending by slot.
     sent: Vec<(u32, Told)>,
     sent_slots: Vec<u32>,
@@ -165,6 +165,7 @@ impl Session {
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
+        self.refused.write(&mut frame);
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }
@@ -206,11 +207,11 @@ impl Session {
             false => notices::write(player.client, view, &mut frame, counts),
         }
         talk::write(player.client, view, &mut self.talk, &mut frame);
-        self.write_enters(&mut frame, view, player);
+        self.write_enters(&mut frame, view, player, &mut scratch.order);
         // A client that reads its stream slowly is told less before it is told nothing: values
         // that will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin {
-            self.write_waiting_values(&mut frame, view);
+            self.write_waiting_values(&mut frame, view, &mut scratch.order);
         }
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {
@@ -230,7 +231,13 @@ impl Session {
 
     /// Writes the most urgent enters, at least one of those that wait: as many as half of the
     /// budget, and as a frame, allow.
-    fn write_enters(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>, player: Player) {
+    fn write_enters(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        player: Player,
+        order: &mut Order,
+    ) {
         let mirror = view.mirror;
         let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
             0 => FRAME_BYTES_MAX * 8 / 4,
@@ -254,7 +261,7 @@ impl Session {
         if !self.enters.is_empty() && self.enters.remove(player.entity.slot) {
             write(frame, player.entity.slot);
         }
-        self.enters.tell(tick, most, |slot, _| {
+        self.enters.tell(order, tick, most, |slot, _| {
             write(frame, slot);
             frame.bit_len() < end
         });
@@ -262,7 +269,12 @@ impl Session {
 
     /// Writes the most urgent lasting attributes, at least those of one entity: a quarter of
     /// the budget, or all.
-    fn write_waiting_values(&mut self, frame: &mut FrameWriter<'_>, view: TickView<'_>) {
+    fn write_waiting_values(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        order: &mut Order,
+    ) {
         let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
             0 => usize::MAX,
             bytes => bytes * 8 / 4,
@@ -270,7 +282,7 @@ impl Session {
         let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
         self.values
-            .tell(view.publication.tick, most, |slot, columns| {
+            .tell(order, view.publication.tick, most, |slot, columns| {
                 write_values(frame, view, slot, columns);
                 frame.bit_len() < end
             });
@@ -319,6 +331,8 @@ impl Session {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
+            kept: view.publication.kept,
+            margin: self.processed.margin(),
             is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
         };
         let count_and_send = |bytes: Vec<u8>| {

@@ -23,15 +23,12 @@ pub fn write(
     frame: &mut FrameWriter<'_>,
     counts: &mut FanOutCounts,
 ) {
+    write_lost(client, view, frame);
     let publication = view.publication;
     let codec = frame.codec;
-    let subscribed = &publication.subscribed;
-    for &(_, id) in subscribed.lost().iter().filter(|lost| lost.0 == client) {
-        codec.lost(frame.begun(), id);
-    }
     let heard = publication.output.hearings.of(client);
     let notices = Both {
-        told: subscribed.of(client).peekable(),
+        told: publication.subscribed.of(client).peekable(),
         heard,
     };
     let limits = &view.world.config.limits;
@@ -57,8 +54,7 @@ pub fn write(
     }
     is_full |= matching == limits.client_notices_per_tick as usize;
     if is_full {
-        codec.full(frame.begun());
-        counts.notices_full += 1;
+        write_full(frame, counts);
     }
 }
 
@@ -69,18 +65,27 @@ pub fn leave_out(
     frame: &mut FrameWriter<'_>,
     counts: &mut FanOutCounts,
 ) {
+    write_lost(client, view, frame);
     let publication = view.publication;
-    let codec = frame.codec;
-    let subscribed = &publication.subscribed;
-    for &(_, id) in subscribed.lost().iter().filter(|lost| lost.0 == client) {
-        codec.lost(frame.begun(), id);
-    }
-    let has_some = subscribed.of(client).next().is_some()
+    let has_some = publication.subscribed.of(client).next().is_some()
         || !publication.output.hearings.of(client).is_empty();
     if has_some {
-        codec.full(frame.begun());
-        counts.notices_full += 1;
+        write_full(frame, counts);
     }
+}
+
+/// Writes which subscriptions have ended by themselves.
+fn write_lost(client: ClientRow, view: TickView<'_>, frame: &mut FrameWriter<'_>) {
+    let lost = view.publication.subscribed.lost().iter();
+    for &(_, id) in lost.filter(|lost| lost.0 == client) {
+        frame.codec.lost(frame.begun(), id);
+    }
+}
+
+/// Writes that there may have been more.
+fn write_full(frame: &mut FrameWriter<'_>, counts: &mut FanOutCounts) {
+    frame.codec.full(frame.begun());
+    counts.notices_full += 1;
 }
 
 /// Whether the client is told by what was said instead.

@@ -27,10 +27,10 @@ impl Quota {
         self.filled = tick;
     }
 
-    /// Adds the tokens of the ticks since the last call.
+    /// Adds the tokens of the ticks since the latest one so far.
     pub fn fill(&mut self, tick: Tick) {
         let ticks = tick.since(self.filled);
-        self.filled = tick;
+        self.filled = self.filled.max(tick);
         let new = ticks.saturating_mul(self.per_tick);
         self.tokens = self.tokens.saturating_add(new).min(self.burst);
     }

@@ -21,6 +21,7 @@ use tickets::Tickets;
 
 mod people;
 mod rows;
+mod saved;
 mod sights;
 mod tickets;
 
@@ -106,9 +107,16 @@ impl Directory {
         if let Some(client) = self.returning(join) {
             return self.come_back(client, place, join.resume, ticket, frame);
         }
+        if join.spectates && !self.sights.may_spectate() {
+            return self.close(place, Close::Refused, "this world has no spectators");
+        }
         let account = join.identity.account.as_ref();
         if let Some(client) = account.and_then(|account| self.people.of_account(account)) {
-            return self.replace(client, place, ticket, frame);
+            let is_spectator = self.sights.point(client).is_some();
+            if is_spectator == join.spectates {
+                return self.replace(client, place, ticket, frame);
+            }
+            self.throw_out(client, Close::Replaced, REPLACED, frame);
         }
         let Some(Reverse(client)) = self.free.pop() else {
             return self.close(
@@ -117,35 +125,25 @@ impl Directory {
                 "the server has no room for more clients",
             );
         };
+        let client = ClientRow(client);
+        self.tickets.give(client, ticket, None);
+        frame.people.push(PersonChange {
+            client,
+            person: self.people.enter(client, &join.identity),
+        });
         if join.spectates {
-            return self.join_spectator(ClientRow(client), place, ticket);
+            self.sights.begin_to_watch(client);
+            return self.go_on(client, place, EntityId::NONE, ticket, false);
         }
         let row = Row::Joining(Some(place), ticket);
-        self.rows.set(ClientRow(client), row);
-        self.tickets.give(ClientRow(client), ticket, None);
-        frame.people.push(PersonChange {
-            client: ClientRow(client),
-            person: self.people.enter(ClientRow(client), &join.identity),
-        });
-        frame.spawn_in(&self.birthplace, client, client);
-    }
-
-    fn join_spectator(&mut self, client: ClientRow, place: Place, ticket: Ticket) {
-        if !self.sights.may_spectate() {
-            self.free.push(Reverse(client.0));
-            return self.close(place, Close::Refused, "this world has no spectators");
-        }
-        self.tickets.give(client, ticket, None);
-        let point = self.sights.begin_to_watch(client);
-        self.rows
-            .set(client, Row::Live(place, EntityId::NONE, ticket));
-        self.assign(client, false);
-        self.observers.insert(client, Target::Point(point));
+        self.rows.set(client, row);
+        frame.spawn_in(&self.birthplace, client.0, client.0);
     }
 
     /// A client sees only so far from now on, or as far as the world allows again.
     pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
         self.sights.set_radius(client, radius)?;
+        self.rows.note_change(client);
         if let Row::Live(_, entity, _) = self.rows.get(client) {
             self.observers.insert(client, self.target(client, entity));
         }
@@ -154,7 +152,9 @@ impl Directory {
 
     /// A spectator's point goes towards another one from now on.
     pub fn watch(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
-        self.sights.go(client, point)
+        self.sights.go(client, point)?;
+        self.rows.note_change(client);
+        Ok(())
     }
 
     /// Where a client's observer is.
@@ -185,53 +185,51 @@ impl Directory {
     ) {
         const ELSEWHERE: &str = "the session goes on elsewhere";
         self.tickets.give(client, new, old);
-        match self.rows.get(client) {
-            Row::Lost(entity, ticket, _) => self.resume(client, place, entity, ticket),
-            Row::Live(old, entity, ticket) => {
-                self.close(old, Close::Resumed, ELSEWHERE);
-                frame.forget.push(client);
-                self.resume(client, place, entity, ticket);
-            }
-            Row::Fallen(waiting, ticket) => {
-                if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
-                    self.close(old, Close::Resumed, ELSEWHERE);
-                    self.blind(client, frame);
-                }
-                let row = Row::Fallen(Waiting::Returned(place), ticket);
-                self.rows.set(client, row);
-            }
-            Row::Free | Row::Joining(..) => {}
-        }
+        self.close_session(client, Close::Resumed, ELSEWHERE);
+        self.take_over(client, place, None, frame);
     }
 
     /// An account comes in with another connection, which takes the place of the earlier one
     /// and acts as the same entity. It begins without regions and subscriptions: a new first
     /// ticket tells it from the client before.
     fn replace(&mut self, client: ClientRow, place: Place, ticket: Ticket, frame: &mut Frame) {
-        const REPLACED: &str = "the account has come in with another connection";
         self.tickets.give(client, ticket, None);
-        match self.rows.get(client) {
-            Row::Lost(entity, ..) => self.go_on(client, place, entity, ticket, false),
-            Row::Live(old, entity, _) => {
-                self.close(old, Close::Replaced, REPLACED);
-                frame.forget.push(client);
-                self.go_on(client, place, entity, ticket, false);
+        self.close_session(client, Close::Replaced, REPLACED);
+        self.take_over(client, place, Some(ticket), frame);
+    }
+
+    /// A row goes on with another session: with the same client, or with one that has
+    /// `first` as its first ticket.
+    fn take_over(
+        &mut self,
+        client: ClientRow,
+        place: Place,
+        first: Option<Ticket>,
+        frame: &mut Frame,
+    ) {
+        let row = self.rows.get(client);
+        let is_resumed = first.is_none();
+        match row {
+            Row::Lost(entity, own, _) => {
+                self.go_on(client, place, entity, first.unwrap_or(own), is_resumed);
             }
-            Row::Fallen(waiting, _) => {
-                if let Waiting::Player(old) | Waiting::Returned(old) = waiting {
-                    self.close(old, Close::Replaced, REPLACED);
+            Row::Live(_, entity, own) => {
+                frame.forget.push(client);
+                self.go_on(client, place, entity, first.unwrap_or(own), is_resumed);
+            }
+            Row::Fallen(_, own) => {
+                if row.place().is_some() {
                     self.blind(client, frame);
                 }
-                self.retell_rebirth(client, ticket);
-                let row = Row::Fallen(Waiting::Returned(place), ticket);
+                self.retell_rebirth(client, first.unwrap_or(own));
+                let waiting = Waiting::Returned(place, is_resumed);
+                let row = Row::Fallen(waiting, first.unwrap_or(own));
                 self.rows.set(client, row);
             }
-            Row::Joining(old, _) => {
-                if let Some(old) = old {
-                    self.close(old, Close::Replaced, REPLACED);
-                }
-                self.retell_rebirth(client, ticket);
-                self.rows.set(client, Row::Joining(Some(place), ticket));
+            Row::Joining(_, own) => {
+                self.retell_rebirth(client, first.unwrap_or(own));
+                let row = Row::Joining(Some(place), first.unwrap_or(own));
+                self.rows.set(client, row);
             }
             Row::Free => {}
         }
@@ -244,30 +242,33 @@ impl Directory {
         }
     }
 
-    /// Throws a client out: its connection is closed, its entity goes, and its ticket brings
-    /// it back no more.
+    /// Throws a client out by the operator's word.
     pub fn kick(&mut self, client: ClientRow, reason: &str, frame: &mut Frame) {
-        let row = self.rows.get(client);
         let reason = match reason {
             "" => "thrown out by the operator".to_owned(),
             reason => format!("thrown out by the operator: {reason}"),
         };
-        if let Some(place) = row.place() {
-            self.close(place, Close::Kicked, reason);
+        self.throw_out(client, Close::Kicked, reason, frame);
+    }
+
+    /// Ends a client: its connection is closed, its entity goes, and its ticket brings it back
+    /// no more.
+    fn throw_out(
+        &mut self,
+        client: ClientRow,
+        close: Close,
+        reason: impl Into<Cow<'static, str>>,
+        frame: &mut Frame,
+    ) {
+        self.close_session(client, close, reason);
+        let row = self.rows.get(client);
+        if matches!(row, Row::Live(..) | Row::Fallen(..)) {
+            self.blind(client, frame);
         }
         match row {
-            Row::Live(_, entity, _) => {
-                self.blind(client, frame);
-                self.end(client, entity, frame);
-            }
-            Row::Lost(entity, ..) => self.end(client, entity, frame),
+            Row::Live(_, entity, _) | Row::Lost(entity, ..) => self.end(client, entity, frame),
             // Its entity is born yet, and goes then.
-            Row::Fallen(_, ticket) => {
-                self.blind(client, frame);
-                self.tickets.forget(client);
-                self.rows.set(client, Row::Joining(None, ticket));
-            }
-            Row::Joining(_, ticket) => {
+            Row::Fallen(_, ticket) | Row::Joining(_, ticket) => {
                 self.tickets.forget(client);
                 self.rows.set(client, Row::Joining(None, ticket));
             }
@@ -290,10 +291,6 @@ impl Directory {
         &self.people
     }
 
-    fn resume(&mut self, client: ClientRow, place: Place, entity: EntityId, ticket: Ticket) {
-        self.go_on(client, place, entity, ticket, true);
-    }
-
     fn go_on(
         &mut self,
         client: ClientRow,
@@ -309,8 +306,10 @@ impl Directory {
 
     /// A client has said something in the world, so it has read its welcome.
     pub fn confirm(&mut self, place: Place) {
-        if let Some(client) = self.rows.of_session(place) {
-            self.tickets.confirm(client);
+        if let Some(client) = self.rows.of_session(place)
+            && self.tickets.confirm(client)
+        {
+            self.rows.note_change(client);
         }
     }
 
@@ -350,6 +349,7 @@ impl Directory {
     /// that the next frame would have set is dropped, too.
     fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
         self.observers.remove(&client);
+        self.sights.stop(client);
         frame.observers.push(ObserverChange {
             client,
             index: 0,
@@ -492,7 +492,9 @@ impl Directory {
                         .push((shard, SessionEvent::Reborn { session, entity }));
                     self.observers.insert(client, Target::Entity(entity));
                 }
-                Waiting::Returned(place) => self.resume(client, place, entity, ticket),
+                Waiting::Returned(place, is_resumed) => {
+                    self.go_on(client, place, entity, ticket, is_resumed);
+                }
                 Waiting::Absent(deadline) => {
                     self.rows.set(client, Row::Lost(entity, ticket, deadline));
                 }
@@ -561,11 +563,6 @@ impl Directory {
     pub fn rows(&self) -> impl Iterator<Item = ClientRow> + '_ {
         let rows = (0..).map(ClientRow).zip(self.rows.iter());
         rows.filter_map(|(client, row)| (row != Row::Free).then_some(client))
-    }
-
-    /// The client of a player's entity.
-    pub fn of_entity(&self, entity: EntityId) -> Option<ClientRow> {
-        self.players.get(&entity).copied()
     }
 
     /// The client that a row stands for; none if the row is free.
@@ -637,6 +634,18 @@ impl Directory {
         self.free.push(Reverse(client.0));
     }
 
+    /// Closes the session that a row stands for, if it has one.
+    fn close_session(
+        &mut self,
+        client: ClientRow,
+        close: Close,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
+        if let Some(place) = self.rows.get(client).place() {
+            self.close(place, close, reason);
+        }
+    }
+
     fn close(
         &mut self,
         (shard, session): Place,
@@ -653,6 +662,8 @@ impl Directory {
         ));
     }
 }
+
+const REPLACED: &str = "the account has come in with another connection";
 
 /// The entity of a player; a spectator has none.
 fn of_player(entity: EntityId) -> Option<EntityId> {

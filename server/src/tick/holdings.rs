@@ -14,7 +14,9 @@ use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 
-use super::directory::Presence;
+use super::directory::{Presence, SightError};
+use super::talk::TalkError;
+use crate::durable::roster::{Roster, RosterChange};
 
 /// The regions and subscriptions of all clients, within the world's limits.
 pub struct Holdings {
@@ -25,6 +27,8 @@ pub struct Holdings {
     clients: HashMap<ClientRow, ClientHoldings>,
     /// Clients that were granted something since the last tick.
     granted: Vec<ClientRow>,
+    /// What has changed since the last [`Holdings::take_changes`], if that is to be kept.
+    changes: Option<Vec<RosterChange>>,
 }
 
 /// Why a request is rejected.
@@ -48,6 +52,10 @@ pub enum RequestError {
     Subscribe(SubscribeError),
     #[error(transparent)]
     Unsubscribe(#[from] UnsubscribeError),
+    #[error(transparent)]
+    Talk(#[from] TalkError),
+    #[error(transparent)]
+    Sight(#[from] SightError),
 }
 
 impl From<SubscribeError> for RequestError {
@@ -84,6 +92,58 @@ impl Holdings {
             registry,
             clients: HashMap::new(),
             granted: vec![],
+            changes: None,
+        }
+    }
+
+    /// The holdings of a world that goes on, as `roster` says. Those of its subscriptions
+    /// that the world does not allow any more are left out; gives their number.
+    pub fn restore(&mut self, roster: &Roster) -> usize {
+        let mut left_out = 0;
+        for (&client, saved) in &roster.clients {
+            if saved.regions.is_empty() && saved.subscriptions.is_empty() {
+                continue;
+            }
+            let presence = Presence {
+                ticket: saved.row.first,
+                is_connected: saved.row.is_connected(),
+                entity: saved.row.entity(),
+            };
+            let holdings = self.of(client, &presence);
+            holdings.is_set = presence.is_connected;
+            for (&index, &region) in &saved.regions {
+                if let Some(own) = holdings.regions.get_mut(index as usize) {
+                    *own = Some(region);
+                }
+            }
+            for (&id, predicate) in &saved.subscriptions {
+                let subscribed = self.registry().map(|registry| {
+                    let subscribed = registry.subscribe(client, id, predicate);
+                    subscribed.is_ok()
+                });
+                match subscribed {
+                    Ok(true) => self.note_subscriber(client, &presence),
+                    _ => left_out += 1,
+                }
+            }
+        }
+        left_out
+    }
+
+    /// From here on, changes are to be kept.
+    pub fn keep_changes(&mut self) {
+        self.changes = Some(vec![]);
+    }
+
+    /// What has changed since the last call.
+    pub fn take_changes(&mut self) -> Vec<RosterChange> {
+        let changes = self.changes.as_mut();
+        changes.map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note(&mut self, change: impl FnOnce() -> RosterChange) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(change());
         }
     }
 
@@ -105,8 +165,17 @@ impl Holdings {
             RequestBody::Subscribe { id, predicate } => {
                 self.registry()?.subscribe(client, *id, predicate)?;
                 self.note_subscriber(client, presence);
+                self.note(|| RosterChange::Subscribed {
+                    client,
+                    id: *id,
+                    predicate: predicate.to_string(),
+                });
             }
-            RequestBody::Unsubscribe { id } => self.registry()?.unsubscribe(client, *id)?,
+            RequestBody::Unsubscribe { id } => {
+                self.registry()?.unsubscribe(client, *id)?;
+                let id = *id;
+                self.note(|| RosterChange::Unsubscribed { client, id });
+            }
             // The directory sets observers, and talk is nothing that a client holds.
             RequestBody::SetSight { .. } | RequestBody::Watch { .. } | RequestBody::Talk(_) => {
                 return Err(RequestError::NotHeld);
@@ -142,7 +211,8 @@ impl Holdings {
             let presence = presence(client).filter(|p| p.ticket == holdings.ticket);
             holdings.show(presence.is_some_and(|p| p.is_connected));
             let Some(presence) = presence else {
-                holdings.write(client, frame);
+                // What it was granted ends with its row.
+                holdings.write(client, frame, None);
                 if let Some(registry) = registry {
                     registry.forget(client);
                 }
@@ -154,7 +224,7 @@ impl Holdings {
             {
                 registry.set_entity(client, presence.entity);
             }
-            holdings.write(client, frame);
+            holdings.write(client, frame, self.changes.as_mut());
             if !holdings.has_subscribed && holdings.regions.iter().all(Option::is_none) {
                 entry.remove();
             }
@@ -253,10 +323,22 @@ impl ClientHoldings {
         true
     }
 
-    /// Writes the changed regions into the frame.
-    fn write(&mut self, client: ClientRow, frame: &mut Frame) {
-        for (index, region) in (0..).zip(&self.regions) {
+    /// Writes the changed regions into the frame, and into what is kept.
+    fn write(
+        &mut self,
+        client: ClientRow,
+        frame: &mut Frame,
+        mut kept: Option<&mut Vec<RosterChange>>,
+    ) {
+        for (index, &region) in (0..).zip(&self.regions) {
             if self.changed >> index & 1 == 1 {
+                if let Some(kept) = &mut kept {
+                    kept.push(RosterChange::Region {
+                        client,
+                        index,
+                        region,
+                    });
+                }
                 frame.regions.push(RegionChange {
                     holder: Holder::Client { client, index },
                     region: region.filter(|_| self.is_set),

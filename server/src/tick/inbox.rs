@@ -1,7 +1,7 @@
 //! From a shard to the tick. Each shard has one inbox, which the tick swaps for an empty
 //! one when it starts: the lock is contended only for the length of a push or a swap.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpu_kernels::Batch;
@@ -29,8 +29,10 @@ pub struct Inbox {
     /// Sessions that have sent their first datagram.
     pub heard: Vec<SessionId>,
     pub requests: Vec<PendingRequest>,
-    /// In the order of arrival.
+    /// For this tick, in the order of arrival.
     pub commands: Batch,
+    /// For the ticks after this one: they stay when the tick takes the rest.
+    later: VecDeque<Batch>,
     pub refusals: Refusals,
 }
 
@@ -101,14 +103,20 @@ impl Inbox {
         self.changes.iter().flatten()
     }
 
-    /// Appends a command.
+    /// Appends a command for a later tick, or this one.
+    pub fn push_for(&mut self, tick: Tick, command: ClientCommand, words: &[i32]) {
+        let Some(place) = (tick.since(self.tick) as usize).checked_sub(1) else {
+            return self.push(command, words);
+        };
+        if self.later.len() <= place {
+            self.later.resize_with(place + 1, Batch::default);
+        }
+        append(&mut self.later[place], command, words);
+    }
+
+    /// Appends a command for this tick.
     pub fn push(&mut self, command: ClientCommand, words: &[i32]) {
-        let ClientCommand {
-            entity,
-            sequence,
-            kind,
-        } = command;
-        self.commands.push(entity, sequence, kind, words);
+        append(&mut self.commands, command, words);
     }
 
     /// Empties it for another tick, keeping its memory.
@@ -120,6 +128,15 @@ impl Inbox {
         self.commands.clear();
         self.refusals = Refusals::default();
     }
+}
+
+fn append(batch: &mut Batch, command: ClientCommand, words: &[i32]) {
+    let ClientCommand {
+        entity,
+        sequence,
+        kind,
+    } = command;
+    batch.push(entity, sequence, kind, words);
 }
 
 /// An inbox that a shard and the tick share.
@@ -134,8 +151,16 @@ impl SharedInbox {
 
     /// Takes what is there, and leaves the empty `other` for the tick after `tick`.
     pub fn swap(&self, other: &mut Inbox, tick: Tick) {
+        let mut own = self.lock();
         other.tick = tick.next();
-        std::mem::swap(&mut *self.lock(), other);
+        // What waits moves up by a tick, and the empty batch goes to its end.
+        other.later = std::mem::take(&mut own.later);
+        if let Some(next) = other.later.pop_front() {
+            other
+                .later
+                .push_back(std::mem::replace(&mut other.commands, next));
+        }
+        std::mem::swap(&mut *own, other);
     }
 }
 
@@ -169,6 +194,30 @@ mod tests {
             changes,
             [SessionChange::Join(joined), SessionChange::Leave(left)]
         );
+    }
+
+    #[test]
+    fn commands_wait_for_their_tick() {
+        let (shared, mut spare) = (SharedInbox::default(), Inbox::default());
+        let command = |sequence| ClientCommand {
+            entity: EntityId::new(1, 1),
+            sequence,
+            kind: CommandKind(2),
+        };
+        let mut taken = vec![];
+        for tick in 0..8 {
+            spare.reset();
+            shared.swap(&mut spare, Tick(tick));
+            assert_eq!(spare.tick, Tick(tick));
+            taken.push(spare.commands.len());
+            if tick == 2 {
+                let mut inbox = shared.lock();
+                for (number, tick) in [(1, 3), (2, 5), (3, 5), (4, 7)] {
+                    inbox.push_for(Tick(tick), command(number), &[]);
+                }
+            }
+        }
+        assert_eq!(taken, [0, 0, 0, 1, 0, 2, 0, 1]);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use device::cpu::{Workers, ranges};
-use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
+use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{MovementCodec, Place, Tail, Told};
 use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 
@@ -129,7 +129,7 @@ impl Mirror {
             layout: Layout {
                 columns: schema.attributes.len(),
                 dimensions: schema.dimensions(),
-                edges: config.size_raw().map(|size| size - 1),
+                edges: config.schema.world.edges(),
                 position: (1 << schema.dimensions()) - 1,
                 has_courses: config.motion.is_some(),
                 movement,
@@ -150,6 +150,21 @@ impl Mirror {
             rows: vec![0; capacity * schema.attributes.len()],
             tick: Tick(0),
         }
+    }
+
+    /// The mirror of a world that goes on from a snapshot.
+    pub fn restore(&mut self, workers: &Workers, snapshot: &Snapshot) {
+        self.tick = Tick(snapshot.tick.0.wrapping_sub(1));
+        self.rows.copy_from_slice(&snapshot.rows);
+        let parts = workers.parts_of(self.entities.len(), GRAIN);
+        let mut rest = self.part();
+        let mut tasks = Vec::with_capacity(parts);
+        for range in ranges(snapshot.states.len(), parts) {
+            let (part, later) = rest.split_at(range.end);
+            tasks.push(part);
+            rest = later;
+        }
+        workers.run(tasks, |mut part| part.restore(snapshot));
     }
 
     /// Takes in a tick's births, changes and courses. Packs each entity of whose movement

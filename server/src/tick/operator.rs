@@ -17,7 +17,7 @@ pub enum Order {
     List { which: Which, done: Sender<Listing> },
     /// Throws clients out, and says how many.
     Kick {
-        whom: Whom,
+        whom: Vec<Whom>,
         reason: String,
         done: Sender<usize>,
     },
@@ -97,11 +97,14 @@ pub fn take(
                 });
             }
             Order::Kick { whom, reason, done } => {
-                let client = find(directory, &whom);
-                if let Some(client) = client {
-                    directory.kick(client, &reason, frame);
+                let mut thrown_out = 0;
+                for whom in whom {
+                    if let Some(client) = find(directory, &whom) {
+                        directory.kick(client, &reason, frame);
+                        thrown_out += 1;
+                    }
                 }
-                let _ = done.send(usize::from(client.is_some()));
+                let _ = done.send(thrown_out);
             }
             Order::Tell { whom, text, done } => {
                 let told = match whom.map(|whom| find(directory, &whom)) {

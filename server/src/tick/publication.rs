@@ -21,6 +21,8 @@ use crate::session::SessionWorld;
 /// One tick's results, which all shards read. A shard lets go of them before it reports.
 pub struct Publication {
     pub tick: Tick,
+    /// The newest tick that can't be lost; none in a world that is not kept.
+    pub kept: Option<Tick>,
     pub output: Arc<TickOutput>,
     /// The world after the tick, until every shard has reported.
     pub mirror: SharedMirror,
@@ -74,7 +76,7 @@ pub enum ToShard {
     /// Say how the connections of these sessions are, or of all.
     Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
     /// Close every connection with this reason, and end.
-    Stop(&'static str),
+    Stop(String),
 }
 
 /// A shard's number, and how its connections are.

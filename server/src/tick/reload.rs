@@ -66,6 +66,10 @@ struct Reloader {
 impl Reloader {
     /// Runs until the world has ended.
     fn run(mut self, events: &Receiver<notify::Result<notify::Event>>, stop: &AtomicBool) {
+        // A world that goes on has the scripts of its last day.
+        if !self.reload() {
+            return;
+        }
         while !stop.load(Ordering::Relaxed) {
             match events.recv_timeout(STOP_LATENCY) {
                 Err(RecvTimeoutError::Timeout) => continue,

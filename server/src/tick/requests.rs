@@ -97,7 +97,12 @@ impl RequestQueue {
     pub fn answer(
         &mut self,
         directory: &mut Directory,
-        mut grant: impl FnMut(&mut Directory, ClientRow, &Presence, &RequestBody) -> Result<(), String>,
+        mut grant: impl FnMut(
+            &mut Directory,
+            ClientRow,
+            &Presence,
+            &RequestBody,
+        ) -> Result<(), RequestError>,
         events: &mut Vec<(usize, SessionEvent)>,
     ) -> u64 {
         let mut rejected = 0;
@@ -122,13 +127,13 @@ impl RequestQueue {
             let request = request.request;
             let granted = match request.body {
                 Ok(body) => grant(directory, request.client, &presence, &body),
-                Err(error) => Err(RequestError::from(error).to_string()),
+                Err(error) => Err(error.into()),
             };
             self.give_turn(client);
             rejected += u64::from(granted.is_err());
             let answer = Answer {
                 request: request.number,
-                result: granted,
+                result: granted.map_err(|error| error.to_string()),
             };
             let (shard, session) = place;
             events.push((shard, SessionEvent::Answered { session, answer }));

@@ -154,10 +154,10 @@ impl<T> Shards<T> {
     }
 
     /// Ends all shards. They finish their fan-out first.
-    pub fn stop(&self, reason: &'static str) {
+    pub fn stop(&self, reason: &str) {
         for shard in &self.senders {
             // A shard that has ended has no clients.
-            let _ = shard.send(ToShard::Stop(reason));
+            let _ = shard.send(ToShard::Stop(reason.to_owned()));
         }
     }
 

@@ -16,11 +16,12 @@ use gpu_kernels::Frame;
 use gpu_kernels::tick::frame::{Listeners, Saying};
 use shared::wire::talk::{Talk as Told, TalkRequest};
 use shared::world::talk::TextError;
-use shared::{AttributeType, ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
 use super::publication::SessionEvent;
+use crate::durable::roster::{Roster, RosterChange};
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
 use pace::Paces;
@@ -31,6 +32,8 @@ pub struct Talk {
     /// The command that tells who is near; none in worlds without one.
     say: Option<CommandKind>,
     channels: Channels,
+    /// Who has joined or left a channel since the last [`Talk::take_changes`].
+    changes: Vec<RosterChange>,
     paces: Paces,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
@@ -69,6 +72,7 @@ impl Talk {
             filter,
             say: None,
             channels: Channels::default(),
+            changes: vec![],
             paces: Paces::new(config.schema.world.tick_hz),
             events: vec![],
             near: vec![],
@@ -77,14 +81,27 @@ impl Talk {
         talk
     }
 
+    /// Puts the clients of a world that goes on into their channels.
+    pub fn restore(&mut self, roster: &Roster) {
+        for (&client, saved) in &roster.clients {
+            let Some(name) = &saved.row.person.name else {
+                continue;
+            };
+            for channel in &saved.channels {
+                // They were all members before, so there is room.
+                let _ = self.channels.join(client, (saved.row.first, name), channel);
+            }
+        }
+    }
+
+    /// Who has joined or left a channel since the last call.
+    pub fn take_changes(&mut self) -> Vec<RosterChange> {
+        std::mem::take(&mut self.changes)
+    }
+
     /// The world's commands may have changed.
     pub fn change_world(&mut self, config: &WorldConfig) {
-        let say = config.schema.command_named("say");
-        let say = say.filter(|command| {
-            let word = command.words.iter().map(|word| word.ty);
-            command.has_actor && !command.senders.clients && word.eq([AttributeType::I32])
-        });
-        self.say = say.map(|command| command.kind);
+        self.say = config.schema.say().map(|(command, _)| command);
     }
 
     /// Does what a connected client asks for, in the tick of this frame.
@@ -129,9 +146,16 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Join { channel } => {
-                let (channel, name) = (named(channel)?, name.ok_or(TalkError::Nameless)?);
+                let (channel, name) = (
+                    Name::new(channel.as_str())?,
+                    name.ok_or(TalkError::Nameless)?,
+                );
                 let own = (presence.ticket, name);
                 let channel = self.channels.join(client, own, &channel)?;
+                self.changes.push(RosterChange::Joined {
+                    client,
+                    channel: channel.clone(),
+                });
                 let told = Told::Joined {
                     channel: channel.clone(),
                     name: name.clone(),
@@ -140,13 +164,13 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Leave { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 self.leave(directory, client, channel, frame);
                 Ok(())
             }
             TalkRequest::Speak { channel, text } => {
                 let from = name.ok_or(TalkError::Nameless)?.clone();
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let text = self.judge(Speech::Channel(&channel), name, text, frame)?;
                 let told = Told::Spoken {
                     channel: channel.clone(),
@@ -162,7 +186,7 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Members { channel } => {
-                let channel = self.channels.own(client, &named(channel)?)?;
+                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let names = self.channels.names(&channel);
                 let told = Arc::new(Told::Members { channel, names });
                 self.tell(directory, client, frame.said.len(), &told);
@@ -273,6 +297,10 @@ impl Talk {
     fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
         let members = self.channels.members(&channel).to_vec();
         if let Some(name) = self.channels.leave(client, &channel) {
+            self.changes.push(RosterChange::Left {
+                client,
+                channel: channel.clone(),
+            });
             let told = Arc::new(Told::Left { channel, name });
             self.tell_all(directory, &members, frame, &told);
         }
@@ -315,10 +343,6 @@ impl Talk {
         self.events.push((shard, event));
         true
     }
-}
-
-fn named(channel: &str) -> Result<Name, TextError> {
-    Name::new(channel)
 }
 
 /// What all clients together may say in a tick.

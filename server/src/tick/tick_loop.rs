@@ -19,11 +19,11 @@ use anyhow::Result;
 use device::cpu::Workers;
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
-use gpu_kernels::{Backend, CommandOrder, Frame, TickOutput};
+use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
 use shared::wire::request::RequestBody;
 use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
@@ -36,7 +36,11 @@ use super::requests::RequestQueue;
 use super::shards::{FannedOut, ShardSender, Shards};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
-use crate::durable::journal::JournalWriter;
+use crate::durable::keeper::{Boundary, Keeper};
+use crate::durable::record::Entry;
+use crate::durable::recording::RecordingWriter;
+use crate::durable::recovery::Recovered;
+use crate::durable::roster::RosterChange;
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
 use crate::metrics::steps::{Step, StepClock, StepTimes};
@@ -66,7 +70,13 @@ pub struct TickLoop {
     answers: Vec<(usize, SessionEvent)>,
     mirror: SharedMirror,
     shards: Shards<TickRecord>,
-    journal: Option<JournalWriter>,
+    recording: Option<RecordingWriter>,
+    /// Keeps the world on disk; none for a world in memory.
+    keeper: Option<Keeper>,
+    /// What has changed among clients, for the keeper.
+    changes: Vec<RosterChange>,
+    /// The state before the next tick, for the keeper.
+    before: StateHash,
     /// Scripts that were compiled beside the world.
     reloads: Option<Receiver<CompiledLogic>>,
     /// What sessions know of the world.
@@ -77,11 +87,70 @@ pub struct TickLoop {
     /// What the dashboard is told of; none without one.
     window: Option<SharedWindow>,
     stop: Arc<AtomicBool>,
-    frame: Frame,
+    frame: Arc<Frame>,
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
     /// Every client has taken in its stream up to this tick.
     taken_in: Tick,
+    /// The last tick of a world that is kept.
+    last: Option<Last>,
+}
+
+/// What a checkpoint needs of the last tick.
+#[derive(Default)]
+struct Last {
+    tick: Tick,
+    births: Vec<Birth>,
+    deaths: Vec<EntityId>,
+}
+
+/// What a loop begins with.
+struct Begun {
+    frame: Frame,
+    directory: Directory,
+    holdings: Holdings,
+    before: StateHash,
+}
+
+impl Begun {
+    /// A new world.
+    fn new(config: &WorldConfig, holdings: Holdings) -> Begun {
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(config);
+        Begun {
+            frame,
+            directory: Directory::new(config),
+            holdings,
+            before: StateHash::default(),
+        }
+    }
+
+    /// A world that goes on where its last server left it.
+    fn again(config: &WorldConfig, mut holdings: Holdings, from: &Recovered) -> Begun {
+        let next = from.snapshot.tick;
+        let mut frame = Frame::new(next);
+        if next == Tick(0) {
+            frame.populate(config);
+        }
+        let left_out = holdings.restore(&from.roster);
+        if left_out > 0 {
+            warn!(
+                left_out,
+                "subscriptions that the world's scripts don't allow any more"
+            );
+        }
+        holdings.keep_changes();
+        let mut directory = Directory::restore(config, &from.roster, next);
+        // Nobody sees the place of a death: all sessions have ended.
+        directory.settle(&from.last, |_| [0; 3]);
+        directory.lose_sessions(&from.snapshot, &mut frame);
+        Begun {
+            frame,
+            directory,
+            holdings,
+            before: from.hash.clone(),
+        }
+    }
 }
 
 /// What a loop is made of.
@@ -99,7 +168,9 @@ pub struct Parts {
     /// By shard.
     pub shards: Vec<ShardSender>,
     pub reports: Receiver<FanOutReport>,
-    pub journal: Option<JournalWriter>,
+    pub recording: Option<RecordingWriter>,
+    /// For a world that is kept.
+    pub kept: Option<Kept>,
     /// Scripts that were compiled beside the world, and are to come into force.
     pub reloads: Option<Receiver<CompiledLogic>>,
     /// What the operator wants; none without a control socket.
@@ -111,6 +182,12 @@ pub struct Parts {
     /// What the dashboard is told of; none without one.
     pub window: Option<SharedWindow>,
     pub stop: Arc<AtomicBool>,
+}
+
+/// A world that is kept, as it goes on.
+pub struct Kept {
+    pub keeper: Keeper,
+    pub recovered: Box<Recovered>,
 }
 
 /// What the tick thread does during a fan-out.
@@ -149,15 +226,32 @@ pub struct TickRecord {
 
 impl TickLoop {
     pub fn new(parts: Parts) -> TickLoop {
-        let mut frame = Frame::new(Tick(0));
-        frame.populate(&parts.config);
         show_commands(&parts.config);
         let registry = parts.listeners.as_ref().map(Listeners::registry);
+        let holdings = Holdings::new(&parts.config, registry);
+        let Begun {
+            frame,
+            directory,
+            holdings,
+            before,
+        } = match &parts.kept {
+            Some(kept) => Begun::again(&parts.config, holdings, &kept.recovered),
+            None => Begun::new(&parts.config, holdings),
+        };
+        let mut talk = Talk::new(&parts.config, parts.talk_filter);
+        if let Some(kept) = &parts.kept {
+            talk.restore(&kept.recovered.roster);
+        }
+        // The shards know the world of the checkpoint.
+        let is_kept = parts.kept.is_some();
         TickLoop {
-            directory: Directory::new(&parts.config),
-            holdings: Holdings::new(&parts.config, registry),
-            talk: Talk::new(&parts.config, parts.talk_filter),
+            directory,
+            holdings,
+            talk,
             orders: parts.orders,
+            keeper: parts.kept.map(|kept| kept.keeper),
+            changes: vec![],
+            before,
             listeners: parts.listeners,
             workers: parts.workers,
             intake: Intake::new(parts.inboxes),
@@ -169,16 +263,17 @@ impl TickLoop {
             config: parts.config,
             backend: parts.backend,
             fan_out: parts.fan_out,
-            journal: parts.journal,
+            recording: parts.recording,
             reloads: parts.reloads,
             session: parts.session,
-            is_session_new: false,
+            is_session_new: is_kept,
             stats: parts.stats,
             window: parts.window,
             stop: parts.stop,
-            frame,
+            frame: Arc::new(frame),
             spare: Notices::default(),
             taken_in: Tick(0),
+            last: None,
         }
     }
 
@@ -188,16 +283,69 @@ impl TickLoop {
         self.end(ended)
     }
 
-    /// Ends the shards and the recording. `ended` is how the last tick went.
+    /// Ends the shards, the recording and the journal. `ended` is how the last tick went.
     pub fn end(mut self, ended: Result<()>) -> Result<()> {
-        self.shards.stop(match &ended {
-            Ok(()) => "the server is shutting down",
-            Err(_) => "the server has failed",
+        let is_kept = self.keeper.is_some();
+        let seconds = self.config.limits.resume_seconds;
+        self.shards.stop(&match (&ended, is_kept) {
+            (Ok(()), false) => "the server is shutting down".to_owned(),
+            (Ok(()), true) => format!(
+                "the server is shutting down, and its world is kept: \
+                 come back within {seconds} seconds of its return"
+            ),
+            (Err(_), false) => "the server has failed".to_owned(),
+            (Err(error), true) => format!("the server has stopped: {error:#}"),
         });
-        match self.journal.take() {
-            Some(journal) => ended.and(journal.finish()),
+        let ended = match self.recording.take() {
+            Some(recording) => ended.and(recording.finish()),
             None => ended,
+        };
+        let Some(mut keeper) = self.keeper.take() else {
+            return ended;
+        };
+        // After a failure the journal says more than the state.
+        let checkpoint = match &ended {
+            Ok(()) => self.last_checkpoint(&mut keeper),
+            Err(_) => Ok(()),
+        };
+        ended.and(checkpoint).and(keeper.finish())
+    }
+
+    /// The checkpoint of a clean stop, from which any later version can go on.
+    fn last_checkpoint(&mut self, keeper: &mut Keeper) -> Result<()> {
+        if keeper.is_copying() {
+            // It would be older than this one.
+            keeper.drop_copy();
         }
+        if self.last.is_none() {
+            // Nothing has happened since the world was recovered.
+            return Ok(());
+        }
+        self.begin_checkpoint(keeper)?;
+        loop {
+            if let Some(snapshot) = self.backend.continue_copy()? {
+                return keeper.finish_copy(snapshot);
+            }
+        }
+    }
+
+    fn begin_checkpoint(&mut self, keeper: &mut Keeper) -> Result<()> {
+        let Some(Last {
+            tick,
+            births,
+            deaths,
+        }) = &self.last
+        else {
+            return Ok(());
+        };
+        self.backend.start_copy()?;
+        keeper.begin_checkpoint(Boundary {
+            world: self.config.clone(),
+            tick: tick.next(),
+            hash: self.before.clone(),
+            births: births.clone(),
+            deaths: deaths.clone(),
+        })
     }
 
     fn tick_until_stopped(&mut self) -> Result<()> {
@@ -218,12 +366,15 @@ impl TickLoop {
     pub fn tick(&mut self, start: Start) -> Result<()> {
         let begun = Instant::now();
         let mut clock = StepClock::start(begun);
+        self.check_keeper()?;
         let refusals = self.gather();
         clock.end(Step::Gather);
-        self.order
-            .order(&self.workers, &mut self.frame, self.config.seed);
+        let frame = Arc::make_mut(&mut self.frame);
+        self.order.order(&self.workers, frame, self.config.seed);
         let given = self.frame.commands.by_number();
         clock.end(Step::Order);
+        self.hand_over()?;
+        clock.end(Step::Keep);
         let output = self.backend.tick(&self.frame)?;
         clock.end(Step::Backend);
         let is_recorded = self.record(&output);
@@ -235,7 +386,11 @@ impl TickLoop {
         self.apply(&output);
         clock.end(Step::Apply);
         let clients = self.directory.live() as u64;
-        let publication = self.publication(output, subscribed);
+        if let Some(keeper) = &self.keeper {
+            keeper.wait(output.tick)?;
+        }
+        clock.end(Step::Keep);
+        let publication = self.publication(output.clone(), subscribed);
         self.shards.publish(publication, || {
             clock.end(Step::Publish);
             TickRecord {
@@ -249,7 +404,9 @@ impl TickLoop {
                 given,
             }
         })?;
-        // Figures can wait; the shards could not.
+        // Checkpoints and figures can wait; the shards could not.
+        self.copy_for_checkpoint(&output)?;
+        drop(output);
         if let Some(fanned_out) = fanned_out {
             self.conclude(fanned_out);
         }
@@ -257,6 +414,48 @@ impl TickLoop {
             FanOutMode::Overlapped => Ok(()),
             FanOutMode::Awaited => self.finish_fan_out(),
         }
+    }
+
+    /// Fails if the world must end before its journal does.
+    fn check_keeper(&self) -> Result<()> {
+        self.keeper.as_ref().map_or(Ok(()), Keeper::check)
+    }
+
+    /// Hands the tick to the journal, which writes it while the engine runs.
+    fn hand_over(&mut self) -> Result<()> {
+        let Some(keeper) = &mut self.keeper else {
+            return Ok(());
+        };
+        keeper.record(Entry {
+            frame: self.frame.clone(),
+            before: self.before.clone(),
+            changes: std::mem::take(&mut self.changes),
+        })
+    }
+
+    /// Begins a checkpoint if one is due, and goes on with one that is under way.
+    fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
+        let Some(mut keeper) = self.keeper.take() else {
+            return Ok(());
+        };
+        self.before.clone_from(&output.hash);
+        // The output itself is the backend's, which uses its memory again.
+        let last = self.last.get_or_insert_default();
+        last.tick = output.tick;
+        last.births.clone_from(&output.births);
+        last.deaths.clone_from(&output.deaths);
+        let mut copied = Ok(());
+        if keeper.wants_checkpoint(output.tick.next()) {
+            copied = self.begin_checkpoint(&mut keeper);
+        }
+        if copied.is_ok()
+            && keeper.is_copying()
+            && let Some(snapshot) = self.backend.continue_copy()?
+        {
+            copied = keeper.finish_copy(snapshot);
+        }
+        self.keeper = Some(keeper);
+        copied
     }
 
     /// Waits for the fan-out that is under way, if one is.
@@ -308,7 +507,8 @@ impl TickLoop {
         let Some(logic) = reloads.try_iter().last() else {
             return;
         };
-        self.frame.logic = Some(Box::new(logic.config.logic.clone()));
+        let frame = Arc::make_mut(&mut self.frame);
+        frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
         self.talk.change_world(&self.config);
         let session = self.session.changed(&self.config, &logic.forecast);
@@ -327,7 +527,7 @@ impl TickLoop {
     /// Fills the frame: from the inboxes, the directory and the holdings.
     fn gather(&mut self) -> Refusals {
         self.reload();
-        let frame = &mut self.frame;
+        let frame = Arc::make_mut(&mut self.frame);
         let (requests, talk) = (&mut self.requests, &mut self.talk);
         let mut refusals = self
             .intake
@@ -340,32 +540,39 @@ impl TickLoop {
         let grant =
             |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
             {
-                RequestBody::Talk(request) => talk
-                    .grant(directory, client, presence, request, frame)
-                    .map_err(|error| error.to_string()),
-                RequestBody::SetSight { radius } => directory
-                    .set_sight(client, *radius)
-                    .map_err(|error| error.to_string()),
-                RequestBody::Watch { point } => directory
-                    .watch(client, *point)
-                    .map_err(|error| error.to_string()),
-                body => holdings
-                    .grant(client, presence, body)
-                    .map_err(|error| error.to_string()),
+                RequestBody::Talk(request) => {
+                    Ok(talk.grant(directory, client, presence, request, frame)?)
+                }
+                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
+                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
+                body => holdings.grant(client, presence, body),
             };
         refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
-        let changed = self.directory.take_changed();
+        let mut changed = self.directory.take_changed();
         talk.follow(&self.directory, &changed, frame);
         let presence = |client| self.directory.presence(client);
-        self.holdings.follow(changed, presence, frame);
+        self.holdings
+            .follow(changed.iter().copied(), presence, frame);
+        let channels = self.talk.take_changes();
+        if self.keeper.is_some() {
+            changed.sort_unstable();
+            changed.dedup();
+            let saved = |client| RosterChange::Row(client, self.directory.saved(client));
+            self.changes.extend(changed.into_iter().map(saved));
+            self.changes.extend(self.holdings.take_changes());
+            self.changes.extend(channels);
+        }
         refusals
     }
 
     /// Records the tick, which takes its frame. False if it can't be recorded any more.
     fn record(&mut self, output: &TickOutput) -> bool {
-        let journal = self.journal.as_mut();
-        journal.is_none_or(|journal| journal.record(&mut self.frame, &output.hash))
+        let recording = self.recording.as_mut();
+        recording.is_none_or(|recording| {
+            let frame = Arc::make_mut(&mut self.frame);
+            recording.record(frame, &output.hash)
+        })
     }
 
     /// Matches changes and notifications with subscriptions. The mirror is still that of
@@ -393,9 +600,15 @@ impl TickLoop {
         for (shard, event) in decided.chain(self.talk.events()) {
             events[shard].push(event);
         }
-        self.frame.reset(output.tick.next());
+        if let Some(keeper) = &self.keeper {
+            // The journal may still have this one.
+            self.frame = Arc::default();
+            self.frame = keeper.frame();
+        }
+        Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
+            kept: self.keeper.as_ref().and_then(Keeper::kept),
             output,
             mirror: self.mirror.clone(),
             subscribed,

@@ -56,10 +56,9 @@ impl Door {
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
         let has_room = match (own, self.stay) {
             (STAYING_OF_NETWORK_MAX.., _) => self.make_room(network, now),
-            (_, STAYING_MAX..) => match self.largest() {
-                Some(largest) => self.make_room(largest, now),
-                None => false,
-            },
+            (_, STAYING_MAX..) => self
+                .largest()
+                .is_some_and(|largest| self.make_room(largest, now)),
             _ => true,
         };
         if !has_room {
@@ -95,21 +94,15 @@ impl Door {
 
     /// The first of a network has to go, if it has been there long. False if not.
     fn make_room(&mut self, network: Network, now: Instant) -> bool {
-        let Some(places) = self.staying.get_mut(&network) else {
-            return false;
-        };
-        match places.front() {
+        let first = self.staying.get(&network).and_then(VecDeque::front);
+        match first {
             Some(&(first, since)) if now.saturating_duration_since(since) >= HELLO_USUAL => {
-                places.pop_front();
-                self.stay -= 1;
+                self.remove(first, network);
                 self.going.insert(first);
+                true
             }
-            _ => return false,
+            _ => false,
         }
-        if places.is_empty() {
-            self.staying.remove(&network);
-        }
-        true
     }
 
     /// Somebody has said hello, or is gone. `address` is the one that they asked with.
@@ -117,7 +110,11 @@ impl Door {
         if self.going.remove(&place) {
             return;
         }
-        let network = Network::of(address.ip());
+        self.remove(place, Network::of(address.ip()));
+    }
+
+    /// Takes one out of those of their network who may stay.
+    fn remove(&mut self, place: Place, network: Network) {
         if let Some(places) = self.staying.get_mut(&network)
             && let Ok(at) = places.binary_search_by_key(&place, |(place, _)| *place)
         {

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quic::{Link, StreamEnd};
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
@@ -15,6 +16,8 @@ use crate::accounts::identity::Identity;
 pub struct Admission {
     pub schema_hash: u64,
     pub guard: Arc<Guard>,
+    /// False while the world is being recovered.
+    pub is_open: Arc<AtomicBool>,
 }
 
 /// Where and when a hello arrives.
@@ -99,6 +102,13 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
         ..refused(reason.to_string())
     })?;
+    if !admission.is_open.load(Ordering::Relaxed) {
+        admission.guard.leave(address);
+        return Err(Refusal {
+            close: Close::Starting,
+            ..refused("the world is being recovered: try again in a second".to_owned())
+        });
+    }
     match hello.schema_hash {
         Some(hash) if hash != admission.schema_hash => {
             admission.guard.leave(address);
@@ -111,7 +121,7 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
     }
 }
 
-pub fn refused(reason: String) -> Refusal {
+fn refused(reason: String) -> Refusal {
     Refusal {
         close: Close::Refused,
         reason,

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use quic::{Packet, Steering, Wait};
 
+use crate::durable::folder::ResetKey;
+
 /// All shards of a server, as each of them knows the others.
 #[derive(Clone)]
 pub struct Neighbours {
@@ -19,8 +21,9 @@ struct Neighbour {
 }
 
 impl Neighbours {
-    /// Shards that are numbered from 0, and what each of them is handed.
-    pub fn new(shards: u16) -> (Neighbours, Vec<Receiver<Packet>>) {
+    /// Shards that are numbered from 0, and what each of them is handed. With a reset key they
+    /// know the connections of the server before.
+    pub fn new(shards: u16, reset_key: Option<&ResetKey>) -> (Neighbours, Vec<Receiver<Packet>>) {
         let channels = (0..shards).map(|_| sync_channel(STRAYS_MAX));
         let (senders, receivers): (Vec<_>, Vec<_>) = channels.unzip();
         let all = senders.into_iter().map(|packets| Neighbour {
@@ -28,7 +31,7 @@ impl Neighbours {
             waker: OnceLock::new(),
         });
         let neighbours = Neighbours {
-            steering: Steering::new(shards),
+            steering: Steering::new(shards, reset_key),
             shards: Arc::new(all.collect()),
         };
         (neighbours, receivers)

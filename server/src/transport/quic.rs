@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{ServerConfig, TransportConfig, VarInt};
-use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
+use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns, WebOptions};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
@@ -41,7 +41,7 @@ impl Identity {
         Ok(Identity { chain, key })
     }
 
-    /// A new self-signed certificate for `localhost`.
+    /// A new self-signed certificate for `localhost`, which lasts as long as the server.
     pub fn self_signed() -> Result<Identity> {
         let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .context("cannot make a self-signed certificate")?;
@@ -52,19 +52,25 @@ impl Identity {
     }
 }
 
-/// Who connects.
+/// The PEM texts of a new self-signed certificate for `localhost`, and of its key.
+pub fn self_signed_pem() -> Result<(String, String)> {
+    let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+        .context("cannot make a self-signed certificate")?;
+    Ok((certified.cert.pem(), certified.signing_key.serialize_pem()))
+}
+
+/// How browsers connect, beside clients that speak Myriad's own protocol over QUIC.
 #[derive(Clone, Debug)]
-pub enum Clients {
-    /// Clients that speak Myriad's own protocol over QUIC.
-    Own,
-    /// Browsers, too; with a certificate of their own, or the usual one.
-    AndBrowsers(Option<Arc<Renewed>>),
+pub struct Browsers {
+    pub options: WebOptions,
+    /// A certificate of their own, in place of the usual one.
+    pub renewed: Option<Arc<Renewed>>,
 }
 
 /// The QUIC settings of every connection. Each of `turns` lets each of them send a packet.
 pub fn server_config(
     identity: &Identity,
-    clients: &Clients,
+    browsers: Option<&Browsers>,
     idle: Duration,
     turns: Turns,
 ) -> Result<ServerConfig> {
@@ -72,13 +78,10 @@ pub fn server_config(
     let (chain, key) = (identity.chain.clone(), identity.key.clone_key());
     let usual = CertifiedKey::from_der(chain, key, &provider)
         .context("the certificate and the key do not match")?;
-    let (renewed, takes_browsers) = match clients {
-        Clients::Own => (None, false),
-        Clients::AndBrowsers(renewed) => (renewed.clone(), true),
-    };
+    let takes_browsers = browsers.is_some();
     let by_protocol = ByProtocol {
         usual: Arc::new(usual),
-        renewed,
+        renewed: browsers.and_then(|browsers| browsers.renewed.clone()),
     };
     let mut tls = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?

@@ -16,7 +16,7 @@ use tracing::debug;
 
 use super::client::{Client, Player, Stranger, close};
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
-use super::handshake::{Admission, Arrival, HelloReader, Refusal, refused};
+use super::handshake::{Admission, Arrival, HelloReader, Refusal};
 use super::neighbours::Neighbours;
 use super::requests::Requests;
 use crate::accounts::authenticator::UnixTime;
@@ -250,8 +250,8 @@ impl Shard {
     }
 
     fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
-        let codec = &self.world.session.commands;
-        match codec.decode(bytes, self.tick, &mut self.datagram) {
+        let world = &self.world.session;
+        match world.commands.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
             // The client repeats its commands once it knows the new ones.
             Err(DecodeError::Outdated(_)) => return,
@@ -261,7 +261,7 @@ impl Shard {
             Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
             Client::Player(player) => {
                 let mut inbox = self.inbox.lock();
-                let taken = player.session.take_in(&self.datagram, codec, &mut inbox);
+                let taken = player.session.take_in(&self.datagram, world, &mut inbox);
                 if taken.is_ok() && !player.is_heard {
                     player.is_heard = true;
                     inbox.heard.push(player.id);
@@ -335,8 +335,7 @@ impl Shard {
         } else {
             return;
         };
-        let refusal = refused(reason);
-        close(link, refusal.close, &refusal.reason);
+        close(link, Close::Refused, &reason);
     }
 }
 
@@ -354,6 +353,7 @@ impl Shard {
             admission: Admission {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
+                is_open: self.world.admission.is_open.clone(),
             },
         });
         true

@@ -18,6 +18,7 @@ use super::client::{Client, close};
 use super::neighbours::Neighbours;
 use super::pace::Pace;
 use super::shard::{Shard, ShardWorld};
+use crate::durable::folder::ResetKey;
 use crate::session::frame::TickView;
 use crate::tick::inbox::{SessionId, SharedInbox};
 use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
@@ -33,6 +34,8 @@ pub struct Parts {
     /// Which browsers may connect, if any.
     pub web: Option<WebOptions>,
     pub socket: UdpSocket,
+    /// Of a world that is kept: clients learn at once that the server before is gone.
+    pub reset_key: Option<ResetKey>,
     pub neighbours: Neighbours,
     /// Packets that reached other shards.
     pub strays: Receiver<Packet>,
@@ -61,7 +64,7 @@ struct Thread {
 enum Taken {
     All,
     /// It is to end for this reason.
-    Stop(&'static str),
+    Stop(String),
     /// The tick thread is gone.
     Lost,
 }
@@ -98,8 +101,9 @@ impl Thread {
     fn new(parts: Parts, from_tick: Receiver<ToShard>) -> Result<Thread> {
         let socket = Socket::new(parts.socket).context("cannot use a socket")?;
         let number = u16::try_from(parts.number).context("there are too many shards")?;
-        let neighbours = parts.neighbours;
-        let mut endpoint = Endpoint::sharing(socket, parts.config, &neighbours.steering, number)
+        let (neighbours, reset_key) = (parts.neighbours, parts.reset_key.as_ref());
+        let steering = (&neighbours.steering, number);
+        let mut endpoint = Endpoint::sharing(socket, parts.config, steering, reset_key)
             .context("cannot wait for packets of a socket")?;
         neighbours.arrive(number, endpoint.waker());
         if let Some(options) = parts.web {
@@ -138,7 +142,7 @@ impl Thread {
             self.endpoint.upkeep(&mut self.shard);
             self.look_at_strangers();
         };
-        self.close(reason);
+        self.close(&reason);
     }
 
     /// Does all that the tick thread wants: one waking may stand for several messages.

@@ -12,20 +12,13 @@ use quic::proto::{self, ConnectionHandle, DatagramEvent, EndpointConfig};
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, TransportConfig};
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
-use shared::wire::control::{Close, Hello};
+use shared::wire::control::Hello;
 use shared::world::mix::mix;
 use tokio::time::timeout;
 
 use crate::common::DEADLINE;
-use crate::common::raw::{closed, framed};
+use crate::common::raw::framed;
 use crate::field::Field;
-
-/// Asserts that the server ends a connection for this reason, and gives its sentence.
-pub async fn ended_as(connection: &Connection, expected: Close) -> String {
-    let (code, reason) = closed(connection).await;
-    assert_eq!(code, u64::from(expected.code()), "{reason}");
-    reason
-}
 
 /// A socket of an attacker, for many connections.
 pub struct Attacker {

@@ -4,10 +4,11 @@ use client_bot::client_core::Session;
 use quinn::Connection;
 use script::builtin;
 use shared::Tick;
-use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
+use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::wire::control::Close;
 
-use crate::attacker::{encoded, ended_as, garbage};
+use crate::attacker::{encoded, garbage};
+use crate::common::raw::ended_as;
 use crate::common::units;
 use crate::field::{Field, scaled};
 
@@ -85,7 +86,7 @@ async fn commands_beyond_the_quota_are_dropped() {
     for round in 0..scaled(2000) {
         let acknowledgement = heard(&mut client.session, &client.connection).await;
         let datagram = moves(acknowledgement, sequence);
-        sequence += COMMANDS_MAX as u32;
+        sequence += MOVES as u32;
         let datagram = encoded(&client, &datagram);
         let _ = client.connection.send_datagram(datagram.into());
         if round % 50 == 0 {
@@ -115,13 +116,17 @@ async fn sequence_numbers_that_jump_run_no_command_twice() {
     field.stands().await;
 }
 
-/// As many commands as a datagram has room for.
+/// Of half a unit.
+const MOVES: usize = 200;
+
+/// About as many commands as a datagram has room for.
 fn moves(acknowledgement: Acknowledgement, first_sequence: u32) -> ClientDatagram {
     ClientDatagram {
         acknowledgement,
         first_sequence,
-        kinds: vec![builtin::MOVE; COMMANDS_MAX],
-        words: [units(0.5), 0].repeat(COMMANDS_MAX),
+        kinds: vec![builtin::MOVE; MOVES],
+        words: [units(0.5), 0].repeat(MOVES),
+        ..ClientDatagram::default()
     }
 }
 

@@ -10,8 +10,8 @@ use shared::wire::codec;
 use shared::wire::control::{Close, Hello, Welcome};
 use shared::world::mix::mix;
 
-use crate::attacker::{Attacker, ended_as, garbage};
-use crate::common::raw::framed;
+use crate::attacker::{Attacker, garbage};
+use crate::common::raw::{ended_as, framed};
 use crate::field::{Field, scaled};
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Request, RequestBody};
 use tokio::time::timeout;
 
-use crate::attacker::{Attacker, ended_as, garbage};
-use crate::common::raw::framed;
+use crate::attacker::{Attacker, garbage};
+use crate::common::raw::{ended_as, framed};
 use crate::common::units;
 use crate::field::{Field, scaled};
 

@@ -9,6 +9,8 @@
 
 pub mod browser;
 pub mod chromium;
+pub mod names;
+pub mod python;
 pub mod raw;
 pub mod relay;
 
@@ -25,6 +27,7 @@ use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
 use quic::Faults;
 use script::builtin;
+use server::server::WebServing;
 use server::{Server, ServerOptions};
 use shared::wire::control::{Hello, Ticket};
 use shared::wire::notice::Notice;
@@ -62,6 +65,11 @@ pub fn start_with(text: &str, change: impl FnOnce(&mut ServerOptions)) -> Server
     let mut options = ServerOptions::local(world(text));
     change(&mut options);
     Server::start(options).expect("the server starts")
+}
+
+/// Lets browsers connect, from pages of any origin.
+pub fn web(options: &mut ServerOptions) {
+    options.web = Some(WebServing::at("127.0.0.1:0".parse().expect("an address")));
 }
 
 /// Waits until a condition holds.
@@ -266,11 +274,16 @@ impl Player {
         answers.collect()
     }
 
+    /// Waits for the answer to a request.
+    pub async fn answer(&mut self, request: u32) -> Result<(), String> {
+        let answer = self.client.answer(request, &mut self.log).await;
+        answer.expect("an answer")
+    }
+
     /// Subscribes, and waits for the answer.
     pub async fn subscribe(&mut self, id: u32, predicate: &str) -> Result<(), String> {
         let request = self.client.subscribe(id, predicate).expect("a short text");
-        let answer = self.client.answer(request, &mut self.log).await;
-        answer.expect("an answer")
+        self.answer(request).await
     }
 
     /// The notices that it was sent.
@@ -328,6 +341,12 @@ pub async fn listen_for(server: &Server, players: &mut [&mut Player], ticks: u64
         server.stats().figures().ticks >= end
     })
     .await;
+}
+
+/// Lets all of these players listen for some ticks.
+pub async fn all_listen(server: &Server, players: &mut [Player]) {
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    listen_for(server, &mut all, 4).await;
 }
 
 /// Moves a player somewhere in one step, and waits until it is there.

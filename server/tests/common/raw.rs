@@ -7,6 +7,7 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, ConnectionError, Endpoint, TransportConfig};
 use rustls::RootCertStore;
 use server::Server;
+use shared::wire::control::Close;
 use shared::wire::{self, codec};
 use tokio::time::timeout;
 
@@ -71,6 +72,13 @@ pub async fn closed(connection: &Connection) -> (u64, String) {
         }
         other => panic!("not closed by the server: {other}"),
     }
+}
+
+/// Asserts that the server ends a connection for this reason, and gives its sentence.
+pub async fn ended_as(connection: &Connection, expected: Close) -> String {
+    let (code, reason) = closed(connection).await;
+    assert_eq!(code, u64::from(expected.code()), "{reason}");
+    reason
 }
 
 /// A message with its length, as hellos are sent.

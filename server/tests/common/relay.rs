@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Passes packets on to a server and back. It ends when it is dropped.
 pub struct Relay {
-    port: u16,
+    address: SocketAddr,
     is_cut: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -20,7 +20,7 @@ impl Relay {
         let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         let wait = Some(Duration::from_millis(1));
         front.set_read_timeout(wait).expect("a time-out");
-        let port = front.local_addr().expect("an address").port();
+        let address = front.local_addr().expect("an address");
         let [is_cut, is_over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let (cut, over) = (is_cut.clone(), is_over.clone());
         let thread = std::thread::spawn(move || {
@@ -50,15 +50,15 @@ impl Relay {
             }
         });
         Relay {
-            port,
+            address,
             is_cut,
             is_over,
             thread: Some(thread),
         }
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Loses all packets from now on, or none.

@@ -31,6 +31,11 @@ fn the_commands_for_operators_work() {
 }
 
 #[test]
+fn the_commands_for_worlds_that_are_kept_work() {
+    check("server/durability.md");
+}
+
+#[test]
 fn the_commands_for_accounts_and_talk_work() {
     check("server/accounts.md");
     check("server/talk.md");
@@ -91,7 +96,12 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 3] = ["server/README.md", "server/accounts.md", "server/talk.md"];
+pub const OPERATORS: [&str; 4] = [
+    "server/README.md",
+    "server/durability.md",
+    "server/accounts.md",
+    "server/talk.md",
+];
 
 fn check(name: &str) {
     let document = read(name);

@@ -14,18 +14,22 @@ pub struct Document {
 /// A row of a table, by cell.
 pub struct Row<'a>(Vec<&'a str>);
 
-const DOCUMENTS: [(&str, usize); 13] = [
+const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
-    ("ARCHITECTURE.md", 460),
-    ("SECURITY.md", 120),
-    ("server/README.md", 315),
+    ("ARCHITECTURE.md", 450),
+    ("SECURITY.md", 110),
+    ("shared/PROTOCOL.md", 660),
+    ("server/README.md", 310),
+    ("server/durability.md", 150),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),
     ("server/worlds/interest.md", 140),
-    ("client-bot/README.md", 310),
+    ("client-bot/README.md", 300),
+    ("client-bot/ffi/README.md", 100),
+    ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 100),
     ("benches/README.md", 310),
 ];

@@ -2,15 +2,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use shared::wire::codec;
-use shared::wire::control::{HELLO_BYTES_MAX, Hello};
+use shared::wire::control::Hello;
 
 fuzz_target!(|message: &[u8]| {
-    if let Ok(read) = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(message) {
+    let version = Hello::version(message);
+    if let Ok(read) = Hello::decode(message) {
+        assert_eq!(version, Ok(read.version));
         let again = codec::to_bytes(&read);
         assert!(again.len() <= message.len());
-        assert_eq!(
-            codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&again),
-            Ok(read)
-        );
+        assert_eq!(Hello::decode(&again), Ok(read));
     }
 });

@@ -11,6 +11,7 @@ use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
     DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent, VarInt,
 };
+use ring::hmac;
 
 use crate::faults::Faults;
 use crate::link::Link;
@@ -138,7 +139,7 @@ struct Unanswered {
 impl<S> Peer<S> {
     /// Runs timers that are due. True if something is to be sent.
     fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
-        if self.ends.is_some_and(|ends| ends <= now) {
+        if self.ends.take_if(|ends| *ends <= now).is_some() {
             let code = VarInt::from_u32(NO_ERROR);
             self.connection.close(now, code, Bytes::new());
         }
@@ -264,26 +265,35 @@ impl Handle {
 impl<S> Endpoint<S> {
     /// An endpoint over sockets. With `server` it lets others connect.
     pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
-        Endpoint::with(sockets, server, None)
+        Endpoint::with(sockets, server, None, EndpointConfig::default())
     }
 
-    /// An endpoint that lets others connect and shares its port with others: it has this
-    /// number among them. What arrives here and is for another is a
-    /// [stray](Application::stray), which that one should [take](Endpoint::take_strays).
+    /// An endpoint that lets others connect and shares its port with others: `steering` ends
+    /// with its number among them. What arrives here and is for another is a
+    /// [stray](Application::stray), which that one should [take](Endpoint::take_strays). With
+    /// the `reset_key` of an endpoint before it, it tells the other ends of that one's
+    /// connections that they have ended.
     pub fn sharing(
         socket: Socket,
         server: Arc<ServerConfig>,
-        steering: &Steering,
-        number: u16,
+        (steering, number): (&Steering, u16),
+        reset_key: Option<&[u8; 64]>,
     ) -> io::Result<Endpoint<S>> {
-        let steering = (steering.clone(), number);
-        Endpoint::with(vec![socket], Some(server), Some(steering))
+        let mut config = match reset_key {
+            Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
+            None => EndpointConfig::default(),
+        };
+        let ids = steering.clone();
+        config.cid_generator(move || ids.ids(number));
+        let steering = Some((steering.clone(), number));
+        Endpoint::with(vec![socket], Some(server), steering, config)
     }
 
     fn with(
         sockets: Vec<Socket>,
         server: Option<Arc<ServerConfig>>,
         steering: Option<(Steering, u16)>,
+        config: EndpointConfig,
     ) -> io::Result<Endpoint<S>> {
         let poll = Poll::new()?;
         for (number, socket) in sockets.iter().enumerate() {
@@ -296,10 +306,6 @@ impl<S> Endpoint<S> {
         }
         let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let mut config = EndpointConfig::default();
-        if let Some((steering, number)) = steering.clone() {
-            config.cid_generator(move || steering.ids(number));
-        }
         Ok(Endpoint {
             // Packets are never larger than what every path carries.
             protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),
@@ -521,6 +527,8 @@ impl<S> Endpoint<S> {
             self.peers.resize_with(handle.0 + 1, || None);
             self.deadlines.resize(handle.0 + 1, None);
         }
+        // The handle of a connection that has ended in this batch of packets is free already.
+        self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
         self.peers[handle.0] = Some(Peer {
@@ -713,7 +721,9 @@ impl<S> Endpoint<S> {
         };
         if peer.is_closed() {
             is_urgent = true;
-            peer.ends.get_or_insert(now + LINGER);
+            if !peer.connection.is_closed() {
+                peer.ends.get_or_insert(now + LINGER);
+            }
             if let Some(session) = peer.session.take() {
                 let reason = ConnectionError::LocallyClosed;
                 application.closed(Handle(index), session, reason);
@@ -738,11 +748,16 @@ impl<S> Endpoint<S> {
         }
         exchange(&mut self.protocol, &mut peer.connection, index);
         if peer.connection.is_drained() {
-            self.load.connections -= 1;
-            self.load.handshakes -= usize::from(!peer.is_established);
-            self.peers[index] = None;
+            self.remove(index);
         }
         self.schedule(index, now);
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(peer) = self.peers[index].take() {
+            self.load.connections -= 1;
+            self.load.handshakes -= usize::from(!peer.is_established);
+        }
     }
 
     fn schedule(&mut self, index: usize, now: Instant) {
@@ -824,3 +839,6 @@ const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
 const LOOK_PERIOD_HANDSHAKES: Duration = Duration::from_millis(5);
 const WAKER: Token = Token(usize::MAX);
+
+#[cfg(test)]
+mod tests;

@@ -3,15 +3,17 @@
 //! endpoint than before. So the connection ids that a server gives out carry the number of
 //! their endpoint, hidden by a keyed hash of the rest: nobody else can read it.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid, RandomConnectionIdGenerator};
+use ring::hmac;
+use siphasher::sip::SipHasher13;
 
 /// The endpoints of one port, which share it.
 #[derive(Clone, Debug)]
 pub struct Steering {
-    keys: RandomState,
+    keys: SipHasher13,
     endpoints: u16,
 }
 
@@ -23,10 +25,26 @@ struct Ids {
 }
 
 impl Steering {
-    /// For endpoints that are numbered from 0.
-    pub fn new(endpoints: u16) -> Steering {
+    /// For endpoints that are numbered from 0. Those with the `reset_key` of endpoints before
+    /// them know the ids that those gave out: they can tell their peers that they are gone.
+    pub fn new(endpoints: u16, reset_key: Option<&[u8; 64]>) -> Steering {
+        let (a, b) = match reset_key {
+            Some(key) => {
+                let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+                let part = |name: &[u8]| {
+                    let tag = hmac::sign(&key, name);
+                    let bytes = tag.as_ref().first_chunk().copied();
+                    u64::from_le_bytes(bytes.unwrap_or_default())
+                };
+                (part(b"steering: low"), part(b"steering: high"))
+            }
+            None => {
+                let random = RandomState::new();
+                (random.hash_one(0), random.hash_one(1))
+            }
+        };
         Steering {
-            keys: RandomState::new(),
+            keys: SipHasher13::new_with_keys(a, b),
             endpoints,
         }
     }
@@ -53,7 +71,9 @@ impl Steering {
     }
 
     fn mask(&self, rest: &[u8]) -> u16 {
-        let [a, b, ..] = self.keys.hash_one(rest).to_le_bytes();
+        let mut hasher = self.keys;
+        hasher.write(rest);
+        let [a, b, ..] = hasher.finish().to_le_bytes();
         u16::from_le_bytes([a, b])
     }
 }
@@ -96,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_packet_names_the_endpoint_that_gave_out_its_id() {
-        let steering = Steering::new(300);
+        let steering = Steering::new(300, None);
         for number in [0, 1, 7, 255, 256, 299] {
             let mut ids = steering.ids(number);
             let id = ids.generate_cid();
@@ -111,8 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn endpoints_know_the_ids_of_those_with_the_same_key() {
+        let ids = |key| Steering::new(4, Some(&[key; 64])).ids(3);
+        let all: Vec<_> = (0..8).map(|_| ids(1).generate_cid()).collect();
+        assert!(all.iter().all(|id| ids(1).validate(id).is_ok()));
+        assert!(all.iter().any(|id| ids(2).validate(id).is_err()));
+    }
+
+    #[test]
     fn ids_of_one_endpoint_do_not_look_alike() {
-        let mut ids = Steering::new(2).ids(1);
+        let mut ids = Steering::new(2, None).ids(1);
         let mut starts: Vec<[u8; 2]> = (0..64)
             .map(|_| {
                 let id = ids.generate_cid();

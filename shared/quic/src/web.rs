@@ -16,6 +16,8 @@
 //! RFC 9114 (HTTP/3), RFC 9220 (extended CONNECT), RFC 9297 (datagrams, capsules),
 //! draft-ietf-webtrans-http3.
 
+#[cfg(any(test, feature = "fuzz"))]
+pub mod browser;
 mod frames;
 
 use bytes::Bytes;
@@ -95,7 +97,8 @@ struct Attached {
 enum Head {
     Incomplete,
     Request,
-    Attached(Attached),
+    /// Of this session.
+    Attached(u64),
 }
 
 impl Web {
@@ -199,7 +202,7 @@ impl Web {
         connection: &mut Connection,
     ) -> Result<bool, Rejection> {
         while stream.kind.is_none() {
-            let end = read_into(connection, stream.id, 1, &mut stream.head);
+            let end = read_byte(connection, stream.id, &mut stream.head);
             stream.kind = h3::StreamUni::decode(&mut &stream.head[..]).ok();
             match (end, stream.kind) {
                 (_, Some(_)) | (StreamEnd::Enough, None) => {}
@@ -227,21 +230,10 @@ impl Web {
         connection: &mut Connection,
     ) -> Result<bool, Rejection> {
         loop {
-            let mut bytes = vec![];
-            let end = read_into(connection, stream.id, CHUNK_BYTES, &mut bytes);
-            stream.frames.push(&bytes);
-            while let Some((kind, payload)) = stream.frames.next_frame()? {
-                match (kind, self.has_settings) {
-                    (h3::Frame::SETTINGS, false) => {
-                        check_settings(&payload)?;
-                        self.has_settings = true;
-                    }
-                    _ => {
-                        let reason = format!("frame {kind:?} on the control stream");
-                        return Err(rejection(FRAME_UNEXPECTED, &reason));
-                    }
-                }
-            }
+            let end = streams::read(connection, stream.id, CHUNK_BYTES, |bytes| {
+                stream.frames.push(bytes);
+            });
+            self.take_control(&mut stream.frames)?;
             match end {
                 StreamEnd::Enough => {}
                 StreamEnd::Waiting => return Ok(false),
@@ -253,6 +245,23 @@ impl Web {
                 }
             }
         }
+    }
+
+    /// Takes in what has arrived on the control stream.
+    fn take_control(&mut self, frames: &mut Frames) -> Result<(), Rejection> {
+        while let Some((kind, payload)) = frames.next_frame()? {
+            match (kind, self.has_settings) {
+                (h3::Frame::SETTINGS, false) => {
+                    check_settings(&payload)?;
+                    self.has_settings = true;
+                }
+                _ => {
+                    let reason = format!("frame {kind:?} on the control stream");
+                    return Err(rejection(FRAME_UNEXPECTED, &reason));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads the first bytes of a bidirectional stream, and no more of the application's.
@@ -280,13 +289,13 @@ impl Web {
                 Head::Attached(_) if self.stream.is_some() => {
                     return Err(rejection(EXCESSIVE_LOAD, "one stream a session is allowed"));
                 }
-                Head::Attached(attached) => {
+                Head::Attached(session) => {
                     let id = stream.id;
-                    self.stream = Some(Attached { id, ..attached });
+                    self.stream = Some(Attached { id, session });
                     return self.check_stream();
                 }
             }
-            match read_into(connection, stream.id, 1, &mut stream.head) {
+            match read_byte(connection, stream.id, &mut stream.head) {
                 StreamEnd::Enough => {}
                 StreamEnd::Waiting => {
                     self.beginning.push(stream);
@@ -317,23 +326,11 @@ impl Web {
             return Ok(());
         };
         loop {
-            let mut bytes = vec![];
-            let end = read_into(connection, request.id, CHUNK_BYTES, &mut bytes);
-            request.frames.push(&bytes);
-            while let Some((kind, payload)) = request.frames.next_frame()? {
-                match (kind, self.session) {
-                    (h3::Frame::HEADERS, None) => {
-                        accept_request(&payload, options)?;
-                        answer(connection, request.id)?;
-                        self.session = Some(request.id);
-                        self.check_stream()?;
-                    }
-                    (h3::Frame::DATA, Some(_)) => self.take_capsules(&payload)?,
-                    _ => {
-                        let reason = format!("frame {kind:?} on the stream of the request");
-                        return Err(rejection(FRAME_UNEXPECTED, &reason));
-                    }
-                }
+            let end = streams::read(connection, request.id, CHUNK_BYTES, |bytes| {
+                request.frames.push(bytes);
+            });
+            if self.take_request(&mut request, options)? {
+                answer(connection, request.id)?;
             }
             match end {
                 StreamEnd::Enough => {}
@@ -351,6 +348,31 @@ impl Web {
         }
         self.request = Some(request);
         Ok(())
+    }
+
+    /// Takes in what has arrived on the stream of the request. True if it is accepted now.
+    fn take_request(
+        &mut self,
+        request: &mut Request,
+        options: &WebOptions,
+    ) -> Result<bool, Rejection> {
+        let mut is_accepted = false;
+        while let Some((kind, payload)) = request.frames.next_frame()? {
+            match (kind, self.session) {
+                (h3::Frame::HEADERS, None) => {
+                    accept_request(&payload, options)?;
+                    self.session = Some(request.id);
+                    self.check_stream()?;
+                    is_accepted = true;
+                }
+                (h3::Frame::DATA, Some(_)) => self.take_capsules(&payload)?,
+                _ => {
+                    let reason = format!("frame {kind:?} on the stream of the request");
+                    return Err(rejection(FRAME_UNEXPECTED, &reason));
+                }
+            }
+        }
+        Ok(is_accepted)
     }
 
     fn take_capsules(&mut self, bytes: &[u8]) -> Result<(), Rejection> {
@@ -418,11 +440,7 @@ impl Web {
         let mut capsule = vec![];
         let reason = reason.to_owned();
         h3::Capsule::CloseWebTransportSession { code, reason }.encode(&mut capsule);
-        let mut bytes = vec![];
-        h3::Frame::DATA.encode(&mut bytes);
-        let length = h3::VarInt::try_from(capsule.len()).unwrap_or_default();
-        length.encode(&mut bytes);
-        bytes.extend_from_slice(&capsule);
+        let bytes = frames::frame(h3::Frame::DATA, &capsule);
         let is_said = connection.send_stream(session).write(&bytes) == Ok(bytes.len())
             && connection.send_stream(session).finish().is_ok();
         if is_said {
@@ -438,10 +456,7 @@ fn head(bytes: &[u8]) -> Head {
         Err(_) => Head::Incomplete,
         Ok(h3::Frame::WEBTRANSPORT) => match h3::VarInt::decode(&mut rest) {
             Err(_) => Head::Incomplete,
-            Ok(session) => Head::Attached(Attached {
-                id: streams::first(),
-                session: session.into_inner(),
-            }),
+            Ok(session) => Head::Attached(session.into_inner()),
         },
         Ok(_) => Head::Request,
     }
@@ -463,10 +478,7 @@ fn check_settings(payload: &[u8]) -> Result<(), Rejection> {
     // The crate reads a whole control stream.
     let mut stream = vec![];
     h3::StreamUni::CONTROL.encode(&mut stream);
-    h3::Frame::SETTINGS.encode(&mut stream);
-    let length = h3::VarInt::try_from(payload.len()).map_err(|error| unreadable(&error))?;
-    length.encode(&mut stream);
-    stream.extend_from_slice(payload);
+    stream.extend(frames::frame(h3::Frame::SETTINGS, payload));
     let settings = h3::Settings::decode(&mut &stream[..]).map_err(|error| unreadable(&error))?;
     let has_datagrams = [
         h3::Setting::ENABLE_DATAGRAM,
@@ -481,11 +493,7 @@ fn check_settings(payload: &[u8]) -> Result<(), Rejection> {
 }
 
 fn accept_request(payload: &[u8], options: &WebOptions) -> Result<(), Rejection> {
-    let mut frame = vec![];
-    h3::Frame::HEADERS.encode(&mut frame);
-    let length = h3::VarInt::try_from(payload.len()).unwrap_or_default();
-    length.encode(&mut frame);
-    frame.extend_from_slice(payload);
+    let frame = frames::frame(h3::Frame::HEADERS, payload);
     let request = h3::ConnectRequest::decode(&mut &frame[..])
         .map_err(|error| rejection(MESSAGE_ERROR, &format!("no WebTransport request: {error}")))?;
     let origin = request.headers.get("origin").map(|value| value.as_bytes());
@@ -517,15 +525,8 @@ fn answer(connection: &mut Connection, session: StreamId) -> Result<(), Rejectio
     }
 }
 
-fn read_into(
-    connection: &mut Connection,
-    id: StreamId,
-    bytes_max: usize,
-    bytes: &mut Vec<u8>,
-) -> StreamEnd {
-    streams::read(connection, id, bytes_max, |chunk| {
-        bytes.extend_from_slice(chunk);
-    })
+fn read_byte(connection: &mut Connection, id: StreamId, bytes: &mut Vec<u8>) -> StreamEnd {
+    streams::read(connection, id, 1, |byte| bytes.extend_from_slice(byte))
 }
 
 fn rejection(code: u32, reason: &str) -> Rejection {

@@ -55,11 +55,28 @@ pub(super) fn limits(
         deliveries_per_tick: tick.deliveries,
         client_commands_per_tick: commands,
         client_commands_burst: limit!(problems, raw.client_commands_burst, commands, 10_000),
+        input_ticks_max: input_ticks(
+            "limits.input_ticks_max",
+            raw.input_ticks_max,
+            needs.world.tick_hz.div_ceil(2),
+            problems,
+        ),
+        late_ticks_max: input_ticks(
+            "limits.late_ticks_max",
+            raw.late_ticks_max,
+            needs.world.tick_hz,
+            problems,
+        ),
         client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),
         client_bytes_per_tick: problems.take_or(0, interest::bytes_per_tick(raw)),
         client_stream_bytes: limit!(problems, raw.client_stream_bytes, 4096, 1 << 30),
         idle_seconds: limit!(problems, raw.idle_seconds, 1, 3600),
-        unread_seconds: limit!(problems, raw.unread_seconds, 1, 3600),
+        unread_seconds: limit!(
+            problems,
+            raw.unread_seconds,
+            1,
+            (TOLD_TICKS_MAX / needs.world.tick_hz.max(1)).clamp(1, 3000)
+        ),
         resume_seconds: limit!(problems, raw.resume_seconds, 0, 3600),
         subscriptions_per_client: limit!(problems, raw.subscriptions_per_client, 0, 1024),
         predicate_filters: limit!(problems, raw.predicate_filters, 1, 1024),
@@ -67,6 +84,13 @@ pub(super) fn limits(
         client_notices_per_tick: limit!(problems, raw.client_notices_per_tick, 1, 65_536),
         client_hearings_per_tick: limit!(problems, raw.client_hearings_per_tick, 1, hearings_max),
     }
+}
+
+/// How far from its tick a client's command may arrive; by default so many ticks, at least
+/// four.
+fn input_ticks(key: &str, found: Option<u32>, default: u32, problems: &mut Problems) -> u32 {
+    let ticks = found.unwrap_or(default.clamp(4, INPUT_TICKS_MAX));
+    problems.take_or(4, in_range(key, ticks, 0, INPUT_TICKS_MAX))
 }
 
 /// Sizes that hold for a whole tick.
@@ -153,5 +177,10 @@ fn of_32_bits(limit: u64) -> u32 {
     u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
+/// Frames of the stream and datagrams name ticks by 16 bits, which the receiver completes with
+/// the newest tick that it knows.
+const TOLD_TICKS_MAX: u32 = 30_000;
+/// Commands wait in a list for each tick.
+const INPUT_TICKS_MAX: u32 = 1000;
 /// Commands, updates and the rest of a tick are indexed in 31 bits.
 const INDEX_MAX: u64 = (u32::MAX >> 1) as u64;

@@ -195,6 +195,8 @@ impl UncheckedWorld {
             deliveries_per_tick: Some(limits.deliveries_per_tick),
             client_commands_per_tick: limits.client_commands_per_tick,
             client_commands_burst: limits.client_commands_burst,
+            input_ticks_max: Some(limits.input_ticks_max),
+            late_ticks_max: Some(limits.late_ticks_max),
             client_requests_per_second: limits.client_requests_per_second,
             client_bytes_per_tick: limits.client_bytes_per_tick,
             client_stream_bytes: limits.client_stream_bytes,

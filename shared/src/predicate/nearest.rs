@@ -2,7 +2,7 @@
 
 /// The nearest of these names, if it is near: most letters are the same. Clients, which read
 /// no predicates, are built without it.
-#[cfg(feature = "file")]
+#[cfg(feature = "nearest")]
 pub fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     // Names are short; a long text is none of them, and would take long to compare.
     if found.len() > super::vocabulary::NAME_BYTES_MAX {
@@ -15,7 +15,7 @@ pub fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<
     (distance <= 1 + letters / 4 && distance < letters).then(|| name.to_owned())
 }
 
-#[cfg(not(feature = "file"))]
+#[cfg(not(feature = "nearest"))]
 pub fn nearest<'a>(_: &str, _: impl Iterator<Item = &'a str>) -> Option<String> {
     None
 }
@@ -28,7 +28,7 @@ pub fn question(nearest: &Option<String>) -> String {
     }
 }
 
-#[cfg(all(test, feature = "file"))]
+#[cfg(all(test, feature = "nearest"))]
 mod tests {
     use super::*;
 

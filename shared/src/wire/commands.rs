@@ -1,15 +1,23 @@
 //! Datagrams from client to server: an acknowledgement, and recent commands.
 //!
-//! A client repeats its latest commands until the server has named them as processed,
-//! so a lost datagram delays a command but does not lose it.
+//! A client repeats its commands until the server has named them as processed, so a lost
+//! datagram delays a command but does not lose it. Each command may say for which tick it is
+//! meant: it waits for that tick in the server, and the server says by how much it was early.
+//! Without a tick it is run as soon as possible.
 //!
 //! | field | bits |
 //! | --- | --- |
 //! | epoch of the commands | 8 |
 //! | low bits of the newest complete tick, mask of the 32 ticks before it | 32, 32 |
 //! | low bits of the tick of the newest frame read from the reliable stream | 32 |
-//! | number of commands, sequence number of the first | 4, 32 |
+//! | number of commands | 8 |
+//! | unless 0: sequence number of the first | 32 |
+//! | unless 0: whether they say for which ticks they are meant | 1 |
+//! | if so: low bits of the first one's tick | 16 |
+//! | if so, per command but the first: ticks after the one before | a Rice code of parameter 0 |
 //! | per command: kind, then its words by type | 8, … |
+//!
+//! The gaps stand directly before the kinds of their commands.
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
@@ -20,7 +28,9 @@ use crate::world::id::Tick;
 use crate::world::schema::Schema;
 
 /// The most commands in one datagram.
-pub const COMMANDS_MAX: usize = 15;
+pub const COMMANDS_MAX: usize = 255;
+/// A tick that a command is meant for is less than so many ticks away from the server's.
+pub const COMMAND_TICKS_MAX: u32 = 1 << (TICK_BITS - 1);
 
 /// The ticks that a client has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +75,8 @@ pub struct ClientDatagram {
     pub acknowledgement: Acknowledgement,
     /// The sequence number of the first command. The others follow it by one each.
     pub first_sequence: u32,
+    /// The ticks that the commands are meant for, ascending; none if they don't say.
+    pub ticks: Vec<Tick>,
     pub kinds: Vec<CommandKind>,
     /// The words of all commands, in the order of `kinds`.
     pub words: Vec<i32>,
@@ -120,18 +132,33 @@ impl CommandCodec {
     /// Encodes a datagram and appends it to `out`.
     ///
     /// # Panics
-    /// For kinds that clients may not send, more than [`COMMANDS_MAX`] commands, and
-    /// missing words.
+    /// For kinds that clients may not send, more than [`COMMANDS_MAX`] commands, missing
+    /// words, and ticks that are missing or descend.
     pub fn encode(&self, datagram: &ClientDatagram, writer: &mut BitWriter, out: &mut Vec<u8>) {
         assert!(datagram.kinds.len() <= COMMANDS_MAX, "too many commands");
         writer.put(u64::from(self.epoch), 8);
         writer.put(datagram.acknowledgement.newest.low().into(), 32);
         writer.put(u64::from(datagram.acknowledgement.mask), 32);
         writer.put(datagram.acknowledgement.stream.low().into(), 32);
-        writer.put(datagram.kinds.len() as u64, 4);
+        writer.put(datagram.kinds.len() as u64, COUNT_BITS);
+        if datagram.kinds.is_empty() {
+            return writer.finish_into(out);
+        }
         writer.put(u64::from(datagram.first_sequence), 32);
+        let mut ticks = datagram.ticks.iter();
+        let mut last = ticks.next();
+        writer.put(u64::from(last.is_some()), 1);
+        if let Some(first) = last {
+            writer.put(first.low().into(), TICK_BITS);
+        }
         let mut words = datagram.words.iter();
-        for kind in &datagram.kinds {
+        for (i, kind) in datagram.kinds.iter().enumerate() {
+            if let Some(before) = last.filter(|_| i > 0) {
+                let tick = ticks.next().expect("a tick for each command");
+                assert!(tick >= before, "the ticks of commands ascend");
+                writer.put_rice(tick.since(*before), GAP_PARAMETER);
+                last = Some(tick);
+            }
             let types = self.types(*kind).expect("a command that clients may send");
             writer.put(u64::from(kind.id()), 8);
             for ty in types {
@@ -143,13 +170,15 @@ impl CommandCodec {
     }
 
     /// Decodes a datagram into `out`, whose content it replaces. The ticks that it names are
-    /// within 2^31 of `now`, the server's.
+    /// within 2^31 of `now`, the server's, and those of commands within
+    /// [`COMMAND_TICKS_MAX`]; it is an error if they end later.
     pub fn decode(
         &self,
         bytes: &[u8],
         now: Tick,
         out: &mut ClientDatagram,
     ) -> Result<(), DecodeError> {
+        out.ticks.clear();
         out.kinds.clear();
         out.words.clear();
         let mut reader = BitReader::new(bytes);
@@ -168,9 +197,23 @@ impl CommandCodec {
             mask: reader.get_as(32)?,
             stream: now.nearest(reader.get_as(32)?, 32),
         };
-        let count = reader.get(4)?;
+        let count = reader.get(COUNT_BITS)?;
+        out.first_sequence = 0;
+        if count == 0 {
+            return reader.finish();
+        }
         out.first_sequence = reader.get_as(32)?;
-        for _ in 0..count {
+        let mut last = match reader.get_bool()? {
+            true => Some(now.nearest(reader.get_as(TICK_BITS)?, TICK_BITS)),
+            false => None,
+        };
+        for i in 0..count {
+            if let Some(tick) = &mut last {
+                if i > 0 {
+                    *tick = later(*tick, reader.get_rice(GAP_PARAMETER)?, now)?;
+                }
+                out.ticks.push(*tick);
+            }
             let id = reader.get_as(8)?;
             let kind = CommandKind(id);
             let types = self.types(kind).ok_or(DecodeError::UnknownCommand(id))?;
@@ -182,6 +225,25 @@ impl CommandCodec {
         reader.finish()
     }
 }
+
+/// The tick of a command that is meant for so many ticks after another.
+fn later(tick: Tick, gap: u32, now: Tick) -> Result<Tick, DecodeError> {
+    let later = tick.after(gap);
+    match later.since(now) < COMMAND_TICKS_MAX {
+        true => Ok(later),
+        false => Err(DecodeError::OutOfRange {
+            what: "the tick of a command",
+            found: later.0,
+        }),
+    }
+}
+
+const COUNT_BITS: u32 = 8;
+const TICK_BITS: u32 = 16;
+/// Most clients give a command in each tick, or several in one.
+const GAP_PARAMETER: u32 = 0;
+
+const _: () = assert!(COMMANDS_MAX < 1 << COUNT_BITS);
 
 /// The types of a command's words, if clients may send it.
 fn types(command: &CommandSchema) -> Option<Vec<AttributeType>> {

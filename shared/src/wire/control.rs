@@ -71,6 +71,10 @@ pub struct Quotas {
     pub commands_per_tick: u32,
     /// Commands at once, after having been quiet.
     pub commands_burst: u32,
+    /// How many ticks ahead of the server's next one a command may be meant for.
+    pub input_ticks: u32,
+    /// How many ticks late a command may come.
+    pub late_ticks: u32,
     pub requests_per_second: u32,
     /// Bytes that it is told in a tick; 0: as many as there are to tell.
     pub bytes_per_tick: u32,
@@ -105,6 +109,8 @@ impl Quotas {
         Quotas {
             commands_per_tick: limits.client_commands_per_tick,
             commands_burst: limits.client_commands_burst,
+            input_ticks: limits.input_ticks_max,
+            late_ticks: limits.late_ticks_max,
             requests_per_second: limits.client_requests_per_second,
             bytes_per_tick: limits.client_bytes_per_tick,
             regions: limits.regions_per_client,
@@ -170,6 +176,8 @@ pub enum Close {
     Replaced = 8,
     /// The operator has thrown the client out; the sentence may say why.
     Kicked = 9,
+    /// The server is starting: try again soon.
+    Starting = 10,
 }
 
 impl Close {

@@ -24,6 +24,8 @@
 //! | if not: part number, whether it is the tick's last | 4, 1 |
 //! | in the tick's last one: whether nothing is left to tell | 1 |
 //! | low bits of the sequence number of the last processed command | 16 |
+//! | kept tick, beside the datagram's: see `kept` | 2 or 8 |
+//! | by how many ticks commands came too early: see `margin` | 1 or 6 |
 //! | number of entities: its length, then its bits below the highest | 4, length − 1 |
 //! | unless 0: gap parameter, ticks since the base (0: no differences) | 5, 4 |
 //! | with a base: whether all are differences, bits of a difference on each axis | 1, 5 |
@@ -38,6 +40,8 @@
 //! | per entity: velocity | see `velocity` |
 
 mod decode;
+mod kept;
+mod margin;
 mod place;
 mod tail;
 
@@ -45,10 +49,10 @@ use thiserror::Error;
 
 use super::DATAGRAM_BYTES_MAX;
 use super::bits::BitWriter;
-use super::velocity;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
+pub use margin::MARGIN_MAX;
 pub use place::Place;
 use place::{Axes, Forms};
 pub use tail::Tail;
@@ -80,6 +84,12 @@ pub struct Header {
     pub base: Option<Tick>,
     /// The sequence number of the client's last command that the world has processed.
     pub processed: u32,
+    /// The newest tick that can't be lost; `None` in a world that is not kept.
+    pub kept: Option<Tick>,
+    /// How many ticks too early the commands came that were processed since the client was
+    /// told of any, the latest of them: 0 is just in time, and one below 0 came too late.
+    /// `None` if there are none that were meant for a tick.
+    pub margin: Option<i32>,
     /// Whether the client is told of all that it may not know; else some of it waits for a
     /// later tick.
     pub is_whole: bool,
@@ -109,6 +119,10 @@ pub struct Movement {
     pub is_whole: bool,
     /// The low 16 bits of the sequence number; see [`nearest_sequence`].
     pub processed_low: u16,
+    /// As in the [`Header`].
+    pub kept: Option<Tick>,
+    /// As in the [`Header`], at most [`MARGIN_MAX`] and at least -[`MARGIN_MAX`] − 1.
+    pub margin: Option<i32>,
     /// The tick from which differences are told.
     pub base: Option<Tick>,
     pub slots: Vec<Slot>,
@@ -251,20 +265,6 @@ impl MovementCodec {
         GAP_BITS_ABOUT + self.axes.bits_about(&told.place) + told.tail.bits()
     }
 
-    /// The most bits that an entity takes.
-    fn bits_max(&self) -> u32 {
-        let velocity = velocity::bits_max(self.axes.count());
-        GAP_BITS_MAX + 2 + self.axes.bits() + self.tails.bits_max() + velocity
-    }
-
-    /// The most ticks that news of an entity's movement waits, where a client has so many
-    /// entities in view and is told so many bytes of movement in a tick at least. Datagrams
-    /// that are lost come on top.
-    pub fn wait_ticks_max(&self, in_view: usize, bytes_per_tick: usize) -> u32 {
-        let bits = (bytes_per_tick * 8).saturating_sub(HEADERS_BITS_MAX);
-        wait_ticks_max(in_view, bits / self.bits_max() as usize)
-    }
-
     /// The number of entities that fit into one datagram.
     fn count_that_fits(
         &self,
@@ -314,6 +314,8 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
         writer.put(u64::from(header.is_whole), 1);
     }
     writer.put(u64::from(header.processed), 16);
+    kept::put(writer, header.tick, header.kept);
+    margin::put(writer, header.margin);
     let length = usize::BITS - count.leading_zeros();
     writer.put(u64::from(length), COUNT_LENGTH_BITS);
     if count > 0 {
@@ -349,10 +351,8 @@ const GAP_PARAMETER_BITS: u32 = 5;
 const BASE_BITS: u32 = 4;
 /// The most bits before those that tell the forms.
 const HEADER_BITS_MAX: u32 =
-    16 + 1 + 4 + 1 + 1 + 16 + COUNT_LENGTH_BITS + COUNT_BITS - 1 + GAP_PARAMETER_BITS;
-/// Gaps between slots of entities in view take fewer bits than slots.
-const GAP_BITS_MAX: u32 = 32;
+    16 + 1 + 4 + 1 + 1 + 16 + kept::BITS_MAX + margin::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS
+        - 1
+        + GAP_PARAMETER_BITS;
 const GAP_BITS_ABOUT: u32 = 6;
-/// The header and the forms of a datagram.
-const HEADERS_BITS_MAX: usize = 192;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

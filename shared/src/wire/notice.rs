@@ -6,9 +6,9 @@
 //! | form: 0 a change, 1 a notification | 1 |
 //! | whether the client heard it | 1 |
 //! | number of subscriptions, then the id of each | 11, 32 |
-//! | change: slot, generation, kind, column, value before, value after | slot, 32, 8, 6, value, value |
+//! | change: entity, kind, column, value before, value after | see `fields` |
 //! | change: command: 0 none, else its number plus one | 9 |
-//! | notification: kind, whether it has a source, the source's slot and generation | 8, 1, slot, 32 |
+//! | notification: kind, whether it has a source, if so: the entity | 8, 1, see `fields` |
 //! | notification: its words by type, as in commands | |
 
 use super::DecodeError;

@@ -15,6 +15,7 @@
 //! | lost | id (32) |
 //! | name | slot of an entity that has entered, bytes (6), each 8: what its player is called |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
+//! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (3): a [`Refusal`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -28,6 +29,7 @@ use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::world::attribute::Audience;
+use crate::world::command::Refusal;
 use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
@@ -75,6 +77,15 @@ pub enum Message {
     /// The server had no room to keep the subscription of this id. The client may
     /// subscribe again.
     Lost(u32),
+    /// Commands of the client had no effect.
+    Refused {
+        /// The low 16 bits of the first one's sequence number, see
+        /// [`nearest_sequence`](super::movement::nearest_sequence). The others follow it.
+        first_low: u16,
+        /// How many there are, at least one.
+        count: u32,
+        reason: Refusal,
+    },
     /// The world's commands or notifications have changed.
     Interface(Interface),
     /// What the player of an entity is called; behind the entity's enter.
@@ -213,6 +224,14 @@ impl StreamCodec {
         writer.put(u64::from(subscription), 32);
     }
 
+    /// Writes that `count` commands, at least one, had no effect.
+    pub fn refused(&self, writer: &mut BitWriter, first: u32, count: u32, reason: Refusal) {
+        writer.put(TAG_REFUSED, TAG_BITS);
+        writer.put(u64::from(first), 16);
+        writer.put_rice(count.saturating_sub(1), REFUSED_PARAMETER);
+        writer.put(reason as u64, REFUSAL_BITS);
+    }
+
     /// Writes what commands and notifications there are. It must stand alone in its frame,
     /// since what follows may depend on it.
     pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
@@ -261,6 +280,11 @@ impl StreamCodec {
             TAG_FULL => Message::Full,
             TAG_LOST => Message::Lost(reader.get_as(32)?),
             TAG_INTERFACE => Message::Interface(read_interface(reader)?),
+            TAG_REFUSED => Message::Refused {
+                first_low: reader.get_as(16)?,
+                count: reader.get_rice(REFUSED_PARAMETER)?.saturating_add(1),
+                reason: read_refusal(reader)?,
+            },
             TAG_NAME => Message::Name {
                 slot: self.fields.slot(reader)?,
                 name: read_name(reader)?,
@@ -330,6 +354,14 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     })
 }
 
+fn read_refusal(reader: &mut BitReader<'_>) -> Result<Refusal, DecodeError> {
+    let found = reader.get(REFUSAL_BITS)?;
+    Refusal::of(found).ok_or(DecodeError::OutOfRange {
+        what: "the reason of a refusal",
+        found,
+    })
+}
+
 fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
     let bytes = read_bytes(reader, INTERFACE_LENGTH_BITS)?;
     codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
@@ -367,8 +399,11 @@ const TAG_NOTICE: u64 = 6;
 const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
+const TAG_REFUSED: u64 = 10;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
+const REFUSED_PARAMETER: u32 = 1;
+const REFUSAL_BITS: u32 = 3;
 /// A schema is smaller than a welcome, which has at most a MiB.
 const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].

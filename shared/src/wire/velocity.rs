@@ -47,11 +47,6 @@ impl PackedVelocity {
     }
 }
 
-/// The most bits of a velocity.
-pub(super) fn bits_max(dimensions: usize) -> u32 {
-    1 + WIDTH_BITS + WIDTH_MAX * u32::try_from(dimensions).unwrap_or(3)
-}
-
 /// Reads one number for each axis; the other axes are 0.
 pub(super) fn get(reader: &mut BitReader<'_>, dimensions: usize) -> Result<[i32; 3], DecodeError> {
     let mut velocity = [0; 3];

@@ -1,5 +1,7 @@
 //! Commands: their numbers, and their form in a world's schema.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::attribute::AttributeType;
@@ -41,6 +43,47 @@ pub struct Senders {
     pub clients: bool,
     /// A world rule (`[[every]]`).
     pub rules: bool,
+}
+
+/// Why a client's command had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Refusal {
+    /// Its client has no entity.
+    Dead = 1,
+    /// The client has sent more than its quota.
+    OverQuota = 5,
+    /// It is meant for a tick that is too far ahead.
+    TooEarly = 6,
+    /// It came too long after the tick that it was meant for.
+    TooLate = 7,
+}
+
+/// A sentence's end: "the command had no effect: …".
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Dead => "nobody is there to give it",
+            Refusal::OverQuota => "more commands were sent than the quota allows",
+            Refusal::TooEarly => "it was meant for a tick too far ahead",
+            Refusal::TooLate => "it came too long after its tick",
+        })
+    }
+}
+
+impl Refusal {
+    pub const ALL: [Refusal; 4] = [
+        Refusal::Dead,
+        Refusal::OverQuota,
+        Refusal::TooEarly,
+        Refusal::TooLate,
+    ];
+
+    /// The one with this number.
+    pub fn of(number: u64) -> Option<Refusal> {
+        let mut all = Refusal::ALL.into_iter();
+        all.find(|refusal| *refusal as u64 == number)
+    }
 }
 
 /// One word of a command.

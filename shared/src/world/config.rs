@@ -114,6 +114,10 @@ pub struct Limits {
     pub client_commands_per_tick: u32,
     /// Commands that a client may send at once after having been quiet.
     pub client_commands_burst: u32,
+    /// The ticks ahead of the next one for which a client's command may wait.
+    pub input_ticks_max: u32,
+    /// The ticks by which a client's command may come too late, and still run.
+    pub late_ticks_max: u32,
     /// Requests of a client that are read in one second; also, those read at once after
     /// it has been quiet.
     pub client_requests_per_second: u32,
@@ -185,11 +189,7 @@ impl WorldConfig {
 
     /// The size per axis in raw units; a world of two axes is one unit thin.
     pub fn size_raw(&self) -> [i32; 3] {
-        let mut size = [1; 3];
-        for (axis, s) in size.iter_mut().zip(&self.schema.world.size) {
-            *axis = s.raw();
-        }
-        size
+        self.schema.world.size_raw()
     }
 }
 

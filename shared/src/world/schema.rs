@@ -55,6 +55,20 @@ pub struct WorldInfo {
 }
 
 impl WorldInfo {
+    /// The size per axis in raw units; a world of two axes is one unit thin.
+    pub fn size_raw(&self) -> [i32; 3] {
+        let mut size = [1; 3];
+        for (axis, s) in size.iter_mut().zip(&self.size) {
+            *axis = s.raw();
+        }
+        size
+    }
+
+    /// The largest coordinate per axis in raw units.
+    pub fn edges(&self) -> [i32; 3] {
+        self.size_raw().map(|size| size - 1)
+    }
+
     /// By how much a known entity counts as nearer, in raw units.
     pub fn leave_margin(&self) -> i32 {
         self.aoi_leave.raw() - self.aoi.raw()
@@ -117,6 +131,20 @@ impl Schema {
 
     pub fn notification_named(&self, name: &str) -> Option<&NotificationSchema> {
         self.notifications.iter().find(|n| n.name == name)
+    }
+
+    /// The command that finds out who is near a speaker, `say(text: i32)`, and the notification
+    /// that it tells of, `Say { text }`. `None` in worlds that lack one of them.
+    pub fn say(&self) -> Option<(CommandKind, NotificationKind)> {
+        let command = self.command_named("say")?;
+        let notification = self.notification_named("say")?;
+        let word = command.words.iter().map(|word| word.ty);
+        let field = notification.fields.iter().map(|field| field.ty);
+        let is_say = command.has_actor
+            && !command.senders.clients
+            && word.eq([AttributeType::I32])
+            && field.eq([AttributeType::I32]);
+        is_say.then_some((command.kind, notification.kind))
     }
 
     /// What clients may know: of a hidden attribute only that there is a column.

@@ -84,61 +84,41 @@ fn is_unseen(character: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-impl Deref for Name {
-    type Target = str;
+/// What reads as the text that it is, and is made of texts that pass its checks.
+macro_rules! checked_text {
+    ($name:ident) => {
+        impl Deref for $name {
+            type Target = str;
 
-    fn deref(&self) -> &str {
-        &self.0
-    }
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = TextError;
+
+            fn try_from(text: String) -> Result<$name, TextError> {
+                $name::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> String {
+                text.0
+            }
+        }
+    };
 }
 
-impl Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for Name {
-    type Error = TextError;
-
-    fn try_from(text: String) -> Result<Name, TextError> {
-        Name::new(text)
-    }
-}
-
-impl TryFrom<String> for Text {
-    type Error = TextError;
-
-    fn try_from(text: String) -> Result<Text, TextError> {
-        Text::new(text)
-    }
-}
-
-impl From<Name> for String {
-    fn from(name: Name) -> String {
-        name.0
-    }
-}
-
-impl From<Text> for String {
-    fn from(text: Text) -> String {
-        text.0
-    }
-}
+checked_text!(Name);
+checked_text!(Text);
 
 /// The most bytes of a name.
 pub const NAME_BYTES_MAX: usize = 32;

@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
-use shared::wire::commands::{Acknowledgement, COMMANDS_MAX, ClientDatagram};
+use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
-use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
+use shared::wire::movement::{Header, MARGIN_MAX, MovementCodec, MovementScratch, Told};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
 use shared::world::mix::mix;
-use shared::{Audience, Course, EntityId, Fixed, Name, Schema, Slot, Text, Tick};
+use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -82,11 +82,16 @@ pub fn gathered(schema: &'static Schema, count: usize) -> BoxedStrategy<Entities
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
-    (any_tick(), prop::option::of(0u32..20), any::<u32>()).prop_map(
-        |(tick, base_ticks, processed)| Header {
+    let ages = || prop::option::of(0u32..20);
+    let kept_ages = prop::option::of(0u32..100);
+    let margin = prop::option::of(-MARGIN_MAX - 1..=MARGIN_MAX);
+    (any_tick(), ages(), any::<u32>(), kept_ages, margin).prop_map(
+        |(tick, base_ticks, processed, kept_ticks, margin)| Header {
             tick,
             base: base_ticks.map(|ticks| tick.before(ticks)),
             processed,
+            kept: kept_ticks.map(|ticks| tick.before(ticks)),
+            margin,
             is_whole: true,
         },
     )
@@ -241,7 +246,15 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         name,
     });
     let talk = any_talk().prop_map(Message::Talk);
+    let reason = prop::sample::select(Refusal::ALL.to_vec());
+    let refused =
+        (any::<u16>(), 1u32.., reason).prop_map(|(first_low, count, reason)| Message::Refused {
+            first_low,
+            count,
+            reason,
+        });
     prop_oneof![
+        refused,
         answer,
         notice,
         Just(Message::Full),
@@ -371,6 +384,16 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Lost(id)) => codec.lost(&mut writer, *id),
             Sent::Other(Message::Name { slot, name }) => codec.name(&mut writer, *slot, name),
             Sent::Other(Message::Talk(talk)) => codec.talk(&mut writer, talk),
+            Sent::Other(Message::Refused {
+                first_low,
+                count,
+                reason,
+            }) => codec.refused(
+                &mut writer,
+                u32::from(*first_low) + (7 << 16),
+                *count,
+                *reason,
+            ),
             Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
@@ -386,6 +409,13 @@ fn any_near() -> impl Strategy<Value = Tick> {
     (0..1u64 << 32).prop_map(|offset| Tick(NOW.0 - (1 << 31) + offset))
 }
 
+fn any_gap() -> impl Strategy<Value = u32> {
+    prop_oneof![0u32..3, 0u32..3, 0u32..20_000]
+}
+
+/// As many commands of any kind as fit into a datagram.
+const COMMANDS_SENT_MAX: usize = 30;
+
 /// A datagram of any commands that this world's clients may send.
 pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatagram> {
     let commands = schema.commands.iter().filter(|c| c.senders.clients);
@@ -397,21 +427,35 @@ pub fn any_client_datagram(schema: &'static Schema) -> BoxedStrategy<ClientDatag
     });
     (
         (any_near(), any::<u32>(), any_near(), any::<u32>()),
-        prop::collection::vec(command, 0..=COMMANDS_MAX),
+        prop::collection::vec((command, any_gap()), 0..=COMMANDS_SENT_MAX),
+        prop::option::of(-30_000i64..30_000),
     )
-        .prop_map(|((newest, mask, stream, first_sequence), commands)| {
-            let (kinds, words): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
-            ClientDatagram {
-                acknowledgement: Acknowledgement {
-                    newest,
-                    mask,
-                    stream,
-                },
-                first_sequence,
-                kinds,
-                words: words.concat(),
-            }
-        })
+        .prop_map(
+            |((newest, mask, stream, first_sequence), commands, first)| {
+                let (commands, gaps): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
+                let (kinds, words): (Vec<_>, Vec<_>) = commands.into_iter().unzip();
+                let first = first.map(|ahead| Tick(NOW.0.wrapping_add_signed(ahead)));
+                let ticks = first.map(|first| {
+                    let ticks = gaps.iter().scan(first, |tick, gap| {
+                        *tick = tick.after(*gap).min(NOW.after(COMMAND_TICKS_MAX - 1));
+                        Some(*tick)
+                    });
+                    ticks.collect()
+                });
+                ClientDatagram {
+                    acknowledgement: Acknowledgement {
+                        newest,
+                        mask,
+                        stream,
+                    },
+                    // Without commands nothing is said of them.
+                    first_sequence: if kinds.is_empty() { 0 } else { first_sequence },
+                    ticks: ticks.unwrap_or_default(),
+                    kinds,
+                    words: words.concat(),
+                }
+            },
+        )
         .boxed()
 }
 

@@ -25,6 +25,18 @@ pub struct Server {
     pub stream: StreamCodec,
     pub commands: CommandCodec,
     pub processed: u32,
+    pub margin: Option<i32>,
+    /// The number of the command that comes next.
+    next_sequence: u32,
+    waiting: Vec<Waiting>,
+}
+
+/// A command that waits for its tick.
+struct Waiting {
+    tick: Tick,
+    sequence: u32,
+    margin: Option<i32>,
+    words: Vec<i32>,
 }
 
 pub fn schema() -> Schema {
@@ -60,6 +72,9 @@ impl Server {
             stream: StreamCodec::new(schema),
             commands: CommandCodec::new(schema, EPOCH),
             processed: 0,
+            margin: None,
+            next_sequence: 1,
+            waiting: vec![],
         }
     }
 
@@ -93,6 +108,8 @@ impl Server {
             tick,
             base: known.map(|known| known.tick),
             processed: self.processed,
+            kept: None,
+            margin: self.margin,
             is_whole: true,
         };
         let mut bytes = vec![];
@@ -129,6 +146,34 @@ impl Server {
         self.frame(tick, |stream, writer| {
             stream.enter(writer, entity, 0, is_own, &course, &[x, 0, 100]);
         })
+    }
+
+    /// A client's datagram arrives before this tick. All commands have two words.
+    pub fn take_in(&mut self, bytes: &[u8], next: u64) {
+        let datagram = self.read(bytes);
+        for (i, words) in datagram.words.chunks(2).enumerate() {
+            let sequence = datagram.first_sequence + i as u32;
+            if sequence < self.next_sequence {
+                continue;
+            }
+            self.next_sequence = sequence + 1;
+            let meant = datagram.ticks.get(i).copied();
+            self.waiting.push(Waiting {
+                tick: meant.unwrap_or_default().max(Tick(next)),
+                sequence,
+                margin: meant.map(|meant| meant.0 as i32 - next as i32),
+                words: words.to_vec(),
+            });
+        }
+    }
+
+    /// Runs a tick, and gives the words of its commands.
+    pub fn run(&mut self, tick: u64) -> Vec<i32> {
+        let due = self.waiting.extract_if(.., |c| c.tick <= Tick(tick));
+        let due: Vec<Waiting> = due.collect();
+        self.processed = due.last().map_or(self.processed, |last| last.sequence);
+        self.margin = due.iter().filter_map(|command| command.margin).min();
+        due.into_iter().flat_map(|command| command.words).collect()
     }
 
     /// What a client's datagram says.

@@ -91,6 +91,8 @@ impl Bot {
             tick: Tick(tick),
             base: None,
             processed: 0,
+            kept: None,
+            margin: None,
             is_whole,
         };
         let slots: Vec<u32> = one.iter().map(|one| one.0.0).collect();

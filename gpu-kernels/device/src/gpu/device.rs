@@ -234,6 +234,25 @@ impl Device {
         })
     }
 
+    /// Copies `n` values from one place on the device to another, on the work lane.
+    pub fn copy<T: Plain>(
+        &self,
+        to: Pointer<T>,
+        from: Pointer<T>,
+        n: u64,
+    ) -> Result<(), DriverError> {
+        let bytes = n * size_of::<T>() as u64;
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.check_range(to.0, bytes);
+        self.check_range(from.0, bytes);
+        // SAFETY: both ranges are inside our allocation.
+        check("cuMemcpyDtoDAsync", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to.0, from.0, bytes as usize, self.stream(Lane::Work))
+        })
+    }
+
     /// Waits until a lane has finished all its work.
     pub fn synchronize(&self, lane: Lane) -> Result<(), DriverError> {
         // SAFETY: the stream lives as long as the device.

@@ -1,8 +1,8 @@
 //! Helper functions, which are inlined, and built-in functions.
 
+use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
-use super::expression::nearest_name;
 use super::send::SEND;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
@@ -85,7 +85,7 @@ impl<'a> Lower<'a> {
             }
             let builtins = BUILTINS.iter().map(|(name, _)| *name);
             let known = self.unit.helper_names(self.file()).chain(builtins);
-            return Err(match nearest_name(name, known) {
+            return Err(match nearest(name, known) {
                 Some(near) => {
                     self.helped(ident.span(), message, "", format!("did you mean `{near}`?"))
                 }

@@ -1,11 +1,11 @@
 //! Updates, commands that are put off, notifications.
 
 use proc_macro2::Span;
+use shared::predicate::nearest;
 use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
 use super::call::{BUILTINS, count};
-use super::expression::nearest_name;
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
 use crate::ir::{After, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary};
@@ -169,7 +169,7 @@ impl<'a> Lower<'a> {
         let Some(signature) = unit.commands.get(&name) else {
             let message = format!("there is no command `{name}`");
             let known = unit.commands.keys().map(String::as_str);
-            return Err(match nearest_name(&name, known) {
+            return Err(match nearest(&name, known) {
                 Some(near) => {
                     let help = format!("did you mean `{near}`?");
                     self.helped(call.func.span(), message, "", help)

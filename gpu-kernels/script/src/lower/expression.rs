@@ -2,6 +2,7 @@
 
 use proc_macro2::Span;
 use shared::Audience;
+use shared::predicate::nearest;
 use shared::world::fixed::Fixed;
 use syn::spanned::Spanned;
 
@@ -221,7 +222,8 @@ impl<'a> Lower<'a> {
         let scopes = self.scopes.iter().flat_map(|scope| scope.locals.keys());
         let locals = scopes.map(String::as_str);
         let known = locals.chain(self.unit.constant_names(self.file()));
-        match nearest_name(name, known) {
+        // A local of the same name is another function's.
+        match nearest(name, known.filter(|known| *known != name)) {
             Some(near) => {
                 let message = format!("there is no `{name}` here");
                 self.helped(span, message, "", format!("did you mean `{near}`?"))
@@ -291,7 +293,7 @@ impl<'a> Lower<'a> {
         }
         let names = schema.attributes.iter().map(|a| a.name.as_str());
         let message = format!("this world has no attribute `{name}`");
-        Err(match nearest_name(name, names.clone()) {
+        Err(match nearest(name, names.clone()) {
             Some(near) => self.helped(span, message, "", format!("did you mean `{near}`?")),
             None => self.problem(span, message, one_of(&names.collect::<Vec<_>>())),
         })
@@ -861,34 +863,4 @@ pub fn one_of(names: &[&str]) -> String {
         [] => "it has none".to_owned(),
         _ => format!("expected one of `{}`", names.join("`, `")),
     }
-}
-
-/// The known name that differs least, if it differs little.
-pub fn nearest_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // Longer ones take long to compare.
-    if name.len() > 32 {
-        return None;
-    }
-    let most = 1 + name.len() / 4;
-    known
-        .filter(|candidate| candidate.len().abs_diff(name.len()) <= most)
-        .map(|candidate| (edits(name, candidate), candidate))
-        .filter(|&(edits, _)| edits > 0 && edits <= most)
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// How many letters have to be put in, left out or changed to get from one to the other.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

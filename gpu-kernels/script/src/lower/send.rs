@@ -1,11 +1,11 @@
 //! Commands that a client sends.
 
 use proc_macro2::Span;
+use shared::predicate::nearest;
 use shared::world::command::CommandWord;
 use shared::{AttributeType, CommandSchema};
 use syn::spanned::Spanned;
 
-use super::expression::nearest_name;
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::diagnostic::Diagnostic;
@@ -71,7 +71,7 @@ impl<'a> Lower<'a> {
             return Err(self.problem(span, message, ""));
         }
         let message = format!("this world has no command `{name}`");
-        Err(match nearest_name(name, sent().map(|c| c.name.as_str())) {
+        Err(match nearest(name, sent().map(|c| c.name.as_str())) {
             Some(near) => self.helped(span, message, "", format!("did you mean `{near}`?")),
             None => self.problem(span, message, ""),
         })

@@ -58,7 +58,7 @@ impl Motion {
                 tolerance: motion.tolerance,
                 velocity: motion.velocity.clone(),
                 dimensions: config.dimensions(),
-                max: config.size_raw().map(|size| size - 1),
+                max: config.schema.world.edges(),
             },
             last: vec![[0; 3]; config.schema.world.capacity as usize],
             parts: vec![],

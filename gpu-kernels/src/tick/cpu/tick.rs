@@ -67,6 +67,21 @@ impl CpuBackend {
         out.stages.set(Stage::Lifecycle, clock.lap());
 
         self.index.build(&self.workers, &self.state);
+        if self.is_quiet {
+            out.deliveries.offsets.clear();
+            out.hearings.offsets.clear();
+            out.stages.set(Stage::Index, clock.lap());
+        } else {
+            self.tell(&mut clock, out);
+        }
+
+        self.state.tick = self.state.tick.next();
+        self.state.hash.parts[part::TICK] = state::tick(self.state.tick, self.logic_hash);
+        out.hash.parts.clone_from(&self.state.hash.parts);
+    }
+
+    /// Finds out who is told of the tick.
+    fn tell(&mut self, clock: &mut StageClock, out: &mut TickOutput) {
         let dimensions = self.config.dimensions();
         let published = self.state.publications(dimensions);
         self.published.build(&self.workers, published);
@@ -83,10 +98,6 @@ impl CpuBackend {
         self.interest
             .hear(&self.workers, &self.state, &self.index, out);
         out.stages.set(Stage::Interest, clock.lap());
-
-        self.state.tick = self.state.tick.next();
-        self.state.hash.parts[part::TICK] = state::tick(self.state.tick, self.logic_hash);
-        out.hash.parts.clone_from(&self.state.hash.parts);
     }
 
     /// Applies the frame's changes of observers, clients and slots.

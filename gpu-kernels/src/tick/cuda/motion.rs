@@ -25,21 +25,6 @@ impl MotionKernels {
     }
 }
 
-/// Downloads the tracks.
-pub fn fetch(backend: &CudaBackend) -> Result<Vec<Track>, DriverError> {
-    let (s, w) = (&backend.sizes, &backend.world);
-    let slots = (s.capacity * s.motion) as usize;
-    let glides = backend.fetch(w.track_glides, slots as u64)?;
-    let steps = backend.fetch(w.track_steps, 3 * slots as u64)?;
-    let offsets = backend.fetch(w.track_offsets, 3 * slots as u64)?;
-    let track = |slot: usize| Track {
-        glides: glides[slot] != 0,
-        step: [0, 1, 2].map(|axis| steps[axis * slots + slot]),
-        offset: [0, 1, 2].map(|axis| offsets[axis * slots + slot]),
-    };
-    Ok((0..slots).map(track).collect())
-}
-
 /// Uploads the tracks, and where entities are.
 pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError> {
     let (s, w) = (&backend.sizes, &backend.world);

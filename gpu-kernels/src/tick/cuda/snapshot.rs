@@ -1,7 +1,7 @@
 //! Copying the state between host and device, for snapshots.
 
 use device::{DriverError, Plain, Pointer};
-use shared::{EntityId, Tick};
+use shared::EntityId;
 
 use super::CudaBackend;
 use super::layout;
@@ -26,36 +26,12 @@ impl CudaBackend {
 
     pub(super) fn fetch_snapshot(&self) -> Result<Snapshot, DriverError> {
         self.device.enter()?;
-        let (s, w, r) = (&self.sizes, &self.world, &self.regions);
-        let states: Vec<u32> = self.fetch(w.states, s.capacity)?;
-        let kinds: Vec<u32> = self.fetch(w.slot_kinds, s.capacity)?;
-        let is_taken = |&state: &u32| slot_state(state).is_taken();
-        let due = match s.respawns {
-            0 => vec![0; states.len()],
-            _ => self.fetch(w.rebirth_due, s.capacity)?,
-        };
-        let observers = self.fetch(w.observers, s.observers)?;
+        let (s, w) = (&self.sizes, &self.world);
         let counts: Vec<u32> = self.fetch(w.known_counts, s.clients)?;
         let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
         let behind: Vec<u8> = self.fetch(w.behind, s.clients)?;
-        let (timed, next_sequence) = timed::fetch(self)?;
-        let regions = self.fetch(r.clients, s.client_regions)?;
-        let publications = self.fetch(r.publications, s.carriers)?;
-        let subscriptions = self.fetch(r.subscriptions, s.carriers)?;
         let stride = s.visible_max as usize;
         Ok(Snapshot {
-            tick: self.tick,
-            generations: self.fetch(w.generations, s.capacity)?,
-            kinds: kinds.iter().map(|&kind| kind as u16).collect(),
-            due: (due.iter().zip(&states))
-                .map(|(&due, state)| Tick(if is_taken(state) { due } else { 0 }))
-                .collect(),
-            rows: self.fetch(w.rows, s.capacity * s.columns)?,
-            tracks: motion::fetch(self)?,
-            observers: observers.iter().map(host_observer).collect(),
-            regions: regions.iter().map(host_region).collect(),
-            publications: of_living(&publications, &states),
-            subscriptions: of_living(&subscriptions, &states),
             known: counts
                 .iter()
                 .enumerate()
@@ -67,10 +43,7 @@ impl CudaBackend {
             behind: (0..s.clients as u32)
                 .filter(|&client| behind[client as usize] != 0)
                 .collect(),
-            timed,
-            next_sequence,
-            logic: self.config.logic.clone(),
-            states: states.into_iter().map(slot_state).collect(),
+            ..self.fetch_state()?
         })
     }
 
@@ -129,13 +102,13 @@ impl CudaBackend {
 }
 
 /// The regions of living entities. Those of dead entities are still stored, but unused.
-fn of_living(regions: &[layout::Region], states: &[u32]) -> Vec<Option<Region>> {
+pub fn of_living(regions: &[layout::Region], states: &[u32]) -> Vec<Option<Region>> {
     let each = regions.iter().zip(states);
     each.map(|(region, &state)| host_region(region).filter(|_| state == SlotState::Live as u32))
         .collect()
 }
 
-fn slot_state(state: u32) -> SlotState {
+pub fn slot_state(state: u32) -> SlotState {
     match state {
         0 => SlotState::Free,
         1 => SlotState::Live,
@@ -163,7 +136,7 @@ pub fn device_observer(observer: &Option<Observer>) -> layout::Observer {
     }
 }
 
-fn host_observer(observer: &layout::Observer) -> Option<Observer> {
+pub fn host_observer(observer: &layout::Observer) -> Option<Observer> {
     let layout::Observer {
         tag,
         radius,

@@ -66,11 +66,13 @@ impl CudaBackend {
 
     fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts) {
         self.clients_used = self.clients_used.max(counts.clients);
+        // Of a quiet tick no client is told.
+        let told = if self.is_quiet { 0 } else { self.clients_used };
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
-        flight.clients_used = self.clients_used;
-        flight.chunks = Chunks::of(self.clients_used);
-        tick.clients_used = self.clients_used;
+        flight.clients_used = told;
+        flight.chunks = Chunks::of(told);
+        tick.clients_used = told;
         tick.chunk_clients = flight.chunks.clients;
     }
 
@@ -125,7 +127,7 @@ impl CudaBackend {
             device.record(Lane::Work, served)?;
         }
         begin(Stage::Download)?;
-        end_tick(&mut run.world);
+        end_tick(&mut run.world, self.is_quiet);
         kernels.hash.run(&run)?;
         flight.counters.start(Lane::Work, tick.counters)?;
         device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
@@ -150,10 +152,11 @@ impl CudaBackend {
     }
 }
 
-/// Swaps buffers: what clients saw is now what they know. The commands that still wait were
-/// copied to the next tick's buffer, together with the new ones.
-fn end_tick(world: &mut World) {
-    if world.visible_max > 0 {
+/// Swaps buffers: what clients saw is now what they know, unless the tick was quiet. The
+/// commands that still wait were copied to the next tick's buffer, together with the new
+/// ones.
+fn end_tick(world: &mut World, is_quiet: bool) {
+    if world.visible_max > 0 && !is_quiet {
         swap(&mut world.known, &mut world.visible);
         swap(&mut world.known_counts, &mut world.visible_counts);
     }

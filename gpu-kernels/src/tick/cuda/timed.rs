@@ -8,20 +8,6 @@ use super::layout::{TIMED_COLUMNS, TimedState};
 use crate::tick::state::Snapshot;
 use crate::tick::timed::TimedCommand;
 
-/// Downloads the commands that wait, and the next sequence number.
-pub fn fetch(backend: &CudaBackend) -> Result<(Vec<TimedCommand>, u64), DriverError> {
-    let world = &backend.world;
-    let state: TimedState = backend.fetch(world.timed_state, 1)?[0];
-    let mut columns = vec![];
-    for column in 0..TIMED_COLUMNS as u64 {
-        let from = world.timed.at(column * backend.sizes.timed);
-        columns.push(backend.fetch(from, state.len)?);
-    }
-    let command = |i| timed_command(std::array::from_fn(|column| columns[column][i]));
-    let commands = (0..state.len as usize).map(command).collect();
-    Ok((commands, state.next_sequence))
-}
-
 pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError> {
     let world = &backend.world;
     let commands: Vec<_> = snapshot.timed.iter().map(timed_columns).collect();
@@ -58,7 +44,7 @@ fn timed_columns(timed: &TimedCommand) -> [u32; TIMED_COLUMNS] {
 }
 
 /// A timed command from its columns.
-fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
+pub fn timed_command(columns: [u32; TIMED_COLUMNS]) -> TimedCommand {
     let [
         due_low,
         due_high,

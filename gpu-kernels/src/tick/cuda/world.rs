@@ -26,6 +26,7 @@ pub struct Buffers {
     /// Buffers for each of the two ticks that may be in flight.
     ticks: [Group; 2],
     sort_scratch: u64,
+    state_copy: u64,
 }
 
 impl Buffers {
@@ -37,12 +38,18 @@ impl Buffers {
             indexes: [sizes.carriers, sizes.notifications].map(|n| plan.add(BoxIndex::buffers(&n))),
             ticks: [0, 1].map(|_| plan.add(Tick::buffers(sizes))),
             sort_scratch: plan.add_bytes("sort_scratch", super::sort_scratch(sizes)),
+            state_copy: plan.add_bytes("state_copy", super::copy::copy_bytes(sizes)),
             plan,
         }
     }
 
     pub fn sort_scratch(&self, base: u64) -> u64 {
         base + self.sort_scratch
+    }
+
+    /// Where a copy of the state is, for a checkpoint.
+    pub fn state_copy(&self, base: u64) -> u64 {
+        base + self.state_copy
     }
 
     /// The buffers of ticks with an even or odd number.

@@ -9,7 +9,7 @@ use script::interpreter::World;
 use script::logic::with_logic;
 use shared::{EntityId, EntityRef, Slot, Tick, WorldConfig};
 
-use crate::durable::journal::{JournalReader, Next};
+use crate::durable::recording::{Next, RecordingReader};
 use crate::metrics::machine;
 
 /// A world and its state.
@@ -38,15 +38,15 @@ impl Still {
 
     /// The world of a recording before a tick; `None`: after its last.
     pub fn recorded(path: &Path, tick: Option<u64>) -> Result<Still> {
-        let mut journal = JournalReader::open(path)?;
+        let mut recording = RecordingReader::open(path)?;
         let mut backend = CpuBackend::new(
-            &journal.config,
+            &recording.config,
             machine::cores(),
             machine::memory_available(),
         )?;
         let mut ticks = 0;
         while tick.is_none_or(|tick| ticks < tick) {
-            match journal.next_tick() {
+            match recording.next_tick() {
                 Next::Tick(frame, _) => backend.tick(&frame)?,
                 Next::End | Next::BrokenOff(_) if tick.is_none() => break,
                 Next::End => bail!("{} has only {ticks} ticks", path.display()),
@@ -57,7 +57,7 @@ impl Still {
             ticks += 1;
         }
         let snapshot = backend.snapshot()?;
-        let config = with_logic(&journal.config, &snapshot.logic)
+        let config = with_logic(&recording.config, &snapshot.logic)
             .map_err(|problems| anyhow::anyhow!("{}", problems[0]))
             .context("the recording's scripts")?;
         Ok(Still { config, snapshot })

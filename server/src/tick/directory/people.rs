@@ -48,7 +48,10 @@ impl People {
         let Some(row) = self.rows.remove(&client) else {
             return;
         };
-        if let Some(account) = &row.account {
+        // An account may have come in as somebody else since.
+        if let Some(account) = &row.account
+            && self.accounts.get(account) == Some(&client)
+        {
             self.accounts.remove(account);
         }
         if let Some(name) = &row.name {

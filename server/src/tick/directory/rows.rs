@@ -26,8 +26,8 @@ pub enum Row {
 pub enum Waiting {
     /// A session that was welcomed with the entity that died.
     Player(Place),
-    /// A session that resumed since the death.
-    Returned(Place),
+    /// A session that came since the death: whether it resumed.
+    Returned(Place, bool),
     /// None, but the client may resume until a tick.
     Absent(Tick),
 }
@@ -49,7 +49,7 @@ impl Row {
         match self {
             Row::Joining(place, _) => place,
             Row::Live(place, ..)
-            | Row::Fallen(Waiting::Player(place) | Waiting::Returned(place), _) => Some(place),
+            | Row::Fallen(Waiting::Player(place) | Waiting::Returned(place, _), _) => Some(place),
             Row::Free | Row::Lost(..) | Row::Fallen(Waiting::Absent(_), _) => None,
         }
     }
@@ -87,6 +87,11 @@ impl Rows {
         }
         self.live -= usize::from(before.is_live());
         self.live += usize::from(row.is_live());
+        self.changed.push(client);
+    }
+
+    /// Something beside the row itself has changed.
+    pub fn note_change(&mut self, client: ClientRow) {
         self.changed.push(client);
     }
 

@@ -6,6 +6,8 @@ use shared::world::config::Spectators;
 use shared::{ClientRow, WorldConfig};
 use thiserror::Error;
 
+use crate::durable::roster::Sight;
+
 /// What differs from the world's rule: a client sees as far as the area of interest around its
 /// entity.
 pub struct Sights {
@@ -48,10 +50,9 @@ impl Sights {
     }
 
     /// A client is a spectator from now on: it begins in the middle of the world.
-    pub fn begin_to_watch(&mut self, client: ClientRow) -> [i32; 3] {
+    pub fn begin_to_watch(&mut self, client: ClientRow) {
         let middle = self.size.map(|size| size / 2);
         self.points.insert(client, middle);
-        middle
     }
 
     /// The point that a spectator watches; `None` for others.
@@ -107,6 +108,30 @@ impl Sights {
         moved
     }
 
+    /// What is kept of a client's sight: a spectator that is on its way has arrived.
+    pub fn saved(&self, client: ClientRow) -> Sight {
+        let goal = self.goals.get(&client).or(self.points.get(&client));
+        Sight {
+            radius: self.radii.get(&client).copied(),
+            point: goal.copied(),
+        }
+    }
+
+    /// A client goes on with the sight that was kept.
+    pub fn restore(&mut self, client: ClientRow, sight: &Sight) {
+        if let Some(radius) = sight.radius {
+            self.radii.insert(client, radius.clamp(0, self.aoi));
+        }
+        if let Some(point) = sight.point {
+            self.points.insert(client, point);
+        }
+    }
+
+    /// A spectator's point stands still while nobody looks.
+    pub fn stop(&mut self, client: ClientRow) {
+        self.goals.remove(&client);
+    }
+
     pub fn forget(&mut self, client: ClientRow) {
         self.radii.remove(&client);
         self.points.remove(&client);
@@ -145,7 +170,8 @@ mod tests {
     fn a_point_goes_no_faster_than_the_world_allows_and_stays_inside() {
         let mut sights = sights("[spectators]\nallowed = true\nspeed_max = 50");
         let client = ClientRow(3);
-        assert_eq!(sights.begin_to_watch(client), [50 * UNIT, 30 * UNIT, 0]);
+        sights.begin_to_watch(client);
+        assert_eq!(sights.point(client), Some([50 * UNIT, 30 * UNIT, 0]));
         sights.go(client, [53 * UNIT, 34 * UNIT, 7]).unwrap();
         let moved = sights.move_points();
         assert_eq!(moved, [(client, [53 * UNIT, 34 * UNIT, 0])]);

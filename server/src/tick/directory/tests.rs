@@ -32,10 +32,18 @@ impl World {
     }
 
     fn join_as(&mut self, session: u64, resume: Option<Ticket>, identity: Identity) {
+        self.come(session, resume, false, identity);
+    }
+
+    fn watch_as(&mut self, session: u64, resume: Option<Ticket>, identity: Identity) {
+        self.come(session, resume, true, identity);
+    }
+
+    fn come(&mut self, session: u64, resume: Option<Ticket>, spectates: bool, identity: Identity) {
         let join = Join {
             session,
             resume,
-            spectates: false,
+            spectates,
             identity,
         };
         let ticket = [session as u8; 16];
@@ -388,7 +396,7 @@ fn clients_are_counted_as_they_come_die_and_go() {
         let live = rows.filter(|row| {
             matches!(
                 row,
-                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(_), _)
+                Row::Live(..) | Row::Fallen(Waiting::Player(_) | Waiting::Returned(..), _)
             )
         });
         assert_eq!(
@@ -586,4 +594,81 @@ fn frames_say_who_came_and_a_replaced_connection_is_nobody_new() {
         came,
         [(ClientRow(0), named("alice")), (ClientRow(1), named("bob"))]
     );
+}
+
+const SPECTATORS: &str = "resume_seconds = 1\n[spectators]\nallowed = true\nspeed_max = 10";
+
+#[test]
+fn a_spectator_with_an_account_comes_back_by_its_ticket() {
+    let mut world = World::new(SPECTATORS);
+    world.watch_as(1, None, account("alice"));
+    assert_eq!(entity_of(&world.tick(99)[0]), (EntityId::NONE, false));
+    assert!(world.directory.people().name(ClientRow(0)).is_some());
+    world.leave(1, false);
+    world.tick(99);
+    world.watch_as(2, Some([1; 16]), account("alice"));
+    assert_eq!(entity_of(&world.tick(99)[0]), (EntityId::NONE, true));
+    assert_eq!(world.directory.live(), 1);
+}
+
+#[test]
+fn an_account_plays_or_watches_with_one_connection() {
+    let mut world = World::new(SPECTATORS);
+    world.join_as(1, None, account("alice"));
+    let player = entity_of(&world.tick(99)[0]).0;
+    world.watch_as(2, None, account("alice"));
+    let events = world.tick(99);
+    let is_replaced = |event: &SessionEvent, session| {
+        matches!(event, SessionEvent::Closed { session: s, close: Close::Replaced, .. }
+            if *s == session)
+    };
+    assert!(is_replaced(&events[0], 1), "{events:?}");
+    assert_eq!(entity_of(&events[1]), (EntityId::NONE, false));
+    assert!(!is_alive(&mut world, player));
+    world.join_as(3, None, account("alice"));
+    let events = world.tick(99);
+    assert!(is_replaced(&events[0], 2), "{events:?}");
+    assert_ne!(entity_of(&events[1]).0, EntityId::NONE);
+    assert_eq!(world.directory.live(), 1);
+    let alice = account("alice").account.unwrap();
+    assert!(world.directory.people().of_account(&alice).is_some());
+}
+
+#[test]
+fn a_lost_spectator_sees_nothing_and_its_point_stands_still() {
+    let mut world = World::new(SPECTATORS);
+    world.watch_as(1, None, Identity::default());
+    world.tick(99);
+    world.directory.watch(ClientRow(0), [0; 3]).unwrap();
+    world.tick(99);
+    world.leave(1, false);
+    world.directory.prepare(&mut world.frame, Tick(99));
+    let set = |frame: &Frame| frame.observers.iter().any(|o| o.observer.is_some());
+    assert!(!set(&world.frame), "{:?}", world.frame.observers);
+    world.tick(99);
+    world.directory.prepare(&mut world.frame, Tick(99));
+    assert!(!set(&world.frame), "{:?}", world.frame.observers);
+}
+
+#[test]
+fn an_account_that_is_back_while_its_entity_is_dead_has_not_resumed() {
+    let mut world = mortals("");
+    world.join_as(1, None, account("alice"));
+    world.join_as(2, None, account("bob"));
+    let entities: Vec<_> = world.tick(99).iter().map(|n| entity_of(n).0).collect();
+    for sequence in 0..2 {
+        let target = [entities[0].reference().0];
+        (world.frame).push(entities[1], sequence, builtin::STRIKE, &target);
+    }
+    world.tick(99);
+    world.join_as(3, None, account("alice"));
+    let mut events = vec![];
+    while !events
+        .iter()
+        .any(|e| matches!(e, SessionEvent::Assigned { .. }))
+    {
+        events.extend(world.tick(99));
+    }
+    let assigned = events.last().expect("an event");
+    assert!(!entity_of(assigned).1, "{events:?}");
 }

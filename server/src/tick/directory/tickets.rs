@@ -38,13 +38,17 @@ impl Tickets {
         self.given.insert(client, Given { newest, before });
     }
 
-    /// The client is known to have its newest ticket: no other is good any more.
-    pub fn confirm(&mut self, client: ClientRow) {
-        if let Some(given) = self.given.get_mut(&client)
-            && let Some(before) = given.before.take()
-        {
-            self.clients.remove(&before);
-        }
+    /// The client is known to have its newest ticket: no other is good any more. False if no
+    /// other was.
+    pub fn confirm(&mut self, client: ClientRow) -> bool {
+        let given = self.given.get_mut(&client);
+        let before = given.and_then(|given| given.before.take());
+        before.is_some_and(|before| self.clients.remove(&before).is_some())
+    }
+
+    /// The ticket that a client resumed with, while it is good beside the newest.
+    pub fn before(&self, client: ClientRow) -> Option<Ticket> {
+        self.given.get(&client).and_then(|given| given.before)
     }
 
     /// What a client's welcome carries.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use gpu_kernels::TickOutput;
-use shared::{Course, Slot, Tick};
+use gpu_kernels::{SlotState, Snapshot, TickOutput, Track};
+use shared::{Course, EntityId, Slot, Tick};
 
 use super::{AudienceMasks, Courses, Entry, Layout, Turn};
 
@@ -60,6 +60,35 @@ impl<'a> Part<'a> {
     fn among(&self, slots: &[u32]) -> Range<usize> {
         let place = |slot: usize| slots.partition_point(|&s| (s as usize) < slot);
         place(self.first)..place(self.first + self.entities.len())
+    }
+
+    /// Takes the entities of a snapshot over, on the courses that clients were told.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        // Slots have 32 bits.
+        let first = u32::try_from(self.first).unwrap_or(u32::MAX);
+        for (number, place) in (first..).map(Slot).zip(0..self.entities.len()) {
+            let slot = self.first + place;
+            if snapshot.states[slot] != SlotState::Live {
+                continue;
+            }
+            let entry = &mut self.entities[place];
+            entry.id = EntityId::new(number.0, snapshot.generations[slot]);
+            entry.kind = snapshot.kinds[slot];
+            entry.is_alive = true;
+            let track = snapshot.tracks.get(slot).copied().unwrap_or_default();
+            let Track {
+                glides,
+                step,
+                offset,
+            } = track;
+            let mut course = self.course(number, &[]);
+            for axis in 0..self.layout.dimensions {
+                course.position[axis] += offset[axis];
+                course.velocity[axis] = if glides { step[axis] } else { 0 };
+            }
+            self.courses[place] = Courses::new(course);
+            self.pack(number);
+        }
     }
 
     pub fn take_births(&mut self, output: &TickOutput) {

@@ -71,8 +71,7 @@ impl World {
     fn answered(&mut self) -> Vec<(SessionId, u32)> {
         let mut events = vec![];
         let grant = |_: &mut Directory, client, presence: &Presence, body: &RequestBody| {
-            let granted = self.holdings.grant(client, presence, body);
-            granted.map_err(|error| error.to_string())
+            self.holdings.grant(client, presence, body)
         };
         self.queue.answer(&mut self.directory, grant, &mut events);
         let answers = events.into_iter().map(|(_, event)| match event {

@@ -73,7 +73,7 @@ fn a_device_that_fails_during_a_fan_out_ends_the_shards_after_it() {
     assert!(ended.to_string().contains("fails in the test stage"));
     let (seen, reason) = shard.join().unwrap();
     assert_eq!(seen.len(), 2);
-    assert_eq!(reason, Some("the server has failed"));
+    assert_eq!(reason.as_deref(), Some("the server has failed"));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_shard_that_has_ended_ends_the_tick_loop() {
 struct World {
     tick_loop: TickLoop,
     engine: Arc<Engine>,
-    shard: JoinHandle<(Vec<Seen>, Option<&'static str>)>,
+    shard: JoinHandle<(Vec<Seen>, Option<String>)>,
 }
 
 /// How long a shard takes for a tick.
@@ -144,7 +144,8 @@ impl World {
             inboxes: vec![SharedInbox::default()],
             shards: vec![ShardSender::new(to_shard, || ())],
             reports,
-            journal: None,
+            recording: None,
+            kept: None,
             stats: Arc::new(Stats::new()),
             window: None,
             stop: Arc::new(AtomicBool::new(false)),
@@ -169,7 +170,7 @@ impl World {
         let stats = self.tick_loop.stats.clone();
         self.tick_loop.end(Ok(())).unwrap();
         let (seen, reason) = self.shard.join().unwrap();
-        assert_eq!(reason, Some("the server is shutting down"));
+        assert_eq!(reason.as_deref(), Some("the server is shutting down"));
         assert_eq!(stats.figures().ticks, seen.len() as u64);
         seen
     }
@@ -180,7 +181,7 @@ fn run_shard(
     reports: &Sender<FanOutReport>,
     engine: &Engine,
     slow: Slow,
-) -> (Vec<Seen>, Option<&'static str>) {
+) -> (Vec<Seen>, Option<String>) {
     let mut all = vec![];
     while let Ok(message) = from_tick.recv() {
         let publication = match message {
@@ -287,6 +288,18 @@ impl Backend for WatchedBackend {
         self.engine.state.lock().unwrap().computed = output.tick.0 + 1;
         self.engine.changed.notify_all();
         Ok(output)
+    }
+
+    fn set_quiet(&mut self, is_quiet: bool) {
+        self.backend.set_quiet(is_quiet);
+    }
+
+    fn start_copy(&mut self) -> Result<(), TickError> {
+        self.backend.start_copy()
+    }
+
+    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
+        self.backend.continue_copy()
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {

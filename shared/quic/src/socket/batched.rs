@@ -1,5 +1,6 @@
 //! Many packets in a system call: `sendmmsg` and `recvmmsg`.
 
+use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
@@ -17,13 +18,29 @@ use nix::sys::socket::{
 
 use super::{BATCH, Outgoing, PACKET_BYTES_MAX, Packet};
 
-/// Headers and buffers for batches.
+/// A socket's way of sending and receiving batches.
 pub struct Batches {
+    /// Whether the socket has several addresses: then packets leave from chosen ones.
+    has_sources: bool,
+}
+
+/// Headers and buffers for batches. All sockets of a thread share them: they hold something
+/// during a call only, and so a socket can go from thread to thread.
+struct Scratch {
     plain: MultiHeaders<SockaddrStorage>,
-    /// For packets that leave from a chosen address; only where the socket has several.
-    with_source: Option<MultiHeaders<SockaddrStorage>>,
+    /// For packets that leave from a chosen address.
+    with_source: MultiHeaders<SockaddrStorage>,
     receive: MultiHeaders<SockaddrStorage>,
     buffer: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        plain: MultiHeaders::preallocate(BATCH, None),
+        with_source: headers_with_source(),
+        receive: MultiHeaders::preallocate(BATCH, None),
+        buffer: vec![0; BATCH * PACKET_BYTES_MAX],
+    });
 }
 
 impl Batches {
@@ -36,15 +53,23 @@ impl Batches {
             }
         }
         Ok(Batches {
-            plain: MultiHeaders::preallocate(BATCH, None),
-            with_source: is_on_all_addresses.then(headers_with_source),
-            receive: MultiHeaders::preallocate(BATCH, None),
-            buffer: vec![0; BATCH * PACKET_BYTES_MAX],
+            has_sources: is_on_all_addresses,
         })
     }
 
     /// Sends packets. Gives how many the system took, and their bytes.
     pub fn send(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> (u64, u64) {
+        SCRATCH.with_borrow_mut(|scratch| scratch.send(socket, packets))
+    }
+
+    /// Appends a batch of packets that have arrived.
+    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
+        SCRATCH.with_borrow_mut(|scratch| scratch.receive(socket, packets, self.has_sources));
+    }
+}
+
+impl Scratch {
+    fn send(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> (u64, u64) {
         let mut sent = (0, 0);
         // Packets of one system call leave from one address.
         for packets in packets.chunk_by(|a, b| a.from == b.from) {
@@ -80,10 +105,11 @@ impl Batches {
         let (slices, addresses) = (&slices[..packets.len()], &addresses[..packets.len()]);
         let (fd, flags) = (socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
         let source = packets.first().and_then(|p| p.from);
-        let (Some(source), Some(headers)) = (source, &mut self.with_source) else {
+        let Some(source) = source else {
             let headers = &mut self.plain;
             return Ok(sendmmsg(fd, headers, slices, addresses, [], flags)?.count());
         };
+        let headers = &mut self.with_source;
         match source {
             IpAddr::V4(address) => {
                 let info = in_pktinfo {
@@ -109,10 +135,9 @@ impl Batches {
         }
     }
 
-    /// Appends a batch of packets that have arrived.
-    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
+    fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>, has_sources: bool) {
         // A receive writes over the room for control messages, so that serves once.
-        let mut with_source = self.with_source.is_some().then(headers_with_source);
+        let mut with_source = has_sources.then(headers_with_source);
         let headers = with_source.as_mut().unwrap_or(&mut self.receive);
         let mut buffers = self.buffer.chunks_exact_mut(PACKET_BYTES_MAX);
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =

@@ -20,6 +20,12 @@ impl Frames {
         self.bytes.extend_from_slice(&bytes[skipped..]);
     }
 
+    /// The number of bytes that wait for the rest of their frame.
+    #[cfg(any(test, feature = "fuzz"))]
+    pub fn waiting(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The next frame that is known and complete.
     pub fn next_frame(&mut self) -> Result<Option<(h3::Frame, Vec<u8>)>, Rejection> {
         loop {
@@ -52,6 +58,16 @@ impl Frames {
             return Ok(Some((kind, payload)));
         }
     }
+}
+
+/// A frame as it is sent.
+pub fn frame(kind: h3::Frame, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![];
+    kind.encode(&mut bytes);
+    let length = h3::VarInt::try_from(payload.len()).unwrap_or_default();
+    length.encode(&mut bytes);
+    bytes.extend_from_slice(payload);
+    bytes
 }
 
 /// Requests of browsers take some hundred bytes.
@@ -87,7 +103,7 @@ mod tests {
             let mut found = vec![];
             for bytes in stream.chunks(cut) {
                 frames.push(bytes);
-                assert!(frames.bytes.len() <= cut + 16, "skipped bytes are kept");
+                assert!(frames.waiting() <= cut + 16, "skipped bytes are kept");
                 while let Some(frame) = frames.next_frame().unwrap() {
                     found.push(frame);
                 }

@@ -34,7 +34,7 @@ impl Sink for File {
 }
 
 /// Writes a recording on a thread of its own.
-pub struct JournalWriter {
+pub struct RecordingWriter {
     /// None once the recording has stopped.
     records: Option<SyncSender<Queued>>,
     /// Frames that were written, for their memory.
@@ -60,24 +60,24 @@ struct Queued {
     bytes: usize,
 }
 
-impl JournalWriter {
+impl RecordingWriter {
     /// Creates the file, or replaces it.
-    pub fn create(path: &Path, config: &WorldConfig) -> Result<JournalWriter> {
+    pub fn create(path: &Path, config: &WorldConfig) -> Result<RecordingWriter> {
         let file = File::create(path)
             .with_context(|| format!("cannot create the recording {}", path.display()))?;
-        JournalWriter::to(file, config)
+        RecordingWriter::to(file, config)
     }
 
     /// Records into a sink.
-    pub fn to(sink: impl Sink, config: &WorldConfig) -> Result<JournalWriter> {
-        JournalWriter::with_queue(sink, config, QUEUE_RECORDS)
+    pub fn to(sink: impl Sink, config: &WorldConfig) -> Result<RecordingWriter> {
+        RecordingWriter::with_queue(sink, config, QUEUE_RECORDS)
     }
 
     fn with_queue(
         sink: impl Sink,
         config: &WorldConfig,
         queue_records: usize,
-    ) -> Result<JournalWriter> {
+    ) -> Result<RecordingWriter> {
         let (records, incoming) = sync_channel(queue_records);
         let (end, ended) = channel();
         let (returned, written) = channel();
@@ -91,13 +91,13 @@ impl JournalWriter {
             returned,
         };
         std::thread::Builder::new()
-            .name("journal".to_owned())
+            .name("recording".to_owned())
             .spawn(move || {
                 // Nobody listens once the server has given up on the disk.
                 let _ = end.send(thread.write_all(&start, &incoming));
             })
-            .context("cannot start the journal's thread")?;
-        Ok(JournalWriter {
+            .context("cannot start the recording's thread")?;
+        Ok(RecordingWriter {
             records: Some(records),
             written,
             ended,
@@ -130,7 +130,7 @@ impl JournalWriter {
                 Err(TrySendError::Full(_)) => TOO_SLOW.to_owned(),
                 Err(TrySendError::Disconnected(_)) => match self.ended.recv() {
                     Ok(Err(error)) => format!("{error:#}"),
-                    _ => "the journal's thread has failed".to_owned(),
+                    _ => "the recording's thread has failed".to_owned(),
                 },
             }
         };
@@ -150,7 +150,7 @@ impl JournalWriter {
         match self.ended.recv_timeout(FINISH_PATIENCE) {
             Ok(ended) => ended.context("the recording lacks its end"),
             Err(RecvTimeoutError::Timeout) => bail!("the recording lacks its end: {TOO_SLOW}"),
-            Err(RecvTimeoutError::Disconnected) => bail!("the journal's thread has failed"),
+            Err(RecvTimeoutError::Disconnected) => bail!("the recording's thread has failed"),
         }
     }
 
@@ -184,7 +184,7 @@ impl Stopped {
     }
 }
 
-/// What the journal's thread needs.
+/// What the recording's thread needs.
 struct Thread<S: Sink> {
     sink: BufWriter<S>,
     /// Of a tick's record.
@@ -252,7 +252,7 @@ mod tests {
     use std::sync::{Condvar, Mutex};
 
     use super::*;
-    use crate::durable::journal::{JournalReader, Next};
+    use crate::durable::recording::{Next, RecordingReader};
 
     /// A disk with room for some bytes, which takes them while it is not stalled.
     #[derive(Clone, Default)]
@@ -313,8 +313,8 @@ mod tests {
     }
 
     fn ticks_of(bytes: &[u8]) -> Vec<Tick> {
-        let mut journal = JournalReader::read(bytes, "test").unwrap();
-        let next = std::iter::from_fn(|| match journal.next_tick() {
+        let mut recording = RecordingReader::read(bytes, "test").unwrap();
+        let next = std::iter::from_fn(|| match recording.next_tick() {
             Next::Tick(frame, _) => Some(frame.tick),
             Next::End | Next::BrokenOff(_) => None,
         });
@@ -326,17 +326,17 @@ mod tests {
         let config = script::world::default();
         let disk = Disk::default();
         disk.change(|state| state.room = Some(20_000));
-        let mut journal = JournalWriter::to(disk.clone(), &config).unwrap();
+        let mut recording = RecordingWriter::to(disk.clone(), &config).unwrap();
         let hash = StateHash::default();
         let mut tick = 0;
-        while journal.record(&mut frame(tick), &hash) {
+        while recording.record(&mut frame(tick), &hash) {
             tick += 1;
             std::thread::yield_now();
         }
         for later in tick + 1..tick + 10 {
-            assert!(!journal.record(&mut frame(later), &hash));
+            assert!(!recording.record(&mut frame(later), &hash));
         }
-        let failure = journal.finish().unwrap_err().to_string();
+        let failure = recording.finish().unwrap_err().to_string();
         let expected =
             format!("the recording ends before tick {tick}, 10 ticks too early: no space is left");
         assert_eq!(failure, expected);
@@ -349,14 +349,14 @@ mod tests {
         let config = script::world::default();
         let disk = Disk::default();
         disk.change(|state| state.is_stalled = true);
-        let mut journal = JournalWriter::with_queue(disk.clone(), &config, 5).unwrap();
+        let mut recording = RecordingWriter::with_queue(disk.clone(), &config, 5).unwrap();
         let hash = StateHash::default();
         let recorded = (0..100)
-            .filter(|&tick| journal.record(&mut frame(tick), &hash))
+            .filter(|&tick| recording.record(&mut frame(tick), &hash))
             .count();
         assert!((5..100).contains(&recorded), "{recorded} ticks");
         disk.change(|state| state.is_stalled = false);
-        let failure = journal.finish().unwrap_err().to_string();
+        let failure = recording.finish().unwrap_err().to_string();
         let lost = 100 - recorded;
         let expected = format!(
             "the recording ends before tick {recorded}, {lost} ticks too early: {TOO_SLOW}"
@@ -371,9 +371,9 @@ mod tests {
         let config = script::world::default();
         let disk = Disk::default();
         disk.change(|state| state.room = Some(100));
-        let mut journal = JournalWriter::to(disk, &config).unwrap();
-        journal.record(&mut Frame::new(Tick(0)), &StateHash::default());
-        let failure = format!("{:#}", journal.finish().unwrap_err());
+        let mut recording = RecordingWriter::to(disk, &config).unwrap();
+        recording.record(&mut Frame::new(Tick(0)), &StateHash::default());
+        let failure = format!("{:#}", recording.finish().unwrap_err());
         assert!(failure.ends_with("no space is left"), "{failure}");
     }
 }

@@ -14,7 +14,7 @@ use shared::wire::codec;
 use super::{MAGIC, Record, START_BYTES_MAX, tick_bytes_max};
 
 /// Reads a recording.
-pub struct JournalReader<R = BufReader<File>> {
+pub struct RecordingReader<R = BufReader<File>> {
     input: R,
     pub config: WorldConfig,
     tick_bytes_max: usize,
@@ -30,18 +30,18 @@ pub enum Next {
     BrokenOff(String),
 }
 
-impl JournalReader {
+impl RecordingReader {
     /// Opens a recording and reads its world.
-    pub fn open(path: &Path) -> Result<JournalReader> {
+    pub fn open(path: &Path) -> Result<RecordingReader> {
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-        JournalReader::read(BufReader::new(file), &name)
+        RecordingReader::read(BufReader::new(file), &name)
     }
 }
 
-impl<R: Read> JournalReader<R> {
+impl<R: Read> RecordingReader<R> {
     /// Reads the world of a recording, whose `name` is for errors.
-    pub fn read(mut input: R, name: &str) -> Result<JournalReader<R>> {
+    pub fn read(mut input: R, name: &str) -> Result<RecordingReader<R>> {
         let mut magic = [0; MAGIC.len()];
         if input.read_exact(&mut magic).is_err() || magic != *MAGIC {
             bail!("{name} is not a recording of this version: it does not begin like one");
@@ -55,7 +55,7 @@ impl<R: Read> JournalReader<R> {
         };
         let config = script::world::check(*world, name)
             .with_context(|| format!("{name} has a world that can't be one"))?;
-        Ok(JournalReader {
+        Ok(RecordingReader {
             input,
             tick_bytes_max: tick_bytes_max(&config),
             config,

@@ -1,0 +1,408 @@
+#ifndef MYRIAD_H
+#define MYRIAD_H
+
+/* A client of Myriad: see README.md beside this folder. Generated from src. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The bytes of a ticket, see `myriad_ticket`.
+#define MYRIAD_TICKET_BYTES 16
+
+// Whether a function did what it was asked for.
+typedef enum MyriadStatus {
+  // It did.
+  MYRIAD_STATUS_OK = 0,
+  // No client has this number, or it has left.
+  MYRIAD_STATUS_UNKNOWN_CLIENT = 1,
+  // An argument is not what the function takes.
+  MYRIAD_STATUS_ARGUMENT = 2,
+  // The client is not in the world: not yet, not now, or not any more.
+  MYRIAD_STATUS_NOT_IN_WORLD = 3,
+  // The world has nothing of this name or number.
+  MYRIAD_STATUS_UNKNOWN = 4,
+  // The client cannot see this entity.
+  MYRIAD_STATUS_NOT_IN_VIEW = 5,
+  // The system or the server does not let the client in.
+  MYRIAD_STATUS_CONNECTION = 6,
+  // A defect of this library. The client is gone.
+  MYRIAD_STATUS_DEFECT = 7,
+} MyriadStatus;
+
+// What an event is about. Beside it stand the fields of `MyriadEvent` that it fills.
+typedef enum MyriadEventType {
+  // There is no event.
+  MYRIAD_EVENT_TYPE_NONE = 0,
+  // The client is in the world as a new entity: `entity`.
+  MYRIAD_EVENT_TYPE_WELCOMED = 1,
+  // The client is in the world again, as the same entity: `entity`.
+  MYRIAD_EVENT_TYPE_RESUMED = 2,
+  // The client's entity had died, and the client acts as this one from now on: `entity`.
+  MYRIAD_EVENT_TYPE_REBORN = 3,
+  // An entity is in view: `tick`, `entity`, `kind`, and the kind's `name`.
+  MYRIAD_EVENT_TYPE_ENTERED = 4,
+  // An entity is in view no longer: `tick`, `entity`. The client's own one leaves when it
+  // dies.
+  MYRIAD_EVENT_TYPE_LEFT = 5,
+  // An attribute of an entity in view has changed, other than the position: `tick`,
+  // `entity`, the attribute's `name`, `old_value`, `new_value`.
+  MYRIAD_EVENT_TYPE_CHANGED = 6,
+  // An attribute that the client subscribed to has changed, in view or not: as `Changed`,
+  // and `kind`.
+  MYRIAD_EVENT_TYPE_NOTICED_CHANGE = 7,
+  // The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
+  // none), `values` by its fields.
+  MYRIAD_EVENT_TYPE_NOTIFIED = 8,
+  // The client may have missed notices: `tick`.
+  MYRIAD_EVENT_TYPE_NOTICES_FULL = 9,
+  // Somebody near speaks: `tick`, `entity`, `name` (null without one), `text`.
+  MYRIAD_EVENT_TYPE_SAID = 10,
+  // Somebody speaks to this client alone: `tick`, `name`, `text`.
+  MYRIAD_EVENT_TYPE_WHISPERED = 11,
+  // Somebody speaks in a channel: `tick`, `channel`, `name`, `text`.
+  MYRIAD_EVENT_TYPE_SPOKEN = 12,
+  // Somebody has joined a channel: `tick`, `channel`, `name`.
+  MYRIAD_EVENT_TYPE_JOINED_CHANNEL = 13,
+  // Somebody has left a channel: `tick`, `channel`, `name`.
+  MYRIAD_EVENT_TYPE_LEFT_CHANNEL = 14,
+  // A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
+  MYRIAD_EVENT_TYPE_MEMBER = 15,
+  // The server's operator speaks: `tick`, `text`.
+  MYRIAD_EVENT_TYPE_ANNOUNCED = 16,
+  // The reply to a request: `request`, `is_granted`, `text` (why not).
+  MYRIAD_EVENT_TYPE_ANSWERED = 17,
+  // The server could not keep the subscription of this number: `request`.
+  MYRIAD_EVENT_TYPE_SUBSCRIPTION_LOST = 18,
+  // The world's commands or notifications have changed.
+  MYRIAD_EVENT_TYPE_INTERFACE_CHANGED = 19,
+  // The connection has ended, or could not be opened: `text`, `retry_seconds`.
+  MYRIAD_EVENT_TYPE_LOST = 20,
+  // Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
+  // there are), `text` (why).
+  MYRIAD_EVENT_TYPE_REFUSED = 21,
+} MyriadEventType;
+
+// What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
+// takes; the others are ignored.
+typedef enum MyriadTalk {
+  // Says `text` to all that are near.
+  MYRIAD_TALK_SAY = 0,
+  // Says `text` to the player who is called `to`.
+  MYRIAD_TALK_WHISPER = 1,
+  // Becomes a member of the channel `to`.
+  MYRIAD_TALK_JOIN = 2,
+  // Leaves the channel `to`.
+  MYRIAD_TALK_LEAVE = 3,
+  // Says `text` to the members of the channel `to`.
+  MYRIAD_TALK_SPEAK = 4,
+  // Asks who is in the channel `to`.
+  MYRIAD_TALK_MEMBERS = 5,
+} MyriadTalk;
+
+// How to connect. A structure of zeros is a good start: then only `server` and one way to
+// trust it are needed.
+typedef struct MyriadOptions {
+  // The server's address, as `127.0.0.1:4433`, `[::1]:4433` or `example.com:4433`.
+  const char *server;
+  // The name in the server's certificate; null: the host of `server`.
+  const char *server_name;
+  // Trust a certificate with this SHA-256 fingerprint: 64 hexadecimal digits, as the server
+  // prints them. Null: trust by `authority`.
+  const char *fingerprint;
+  // Trust certificates signed by an authority in this PEM file.
+  const char *authority;
+  // Trust any certificate: only on networks without attackers.
+  bool any_certificate;
+  // What the server requires; null: nothing.
+  const char *token;
+  // What the player wants to be called; null: nothing.
+  const char *name;
+  // To watch without an entity, where the world allows it.
+  bool spectates;
+  // The ticket of an earlier client whose entity this one goes on as: null, or
+  // `MYRIAD_TICKET_BYTES` bytes.
+  const uint8_t *ticket;
+  // So many attempts in a row fail before the client gives up; 0: 10 of them.
+  uint32_t attempts;
+} MyriadOptions;
+
+// A client: a number that is never 0, and never that of another client.
+typedef uint64_t MyriadClient;
+
+// An entity. A slot is used again after its entity has gone; then the generation differs.
+typedef struct MyriadEntity {
+  // 4,294,967,295: no entity.
+  uint32_t slot;
+  uint32_t generation;
+} MyriadEntity;
+
+// Something that has happened. Texts and lists are the library's, and last until the next call
+// of `myriad_next_event` for this client, or its end.
+typedef struct MyriadEvent {
+  enum MyriadEventType what;
+  // The tick of the server in which it happened.
+  uint64_t tick;
+  struct MyriadEntity entity;
+  // The number of the entity's kind.
+  uint16_t kind;
+  // Whether a request was granted.
+  bool is_granted;
+  // The number of a request, of a subscription, or of a command.
+  uint32_t request;
+  double old_value;
+  double new_value;
+  // After so many seconds the client tries again; negative: it does not.
+  double retry_seconds;
+  const char *name;
+  const char *channel;
+  const char *text;
+  const double *values;
+  size_t value_count;
+} MyriadEvent;
+
+// The client and its connection.
+typedef struct MyriadState {
+  // Whether the client is in the world, for all it knows.
+  bool is_playing;
+  // Whether the client has given up connecting.
+  bool is_over;
+  // Whether the client's entity is dead, and not born again yet.
+  bool is_dead;
+  // The client's entity; none before the first welcome.
+  struct MyriadEntity entity;
+  // The newest tick of which something was heard.
+  uint64_t tick;
+  // The tick that the server runs now, for all that is known, with a fraction.
+  double server_tick;
+  // The length of a tick.
+  double tick_seconds;
+  // To the server and back; negative if it is not known yet.
+  double round_trip_seconds;
+  double jitter_seconds;
+  // By how much what is shown of others is older than what was heard.
+  double delay_seconds;
+  // The number of the last command that the world has processed.
+  uint32_t processed;
+  size_t in_view;
+  // Predictions of the own entity that the server has answered, and those that it
+  // corrected.
+  uint64_t compared;
+  uint64_t corrected;
+} MyriadState;
+
+// An entity in view as it is shown now.
+typedef struct MyriadShown {
+  struct MyriadEntity entity;
+  // The number of its kind, see `myriad_kind_name`.
+  uint16_t kind;
+  bool is_own;
+  // In units; 0 on axes that the world lacks. The client's own entity is ahead of the
+  // server, as its commands predict; all others are between what was heard of them.
+  double position[3];
+} MyriadShown;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Why the last function that this thread called failed, as a sentence; empty if it did not.
+// The text is the library's, and changes with this thread's next call.
+const char *myriad_error(void);
+
+// Makes a client, and writes its number to `client`. It connects with the first calls of
+// `myriad_poll`, and again whenever the connection is lost. A host name is looked up here,
+// which may take a while.
+//
+// # Safety
+// `options` points to options whose texts end with a zero byte, and `client` to room for a
+// number.
+enum MyriadStatus myriad_connect(const struct MyriadOptions *options, MyriadClient *client);
+
+// Takes in what has arrived and moves on what is shown: once a frame. It does not wait.
+// Events wait for `myriad_next_event`.
+enum MyriadStatus myriad_poll(MyriadClient client);
+
+// Writes a secret by which a later client goes on as this one's entity, while the server
+// keeps that.
+//
+// # Safety
+// `ticket` points to room for `MYRIAD_TICKET_BYTES` bytes.
+enum MyriadStatus myriad_ticket(MyriadClient client, uint8_t *ticket);
+
+// Leaves for good: the entity is removed, and the client's number is no longer valid. Waits for
+// a second at most until the server knows.
+enum MyriadStatus myriad_leave(MyriadClient client);
+
+// Goes without a word: the server keeps the entity for a while, see `myriad_ticket`. The
+// client's number is no longer valid.
+enum MyriadStatus myriad_abandon(MyriadClient client);
+
+// Writes the next event to `event`, or that there is none.
+//
+// # Safety
+// `event` points to room for an event.
+enum MyriadStatus myriad_next_event(MyriadClient client, struct MyriadEvent *event);
+
+// Writes how the client is to `state`.
+//
+// # Safety
+// `state` points to room for it.
+enum MyriadStatus myriad_state(MyriadClient client, struct MyriadState *state);
+
+// Writes the entities in view to `shown`, as many as there is room for, and to `count` how many
+// there are.
+//
+// # Safety
+// `shown` points to room for `room` of them, or is null with `room` 0; `count` points to room
+// for a number.
+enum MyriadStatus myriad_entities(MyriadClient client,
+                                  struct MyriadShown *shown,
+                                  size_t room,
+                                  size_t *count);
+
+// Writes where an entity in view is shown now, in units, to the three numbers of `position`.
+//
+// # Safety
+// `position` points to room for three numbers.
+enum MyriadStatus myriad_position(MyriadClient client,
+                                  struct MyriadEntity entity,
+                                  double *position);
+
+// Writes the newest value of an entity's attribute: fixed-point numbers in units, booleans as 0
+// and 1, symbols by their number (see `myriad_symbol_name`), entities by their reference (see
+// `myriad_referenced`).
+//
+// # Safety
+// `attribute` is text, and `value` points to room for a number.
+enum MyriadStatus myriad_value(MyriadClient client,
+                               struct MyriadEntity entity,
+                               const char *attribute,
+                               double *value);
+
+// Writes what the player of an entity in view is called to `buffer`, with a zero byte
+// behind it; nothing but that for entities without a player, and players without a name.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_player_name(MyriadClient client,
+                                     struct MyriadEntity entity,
+                                     char *buffer,
+                                     size_t size);
+
+// Writes the name of a kind to `buffer`, with a zero byte behind it.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_kind_name(MyriadClient client, uint16_t kind, char *buffer, size_t size);
+
+// Writes the name of a symbol to `buffer`, with a zero byte behind it.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_symbol_name(MyriadClient client,
+                                     uint32_t symbol,
+                                     char *buffer,
+                                     size_t size);
+
+// Writes the number of a symbol to `symbol`.
+//
+// # Safety
+// `name` is text, and `symbol` points to room for a number.
+enum MyriadStatus myriad_symbol(MyriadClient client, const char *name, uint32_t *symbol);
+
+// Writes the entity in view that a reference stands for, as attributes and commands have it.
+//
+// # Safety
+// `entity` points to room for an entity.
+enum MyriadStatus myriad_referenced(MyriadClient client,
+                                    double reference,
+                                    struct MyriadEntity *entity);
+
+// The reference that stands for an entity in a command's numbers.
+double myriad_reference(struct MyriadEntity entity);
+
+// Writes to `tick` the tick for which input is due, once for each tick: commands that are given
+// now arrive just in time for it. Writes -1 if input was given already, or there is nothing to
+// give it to.
+//
+// # Safety
+// `tick` points to room for a number.
+enum MyriadStatus myriad_input_due(MyriadClient client, int64_t *tick);
+
+// Queues a command by its name, with its numbers: fixed-point ones in units, booleans as 0 and
+// 1, symbols by their number (see `myriad_symbol`), entities by their reference
+// (see `myriad_reference`). It goes out with a `myriad_flush`, in time for a
+// tick. `sequence` may be null; else the command's number is written there, which counts up
+// from 1.
+//
+// # Safety
+// `name` is text, `numbers` points to `count` numbers, and `sequence` is null or points to room
+// for a number.
+enum MyriadStatus myriad_command(MyriadClient client,
+                                 const char *name,
+                                 const double *numbers,
+                                 size_t count,
+                                 uint32_t *sequence);
+
+// Sends what is due: at most one datagram in a tick, however often this is called.
+enum MyriadStatus myriad_flush(MyriadClient client);
+
+// Sees a box as well, in units, from `low` up to `high`: one number an axis each. The box goes
+// with the entity `follows`, and is then relative to it; null: it is fixed. `index` counts from
+// 0; a later call with the same one moves the region. `low` null: the region goes.
+//
+// # Safety
+// `low` and `high` are null or point to three numbers, `follows` is null or points to an
+// entity, and `request` is null or points to room for a number.
+enum MyriadStatus myriad_set_region(MyriadClient client,
+                                    uint32_t index,
+                                    const double *low,
+                                    const double *high,
+                                    const struct MyriadEntity *follows,
+                                    uint32_t *request);
+
+// Sees no farther than `radius` units; negative: as far as the world lets it.
+//
+// # Safety
+// `request` is null, or points to room for a number.
+enum MyriadStatus myriad_set_sight(MyriadClient client, double radius, uint32_t *request);
+
+// A spectator watches this point, in units: three numbers.
+//
+// # Safety
+// `place` points to three numbers, and `request` is null or points to room for a number.
+enum MyriadStatus myriad_watch(MyriadClient client, const double *place, uint32_t *request);
+
+// Asks for notices about what a predicate describes, as `attribute == "hp" && new < 20`. `id` is
+// the caller's own number for the subscription.
+//
+// # Safety
+// `predicate` is text, and `request` is null or points to room for a number.
+enum MyriadStatus myriad_subscribe(MyriadClient client,
+                                   uint32_t id,
+                                   const char *predicate,
+                                   uint32_t *request);
+
+// Ends a subscription.
+//
+// # Safety
+// `request` is null, or points to room for a number.
+enum MyriadStatus myriad_unsubscribe(MyriadClient client, uint32_t id, uint32_t *request);
+
+// Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
+// which may be null.
+//
+// # Safety
+// `to` and `words` are text or null, and `request` is null or points to room for a number.
+enum MyriadStatus myriad_talk(MyriadClient client,
+                              int32_t what,
+                              const char *to,
+                              const char *words,
+                              uint32_t *request);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* MYRIAD_H */

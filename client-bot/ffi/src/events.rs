@@ -1,0 +1,340 @@
+//! What has happened.
+
+use std::collections::VecDeque;
+use std::ffi::{CString, c_char};
+use std::ptr::null;
+
+use client_bot::View;
+use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
+use client_bot::named::number;
+use shared::{EntityId, Tick};
+
+use crate::clients::{MyriadClient, with};
+use crate::failure::MyriadStatus;
+use crate::memory::{c_text, put};
+
+/// An entity. A slot is used again after its entity has gone; then the generation differs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MyriadEntity {
+    /// 4,294,967,295: no entity.
+    pub slot: u32,
+    pub generation: u32,
+}
+
+impl From<EntityId> for MyriadEntity {
+    fn from(id: EntityId) -> MyriadEntity {
+        MyriadEntity {
+            slot: id.slot.0,
+            generation: id.generation,
+        }
+    }
+}
+
+impl From<MyriadEntity> for EntityId {
+    fn from(entity: MyriadEntity) -> EntityId {
+        EntityId::new(entity.slot, entity.generation)
+    }
+}
+
+/// What an event is about. Beside it stand the fields of `MyriadEvent` that it fills.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MyriadEventType {
+    /// There is no event.
+    #[default]
+    None = 0,
+    /// The client is in the world as a new entity: `entity`.
+    Welcomed = 1,
+    /// The client is in the world again, as the same entity: `entity`.
+    Resumed = 2,
+    /// The client's entity had died, and the client acts as this one from now on: `entity`.
+    Reborn = 3,
+    /// An entity is in view: `tick`, `entity`, `kind`, and the kind's `name`.
+    Entered = 4,
+    /// An entity is in view no longer: `tick`, `entity`. The client's own one leaves when it
+    /// dies.
+    Left = 5,
+    /// An attribute of an entity in view has changed, other than the position: `tick`,
+    /// `entity`, the attribute's `name`, `old_value`, `new_value`.
+    Changed = 6,
+    /// An attribute that the client subscribed to has changed, in view or not: as `Changed`,
+    /// and `kind`.
+    NoticedChange = 7,
+    /// The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
+    /// none), `values` by its fields.
+    Notified = 8,
+    /// The client may have missed notices: `tick`.
+    NoticesFull = 9,
+    /// Somebody near speaks: `tick`, `entity`, `name` (null without one), `text`.
+    Said = 10,
+    /// Somebody speaks to this client alone: `tick`, `name`, `text`.
+    Whispered = 11,
+    /// Somebody speaks in a channel: `tick`, `channel`, `name`, `text`.
+    Spoken = 12,
+    /// Somebody has joined a channel: `tick`, `channel`, `name`.
+    JoinedChannel = 13,
+    /// Somebody has left a channel: `tick`, `channel`, `name`.
+    LeftChannel = 14,
+    /// A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
+    Member = 15,
+    /// The server's operator speaks: `tick`, `text`.
+    Announced = 16,
+    /// The reply to a request: `request`, `is_granted`, `text` (why not).
+    Answered = 17,
+    /// The server could not keep the subscription of this number: `request`.
+    SubscriptionLost = 18,
+    /// The world's commands or notifications have changed.
+    InterfaceChanged = 19,
+    /// The connection has ended, or could not be opened: `text`, `retry_seconds`.
+    Lost = 20,
+    /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
+    /// there are), `text` (why).
+    Refused = 21,
+}
+
+/// Something that has happened. Texts and lists are the library's, and last until the next call
+/// of `myriad_next_event` for this client, or its end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadEvent {
+    pub what: MyriadEventType,
+    /// The tick of the server in which it happened.
+    pub tick: u64,
+    pub entity: MyriadEntity,
+    /// The number of the entity's kind.
+    pub kind: u16,
+    /// Whether a request was granted.
+    pub is_granted: bool,
+    /// The number of a request, of a subscription, or of a command.
+    pub request: u32,
+    pub old_value: f64,
+    pub new_value: f64,
+    /// After so many seconds the client tries again; negative: it does not.
+    pub retry_seconds: f64,
+    pub name: *const c_char,
+    pub channel: *const c_char,
+    pub text: *const c_char,
+    pub values: *const f64,
+    pub value_count: usize,
+}
+
+/// An event with its texts.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    what: MyriadEventType,
+    tick: Tick,
+    entity: Option<EntityId>,
+    kind: u16,
+    is_granted: bool,
+    request: u32,
+    old_value: f64,
+    new_value: f64,
+    retry_seconds: Option<f64>,
+    name: Option<CString>,
+    channel: Option<CString>,
+    text: Option<CString>,
+    values: Vec<f64>,
+}
+
+/// Writes the next event to `event`, or that there is none.
+///
+/// # Safety
+/// `event` points to room for an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_next_event(
+    client: MyriadClient,
+    event: *mut MyriadEvent,
+) -> MyriadStatus {
+    with(client, |client| {
+        client.told = client.events.pop_front();
+        let told = client.told.get_or_insert_default();
+        unsafe { put(event, told.event(), "an event") }
+    })
+}
+
+impl Told {
+    fn event(&self) -> MyriadEvent {
+        let text = |text: &Option<CString>| text.as_ref().map_or(null(), |text| text.as_ptr());
+        MyriadEvent {
+            what: self.what,
+            tick: self.tick.0,
+            entity: self.entity.unwrap_or(EntityId::NONE).into(),
+            kind: self.kind,
+            is_granted: self.is_granted,
+            request: self.request,
+            old_value: self.old_value,
+            new_value: self.new_value,
+            retry_seconds: self.retry_seconds.unwrap_or(-1.0),
+            name: text(&self.name),
+            channel: text(&self.channel),
+            text: text(&self.text),
+            values: self.values.as_ptr(),
+            value_count: self.values.len(),
+        }
+    }
+
+    fn of(what: MyriadEventType, tick: Tick) -> Told {
+        Told {
+            what,
+            tick,
+            ..Told::default()
+        }
+    }
+
+    fn about(what: MyriadEventType, tick: Tick, entity: EntityId) -> Told {
+        Told {
+            entity: Some(entity),
+            ..Told::of(what, tick)
+        }
+    }
+
+    /// Adds what an event tells: one for each of several changes or members.
+    pub fn add(event: &Event, view: Option<&View>, told: &mut VecDeque<Told>) {
+        use MyriadEventType as Type;
+        let none = Tick::default();
+        told.push_back(match event {
+            Event::Welcomed(entity) => Told::about(Type::Welcomed, none, *entity),
+            Event::Resumed(entity) => Told::about(Type::Resumed, none, *entity),
+            Event::Reborn(entity) => Told::about(Type::Reborn, none, *entity),
+            Event::Entered { tick, entity, kind } => {
+                let form = view.and_then(|view| view.schema().kinds.get(usize::from(*kind)));
+                Told {
+                    kind: *kind,
+                    name: form.map(|form| c_text(&form.name)),
+                    ..Told::about(Type::Entered, *tick, *entity)
+                }
+            }
+            Event::Left { tick, entity } => Told::about(Type::Left, *tick, *entity),
+            Event::Changed {
+                tick,
+                entity,
+                changes,
+            } => {
+                told.extend(changes.iter().map(|change| {
+                    let told = Told::about(Type::Changed, *tick, *entity);
+                    told.changed(view, change.column, change.old, change.new)
+                }));
+                return;
+            }
+            Event::Notice { tick, notice } => Told::noticed(*tick, notice, view),
+            Event::NoticesFull(tick) => Told::of(Type::NoticesFull, *tick),
+            Event::Talk { tick, talk } => {
+                Told::talk(*tick, talk, told);
+                return;
+            }
+            Event::Refused { tick, commands } => Told {
+                request: commands.first,
+                values: vec![f64::from(commands.count)],
+                text: Some(c_text(&commands.reason.to_string())),
+                ..Told::of(Type::Refused, *tick)
+            },
+            Event::Answered(answer) => Told {
+                request: answer.request,
+                is_granted: answer.result.is_ok(),
+                text: answer.result.as_ref().err().map(|why| c_text(why)),
+                ..Told::of(Type::Answered, none)
+            },
+            Event::SubscriptionLost(id) => Told {
+                request: *id,
+                ..Told::of(Type::SubscriptionLost, none)
+            },
+            Event::InterfaceChanged => Told::of(Type::InterfaceChanged, none),
+            Event::Lost { reason, retry_in } => Told {
+                text: Some(c_text(reason)),
+                retry_seconds: retry_in.map(|wait| wait.as_secs_f64()),
+                ..Told::of(Type::Lost, none)
+            },
+        });
+    }
+
+    fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> Told {
+        let attribute = view.and_then(|v| v.schema().attributes.get(usize::from(column)));
+        let value = |raw| attribute.map_or(f64::from(raw), |a| number(a.ty, raw));
+        Told {
+            name: attribute.map(|attribute| c_text(&attribute.name)),
+            old_value: value(old),
+            new_value: value(new),
+            ..self
+        }
+    }
+
+    fn noticed(tick: Tick, notice: &Notice, view: Option<&View>) -> Told {
+        match &notice.body {
+            NoticeBody::Change {
+                entity,
+                kind,
+                column,
+                old,
+                new,
+                ..
+            } => Told {
+                kind: *kind,
+                ..Told::about(MyriadEventType::NoticedChange, tick, *entity)
+            }
+            .changed(view, *column, *old, *new),
+            NoticeBody::Notification {
+                kind,
+                source,
+                words,
+            } => {
+                let form = view.and_then(|view| view.schema().notification(*kind));
+                let fields = form.map_or(&[][..], |form| &form.fields);
+                Told {
+                    name: form.map(|form| c_text(&form.name)),
+                    values: (fields.iter().zip(words))
+                        .map(|(field, raw)| number(field.ty, *raw))
+                        .collect(),
+                    ..Told::about(MyriadEventType::Notified, tick, *source)
+                }
+            }
+        }
+    }
+
+    fn talk(tick: Tick, talk: &Talk, told: &mut VecDeque<Told>) {
+        use MyriadEventType as Type;
+        let in_channel = |what, channel: &str, name: &str| Told {
+            channel: Some(c_text(channel)),
+            name: Some(c_text(name)),
+            ..Told::of(what, tick)
+        };
+        told.push_back(match talk {
+            Talk::Said {
+                speaker,
+                name,
+                text,
+            } => Told {
+                name: name.as_ref().map(|name| c_text(name)),
+                text: Some(c_text(text)),
+                ..Told::about(Type::Said, tick, *speaker)
+            },
+            Talk::Whispered { from, text } => Told {
+                name: Some(c_text(from)),
+                text: Some(c_text(text)),
+                ..Told::of(Type::Whispered, tick)
+            },
+            Talk::Spoken {
+                channel,
+                from,
+                text,
+            } => Told {
+                text: Some(c_text(text)),
+                ..in_channel(Type::Spoken, channel, from)
+            },
+            Talk::Joined { channel, name } => in_channel(Type::JoinedChannel, channel, name),
+            Talk::Left { channel, name } => in_channel(Type::LeftChannel, channel, name),
+            Talk::Members { channel, names } => {
+                told.extend(
+                    names
+                        .iter()
+                        .map(|name| in_channel(Type::Member, channel, name)),
+                );
+                return;
+            }
+            Talk::Announced { text } => Told {
+                text: Some(c_text(text)),
+                ..Told::of(Type::Announced, tick)
+            },
+        });
+    }
+}

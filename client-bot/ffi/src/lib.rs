@@ -1,0 +1,45 @@
+//! A client of Myriad for any engine and language: a C library over
+//! [`client_bot::GameClient`]. `include/myriad.h` declares it; a test compares that with what
+//! is here.
+//!
+//! A game calls, for each client:
+//!
+//! | when | function |
+//! | --- | --- |
+//! | once | [`connection::myriad_connect`] |
+//! | once a frame | [`connection::myriad_poll`], then [`events::myriad_next_event`] until there is none |
+//! | once a frame, to draw | [`world::myriad_entities`] |
+//! | if [`input::myriad_input_due`] names a tick | [`input::myriad_command`] |
+//! | at the end of a frame | [`input::myriad_flush`] |
+//! | at the end | [`connection::myriad_leave`] |
+//!
+//! All functions give a [`MyriadStatus`]; what was wrong is in
+//! [`failure::myriad_error`]. A client is a number that is never used again, so a client that
+//! is gone is an error and not a wrong access. Functions may be called from any thread: those
+//! for one client wait for each other, those for different clients don't. No panic leaves
+//! this library.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`failure`] | what a function gives, and the sentence behind it |
+//! | [`clients`] | the clients behind the numbers |
+//! | [`memory`] | text and lists of the caller |
+//! | [`connection`] | connecting, polling, leaving |
+//! | [`events`] | what has happened |
+//! | [`world`] | what is around, and the connection's quality |
+//! | [`input`] | commands |
+//! | [`interest`] | regions, subscriptions, sight |
+//! | [`talk`] | what players say |
+
+pub mod clients;
+pub mod connection;
+pub mod events;
+pub mod failure;
+pub mod input;
+pub mod interest;
+pub mod memory;
+pub mod talk;
+pub mod world;
+
+pub use clients::MyriadClient;
+pub use failure::MyriadStatus;

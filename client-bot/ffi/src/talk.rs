@@ -1,0 +1,67 @@
+//! What players say. The server answers each request with an event.
+
+use std::ffi::c_char;
+
+use client_bot::client_core::TalkRequest;
+
+use crate::clients::{MyriadClient, with};
+use crate::failure::{Failure, MyriadStatus};
+use crate::memory::{put_if_asked, text};
+
+/// What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
+/// takes; the others are ignored.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MyriadTalk {
+    /// Says `text` to all that are near.
+    Say = 0,
+    /// Says `text` to the player who is called `to`.
+    Whisper = 1,
+    /// Becomes a member of the channel `to`.
+    Join = 2,
+    /// Leaves the channel `to`.
+    Leave = 3,
+    /// Says `text` to the members of the channel `to`.
+    Speak = 4,
+    /// Asks who is in the channel `to`.
+    Members = 5,
+}
+
+/// Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
+/// which may be null.
+///
+/// # Safety
+/// `to` and `words` are text or null, and `request` is null or points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_talk(
+    client: MyriadClient,
+    what: i32,
+    to: *const c_char,
+    words: *const c_char,
+    request: *mut u32,
+) -> MyriadStatus {
+    let to = || unsafe { text(to, "the name of a player or a channel") }.map(str::to_owned);
+    let text = || unsafe { text(words, "a text") }.map(str::to_owned);
+    with(client, |client| {
+        let talk = match what {
+            w if w == MyriadTalk::Say as i32 => TalkRequest::Say { text: text()? },
+            w if w == MyriadTalk::Whisper as i32 => TalkRequest::Whisper {
+                to: to()?,
+                text: text()?,
+            },
+            w if w == MyriadTalk::Join as i32 => TalkRequest::Join { channel: to()? },
+            w if w == MyriadTalk::Leave as i32 => TalkRequest::Leave { channel: to()? },
+            w if w == MyriadTalk::Speak as i32 => TalkRequest::Speak {
+                channel: to()?,
+                text: text()?,
+            },
+            w if w == MyriadTalk::Members as i32 => TalkRequest::Members { channel: to()? },
+            other => {
+                let what = format!("expected a number of MyriadTalk, found {other}");
+                return Err(Failure::Argument(what));
+            }
+        };
+        let number = client.game.talk(talk).ok_or(Failure::NotInWorld)?;
+        unsafe { put_if_asked(request, number) }
+    })
+}

@@ -1,0 +1,297 @@
+//! What is around, and the connection's quality.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use client_bot::View;
+use client_bot::named::NamedError;
+use shared::EntityRef;
+
+use crate::clients::{Client, MyriadClient, with};
+use crate::events::MyriadEntity;
+use crate::failure::{Failure, MyriadStatus};
+use crate::memory::{put, put_text, text};
+
+/// An entity in view as it is shown now.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadShown {
+    pub entity: MyriadEntity,
+    /// The number of its kind, see `myriad_kind_name`.
+    pub kind: u16,
+    pub is_own: bool,
+    /// In units; 0 on axes that the world lacks. The client's own entity is ahead of the
+    /// server, as its commands predict; all others are between what was heard of them.
+    pub position: [f64; 3],
+}
+
+/// The client and its connection.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadState {
+    /// Whether the client is in the world, for all it knows.
+    pub is_playing: bool,
+    /// Whether the client has given up connecting.
+    pub is_over: bool,
+    /// Whether the client's entity is dead, and not born again yet.
+    pub is_dead: bool,
+    /// The client's entity; none before the first welcome.
+    pub entity: MyriadEntity,
+    /// The newest tick of which something was heard.
+    pub tick: u64,
+    /// The tick that the server runs now, for all that is known, with a fraction.
+    pub server_tick: f64,
+    /// The length of a tick.
+    pub tick_seconds: f64,
+    /// To the server and back; negative if it is not known yet.
+    pub round_trip_seconds: f64,
+    pub jitter_seconds: f64,
+    /// By how much what is shown of others is older than what was heard.
+    pub delay_seconds: f64,
+    /// The number of the last command that the world has processed.
+    pub processed: u32,
+    pub in_view: usize,
+    /// Predictions of the own entity that the server has answered, and those that it
+    /// corrected.
+    pub compared: u64,
+    pub corrected: u64,
+}
+
+/// Writes how the client is to `state`.
+///
+/// # Safety
+/// `state` points to room for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_state(
+    client: MyriadClient,
+    state: *mut MyriadState,
+) -> MyriadStatus {
+    with(client, |client| unsafe {
+        put(state, client.state(), "the client's state")
+    })
+}
+
+/// Writes the entities in view to `shown`, as many as there is room for, and to `count` how many
+/// there are.
+///
+/// # Safety
+/// `shown` points to room for `room` of them, or is null with `room` 0; `count` points to room
+/// for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_entities(
+    client: MyriadClient,
+    shown: *mut MyriadShown,
+    room: usize,
+    count: *mut usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        if shown.is_null() && room > 0 {
+            let what = format!("expected room for {room} entities, found a null pointer");
+            return Err(Failure::Argument(what));
+        }
+        let mut found = 0;
+        for entity in client.view()?.entities().values() {
+            let Some(position) = client.game.position(entity.id) else {
+                continue;
+            };
+            if found < room {
+                let one = MyriadShown {
+                    entity: entity.id.into(),
+                    kind: entity.kind,
+                    is_own: entity.id == client.view()?.entity(),
+                    position,
+                };
+                unsafe { shown.add(found).write(one) };
+            }
+            found += 1;
+        }
+        unsafe { put(count, found, "a count") }
+    })
+}
+
+/// Writes where an entity in view is shown now, in units, to the three numbers of `position`.
+///
+/// # Safety
+/// `position` points to room for three numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_position(
+    client: MyriadClient,
+    entity: MyriadEntity,
+    position: *mut f64,
+) -> MyriadStatus {
+    with(client, |client| {
+        let place = client.game.position(entity.into());
+        let place = place.ok_or_else(|| not_in_view(entity))?;
+        unsafe { put(position.cast(), place, "three numbers") }
+    })
+}
+
+/// Writes the newest value of an entity's attribute: fixed-point numbers in units, booleans as 0
+/// and 1, symbols by their number (see `myriad_symbol_name`), entities by their reference (see
+/// `myriad_referenced`).
+///
+/// # Safety
+/// `attribute` is text, and `value` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_value(
+    client: MyriadClient,
+    entity: MyriadEntity,
+    attribute: *const c_char,
+    value: *mut f64,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(attribute, "an attribute's name") }?;
+        let number = client.game.value(entity.into(), name)?;
+        unsafe { put(value, number, "a number") }
+    })
+}
+
+/// Writes what the player of an entity in view is called to `buffer`, with a zero byte
+/// behind it; nothing but that for entities without a player, and players without a name.
+///
+/// # Safety
+/// `buffer` points to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_player_name(
+    client: MyriadClient,
+    entity: MyriadEntity,
+    buffer: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let view = client.view()?;
+        let seen = view.entities().get(&entity.slot);
+        seen.filter(|seen| MyriadEntity::from(seen.id) == entity)
+            .ok_or_else(|| not_in_view(entity))?;
+        let name = view.name(entity.into()).map_or("", |name| name);
+        unsafe { put_text(buffer, size, name) }
+    })
+}
+
+/// Writes the name of a kind to `buffer`, with a zero byte behind it.
+///
+/// # Safety
+/// `buffer` points to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_kind_name(
+    client: MyriadClient,
+    kind: u16,
+    buffer: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let kinds = &client.view()?.schema().kinds;
+        let form = kinds.get(usize::from(kind)).ok_or_else(|| {
+            Failure::Unknown(format!(
+                "expected a kind below {}, found {kind}",
+                kinds.len()
+            ))
+        })?;
+        unsafe { put_text(buffer, size, &form.name) }
+    })
+}
+
+/// Writes the name of a symbol to `buffer`, with a zero byte behind it.
+///
+/// # Safety
+/// `buffer` points to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_symbol_name(
+    client: MyriadClient,
+    symbol: u32,
+    buffer: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let symbols = &client.view()?.schema().symbols;
+        let name = symbols.get(symbol as usize).ok_or_else(|| {
+            let count = symbols.len();
+            Failure::Unknown(format!("expected a symbol below {count}, found {symbol}"))
+        })?;
+        unsafe { put_text(buffer, size, name) }
+    })
+}
+
+/// Writes the number of a symbol to `symbol`.
+///
+/// # Safety
+/// `name` is text, and `symbol` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_symbol(
+    client: MyriadClient,
+    name: *const c_char,
+    symbol: *mut u32,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(name, "a symbol's name") }?;
+        let symbols = &client.view()?.schema().symbols;
+        let number = (0u32..).zip(symbols).find(|(_, known)| *known == name);
+        let number = number
+            .ok_or_else(|| Failure::Unknown(format!("the world has no symbol `{name}`")))?
+            .0;
+        unsafe { put(symbol, number, "a number") }
+    })
+}
+
+/// Writes the entity in view that a reference stands for, as attributes and commands have it.
+///
+/// # Safety
+/// `entity` points to room for an entity.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_referenced(
+    client: MyriadClient,
+    reference: f64,
+    entity: *mut MyriadEntity,
+) -> MyriadStatus {
+    with(client, |client| {
+        let reference = EntityRef(reference as i32);
+        let seen = client.view()?.entities().get(&reference.slot().0);
+        let seen = seen.filter(|seen| reference.is_generation(seen.id.generation));
+        let id = seen.map(|seen| seen.id).ok_or_else(|| {
+            Failure::Unknown(format!(
+                "no entity in view has the reference {}",
+                reference.0
+            ))
+        })?;
+        unsafe { put(entity, id.into(), "an entity") }
+    })
+}
+
+/// The reference that stands for an entity in a command's numbers.
+#[unsafe(no_mangle)]
+pub extern "C" fn myriad_reference(entity: MyriadEntity) -> f64 {
+    f64::from(shared::EntityId::from(entity).reference().0)
+}
+
+impl Client {
+    fn state(&self) -> MyriadState {
+        let game = self.game.game();
+        let (view, clock) = (game.view(), game.clock());
+        let period = clock.map_or(0.0, |clock| clock.period().as_secs_f64());
+        let corrections = game.prediction().map(|p| p.corrections());
+        let corrections = corrections.unwrap_or_default();
+        let round_trip = clock.and_then(|clock| clock.round_trip());
+        MyriadState {
+            is_playing: game.is_playing(),
+            is_over: game.is_over(),
+            is_dead: view.is_some_and(View::is_dead),
+            entity: view.map_or(shared::EntityId::NONE, View::entity).into(),
+            tick: view.map_or(0, |view| view.newest().0),
+            server_tick: self.game.server_tick().unwrap_or_default(),
+            tick_seconds: period,
+            round_trip_seconds: round_trip.as_ref().map_or(-1.0, Duration::as_secs_f64),
+            jitter_seconds: clock.map_or(0.0, |clock| clock.jitter().as_secs_f64()),
+            delay_seconds: game
+                .scene()
+                .map_or(0.0, |scene| scene.delay_ticks() * period),
+            processed: view.map_or(0, View::processed),
+            in_view: view.map_or(0, |view| view.entities().len()),
+            compared: corrections.compared,
+            corrected: corrections.corrected,
+        }
+    }
+}
+
+fn not_in_view(entity: MyriadEntity) -> Failure {
+    NamedError::NotInView(entity.into()).into()
+}

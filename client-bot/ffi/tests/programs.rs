@@ -1,0 +1,152 @@
+//! Programs in other languages play in a real world over the library.
+//!
+//! The C compiler must be there. C# runs where `mcs` and `mono`, or `dotnet` are.
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use client_bot::connect::fingerprint;
+use server::{Server, ServerOptions};
+
+const WORLD: &str = "
+    [world]
+    size = [100, 100]
+    aoi = 200
+    capacity = 64
+    tick_hz = 20
+
+    [[kind]]
+    name = \"player\"
+    attributes = []
+
+    [[kind]]
+    name = \"tree\"
+    population = 7
+    attributes = []
+";
+/// More sides of a square than one, fewer than four: the walker ends elsewhere.
+const SECONDS: &str = "3";
+
+#[test]
+fn a_program_in_c_walks() {
+    let server = serve();
+    let folder = folder("c");
+    let program = folder.join("walk");
+    let library = library();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    run(Command::new("cc")
+        .args([
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(sources.join("examples/walk.c"))
+        .args([OsStr::new("-I"), sources.join("include").as_os_str()])
+        .arg(&library)
+        .arg(format!(
+            "-Wl,-rpath,{}",
+            library.parent().expect("a folder").display()
+        )));
+    assert_walked(&run(&mut walk(Command::new(program), &server)));
+}
+
+#[test]
+fn a_program_in_c_sharp_walks() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("csharp");
+    let server = serve();
+    let folder = folder("csharp");
+    let mut program = if is_there("mcs") && is_there("mono") {
+        let program = folder.join("Walk.exe");
+        run(Command::new("mcs")
+            .arg(format!("-out:{}", program.display()))
+            .args([sources.join("Myriad.cs"), sources.join("Walk.cs")]));
+        let mut mono = Command::new("mono");
+        mono.arg(program);
+        mono
+    } else if is_there("dotnet") {
+        run(Command::new("dotnet")
+            .args(["publish", "-o"])
+            .arg(&folder)
+            .arg(sources.join("Walk.csproj"))
+            .arg(format!(
+                "-p:BaseIntermediateOutputPath={}/",
+                folder.join("obj").display()
+            )));
+        let mut dotnet = Command::new("dotnet");
+        dotnet.arg(folder.join("Walk.dll"));
+        dotnet
+    } else {
+        eprintln!("skipped: neither mcs and mono nor dotnet are installed");
+        return;
+    };
+    program.env("LD_LIBRARY_PATH", library().parent().expect("a folder"));
+    assert_walked(&run(&mut walk(program, &server)));
+}
+
+fn serve() -> Server {
+    let world = script::world::parse(WORLD, "a test's world").expect("a valid world file");
+    Server::start(ServerOptions::local(world)).expect("the server starts")
+}
+
+fn walk(mut program: Command, server: &Server) -> Command {
+    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
+    program.args([&server.address().to_string(), &digits.concat(), SECONDS]);
+    program
+}
+
+/// `N entered, N in view, N steps, at X Y`: the walker saw itself and all others, gave a
+/// command in most ticks, and is somewhere in the world.
+fn assert_walked(output: &str) {
+    let numbers: Vec<f64> = output
+        .split([' ', ','])
+        .filter_map(|word| word.trim().parse().ok())
+        .collect();
+    let &[entered, in_view, steps, x, y] = &numbers[..] else {
+        panic!("expected five numbers: {output}");
+    };
+    assert_eq!((entered, in_view), (8.0, 8.0), "{output}");
+    assert!(steps > 10.0, "{output}");
+    assert!(
+        (0.0..=100.0).contains(&x) && (0.0..=100.0).contains(&y),
+        "{output}"
+    );
+}
+
+/// The library for C that was built with this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folder = test.parent().expect("a folder");
+    let name = format!(
+        "{}myriad_client{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    folder.join(name)
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder for what is built");
+    folder
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+/// Runs a program to its end, and gives what it printed.
+fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{:?} does not start: {error}", command.get_program()));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {printed}{errors}");
+    printed
+}

@@ -1,0 +1,165 @@
+"""Reads the golden bytes of the protocol with this client, and says what it reads otherwise.
+
+    python check_golden.py ../../shared/tests/protocol/golden.json
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from myriad.bits import Bits, unzigzag
+from myriad.serial import Serial, hello_bytes, read_length
+from myriad.shapes import ENTITY, HELLO, SCHEMA, WELCOME
+from myriad.world import Course, World
+
+Case = dict[str, Any]
+
+# What the client itself does not use.
+CHANNEL = {"channel": "text"}
+SAID = {"text": "text"}
+TALK = ("variant", {
+    "Said": {"speaker": ENTITY, "name": ("optional", "text")} | SAID,
+    "Whispered": {"from": "text"} | SAID,
+    "Spoken": CHANNEL | {"from": "text"} | SAID,
+    "Joined": CHANNEL | {"name": "text"},
+    "Left": CHANNEL | {"name": "text"},
+    "Members": CHANNEL | {"names": ("list", "text")},
+    "Announced": SAID,
+})
+POINT = (3, "signed")
+REGION = {"low": POINT, "high": POINT, "follows": ("optional", ENTITY)}
+REQUEST = {"number": "integer", "body": ("variant", {
+    "SetRegion": {"index": "integer", "region": ("optional", REGION)},
+    "Subscribe": {"id": "integer", "predicate": "text"},
+    "Unsubscribe": {"id": "integer"},
+    "SetSight": {"radius": ("optional", "signed")},
+    "Watch": {"point": POINT},
+    "Talk": ("variant", {"Say": SAID, "Whisper": {"to": "text"} | SAID, "Join": CHANNEL,
+                         "Leave": CHANNEL, "Speak": CHANNEL | SAID, "Members": CHANNEL}),
+})}
+
+
+def numbers(name: str, data: bytes, value: list[Any]) -> Any:
+    serial, bits = Serial(data), Bits(data)
+    match name:
+        case "integers":
+            return [serial.read("integer") for _ in value]
+        case "integers-signed":
+            return [serial.read("signed") for _ in value]
+        case "lengths":
+            return list(lengths(data))
+        case "fields":
+            return [{"bits": each["bits"], "value": bits.get(each["bits"])} for each in value]
+        case "small":
+            return [bits.small() for _ in value]
+        case "signed":
+            return [unzigzag(bits.small()) for _ in value]
+        case "rice":
+            return [{"parameter": each["parameter"], "value": bits.rice(each["parameter"])}
+                    for each in value]
+
+
+def lengths(data: bytes) -> Iterator[int]:
+    while data:
+        length, used = read_length(data)
+        data = data[used:]
+        yield length
+
+
+def whole(data: bytes, shape: Any) -> Any:
+    """A serialised message, behind which nothing follows."""
+    serial = Serial(data)
+    value = serial.read(shape)
+    assert serial.at == len(data), "bytes follow the end"
+    return value
+
+
+def schema_hash(data: bytes) -> dict[str, int]:
+    number, full = 0x6D7972696164, (1 << 64) - 1
+    for start in range(0, len(data), 8):
+        chunk = data[start:start + 8]
+        a = number ^ 0xA0761D6478BD642F
+        b = int.from_bytes(chunk, "little") ^ len(chunk) << 56 ^ 0xE7037ED1A0B428DB
+        number = (a * b & full) ^ (a * b >> 64)
+    return {"hash": number}
+
+
+def frame(world: World, data: bytes, newest: int) -> Any:
+    tick, messages = world.frame(data[read_length(data)[1]:], newest)
+    told = []
+    for name, fields in messages:
+        if name == "talk":
+            fields = whole(fields["bytes"], TALK)
+        told.append({name: fields} if fields else name)
+    return {"tick": tick, "messages": told}
+
+
+def movement(world: World, data: bytes, given: Case) -> Any:
+    courses = [(c["slot"], Course(c["tick"], c["position"], c["velocity"]))
+               for c in given["courses"]]
+
+    def known(slot: int, tick: int) -> Course | None:
+        found = [course for own, course in courses if own == slot and course.tick <= tick]
+        return max(found, key=lambda course: course.tick, default=None)
+
+    read = world.movement(data, given["newest"], known)
+    entities = [{"slot": slot, "position": course.position, "velocity": course.velocity,
+                 "others": others} for slot, course, others in read.entities]
+    return {"tick": read.tick, "part": read.part, "last": read.last, "whole": read.whole,
+            "processed_low": read.processed_low, "kept": read.kept, "margin": read.margin,
+            "base": read.base,
+            "entities": entities}
+
+
+def written(world: World, value: Case) -> bytes:
+    commands = [(each["kind"], each["words"]) for each in value["commands"]]
+    return world.datagram(value["epoch"], value["newest"], value["mask"], value["stream"],
+                          value["first_sequence"], commands, value["ticks"])
+
+
+def read(case: Case, worlds: dict[str, World]) -> Any:
+    """What this client reads of a case, or writes of what a client only writes."""
+    name, data, value = case["name"], bytes.fromhex(case["bytes"]), case["value"]
+    given = case.get("given", {})
+    world = worlds.get(given.get("world", ""))
+    match name.split("-")[0]:
+        case "integers" | "lengths" | "fields" | "small" | "signed" | "rice":
+            return numbers(name, data, value)
+        case "hello":
+            assert hello_bytes(value) == data, "it is written otherwise"
+            return whole(data[4:], HELLO)
+        case "welcome":
+            return whole(data[read_length(data)[1]:], WELCOME)
+        case "schema":
+            assert whole(data, SCHEMA)
+            return schema_hash(data)
+        case "request":
+            assert int.from_bytes(data[:4], "little") == len(data) - 4
+            return whole(data[4:], REQUEST)
+        case "datagram":
+            assert written(world, value) == data, "it is written otherwise"
+            return value
+        case "movement":
+            return movement(world, data, given)
+    return frame(world, data, given["newest"])
+
+
+def main(path: str) -> int:
+    with open(path, encoding="utf-8") as file:
+        cases = json.load(file)
+    welcomes = {case["name"]: case["value"] for case in cases if case["name"].startswith("welcome")}
+    worlds = {name: World(welcome["schema"]) for name, welcome in welcomes.items()}
+    wrong = 0
+    for case in cases:
+        # Pairs are lists in JSON.
+        found = json.loads(json.dumps(read(case, worlds)))
+        if found != case["value"]:
+            wrong += 1
+            print(f"{case['name']}: read\n  {found}\nwhere the file has\n  {case['value']}")
+    print(f"{len(cases)} cases, {wrong} read otherwise")
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

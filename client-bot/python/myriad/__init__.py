@@ -1,0 +1,17 @@
+"""A small client of Myriad, written from shared/PROTOCOL.md and no other code of this project.
+
+| module | holds |
+| --- | --- |
+| bits | bit fields, and the numbers in them |
+| serial | serialised messages |
+| shapes | the fields of each serialised message |
+| world | the messages of one world: frames and datagrams |
+| view | what a client was told |
+| client | a connection over QUIC, by aioquic |
+"""
+
+from .client import Client, Ended, connect
+from .view import Entity, View
+from .world import World
+
+__all__ = ["Client", "Ended", "Entity", "View", "World", "connect"]

@@ -1,0 +1,155 @@
+"""A connection over QUIC, by aioquic."""
+
+import asyncio
+import hashlib
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aioquic.asyncio
+from aioquic.asyncio import QuicConnectionProtocol
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import (
+    ConnectionTerminated,
+    DatagramFrameReceived,
+    QuicEvent,
+    StreamDataReceived,
+)
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from .bits import Malformed
+from .serial import Serial, hello_bytes, read_length
+from .shapes import WELCOME
+from .view import View
+from .world import World
+
+VERSION, ALPN = 8, "myriad/1"
+BYE, MALFORMED = 0, 3
+COMMANDS_MAX = 30
+NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
+           "spectates": False}
+
+
+class Ended(Exception):
+    """The connection has ended, with a close code and a sentence."""
+
+
+class Client(QuicConnectionProtocol):
+    """A client in the world, once it is `connect`ed."""
+
+    welcome: dict[str, Any]
+    view: View
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stream, self.news = bytearray(), asyncio.Event()
+        self.messages: list[tuple[str, dict[str, Any]]] = []
+        self.ended: ConnectionTerminated | None = None
+        self.is_welcome = False
+        # Sequence number and (number, words) of the commands that are not processed yet.
+        self.commands: list[tuple[int, tuple[int, list[int]]]] = []
+        self.sequence = 0
+
+    def hello(self, hello: dict[str, Any]) -> None:
+        self._quic.send_stream_data(0, hello_bytes(hello))
+        self.transmit()
+
+    def command(self, name: str, *words: int) -> int:
+        """Gives a command with the next datagram. Returns its sequence number."""
+        self.sequence += 1
+        self.commands.append((self.sequence, (self.view.world.command(name)["kind"], list(words))))
+        self.commands = self.commands[-COMMANDS_MAX:]
+        return self.sequence
+
+    async def tick(self) -> None:
+        """Waits for news, then acknowledges them and sends what commands there are."""
+        self.news.clear()
+        if not self.ended:
+            await self.news.wait()
+        if self.ended:
+            raise Ended(f"{self.ended.error_code}: {self.ended.reason_phrase}")
+        if self.is_welcome:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends what was received, and the commands that are not processed yet."""
+        view = self.view
+        self.commands = [each for each in self.commands if each[0] > view.processed]
+        first = self.sequence + 1 - len(self.commands)
+        self._quic.send_datagram_frame(view.world.datagram(
+            self.epoch, view.complete, view.mask, view.read, first, [c for _, c in self.commands]))
+        self.transmit()
+
+    def leave(self) -> None:
+        """Leaves for good."""
+        self.close(BYE, "bye")
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        try:
+            match event:
+                case StreamDataReceived(data=data):
+                    self.stream += data
+                    while (message := self.next_message()) is not None:
+                        self.take_message(message)
+                # The server repeats what comes before the welcome.
+                case DatagramFrameReceived(data=data) if self.is_welcome:
+                    self.view.take_datagram(data)
+                    self.news.set()
+                case ConnectionTerminated():
+                    self.ended = event
+                    self.news.set()
+        except (Malformed, LookupError, ValueError) as error:
+            self.close(MALFORMED, f"cannot read what the server sent: {error}")
+
+    def next_message(self) -> bytes | None:
+        """The next whole message of the stream, without its length."""
+        if not (head := read_length(self.stream)) or len(self.stream) < sum(head):
+            return None
+        length, start = head
+        message = bytes(self.stream[start:start + length])
+        del self.stream[:start + length]
+        return message
+
+    def take_message(self, message: bytes) -> None:
+        if self.is_welcome:
+            for name, told in self.view.take_frame(message):
+                self.messages.append((name, told))
+                if name == "interface":
+                    self.change_interface(told)
+        else:
+            self.welcome = Serial(message).read(WELCOME)
+            self.epoch = self.welcome["commands_epoch"]
+            world = World(self.welcome["schema"])
+            self.view = View(world, self.welcome["entity"], self.welcome["tick"])
+            self.is_welcome = True
+        self.news.set()
+
+    def change_interface(self, interface: dict[str, Any]) -> None:
+        """Takes over other commands. Those that wait are dropped: their numbers may be others'."""
+        self.epoch, self.commands = interface["commands_epoch"], []
+        names = ("commands", "notifications")
+        self.view.world.schema |= {name: interface[name] for name in names}
+
+    def certificate_hash(self) -> str:
+        """The SHA-256 fingerprint of the server's certificate."""
+        # aioquic has no public name for it.
+        certificate = self._quic.tls._peer_certificate
+        return hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
+
+
+@asynccontextmanager
+async def connect(host: str, port: int, fingerprint: str | None = None,
+                  **hello: Any) -> AsyncIterator[Client]:
+    """Joins a world. `hello` has fields of the hello that are not as in `NOTHING`. Without the
+    fingerprint of its certificate, any certificate is accepted."""
+    configuration = QuicConfiguration(alpn_protocols=[ALPN], max_datagram_frame_size=65536,
+                                      verify_mode=ssl.CERT_NONE)
+    async with aioquic.asyncio.connect(host, port, configuration=configuration,
+                                       create_protocol=Client) as client:
+        if fingerprint not in (None, client.certificate_hash()):
+            raise Ended("the server has another certificate")
+        client.hello(NOTHING | hello)
+        while not client.is_welcome:
+            await client.tick()
+        yield client

@@ -1,0 +1,81 @@
+"""Serialised messages, by shapes."""
+
+from typing import Any
+
+from .bits import Malformed, unzigzag
+
+
+class Serial:
+    """Reads serialised messages."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def integer(self, width: int = 0) -> int:
+        self.at += max(width, 1)
+        if self.at > len(self.data):
+            raise Malformed("the message ends before its content does")
+        if width:
+            return int.from_bytes(self.data[self.at - width:self.at], "little")
+        first = self.data[self.at - 1]
+        return self.integer({0xFB: 2, 0xFC: 4, 0xFD: 8}[first]) if first > 250 else first
+
+    def read(self, shape: Any) -> Any:
+        match shape:
+            case "byte":
+                return self.integer(1)
+            case "bool":
+                return self.integer(1) == 1
+            case "integer":
+                return self.integer()
+            case "signed":
+                return unzigzag(self.integer())
+            case "text":
+                return bytes(self.read(("list", "byte"))).decode()
+            case dict():
+                return {name: self.read(each) for name, each in shape.items()}
+            case ("list", each):
+                return [self.read(each) for _ in range(self.integer())]
+            case ("optional", each):
+                return self.read(each) if self.read("bool") else None
+            case ("one", *names):
+                return names[self.integer()]
+            case ("variant", variants):
+                name = list(variants)[self.integer()]
+                return {name: self.read(variants[name])}
+            case (count, each):
+                return [self.read(each) for _ in range(count)]
+
+
+def integer(number: int) -> bytes:
+    """An integer, serialised."""
+    if number <= 250:
+        return bytes([number])
+    mark, width = next((0xFA + i, 1 << i) for i in (1, 2, 3) if number >> (8 << i) == 0)
+    return bytes([mark]) + number.to_bytes(width, "little")
+
+
+def hello_bytes(hello: dict[str, Any]) -> bytes:
+    """What a client sends first."""
+    token, name, resume = hello["token"].encode(), hello["name"].encode(), hello["resume"]
+    schema_hash = hello["schema_hash"]
+    body = integer(hello["version"]) + integer(len(token)) + token + integer(len(name)) + name
+    body += b"\0" if schema_hash is None else b"\1" + integer(schema_hash)
+    body += b"\0" if resume is None else b"\1" + bytes(resume)
+    body += bytes([hello["spectates"]])
+    return len(body).to_bytes(4, "little") + body
+
+
+def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
+    """The length in front of a message, and its own bytes; none until it has arrived."""
+    length = 0
+    for i, byte in enumerate(data[:4]):
+        length |= (byte & 0x7F) << 7 * i
+        if length > MESSAGE_BYTES_MAX or byte >= 0x80 and i == 3:
+            raise Malformed(f"a message of {length} bytes")
+        if byte < 0x80:
+            return length, i + 1
+    return None
+
+
+MESSAGE_BYTES_MAX = 1 << 20

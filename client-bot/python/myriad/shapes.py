@@ -1,0 +1,41 @@
+"""The fields of each serialised message.
+
+A text names a type, and a dictionary has fields. Tuples hold other shapes: ("list", shape),
+("optional", shape), (count, shape), ("variant", {name: fields}); ("one", …) names variants
+without fields.
+"""
+
+ENTITY = {"slot": "integer", "generation": "integer"}
+TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol")
+BOUNDS = {"min": "signed", "max": "signed"}
+BOX = ("optional", (3, "signed"))
+WORDS = ("list", {"name": "text", "ty": TYPE})
+COMMAND = {"kind": "integer", "name": "text", "senders": {"clients": "bool", "rules": "bool"},
+           "has_actor": "bool", "words": WORDS}
+NOTIFICATION = {"kind": "integer", "name": "text", "fields": WORDS}
+CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
+FORECAST = {"forecast": ("list", "byte")}
+WORLD = {"name": "text", "size": ("list", "signed"), "aoi": "signed", "aoi_leave": "signed",
+         "interest": ("one", "exact", "buckets"), "capacity": "integer", "tick_hz": "integer",
+         "visible_max": "integer"}
+ATTRIBUTE = {"name": "text", "ty": TYPE, "merge": ("one", "sum", "min", "max", "first", "last"),
+             "audience": ("one", "movement", "state", "private", "hidden"), **BOUNDS,
+             "step": "integer"}
+KIND = {"name": "text",
+        "attributes": ("list", {"column": "integer", "default": "signed", **BOUNDS}),
+        "regions": {"publishes": BOX, "subscribes": BOX}}
+SCHEMA = {"world": WORLD, "attributes": ("list", ATTRIBUTE), "kinds": ("list", KIND),
+          **CHANGING, "symbols": ("list", "text")}
+QUOTAS = {"commands_per_tick": "integer", "commands_burst": "integer",
+          "input_ticks": "integer", "late_ticks": "integer",
+          "requests_per_second": "integer", "bytes_per_tick": "integer", "regions": "integer",
+          "region_edge_max": "signed", "subscriptions": "integer", "predicate_bytes": "integer",
+          "idle_seconds": "integer", "resume_seconds": "integer",
+          "spectator_step": ("optional", "signed")}
+HELLO = {"version": "integer", "token": "text", "name": "text",
+         "schema_hash": ("optional", "integer"), "resume": ("optional", (16, "byte")),
+         "spectates": "bool"}
+WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
+           "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
+           **FORECAST}
+INTERFACE = {"commands_epoch": "byte", **CHANGING, **FORECAST}

@@ -1,0 +1,128 @@
+"""What a client was told."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .bits import near
+from .world import Course, Place, World
+
+COURSES_MAX, EARLY_MAX, MASK = 17, 2048, (1 << 32) - 1
+
+
+@dataclass
+class Entity:
+    """An entity in view. The first values are its position when it came into view."""
+
+    generation: int
+    kind: int
+    values: dict[int, int]
+    # The newest comes last.
+    courses: list[Course]
+
+
+@dataclass
+class View:
+    """The world as the server has told it, and what of it is to be acknowledged."""
+
+    world: World
+    own: dict[str, int]
+    newest: int
+    entities: dict[int, Entity] = field(default_factory=dict)
+    # Movement of entities whose enter is on its way: course and other attributes.
+    early: dict[int, tuple[Course, list[tuple[int, int]]]] = field(default_factory=dict)
+    processed: int = 0
+    complete: int = 0
+    mask: int = 0
+    read: int = 0
+    # The parts of ticks that have arrived in part, and how many there are.
+    parts: dict[int, tuple[set[int], int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.complete, self.read = self.newest, self.newest - 1
+
+    def position(self, slot: int, tick: int) -> Place | None:
+        """Where an entity in view is in a tick, in raw units."""
+        entity = self.entities.get(slot)
+        return entity.courses[-1].at(tick, self.world.edges) if entity else None
+
+    def take_datagram(self, data: bytes) -> None:
+        told = self.world.movement(data, self.newest, self.known)
+        self.newest = max(self.newest, told.tick)
+        self.processed = max(self.processed, near(told.processed_low, self.processed))
+        kept = [self.move(*entity) for entity in told.entities]
+        if told.unknown or not all(kept):
+            return
+        arrived, count = self.parts.get(told.tick, (set(), 0))
+        arrived.add(told.part)
+        count = told.part + 1 if told.last else count
+        if len(arrived) == count:
+            self.complete_tick(told.tick)
+        self.parts[told.tick] = arrived, count
+        self.parts = {t: p for t, p in self.parts.items() if self.newest - t < 64}
+
+    def complete_tick(self, tick: int) -> None:
+        """Notes a tick of which everything has arrived, for the acknowledgement."""
+        ahead = tick - self.complete
+        if ahead > 0:
+            self.mask = (self.mask << 1 | 1) << ahead - 1 & MASK
+            self.complete = tick
+        elif -32 <= ahead < 0:
+            self.mask |= 1 << -ahead - 1
+
+    def known(self, slot: int, tick: int) -> Course | None:
+        """The newest course that was told of an entity by a tick."""
+        entity = self.entities.get(slot)
+        courses = reversed(entity.courses) if entity else ()
+        return next((course for course in courses if course.tick <= tick), None)
+
+    def move(self, slot: int, course: Course, others: list[tuple[int, int]]) -> bool:
+        """Takes in movement. False if there is no room to keep it."""
+        entity = self.entities.get(slot)
+        if entity is None:
+            return self.keep(slot, course, others)
+        if course.tick > entity.courses[-1].tick:
+            entity.courses = [*entity.courses, course][-COURSES_MAX:]
+            entity.values.update(others)
+        return True
+
+    def keep(self, slot: int, course: Course, others: list[tuple[int, int]]) -> bool:
+        known = self.early.get(slot)
+        if course.tick <= self.read or known and known[0].tick >= course.tick:
+            return True
+        if len(self.early) >= EARLY_MAX:
+            self.early = {s: e for s, e in self.early.items() if e[0].tick > self.read}
+        if len(self.early) < EARLY_MAX:
+            self.early[slot] = course, others
+        return self.early.get(slot) == (course, others)
+
+    def take_frame(self, data: bytes) -> list[tuple[str, dict[str, Any]]]:
+        """Takes in a frame, and gives its messages."""
+        tick, messages = self.world.frame(data, self.newest)
+        self.newest, self.read = max(self.newest, tick), tick
+        for name, told in messages:
+            match name:
+                case "enter":
+                    self.enter(tick, told)
+                case "leave":
+                    self.leave(tick, told["slot"])
+                case "state" if told["slot"] in self.entities:
+                    self.entities[told["slot"]].values.update(told["values"])
+                case "reborn":
+                    self.own = told["entity"]
+        return messages
+
+    def enter(self, tick: int, told: dict[str, Any]) -> None:
+        slot, values = told["entity"]["slot"], dict(told["values"])
+        place = [values[axis] for axis in range(len(self.world.axes))]
+        course = Course(tick, place, told["velocity"])
+        self.entities[slot] = Entity(told["entity"]["generation"], told["kind"], values, [course])
+        if early := self.early.pop(slot, None):
+            self.move(slot, *early)
+
+    def leave(self, tick: int, slot: int) -> None:
+        entity, early = self.entities.pop(slot, None), self.early.get(slot)
+        if early and early[0].tick <= tick:
+            del self.early[slot]
+        if entity and entity.courses[-1].tick > tick:
+            others = [(c, entity.values[c]) for c in self.world.others if c in entity.values]
+            self.keep(slot, entity.courses[-1], others)

@@ -1,0 +1,268 @@
+"""The messages of one world: frames and datagrams."""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from .bits import Bits, Malformed, near, unzigzag, zigzag
+from .serial import Serial
+from .shapes import INTERFACE
+
+Place = list[int]
+
+
+@dataclass
+class Course:
+    """A position, in raw units, and a velocity that hold from a tick on."""
+
+    tick: int
+    position: Place
+    velocity: Place
+
+    def at(self, tick: int, edges: Place) -> Place:
+        """Where it leads to in a tick from its own on."""
+        ticks = max(tick - self.tick, 0)
+        return clamp([p + v * ticks for p, v in zip(self.position, self.velocity)], edges)
+
+
+@dataclass
+class Movement:
+    """What a datagram tells."""
+
+    tick: int = 0
+    part: int = 0
+    last: bool = True
+    whole: bool = False
+    processed_low: int = 0
+    kept: int | None = None
+    margin: int | None = None
+    base: int | None = None
+    entities: list[tuple[int, Course, list[tuple[int, int]]]] = field(default_factory=list)
+    # Entities that are left out, as no course of theirs was known.
+    unknown: int = 0
+
+
+Known = Callable[[int, int], Course | None]
+
+
+def clamp(place: Place, edges: Place) -> Place:
+    return [min(max(p, 0), edge) for p, edge in zip(place, edges)]
+
+
+class World:
+    """The messages of one world."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        world, self.columns, self.schema = schema["world"], schema["attributes"], schema
+        self.edges = [size - 1 for size in world["size"]]
+        self.axes = self.columns[:len(self.edges)]
+        self.leave, self.capacity = world["aoi_leave"], world["capacity"]
+        self.kind_bits = (len(schema["kinds"]) - 1).bit_length()
+        self.others = [c for c in range(len(self.axes), len(self.columns))
+                       if self.columns[c]["audience"] == "movement"]
+
+    def slot(self, bits: Bits) -> int:
+        return bits.get((self.capacity - 1).bit_length())
+
+    def entity(self, bits: Bits) -> dict[str, int]:
+        return {"slot": self.slot(bits), "generation": bits.small()}
+
+    def value(self, bits: Bits, column: int, step: int = 0) -> int:
+        own = self.columns[column]
+        width = max((own["max"] - own["min"]).bit_length() - step, 0)
+        value = own["min"] + (bits.get(width) << step)
+        if value > own["max"]:
+            raise Malformed(f"{own['name']} is {value}")
+        return value
+
+    def word(self, bits: Bits, ty: str) -> int:
+        if ty in ("i32", "fixed"):
+            return unzigzag(bits.small())
+        word = bits.get(1 if ty == "bool" else 32)
+        return word - (1 << 32) if ty == "entity" and word >> 31 else word
+
+    def velocity(self, bits: Bits) -> Place:
+        width = 5 + bits.get(4) if bits.get(1) else 0
+        return [unzigzag(bits.get(width)) for _ in self.axes]
+
+    def frame(self, data: bytes, newest: int) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
+        """The tick of a frame, and its messages by name."""
+        bits, messages = Bits(data), []
+        tick = near(bits.get(16), newest)
+        while tag := bits.get(4):
+            messages.append(self.message(bits, tag))
+        bits.finish()
+        return tick, messages
+
+    def message(self, bits: Bits, tag: int) -> tuple[str, dict[str, Any]]:
+        match tag:
+            case 1:
+                return "leave", {"slot": self.slot(bits)}
+            case 2:
+                return "enter", self.enter(bits)
+            case 3:
+                slot, columns = self.slot(bits), range(bits.get(6))
+                values = [(c, self.value(bits, c)) for c in (bits.get(6) for _ in columns)]
+                return "state", {"slot": slot, "values": values}
+            case 4:
+                return "reborn", {"entity": self.entity(bits)}
+            case 5:
+                request, granted = bits.get(32), bits.get(1)
+                return "answer", {"request": request,
+                                  "refusal": None if granted else bits.bytes(10).decode()}
+            case 6:
+                return self.notice(bits)
+            case 7:
+                return "full", {}
+            case 8:
+                return "lost", {"subscription": bits.get(32)}
+            case 9:
+                return "interface", Serial(bits.bytes(20)).read(INTERFACE)
+            case 10:
+                return "refused", {"first_low": bits.get(16), "count": bits.rice(1) + 1,
+                                   "reason": bits.get(3)}
+            case 14:
+                return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
+            case 15:
+                return "talk", {"bytes": bits.bytes(16)}
+        raise Malformed(f"tag {tag}")
+
+    def enter(self, bits: Bits) -> dict[str, Any]:
+        entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1
+        told = ("movement", "state", "private") if own else ("movement", "state")
+        columns = [a["column"] for a in self.schema["kinds"][kind]["attributes"]]
+        values = [(c, self.value(bits, c)) for c in columns if self.columns[c]["audience"] in told]
+        return {"entity": entity, "kind": kind, "own": own, "values": values,
+                "velocity": self.velocity(bits)}
+
+    def notice(self, bits: Bits) -> tuple[str, dict[str, Any]]:
+        form, heard = bits.get(1), bits.get(1) == 1
+        notice = {"heard": heard, "subscriptions": [bits.get(32) for _ in range(bits.get(11))]}
+        if form == 0:
+            entity, kind, column = self.entity(bits), bits.get(self.kind_bits), bits.get(6)
+            old, new = self.value(bits, column), self.value(bits, column)
+            command = bits.get(9) - 1
+            return "change", notice | {"entity": entity, "kind": kind, "column": column, "old": old,
+                                       "new": new, "command": None if command < 0 else command}
+        number = bits.get(8)
+        source = self.entity(bits) if bits.get(1) else None
+        [own] = [n for n in self.schema["notifications"] if n["kind"] == number]
+        words = [self.word(bits, each["ty"]) for each in own["fields"]]
+        return "notification", notice | {"kind": number, "source": source, "words": words}
+
+    def movement(self, data: bytes, newest: int, known: Known) -> Movement:
+        """Reads a datagram. `known` gives the newest course that was told of a slot by a tick."""
+        bits, read = Bits(data), Movement()
+        read.tick = near(bits.get(16), newest)
+        if not bits.get(1):
+            read.part, read.last = bits.get(4), bits.get(1) == 1
+        read.whole = read.last and bits.get(1) == 1
+        read.processed_low = bits.get(16)
+        read.kept = self.kept(bits, read.tick)
+        read.margin = bits.get(5) - 16 if bits.get(1) else None
+        length = bits.get(4)
+        count = 1 << length - 1 | bits.get(length - 1) if length else 0
+        if count:
+            parameter, forms, slot = bits.get(5), Forms(bits, self), -1
+            base = read.tick - forms.base_ticks
+            read.base = base if forms.base_ticks else None
+            for _ in range(count):
+                slot += 1 + bits.rice(parameter)
+                difference = forms.difference(bits)
+                place = None if difference else forms.full(bits)
+                others = [(c, self.value(bits, c, self.columns[c]["step"]))
+                          for c in self.others if bits.get(1)]
+                velocity = self.velocity(bits)
+                if difference:
+                    place = self.differing(difference, known(slot, base), read.tick, velocity)
+                if place is None:
+                    read.unknown += 1
+                    continue
+                if slot >= self.capacity or place != clamp(place, self.edges):
+                    raise Malformed(f"slot {slot} at {place}")
+                read.entities.append((slot, Course(read.tick, place, velocity), others))
+        bits.finish()
+        return read
+
+    def kept(self, bits: Bits, tick: int) -> int | None:
+        """The newest tick that can't be lost."""
+        match bits.get(2):
+            case 0:
+                return None
+            case 1:
+                return tick
+            case 2:
+                return tick - 1 - bits.get(6)
+        raise Malformed("the form of the kept tick")
+
+    def differing(self, difference: Place, course: Course | None, tick: int,
+                  velocity: Place) -> Place | None:
+        """The place that differs so from where an entity of this course is expected."""
+        if course is None:
+            return None
+        expected = course.at(tick - 1, self.edges)
+        if any(velocity):
+            expected = clamp([p + v for p, v in zip(expected, velocity)], self.edges)
+        steps = zip(expected, difference, self.axes)
+        return [place + (away << axis["step"]) for place, away, axis in steps]
+
+    def datagram(self, epoch: int, newest: int, mask: int, stream: int, first: int,
+                 commands: list[tuple[int, list[int]]], ticks: list[int] | None = None) -> bytes:
+        """What a client sends: its acknowledgement, and (number, words) of commands, with the
+        ticks that they are meant for, if they are."""
+        bits = Bits()
+        for value, width in ((epoch, 8), (newest, 32), (mask, 32), (stream, 32),
+                             (len(commands), 8)):
+            bits.put(value, width)
+        if commands:
+            bits.put(first, 32)
+            bits.put(1 if ticks else 0, 1)
+        if ticks:
+            bits.put(ticks[0], 16)
+        for place, (number, words) in enumerate(commands):
+            if ticks and place:
+                bits.put_rice(ticks[place] - ticks[place - 1], 0)
+            bits.put(number, 8)
+            for word, ty in zip(words, self.command(number)["words"], strict=True):
+                if ty["ty"] in ("i32", "fixed"):
+                    bits.put_small(zigzag(word))
+                else:
+                    bits.put(word, 1 if ty["ty"] == "bool" else 32)
+        return bits.written()
+
+    def command(self, name: int | str) -> dict[str, Any]:
+        """A command by its name or number."""
+        return next(c for c in self.schema["commands"] if name in (c["name"], c["kind"]))
+
+
+class Forms:
+    """How a datagram tells positions."""
+
+    def __init__(self, bits: Bits, world: World) -> None:
+        self.base_ticks, self.world = bits.get(4), world
+        self.all_differ = self.base_ticks > 0 and bits.get(1) == 1
+        self.bits = bits.get(5) if self.base_ticks else 0
+        self.steps = [axis["step"] for axis in world.axes]
+        if self.all_differ:
+            return
+        if any(self.steps) and bits.get(1):
+            self.steps = [0 for _ in self.steps]
+        self.wide = bits.get(1) == 1
+        self.all_bits = [(edge >> s).bit_length() for edge, s in zip(world.edges, self.steps)]
+        if not self.wide:
+            spans = [((2 * world.leave + 4096) >> s) + (s > 0) for s in self.steps]
+            self.low_bits = [min(a, span.bit_length()) for a, span in zip(self.all_bits, spans)]
+            self.corner = [bits.get(0 if low == a else max(a - 12 + s, 0)) << 12 - s
+                           for low, a, s in zip(self.low_bits, self.all_bits, self.steps)]
+
+    def difference(self, bits: Bits) -> Place | None:
+        """A difference in steps, if one is told."""
+        if not (self.all_differ or self.base_ticks and bits.get(1)):
+            return None
+        width = self.bits if self.bits and bits.get(1) else 0
+        return [unzigzag(bits.get(width)) for _ in self.steps]
+
+    def full(self, bits: Bits) -> Place:
+        if self.wide:
+            return [bits.get(width) << s for width, s in zip(self.all_bits, self.steps)]
+        axes = zip(self.low_bits, self.corner, self.steps)
+        return [c + (bits.get(width) - c) % (1 << width) << s for width, c, s in axes]

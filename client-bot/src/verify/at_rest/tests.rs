@@ -1,0 +1,93 @@
+//! A spectator, and a bot whose entity stands in a bucket next to that of the spectator's
+//! point, but farther away than the radius of the area of interest.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use client_core::Session;
+use shared::wire::bits::BitWriter;
+use shared::wire::control::{Quotas, Welcome};
+use shared::wire::stream::StreamCodec;
+use shared::{Course, Schema};
+
+use super::super::{BotRecord, Spot};
+use super::*;
+
+const PLAYER: EntityId = EntityId::new(0, 1);
+const UNIT: i32 = 4096;
+const PLAYER_AT: [i32; 3] = [0, 19 * UNIT, 0];
+const POINT: [i32; 3] = [19 * UNIT, 5 * UNIT, 0];
+
+#[test]
+fn a_spectator_sees_whole_buckets() {
+    let text = "[world]\nsize = [100, 100]\naoi = 10\ninterest = \"buckets\"";
+    assert_eq!(errors(text, true), 0);
+    assert_eq!(errors(text, false), 1);
+}
+
+#[test]
+fn a_spectator_sees_no_farther_than_its_radius() {
+    let text = "[world]\nsize = [100, 100]\naoi = 10\ninterest = \"exact\"";
+    assert_eq!(errors(text, true), 1);
+    assert_eq!(errors(text, false), 0);
+}
+
+/// What is wrong in a world where the spectator sees the player, or does not.
+fn errors(text: &str, is_seen: bool) -> u64 {
+    let schema = script::world::parse(text, "a test's world").unwrap().schema;
+    let history = History::new(&schema, 0, 2);
+    let spot = Spot {
+        place: POINT,
+        radius: history.sight.radius(),
+    };
+    let player = view(&schema, 0, PLAYER, true, None);
+    let spectator = view(&schema, 1, EntityId::NONE, is_seen, Some(spot));
+    check_at_rest(&history, &schema, &[player, spectator]);
+    history.findings.errors.load(Relaxed)
+}
+
+/// What a bot knows long after it was told of the player, if it was.
+fn view(
+    schema: &Schema,
+    bot: usize,
+    entity: EntityId,
+    is_told: bool,
+    spot: Option<Spot>,
+) -> FinalView {
+    let welcome = Welcome {
+        tick: Tick(0),
+        entity,
+        commands_epoch: 1,
+        ticket: [1; 16],
+        resumed: false,
+        player_kind: 0,
+        quotas: Quotas::default(),
+        schema: schema.clone(),
+        forecast: vec![],
+    };
+    let mut session = Session::new(&welcome).unwrap();
+    if is_told {
+        let stream = StreamCodec::new(schema);
+        let (mut writer, mut bytes) = (BitWriter::default(), vec![]);
+        let course = Course {
+            tick: Tick(1),
+            position: PLAYER_AT,
+            velocity: [0; 3],
+        };
+        let row = schema.default_row(0);
+        stream.begin(&mut writer, Tick(1));
+        stream.enter(&mut writer, PLAYER, 0, entity == PLAYER, &course, &row);
+        stream.finish(&mut writer, &mut bytes);
+        session.handle_stream(&bytes, &mut ()).unwrap();
+    }
+    FinalView {
+        bot,
+        entity,
+        is_dead: false,
+        newest: Tick(1000),
+        entities: session.view().entities().clone(),
+        touched: vec![],
+        regions: vec![],
+        spot,
+        record: BotRecord::default(),
+    }
+}

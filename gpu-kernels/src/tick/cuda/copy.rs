@@ -1,0 +1,237 @@
+//! Copies of the state: on the device in one go, and from there to the host in slices, beside
+//! later ticks.
+
+use device::plan::ALIGNMENT;
+use device::{Device, DriverError, Lane, Plain, Pointer};
+use shared::Tick;
+
+use super::layout::{self, TIMED_COLUMNS, TimedState};
+use super::regions::host_region;
+use super::sizes::Sizes;
+use super::snapshot::{host_observer, of_living, slot_state};
+use super::{CudaBackend, timed};
+use crate::tick::error::TickError;
+use crate::tick::output::Stage;
+use crate::tick::state::{Snapshot, Track};
+
+/// A copy of the state on its way to the host. What clients know is left out.
+pub struct Copy {
+    tick: Tick,
+    logic: shared::world::logic::LogicConfig,
+    clients: u32,
+    next_sequence: u64,
+    states: Piece<u32>,
+    generations: Piece<u32>,
+    kinds: Piece<u32>,
+    due: Piece<u64>,
+    rows: Piece<i32>,
+    glides: Piece<u32>,
+    steps: Piece<i32>,
+    offsets: Piece<i32>,
+    observers: Piece<layout::Observer>,
+    regions: Piece<layout::Region>,
+    publications: Piece<layout::Region>,
+    subscriptions: Piece<layout::Region>,
+    timed: [Piece<u32>; TIMED_COLUMNS],
+}
+
+/// An array of the state, of which the host has a part.
+struct Piece<T> {
+    from: Pointer<T>,
+    count: usize,
+    values: Vec<T>,
+}
+
+impl<T: Plain + Default> Piece<T> {
+    /// Downloads as much as `bytes` allow, and takes them off. True if all is there.
+    fn go_on(&mut self, device: &Device, bytes: &mut usize) -> Result<bool, DriverError> {
+        let begun = self.values.len();
+        let more = (self.count - begun).min(*bytes / size_of::<T>());
+        self.values.resize(begun + more, T::default());
+        let (from, to) = (self.from.at(begun as u64), &mut self.values[begun..]);
+        device.copies(|copies| copies.download(Lane::Downloads, to, from))?;
+        *bytes -= more * size_of::<T>();
+        Ok(self.values.len() == self.count)
+    }
+}
+
+/// Where the arrays of a copy come from.
+struct Sources<'a> {
+    device: &'a Device,
+    /// The next place in the copy on the device; `None`: from the state itself.
+    place: Option<u64>,
+}
+
+impl Sources<'_> {
+    fn piece<T: Plain>(&mut self, from: Pointer<T>, count: u64) -> Result<Piece<T>, DriverError> {
+        let mut piece = Piece {
+            from,
+            count: count as usize,
+            values: Vec::with_capacity(count as usize),
+        };
+        if let Some(place) = &mut self.place {
+            let bytes = count * size_of::<T>() as u64;
+            piece.from = Pointer::new(*place);
+            self.device.copy(piece.from, from, count)?;
+            *place += bytes.next_multiple_of(ALIGNMENT);
+        }
+        Ok(piece)
+    }
+}
+
+impl CudaBackend {
+    pub(super) fn begin_copy(&mut self) -> Result<(), TickError> {
+        let place = self.buffers.state_copy(self.base);
+        let copy = self.copy_from(Some(place));
+        self.copy = Some(Box::new(copy.map_err(|e| self.fail(Stage::Download, e))?));
+        Ok(())
+    }
+
+    pub(super) fn go_on_copying(&mut self) -> Result<Option<Snapshot>, TickError> {
+        let Some(mut copy) = self.copy.take() else {
+            return Ok(None);
+        };
+        let went_on = self.device.enter();
+        let went_on = went_on.and_then(|()| copy.go_on(&self.device, SLICE_BYTES));
+        match went_on {
+            Ok(true) => Ok(Some(copy.finish())),
+            Ok(false) => {
+                self.copy = Some(copy);
+                Ok(None)
+            }
+            Err(error) => Err(self.fail(Stage::Download, error)),
+        }
+    }
+
+    /// The state at once.
+    pub(super) fn fetch_state(&self) -> Result<Snapshot, DriverError> {
+        let mut copy = self.copy_from(None)?;
+        copy.go_on(&self.device, usize::MAX)?;
+        Ok(copy.finish())
+    }
+
+    /// Begins a copy: by way of a `place` on the device, or from the state itself.
+    fn copy_from(&self, place: Option<u64>) -> Result<Copy, DriverError> {
+        self.device.enter()?;
+        let device = &*self.device;
+        let (s, w, r) = (&self.sizes, &self.world, &self.regions);
+        let mut from = Sources { device, place };
+        let slots = s.capacity * s.motion;
+        let due = if s.respawns > 0 { s.capacity } else { 0 };
+        // This waits for the ticks before, too.
+        let timed: TimedState = self.fetch(w.timed_state, 1)?[0];
+        let mut columns = vec![];
+        for column in 0..TIMED_COLUMNS as u64 {
+            columns.push(from.piece(w.timed.at(column * s.timed), timed.len)?);
+        }
+        let Ok(timed_columns) = columns.try_into() else {
+            unreachable!("a piece for each column");
+        };
+        let copy = Copy {
+            tick: self.tick,
+            logic: self.config.logic.clone(),
+            clients: self.config.limits.clients,
+            next_sequence: timed.next_sequence,
+            states: from.piece(w.states, s.capacity)?,
+            generations: from.piece(w.generations, s.capacity)?,
+            kinds: from.piece(w.slot_kinds, s.capacity)?,
+            due: from.piece(w.rebirth_due, due)?,
+            rows: from.piece(w.rows, s.capacity * s.columns)?,
+            glides: from.piece(w.track_glides, slots)?,
+            steps: from.piece(w.track_steps, 3 * slots)?,
+            offsets: from.piece(w.track_offsets, 3 * slots)?,
+            observers: from.piece(w.observers, s.observers)?,
+            regions: from.piece(r.clients, s.client_regions)?,
+            publications: from.piece(r.publications, s.carriers)?,
+            subscriptions: from.piece(r.subscriptions, s.carriers)?,
+            timed: timed_columns,
+        };
+        // The downloads have a lane of their own.
+        device.synchronize(Lane::Work)?;
+        Ok(copy)
+    }
+}
+
+impl Copy {
+    /// Downloads at most so many bytes more. True if all is there.
+    fn go_on(&mut self, device: &Device, mut bytes: usize) -> Result<bool, DriverError> {
+        let (d, b) = (device, &mut bytes);
+        let mut is_done = self.states.go_on(d, b)?
+            && self.generations.go_on(d, b)?
+            && self.kinds.go_on(d, b)?
+            && self.due.go_on(d, b)?
+            && self.rows.go_on(d, b)?
+            && self.glides.go_on(d, b)?
+            && self.steps.go_on(d, b)?
+            && self.offsets.go_on(d, b)?
+            && self.observers.go_on(d, b)?
+            && self.regions.go_on(d, b)?
+            && self.publications.go_on(d, b)?
+            && self.subscriptions.go_on(d, b)?;
+        for column in &mut self.timed {
+            is_done = is_done && column.go_on(d, b)?;
+        }
+        Ok(is_done)
+    }
+
+    /// The copy as a snapshot.
+    fn finish(self) -> Snapshot {
+        let states = self.states.values;
+        let slots = self.glides.count;
+        let due = |slot: usize| match slot_state(states[slot]).is_taken() {
+            true => self.due.values.get(slot).copied().unwrap_or(0),
+            false => 0,
+        };
+        let track = |slot: usize| Track {
+            glides: self.glides.values[slot] != 0,
+            step: [0, 1, 2].map(|axis| self.steps.values[axis * slots + slot]),
+            offset: [0, 1, 2].map(|axis| self.offsets.values[axis * slots + slot]),
+        };
+        let waiting = 0..self.timed[0].count;
+        let waiting =
+            waiting.map(|i| timed::timed_command(self.timed.each_ref().map(|c| c.values[i])));
+        Snapshot {
+            tick: self.tick,
+            due: (0..states.len()).map(|slot| Tick(due(slot))).collect(),
+            tracks: (0..slots).map(track).collect(),
+            timed: waiting.collect(),
+            kinds: self.kinds.values.iter().map(|&kind| kind as u16).collect(),
+            generations: self.generations.values,
+            rows: self.rows.values,
+            observers: self.observers.values.iter().map(host_observer).collect(),
+            regions: self.regions.values.iter().map(host_region).collect(),
+            publications: of_living(&self.publications.values, &states),
+            subscriptions: of_living(&self.subscriptions.values, &states),
+            known: vec![vec![]; self.clients as usize],
+            behind: vec![],
+            next_sequence: self.next_sequence,
+            logic: self.logic,
+            states: states.into_iter().map(slot_state).collect(),
+        }
+    }
+}
+
+/// The bytes of a copy on the device.
+pub fn copy_bytes(s: &Sizes) -> u64 {
+    let slots = s.capacity * s.motion;
+    let words = [
+        s.capacity,
+        s.capacity,
+        s.capacity,
+        2 * s.capacity,
+        s.capacity * s.columns,
+        slots,
+        3 * slots,
+        3 * slots,
+    ];
+    let words = words.into_iter().map(|count| count * 4);
+    let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);
+    let observers = s.observers * size_of::<layout::Observer>() as u64;
+    let region = size_of::<layout::Region>() as u64;
+    let regions = [s.client_regions, s.carriers, s.carriers].map(|count| count * region);
+    let all = words.chain(timed).chain([observers]).chain(regions);
+    all.map(|bytes| bytes.next_multiple_of(ALIGNMENT)).sum()
+}
+
+/// What takes some two milliseconds to download.
+const SLICE_BYTES: usize = 16 << 20;

@@ -1,0 +1,101 @@
+//! `myriad inspect`: what the folder of a kept world holds.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use client_bot::say;
+
+use super::kept::{open, size_text};
+use crate::durable::disk::{Disk, Folder};
+use crate::durable::log::{Log, LogError};
+use crate::durable::recovery;
+use crate::durable::roster::{Roster, Stands};
+use crate::durable::{checkpoint, segment};
+
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// Folder of `myriad serve --data`
+    folder: PathBuf,
+}
+
+/// Prints what a folder holds. False if something in it is damaged.
+pub fn run(arguments: &InspectArguments) -> Result<bool> {
+    let disk = open(&arguments.folder)?;
+    let checkpoints_are_good = print_checkpoints(&disk)?;
+    let segments_are_good = print_segments(&disk)?;
+    Ok(checkpoints_are_good && segments_are_good)
+}
+
+fn print_checkpoints(disk: &Folder) -> Result<bool> {
+    let mut are_good = true;
+    for tick in checkpoint::ticks(disk)? {
+        let bytes = size_text(disk.length(&checkpoint::name_of(tick))?);
+        match recovery::read(disk, tick) {
+            Ok(stored) => {
+                let clients = clients_text(&stored.body.roster);
+                let epoch = stored.head.epoch;
+                say!("checkpoint before tick {tick}: {bytes}, epoch {epoch}, {clients}");
+            }
+            Err(error) => {
+                are_good = false;
+                say!("checkpoint before tick {tick}: {bytes}, {error:#}");
+            }
+        }
+    }
+    Ok(are_good)
+}
+
+fn print_segments(disk: &Folder) -> Result<bool> {
+    let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
+    let capacity = stored.body.world.schema.world.capacity;
+    let segments = segment::segments(disk)?;
+    let mut roster = Roster::default();
+    for (i, name) in segments.iter().enumerate() {
+        let mut log = Log::open(disk, capacity, name.first, None)?;
+        let end = segments.get(i + 1).map(|next| next.first);
+        let (mut records, mut bytes) = (0u64, 0);
+        let stopped = loop {
+            if end == Some(log.next_tick()) {
+                break Ok(None);
+            }
+            match log.read() {
+                Ok(Ok(read)) => {
+                    records += 1;
+                    bytes += read.length as u64;
+                    let changes = &read.entry.changes;
+                    changes.iter().for_each(|change| roster.apply(change));
+                }
+                Ok(Err(end)) => break Ok(end.reason),
+                Err(error) => break Err(error),
+            }
+        };
+        let used = size_text(bytes);
+        let (first, next) = (name.first, log.next_tick());
+        match stopped {
+            Ok(None) => say!("journal of ticks {first} to {next}: {records} records, {used}"),
+            Ok(Some(reason)) => {
+                say!(
+                    "journal of ticks {first} to {next}: {records} records, {used}; then {reason}"
+                );
+            }
+            Err(error @ LogError::Disk(_)) => return Err(error.into()),
+            Err(error) => {
+                say!("journal of ticks {first} to {next}: {records} records, {used}; then {error}");
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn clients_text(roster: &Roster) -> String {
+    let count = |is_it: fn(&Stands) -> bool| {
+        let stands = roster.clients.values().map(|client| &client.row.stands);
+        stands.filter(|stands| is_it(stands)).count()
+    };
+    let live = count(|stands| matches!(stands, Stands::Live(_)));
+    let lost = count(|stands| matches!(stands, Stands::Lost { .. }));
+    let waiting = count(|stands| matches!(stands, Stands::Joining { .. } | Stands::Fallen { .. }));
+    format!("clients: {live} in the world, {lost} lost, {waiting} waiting for a birth")
+}

@@ -1,0 +1,50 @@
+//! `myriad verify`: whether every byte of a kept world is as it was written.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use client_bot::say;
+
+use super::kept::open;
+use crate::durable::checkpoint;
+use crate::durable::disk::Folder;
+use crate::durable::log::Log;
+use crate::durable::recovery;
+
+#[derive(Debug, Args)]
+pub struct VerifyArguments {
+    /// Folder of `myriad serve --data`
+    folder: PathBuf,
+}
+
+/// Checks a folder. False if something in it is damaged.
+pub fn run(arguments: &VerifyArguments) -> Result<bool> {
+    let disk = open(&arguments.folder)?;
+    let mut is_good = true;
+    for tick in checkpoint::ticks(&disk)? {
+        if let Err(error) = recovery::read(&disk, tick) {
+            is_good = false;
+            say!("checkpoint before tick {tick}: {error:#}");
+        }
+    }
+    let records = check_records(&disk);
+    match records {
+        Ok((first, next)) => say!("records of ticks {first} to {next}: every checksum is right"),
+        Err(error) => {
+            is_good = false;
+            say!("{error:#}");
+        }
+    }
+    Ok(is_good)
+}
+
+/// Reads all records. Gives the first tick, and the one behind the last.
+fn check_records(disk: &Folder) -> Result<(u64, u64)> {
+    let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
+    let capacity = stored.body.world.schema.world.capacity;
+    let first = Log::first(disk)?.unwrap_or(stored.head.tick);
+    let mut log = Log::open(disk, capacity, first, None)?;
+    while let Ok(_read) = log.read()? {}
+    Ok((first, log.next_tick()))
+}

@@ -1,0 +1,490 @@
+//! Keeps a running world: a thread writes the journal while the engine runs, and another one
+//! writes checkpoints.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::{Birth, Frame, Snapshot, StateHash};
+use shared::{EntityId, Tick, WorldConfig};
+use tracing::{error, info, warn};
+
+use super::checkpoint::{self, Body, Head};
+use super::disk::Disk;
+use super::folder::DataFolder;
+use super::journal::Journal;
+use super::level::Level;
+use super::record::Entry;
+use super::roster::Roster;
+use super::segment;
+use crate::metrics::table;
+use crate::priority::give_way;
+
+/// The tick thread's end.
+pub struct Keeper {
+    level: Level,
+    messages: SyncSender<Message>,
+    shared: Arc<Shared>,
+    /// Frames that are written, for their memory.
+    written: Receiver<Arc<Frame>>,
+    thread: Option<JoinHandle<()>>,
+    checkpoint_ticks: u64,
+    /// The tick before which the next checkpoint begins.
+    next_checkpoint: u64,
+    is_copying: bool,
+    /// Held until all is written.
+    _folder: DataFolder,
+}
+
+/// How a world is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepOptions {
+    pub level: Level,
+    /// Nothing is removed.
+    pub keeps_all: bool,
+    /// Ticks from one checkpoint to the next.
+    pub checkpoint_ticks: u64,
+}
+
+/// A moment between two ticks of which there is to be a checkpoint.
+pub struct Boundary {
+    pub world: WorldConfig,
+    /// The tick that comes next.
+    pub tick: Tick,
+    /// Of the whole state.
+    pub hash: StateHash,
+    /// Of the tick before.
+    pub births: Vec<Birth>,
+    pub deaths: Vec<EntityId>,
+}
+
+enum Message {
+    Record(Entry),
+    Boundary(Box<Boundary>),
+    /// The state at the boundary.
+    Snapshot(Box<Snapshot>),
+    /// A checkpoint was written, or not.
+    Written(u64, std::io::Result<()>),
+    Finish,
+}
+
+/// What the threads tell each other.
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The first tick whose record may be lost.
+    unsynced: u64,
+    /// Why the journal has ended.
+    ended: Option<String>,
+    /// Why the world must end before its journal does.
+    must_end: Option<String>,
+    /// Checkpoints that are being written: the last one does not wait for one before it.
+    writing: u32,
+}
+
+impl Keeper {
+    /// Starts the threads. `roster` is the one at the journal's start.
+    pub fn start<D: Disk + Clone + 'static>(
+        folder: DataFolder,
+        mut journal: Journal<D>,
+        roster: Roster,
+        options: KeepOptions,
+    ) -> Result<Keeper> {
+        journal
+            .set_room_aside()
+            .context("there is no room for the journal")?;
+        let next = journal.next();
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                unsynced: next,
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+        });
+        let (messages, incoming) = sync_channel(QUEUE);
+        let (returned, written) = channel();
+        let mut thread = Thread {
+            journal,
+            roster,
+            options,
+            shared: shared.clone(),
+            to_self: messages.clone(),
+            returned,
+            boundary: None,
+            oldest: None,
+            looked_for_room: Instant::now(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || thread.run(&incoming))
+            .context("cannot start the journal's thread")?;
+        Ok(Keeper {
+            level: options.level,
+            messages,
+            shared,
+            written,
+            thread: Some(thread),
+            checkpoint_ticks: options.checkpoint_ticks,
+            next_checkpoint: next + options.checkpoint_ticks,
+            is_copying: false,
+            _folder: folder,
+        })
+    }
+
+    /// Hands a tick over, before the engine runs it.
+    pub fn record(&mut self, entry: Entry) -> Result<()> {
+        self.send(Message::Record(entry))
+    }
+
+    /// Waits until clients may be told of a tick.
+    pub fn wait(&self, tick: Tick) -> Result<()> {
+        let tick = tick.0;
+        let mut state = self.shared.lock();
+        if self.level == Level::Told {
+            let is_open = |s: &mut State| s.unsynced <= tick && s.ended.is_none();
+            let waited = self.shared.changed.wait_while(state, is_open);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match &state.ended {
+            Some(reason) => bail!("{reason}"),
+            None => Ok(()),
+        }
+    }
+
+    /// The newest tick that can't be lost.
+    pub fn kept(&self) -> Option<Tick> {
+        self.shared.lock().unsynced.checked_sub(1).map(Tick)
+    }
+
+    /// Fails if the world must end before its journal does.
+    pub fn check(&self) -> Result<()> {
+        match &self.shared.lock().must_end {
+            Some(reason) => bail!("{reason}"),
+            None => Ok(()),
+        }
+    }
+
+    /// A frame's memory for another tick.
+    pub fn frame(&self) -> Arc<Frame> {
+        self.written.try_iter().last().unwrap_or_default()
+    }
+
+    /// Whether a checkpoint should begin before this tick.
+    pub fn wants_checkpoint(&self, next: Tick) -> bool {
+        let is_due = next.0 >= self.next_checkpoint;
+        is_due && !self.is_copying && self.shared.lock().writing == 0
+    }
+
+    /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
+    pub fn begin_checkpoint(&mut self, boundary: Boundary) -> Result<()> {
+        self.next_checkpoint = boundary.tick.0 + self.checkpoint_ticks;
+        self.is_copying = true;
+        self.send(Message::Boundary(Box::new(boundary)))
+    }
+
+    /// Whether the state of a checkpoint is being copied.
+    pub fn is_copying(&self) -> bool {
+        self.is_copying
+    }
+
+    /// The checkpoint whose state is being copied is not written.
+    pub fn drop_copy(&mut self) {
+        self.is_copying = false;
+    }
+
+    /// The state at the boundary is copied.
+    pub fn finish_copy(&mut self, snapshot: Snapshot) -> Result<()> {
+        self.is_copying = false;
+        self.shared.lock().writing += 1;
+        self.send(Message::Snapshot(Box::new(snapshot)))
+    }
+
+    /// Waits until everything is on disk.
+    pub fn finish(mut self) -> Result<()> {
+        // A thread that has ended says why below.
+        let _ = self.messages.send(Message::Finish);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            bail!("the journal's thread has failed");
+        }
+        match &self.shared.lock().ended {
+            Some(reason) => bail!("{reason}"),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&self, message: Message) -> Result<()> {
+        if self.messages.send(message).is_ok() {
+            return Ok(());
+        }
+        match &self.shared.lock().ended {
+            Some(reason) => bail!("{reason}"),
+            None => bail!("the journal's thread has failed"),
+        }
+    }
+}
+
+/// Ends the threads of a world that did not start.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // After [`Keeper::finish`] nobody takes it.
+        let _ = self.messages.send(Message::Finish);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is whole, so a panic elsewhere does no harm.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+}
+
+/// The journal's thread.
+struct Thread<D: Disk> {
+    journal: Journal<D>,
+    /// As the records so far have made it.
+    roster: Roster,
+    options: KeepOptions,
+    shared: Arc<Shared>,
+    to_self: SyncSender<Message>,
+    returned: Sender<Arc<Frame>>,
+    /// A checkpoint whose state is still being copied.
+    boundary: Option<(Head, Box<Boundary>, Roster)>,
+    /// When the oldest record came that is not synced.
+    oldest: Option<Instant>,
+    looked_for_room: Instant,
+}
+
+impl<D: Disk + Clone + 'static> Thread<D> {
+    fn run(&mut self, incoming: &Receiver<Message>) {
+        if let Err(error) = self.write_all(incoming) {
+            let reason = format!("the journal can't go on: {error:#}");
+            error!(tick = self.journal.next(), reason);
+            self.shared.change(|state| state.ended = Some(reason));
+        }
+    }
+
+    fn write_all(&mut self, incoming: &Receiver<Message>) -> Result<()> {
+        let mut is_ending = false;
+        loop {
+            let message = match self.time_left() {
+                Some(left) => incoming.recv_timeout(left),
+                None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(Message::Finish) => {
+                    is_ending = true;
+                    // A copy that is not complete by now never will be.
+                    self.boundary = None;
+                }
+                Ok(message) => self.take(message)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => is_ending = true,
+            }
+            if self.time_left().is_some_and(|left| left.is_zero()) {
+                self.sync()?;
+            }
+            self.look_for_room();
+            if is_ending && self.shared.lock().writing == 0 {
+                break;
+            }
+        }
+        self.journal.end_segment()?;
+        self.note_synced();
+        self.journal.give_room_back();
+        Ok(())
+    }
+
+    /// The time until records must be synced, if any wait.
+    fn time_left(&self) -> Option<Duration> {
+        let patience = self.options.level.patience()?;
+        let oldest = self.oldest?;
+        Some(patience.saturating_sub(oldest.elapsed()))
+    }
+
+    fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Record(entry) => {
+                for change in &entry.changes {
+                    self.roster.apply(change);
+                }
+                self.journal.append(Arc::new(entry))?;
+                self.oldest.get_or_insert_with(Instant::now);
+            }
+            Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
+            Message::Snapshot(snapshot) => self.write_checkpoint(snapshot)?,
+            Message::Written(tick, written) => self.note_checkpoint(tick, written),
+            Message::Finish => {}
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        let failed_before = self.journal.failure().is_some();
+        let synced = self.journal.sync()?;
+        table::JOURNAL_SYNC_SECONDS.record(begun.elapsed());
+        for entry in synced {
+            if let Some(entry) = Arc::into_inner(entry) {
+                // A world that has ended needs none.
+                let _ = self.returned.send(entry.frame);
+            }
+        }
+        if let Some(failure) = self.journal.failure().filter(|_| !failed_before) {
+            error!(
+                failure,
+                "the disk has failed; the journal goes on in another file, once"
+            );
+        }
+        self.note_synced();
+        Ok(())
+    }
+
+    fn note_synced(&mut self) {
+        self.oldest = None;
+        let unsynced = self.journal.unsynced();
+        self.shared.change(|state| state.unsynced = unsynced);
+    }
+
+    /// Sets room aside for the next segment. Without room the world must end while there is
+    /// some left in this segment.
+    fn look_for_room(&mut self) {
+        let Err(error) = self.journal.set_room_aside() else {
+            return;
+        };
+        if self.looked_for_room.elapsed() >= ROOM_PERIOD {
+            self.looked_for_room = Instant::now();
+            let left = self.journal.room();
+            warn!(%error, left, "no room for the journal's next segment: make room on its disk");
+        }
+        if self.journal.is_room_scarce() {
+            let reason = format!("the disk has no room for the journal: {error}");
+            self.shared.change(|state| state.must_end = Some(reason));
+        }
+    }
+
+    fn begin_checkpoint(&mut self, boundary: Box<Boundary>) -> Result<()> {
+        // Recovery reads the segments from here on.
+        self.journal.end_segment()?;
+        self.note_synced();
+        let head = Head {
+            tick: boundary.tick.0,
+            epoch: self.journal.settings().epoch,
+            tick_version: self.journal.settings().tick_version,
+            previous: self.journal.previous(),
+        };
+        self.boundary = Some((head, boundary, self.roster.clone()));
+        Ok(())
+    }
+
+    fn write_checkpoint(&mut self, snapshot: Box<Snapshot>) -> Result<()> {
+        let Some((head, boundary, roster)) = self.boundary.take() else {
+            self.shared.change(|state| state.writing -= 1);
+            return Ok(());
+        };
+        let disk = self.journal.disk().clone();
+        let reply = Reply {
+            to: self.to_self.clone(),
+            tick: head.tick,
+            written: Err(std::io::Error::other("its thread has failed")),
+        };
+        let write = move || {
+            let mut reply = reply;
+            give_way();
+            let Boundary {
+                world,
+                hash,
+                births,
+                deaths,
+                ..
+            } = *boundary;
+            let body = checkpoint::encode(&Body {
+                world,
+                snapshot: *snapshot,
+                hash,
+                roster,
+                births,
+                deaths,
+            });
+            reply.written = checkpoint::write(&disk, &head, &body);
+        };
+        std::thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(write)
+            .context("cannot start the thread that writes checkpoints")?;
+        Ok(())
+    }
+
+    fn note_checkpoint(&mut self, tick: u64, written: std::io::Result<()>) {
+        self.shared.change(|state| state.writing -= 1);
+        match written {
+            Ok(()) => {
+                info!(tick, "a checkpoint is written");
+                table::CHECKPOINTS.add_to("written", 1);
+                if !self.options.keeps_all
+                    && let Err(error) = remove_old(self.journal.disk())
+                {
+                    warn!(%error, "old checkpoints and segments can't be removed");
+                }
+            }
+            Err(error) => {
+                table::CHECKPOINTS.add_to("failed", 1);
+                error!(tick, %error, "a checkpoint can't be written; the journal goes on");
+            }
+        }
+    }
+}
+
+/// Tells the journal's thread, which waits for it, what became of a checkpoint.
+struct Reply {
+    to: SyncSender<Message>,
+    tick: u64,
+    written: std::io::Result<()>,
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let written = std::mem::replace(&mut self.written, Ok(()));
+        // A journal that has ended takes none.
+        let _ = self.to.send(Message::Written(self.tick, written));
+    }
+}
+
+/// Removes what two checkpoints make superfluous: older ones, and the segments before them.
+fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
+    let ticks = checkpoint::ticks(disk)?;
+    let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
+        return Ok(());
+    };
+    for &tick in &ticks[..second] {
+        disk.remove(&checkpoint::name_of(tick))?;
+    }
+    let segments = segment::segments(disk)?;
+    for pair in segments.windows(2) {
+        if pair[1].first <= ticks[second] {
+            disk.remove(&pair[0].to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The newest one may be damaged.
+const CHECKPOINTS_KEPT: usize = 2;
+/// Ticks that may wait for the disk before the world waits, too.
+const QUEUE: usize = 64;
+const ROOM_PERIOD: Duration = Duration::from_secs(10);

@@ -1,0 +1,289 @@
+//! Reads a journal, and tells a torn end from damage.
+//!
+//! After a crash the last records may be torn, or missing with later ones there: what was not
+//! synced reaches the disk in any order. That is where the journal ends. A record that was
+//! synced and can't be read is damage. Whether it was synced is in the records after it, each
+//! of which says what was, and in the names of checkpoints, which are written after it.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::checkpoint;
+use super::disk::Disk;
+use super::frame_code::FrameCoder;
+use super::record::{self, Checked, Entry, NoRecord, Place};
+use super::segment::{self, SegmentName};
+
+/// A journal, record by record.
+pub struct Log<'a, D: Disk> {
+    disk: &'a D,
+    segments: Vec<SegmentName>,
+    /// All records before this tick were synced, say checkpoints.
+    synced: u64,
+    coder: FrameCoder,
+    /// The tick of the next record.
+    next: u64,
+    /// The checksum of the record before it; `None` if it is not known.
+    previous: Option<u32>,
+    open: Option<Open>,
+}
+
+/// A segment in memory.
+struct Open {
+    index: usize,
+    bytes: Vec<u8>,
+    offset: usize,
+    /// The tick of the record at `offset`, and the checksum of the one before.
+    tick: u64,
+    previous: u32,
+}
+
+/// A record that was read.
+#[derive(Debug)]
+pub struct Read {
+    pub place: Place,
+    pub checksum: u32,
+    /// In bytes.
+    pub length: usize,
+    pub entry: Entry,
+}
+
+/// Where a journal ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The tick that comes next.
+    pub tick: u64,
+    /// The segment that breaks off, and at what byte.
+    pub torn: Option<(SegmentName, u64)>,
+    /// Why the record after the last can't be read.
+    pub reason: Option<NoRecord>,
+}
+
+#[derive(Debug, Error)]
+pub enum LogError {
+    #[error(
+        "the record of tick {tick} is damaged, and it was kept: {reason} (byte {offset} of {name})"
+    )]
+    Damaged {
+        tick: u64,
+        name: String,
+        offset: u64,
+        reason: NoRecord,
+    },
+    #[error("the record of tick {tick} is missing, and it was kept")]
+    Missing { tick: u64 },
+    #[error("the record of tick {tick} can't be read: {reason}")]
+    Unreadable { tick: u64, reason: NoRecord },
+    #[error("cannot read the journal: {0}")]
+    Disk(#[from] io::Error),
+}
+
+impl<'a, D: Disk> Log<'a, D> {
+    /// Opens a journal at a tick of a world with this many slots. `previous` is the checksum
+    /// of the record before, if it is known.
+    pub fn open(
+        disk: &'a D,
+        capacity: u32,
+        tick: u64,
+        previous: Option<u32>,
+    ) -> Result<Log<'a, D>, LogError> {
+        Ok(Log {
+            segments: segment::segments(disk)?,
+            synced: checkpoint::newest_name(disk)?.unwrap_or(0),
+            disk,
+            coder: FrameCoder::new(capacity),
+            next: tick,
+            previous,
+            open: None,
+        })
+    }
+
+    /// The first tick of the oldest segment.
+    pub fn first(disk: &D) -> io::Result<Option<u64>> {
+        Ok(segment::segments(disk)?.first().map(|name| name.first))
+    }
+
+    /// The tick of the next record.
+    pub fn next_tick(&self) -> u64 {
+        self.next
+    }
+
+    /// The checksum of the record before the next.
+    pub fn previous(&self) -> Option<u32> {
+        self.previous
+    }
+
+    /// Reads the next record, or says where the journal ends.
+    pub fn read(&mut self) -> Result<Result<Read, End>, LogError> {
+        loop {
+            let before = self
+                .segments
+                .partition_point(|name| name.first <= self.next);
+            let Some(index) = before.checked_sub(1) else {
+                return self.end(None, 0, None).map(Err);
+            };
+            if self.open.as_ref().is_none_or(|open| open.index != index)
+                && let Err(reason) = self.open_segment(index)?
+            {
+                return self.end(Some(index), 0, Some(reason)).map(Err);
+            }
+            let Some(open) = &self.open else {
+                return self.end(None, 0, None).map(Err);
+            };
+            let offset = open.offset;
+            let checked = match open.check() {
+                Ok(checked) => checked,
+                Err(reason) => return self.end(Some(index), offset, Some(reason)).map(Err),
+            };
+            let is_bound =
+                open.tick != self.next || self.previous.is_none_or(|p| p == checked.place.previous);
+            if !is_bound {
+                let reason = Some(NoRecord::NotNext);
+                return self.end(Some(index), offset, reason).map(Err);
+            }
+            let (place, checksum, length) = (checked.place, checked.checksum, checked.length);
+            let tick = place.tick;
+            let decoded = checked.decode(&mut self.coder);
+            // Its checksum is right, so it was written like this.
+            let entry = decoded.map_err(|reason| LogError::Unreadable { tick, reason })?;
+            if let Some(open) = &mut self.open {
+                open.offset += length;
+                open.tick += 1;
+                open.previous = checksum;
+            }
+            if tick < self.next {
+                continue;
+            }
+            self.next += 1;
+            self.previous = Some(checksum);
+            return Ok(Ok(Read {
+                place,
+                checksum,
+                length,
+                entry,
+            }));
+        }
+    }
+
+    /// Reads a segment's bytes. An inner error says why it has no records.
+    fn open_segment(&mut self, index: usize) -> Result<Result<(), NoRecord>, LogError> {
+        let name = self.segments[index];
+        let bytes = self.disk.read(&name.to_string())?;
+        self.coder.reset();
+        let head = segment::check_head(&bytes, name.first);
+        self.open = Some(Open {
+            index,
+            bytes,
+            offset: segment::HEAD_BYTES,
+            tick: name.first,
+            previous: head.unwrap_or(0),
+        });
+        Ok(head.map(drop).ok_or(NoRecord::Head))
+    }
+
+    /// The end of the journal, unless there is a sign that the next record was synced.
+    fn end(
+        &self,
+        index: Option<usize>,
+        offset: usize,
+        reason: Option<NoRecord>,
+    ) -> Result<End, LogError> {
+        let tick = self.next;
+        if self.was_synced(index, offset)? {
+            let damaged = index.zip(reason);
+            return Err(match damaged {
+                Some((index, reason)) => LogError::Damaged {
+                    tick,
+                    name: self.segments[index].to_string(),
+                    offset: offset as u64,
+                    reason,
+                },
+                None => LogError::Missing { tick },
+            });
+        }
+        Ok(End {
+            tick,
+            torn: index.map(|index| (self.segments[index], offset as u64)),
+            reason,
+        })
+    }
+
+    /// Whether anything behind a place says that the next record was synced.
+    fn was_synced(&self, index: Option<usize>, offset: usize) -> Result<bool, LogError> {
+        if self.synced > self.next {
+            return Ok(true);
+        }
+        for later in index.unwrap_or(0)..self.segments.len() {
+            let start = if Some(later) == index { offset } else { 0 };
+            let open = self.open.as_ref().filter(|open| open.index == later);
+            let says = match open {
+                Some(open) => self.says_synced(&open.bytes, start),
+                None => {
+                    let name = self.segments[later].to_string();
+                    self.says_synced(&self.disk.read(&name)?, start)
+                }
+            };
+            if says {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn says_synced(&self, bytes: &[u8], start: usize) -> bool {
+        let mut at = start;
+        while let Some(mark) = record::find_mark(bytes, at) {
+            match record::check(&bytes[mark..]) {
+                Ok(record) if record.place.unsynced > self.next => return true,
+                Ok(record) => at = mark + record.length,
+                Err(_) => at = mark + 1,
+            }
+        }
+        false
+    }
+}
+
+/// Cuts what is behind the end, so that another server can go on there. That may also be
+/// records which a later segment was to replace, and did not.
+pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
+    let segments = segment::segments(disk)?;
+    let count = segments.partition_point(|name| name.first < end.tick);
+    let (before, behind) = segments.split_at(count);
+    if let Some(last) = before.last() {
+        let name = last.to_string();
+        let bytes = disk.read(&name)?;
+        let used = used_before(&bytes, end.tick);
+        if used < bytes.len() {
+            disk.cut(&name, used as u64)?;
+        }
+    }
+    for name in behind {
+        disk.remove(&name.to_string())?;
+    }
+    disk.sync_names()
+}
+
+/// The bytes of a segment up to the end of the last record before a tick.
+fn used_before(bytes: &[u8], tick: u64) -> usize {
+    let mut used = segment::HEAD_BYTES.min(bytes.len());
+    while let Ok(record) = record::check(&bytes[used..])
+        && record.place.tick < tick
+    {
+        used += record.length;
+    }
+    used
+}
+
+impl Open {
+    /// The record at `offset`, if it is the one that follows there.
+    fn check(&self) -> Result<Checked<'_>, NoRecord> {
+        let rest = self.bytes.get(self.offset..).unwrap_or_default();
+        let checked = record::check(rest)?;
+        let place = checked.place;
+        match (place.tick, place.previous) == (self.tick, self.previous) {
+            true => Ok(checked),
+            false => Err(NoRecord::NotNext),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What clients meet: the port, its certificates, the shards, and the page for browsers.
+
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use ::quic::{Turns, WebOptions};
+use anyhow::{Context, Result};
+use rustls::pki_types::CertificateDer;
+
+use super::ServerOptions;
+use crate::accounts::guard::Guard;
+use crate::durable::folder::{DataFolder, ResetKey};
+use crate::session::SessionWorld;
+use crate::tick::inbox::SharedInbox;
+use crate::tick::publication::FanOutReport;
+use crate::tick::shards::ShardSender;
+use crate::transport::browsers::Renewed;
+use crate::transport::handshake::Admission;
+use crate::transport::neighbours::Neighbours;
+use crate::transport::quic::{self, Browsers, Identity};
+use crate::transport::shard::ShardWorld;
+use crate::transport::shards;
+use crate::web::site;
+
+/// What clients see of a server.
+pub struct Outside {
+    pub address: SocketAddr,
+    /// Where the page for browsers will be, if there is one.
+    pub page: Option<Bound>,
+    pub certificate: CertificateDer<'static>,
+    pub session: Arc<SessionWorld>,
+    pub shards: RunningShards,
+}
+
+/// The page's address, taken before it is served.
+pub struct Bound {
+    pub listener: TcpListener,
+    pub address: SocketAddr,
+    /// Its certificate; `None` with one of the operator's own.
+    pub renewed: Option<Arc<Renewed>>,
+}
+
+impl Outside {
+    /// Binds the port and starts the shards, which let clients in once `is_open`. A world that
+    /// is kept has its certificate in its folder.
+    pub fn start(
+        options: &ServerOptions,
+        folder: Option<&DataFolder>,
+        guard: &Arc<Guard>,
+        is_open: &Arc<AtomicBool>,
+    ) -> Result<Outside> {
+        let identity = match (&options.identity, folder) {
+            (Some((certificate, key)), _) => Identity::load(certificate, key)?,
+            (None, Some(folder)) => {
+                let (certificate, key) = folder.identity(quic::self_signed_pem)?;
+                Identity::load(&certificate, &key)?
+            }
+            (None, None) => Identity::self_signed()?,
+        };
+        let reset_key = folder.map(DataFolder::reset_key).transpose()?;
+        let sockets = quic::bind(options.listen, options.shards.max(1))?;
+        let address = sockets[0].local_addr()?;
+        // The page asks for its hash before each connection, so it is not kept.
+        let renewed = match (&options.web, &options.identity) {
+            (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
+            _ => None,
+        };
+        let page = match &options.web {
+            Some(web) => {
+                let (listener, address) = site::bind(web.page)?;
+                let renewed = renewed.clone();
+                Some(Bound {
+                    listener,
+                    address,
+                    renewed,
+                })
+            }
+            None => None,
+        };
+        let world = shard_world(options, guard.clone(), is_open.clone());
+        Ok(Outside {
+            address,
+            page,
+            certificate: identity.chain[0].clone(),
+            session: world.session.clone(),
+            shards: start_shards(
+                sockets,
+                world,
+                &Credentials {
+                    identity,
+                    browsers: options.web.as_ref().map(|web| Browsers {
+                        options: WebOptions {
+                            origins: web.origins.clone(),
+                        },
+                        renewed,
+                    }),
+                    reset_key,
+                },
+            )?,
+        })
+    }
+}
+
+/// The tick's ends of the channels to the shards, and their threads.
+pub struct RunningShards {
+    pub inboxes: Vec<SharedInbox>,
+    pub senders: Vec<ShardSender>,
+    pub reports: Receiver<FanOutReport>,
+    pub threads: Vec<JoinHandle<()>>,
+}
+
+/// Who connects, and by what they know the server.
+struct Credentials {
+    identity: Identity,
+    browsers: Option<Browsers>,
+    reset_key: Option<ResetKey>,
+}
+
+/// Starts a shard for each socket.
+fn start_shards(
+    sockets: Vec<UdpSocket>,
+    world: ShardWorld,
+    credentials: &Credentials,
+) -> Result<RunningShards> {
+    let Credentials {
+        identity,
+        browsers,
+        reset_key,
+    } = credentials;
+    let idle_seconds = world.session.config.limits.idle_seconds;
+    let idle = Duration::from_secs(u64::from(idle_seconds));
+    let world = Arc::new(world);
+    let (to_tick, reports) = mpsc::channel();
+    let mut running = RunningShards {
+        inboxes: vec![],
+        senders: vec![],
+        reports,
+        threads: vec![],
+    };
+    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
+    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref());
+    let shards = sockets.into_iter().zip(strays).enumerate();
+    for (number, (socket, strays)) in shards {
+        let inbox = SharedInbox::default();
+        let turns = Turns::default();
+        let config = quic::server_config(identity, browsers.as_ref(), idle, turns.clone())?;
+        let (sender, thread) = shards::spawn(shards::Parts {
+            number,
+            world: world.clone(),
+            config: Arc::new(config),
+            turns,
+            web: browsers.as_ref().map(|browsers| browsers.options.clone()),
+            socket,
+            reset_key: *reset_key,
+            neighbours: neighbours.clone(),
+            strays,
+            inbox: inbox.clone(),
+            reports: to_tick.clone(),
+        })?;
+        running.inboxes.push(inbox);
+        running.senders.push(sender);
+        running.threads.push(thread);
+    }
+    Ok(running)
+}
+
+fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {
+    let world = &options.world;
+    let session = SessionWorld::new(world);
+    ShardWorld {
+        admission: Admission {
+            schema_hash: session.schema.hash(),
+            guard,
+            is_open,
+        },
+        session: Arc::new(session),
+    }
+}

@@ -1,0 +1,101 @@
+//! A world in a folder: from its files to a world that runs.
+
+use anyhow::{Context, Result};
+use device::cpu::Workers;
+use gpu_kernels::Backend;
+use gpu_kernels::tick::VERSION;
+use shared::WorldConfig;
+
+use super::DataOptions;
+use crate::durable::checkpoint;
+use crate::durable::disk::Disk;
+use crate::durable::folder::DataFolder;
+use crate::durable::journal::{Journal, SPARE, Settings};
+use crate::durable::keeper::{KeepOptions, Keeper};
+use crate::durable::log;
+use crate::durable::recovery::{self, Replay, Stored};
+use crate::tick::tick_loop::Kept;
+
+/// A folder that is open, and what it has of a world.
+pub struct Opened {
+    pub folder: DataFolder,
+    /// None in a new folder.
+    stored: Option<Stored>,
+}
+
+/// Opens a folder. If there is a world in it, `world` becomes that one.
+pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
+    let folder = DataFolder::open(&data.folder)?;
+    let disk = folder.disk();
+    if disk.names()?.iter().any(|name| name == SPARE) {
+        disk.remove(SPARE)?;
+    }
+    let stored = recovery::newest(&disk, None)?;
+    if let Some(stored) = &stored {
+        let tick_hz = world.schema.world.tick_hz;
+        recovery::check_same(&stored.body.world, world)?;
+        *world = stored.body.world.clone();
+        world.schema.world.tick_hz = tick_hz;
+    }
+    Ok(Opened { folder, stored })
+}
+
+/// Brings a backend to where the last server left the world, and begins to keep it, on a
+/// part of so many threads.
+pub fn recover(
+    opened: Opened,
+    data: &DataOptions,
+    world: &WorldConfig,
+    threads: usize,
+    backend: &mut dyn Backend,
+) -> Result<Kept> {
+    let Opened { folder, stored } = opened;
+    let disk = folder.disk();
+    let stored = match stored {
+        Some(stored) => stored,
+        None => {
+            let stored = recovery::genesis(world, backend)?;
+            let body = checkpoint::encode(&stored.body);
+            checkpoint::write(&disk, &stored.head, &body)
+                .context("cannot write the first checkpoint")?;
+            stored
+        }
+    };
+    let replay = Replay {
+        backend,
+        until: None,
+        progress: &mut |progress| (data.progress)(progress),
+    };
+    let (mut recovered, end) = recovery::replay(&disk, stored, replay)
+        .with_context(|| format!("the world in {} can't go on", data.folder.display()))?;
+    if recovered.progress.tick > 0 {
+        (data.progress)(&recovered.progress);
+    }
+    recovery::report(&recovered, &end);
+    log::cut(&disk, &end).context("cannot cut the end of the journal")?;
+    let settings = Settings {
+        capacity: recovered.world.schema.world.capacity,
+        epoch: recovered.epoch,
+        tick_version: VERSION,
+        segment_bytes: data.segment_bytes,
+    };
+    // They work for a moment of a tick, while the engine does.
+    let workers = Workers::new((threads / 2).clamp(1, CODING_THREADS_MAX))?;
+    let journal = Journal::new(disk, settings, recovered.start, workers);
+    // It may be another one than the world had.
+    let tick_hz = world.schema.world.tick_hz;
+    recovered.world.schema.world.tick_hz = tick_hz;
+    let options = KeepOptions {
+        level: data.level,
+        keeps_all: data.keeps_all,
+        checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
+    };
+    let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options)?;
+    Ok(Kept {
+        keeper,
+        recovered: Box::new(recovered),
+    })
+}
+
+/// More than these wait for memory.
+const CODING_THREADS_MAX: usize = 8;

@@ -1,0 +1,73 @@
+//! Commands that had no effect, until the client is told.
+
+use shared::Refusal;
+
+use super::frame::FrameWriter;
+
+/// In runs of sequence numbers that follow each other.
+#[derive(Default)]
+pub struct Refused {
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: u32,
+    count: u32,
+    reason: Refusal,
+}
+
+impl Refused {
+    /// A command had no effect. Beyond [`RUNS_MAX`] the client is not told.
+    pub fn note(&mut self, sequence: u32, reason: Refusal) {
+        if let Some(last) = self.runs.last_mut()
+            && last.reason == reason
+            && last.first.wrapping_add(last.count) == sequence
+            && last.count < u32::MAX
+        {
+            last.count += 1;
+        } else if self.runs.len() < RUNS_MAX {
+            self.runs.push(Run {
+                first: sequence,
+                count: 1,
+                reason,
+            });
+        }
+    }
+
+    /// Tells the client.
+    pub fn write(&mut self, frame: &mut FrameWriter<'_>) {
+        for run in self.runs.drain(..) {
+            let codec = frame.codec;
+            codec.refused(frame.begun(), run.first, run.count, run.reason);
+        }
+    }
+}
+
+/// The most runs that a client is told of in a tick.
+const RUNS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_a_row_are_told_of_together() {
+        let mut refused = Refused::default();
+        for (sequence, reason) in [
+            (u32::MAX, Refusal::OverQuota),
+            (0, Refusal::OverQuota),
+            (1, Refusal::OverQuota),
+            (2, Refusal::TooLate),
+            (4, Refusal::TooLate),
+        ] {
+            refused.note(sequence, reason);
+        }
+        let runs: Vec<_> = refused.runs.iter().map(|r| (r.first, r.count)).collect();
+        assert_eq!(runs, [(u32::MAX, 3), (2, 1), (4, 1)]);
+        for sequence in 0..10_000 {
+            refused.note(10 + 2 * sequence, Refusal::OverQuota);
+        }
+        assert_eq!(refused.runs.len(), RUNS_MAX);
+    }
+}

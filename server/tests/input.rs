@@ -1,0 +1,184 @@
+//! Commands run in the tick that they are meant for, and those that don't run are named.
+
+mod common;
+
+use client_bot::View;
+use client_bot::client_core::{DatagramSummary, EventHandler, Movement, RefusedRun};
+use common::{DEADLINE, Player, start, units};
+use script::builtin;
+use server::Server;
+use shared::{Refusal, Tick};
+use tokio::time::{Duration, Instant, timeout};
+
+const WORLD: &str = "
+    [world]
+    size = [400, 400]
+    capacity = 16
+    tick_hz = 20
+
+    [[kind]]
+    name = 'player'
+    spawn = { area = [[100, 100], [300, 300]] }
+
+    [limits]
+    client_commands_per_tick = 2
+    client_commands_burst = 6
+    input_ticks_max = 60
+    late_ticks_max = 60
+";
+
+/// What a player is told of its input.
+#[derive(Default)]
+struct Told {
+    /// Where it is along the first axis, by tick.
+    places: Vec<(Tick, i32)>,
+    /// By how many ticks its commands came too early, by the tick that says so.
+    margins: Vec<(Tick, i32)>,
+    refused: Vec<RefusedRun>,
+}
+
+impl EventHandler for Told {
+    fn datagram(&mut self, view: &View, summary: DatagramSummary, _: &Movement) {
+        if let Some(own) = view.own() {
+            let place = view.position(own, summary.tick)[0];
+            self.places.push((summary.tick, place));
+        }
+        let margin = summary.margin.map(|margin| (summary.tick, margin));
+        self.margins.extend(margin);
+    }
+
+    fn refused(&mut self, _: Tick, commands: RefusedRun) {
+        self.refused.push(commands);
+    }
+}
+
+impl Told {
+    /// The ticks in which the player went on, with how far it went, in units.
+    fn steps(&self) -> Vec<(Tick, i32)> {
+        let pairs = self.places.windows(2);
+        let steps = pairs.map(|pair| (pair[1].0, (pair[1].1 - pair[0].1) / units(1.0)));
+        steps.filter(|step| step.1 != 0).collect()
+    }
+}
+
+/// Listens until the server is through with a command.
+async fn until_processed(player: &mut Player, told: &mut Told, sequence: u32) {
+    let started = Instant::now();
+    while player.client.view().processed() < sequence {
+        assert!(started.elapsed() < DEADLINE, "{sequence} is not processed");
+        let soon = Duration::from_millis(5);
+        if let Ok(received) = timeout(soon, player.client.receive(told)).await {
+            received.expect("it stays connected");
+        }
+        player.client.flush();
+    }
+}
+
+/// A player, the newest tick that it knows, and where it is then.
+async fn joined(server: &Server) -> (Player, Tick, Told) {
+    let player = Player::join(server).await;
+    let view = player.client.view();
+    let newest = view.newest();
+    let place = view.position(view.own().expect("it sees itself"), newest)[0];
+    let told = Told {
+        places: vec![(newest, place)],
+        ..Told::default()
+    };
+    (player, newest, told)
+}
+
+fn step(player: &mut Player, far: f64) -> u32 {
+    let words = [units(far), 0];
+    let sent = player.client.command(builtin::MOVE, &words);
+    sent.expect("this world has it")
+}
+
+#[tokio::test]
+async fn commands_run_in_the_tick_that_they_are_meant_for_and_the_client_learns_their_margin() {
+    let server = start(WORLD);
+    let (mut player, now, mut told) = joined(&server).await;
+    let ticks = [now.after(20), now.after(20), now.after(23)];
+    for (i, tick) in ticks.into_iter().enumerate() {
+        step(&mut player, [1.0, 0.5, 2.0][i]);
+        player.client.flush_for(tick);
+    }
+    until_processed(&mut player, &mut told, 3).await;
+    let after = step(&mut player, -1.0);
+    player.client.flush();
+    until_processed(&mut player, &mut told, after).await;
+    let steps = told.steps();
+    assert_eq!(steps[..2], [(ticks[0], 1), (ticks[2], 2)]);
+    assert_eq!(steps.len(), 3, "{steps:?}");
+    // Each margin comes with its tick; the commands arrived at about the same time.
+    let [(first, early), (last, earlier)] = told.margins[..] else {
+        panic!("{:?}", told.margins);
+    };
+    assert_eq!([first, last], [ticks[0], ticks[2]]);
+    assert!(
+        (0..=20).contains(&early) && earlier >= early,
+        "{early}, {earlier}"
+    );
+    assert_eq!(told.refused, []);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_comes_late_runs_in_the_next_tick_and_before_later_ones() {
+    let server = start(WORLD);
+    let (mut player, now, mut told) = joined(&server).await;
+    step(&mut player, 1.0);
+    player.client.flush_for(now.before(2));
+    step(&mut player, 2.0);
+    player.client.flush_for(now.after(20));
+    // A clock that was put back: commands run in the order in which they were given.
+    step(&mut player, 1.0);
+    player.client.flush_for(now.before(1));
+    until_processed(&mut player, &mut told, 3).await;
+    let steps = told.steps();
+    let far: Vec<i32> = steps.iter().map(|step| step.1).collect();
+    assert_eq!(far, [1, 3]);
+    assert!(steps[0].0 > now && steps[0].0 < steps[1].0, "{steps:?}");
+    assert_eq!(steps[1].0, now.after(20));
+    assert!(told.margins[0].1 < 0, "{:?}", told.margins);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn commands_that_do_not_run_are_named_with_the_reason() {
+    let server = start(&WORLD.replace("late_ticks_max = 60", "late_ticks_max = 0"));
+    let (mut player, now, mut told) = joined(&server).await;
+    step(&mut player, 1.0);
+    player.client.flush_for(Tick(0));
+    until_processed(&mut player, &mut told, 1).await;
+    // Six at once are allowed.
+    for _ in 0..10 {
+        step(&mut player, 1.0);
+    }
+    player.client.flush();
+    until_processed(&mut player, &mut told, 11).await;
+    step(&mut player, 1.0);
+    player.client.flush_for(now.after(10_000));
+    until_processed(&mut player, &mut told, 12).await;
+    let run = |first, count, reason| RefusedRun {
+        first,
+        count,
+        reason,
+    };
+    let expected = [
+        run(1, 1, Refusal::TooLate),
+        run(8, 4, Refusal::OverQuota),
+        run(12, 1, Refusal::TooEarly),
+    ];
+    let started = Instant::now();
+    while told.refused.len() < expected.len() {
+        assert!(started.elapsed() < DEADLINE, "{:?}", told.refused);
+        player.client.receive(&mut told).await.unwrap();
+        player.client.flush();
+    }
+    assert_eq!(told.refused, expected);
+    assert_eq!(told.steps().iter().map(|step| step.1).sum::<i32>(), 6);
+    player.client.leave();
+    server.stop().unwrap();
+}

@@ -1,0 +1,127 @@
+//! Golden cases of the handshake.
+
+use serde::Serialize;
+use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::{PROTOCOL_VERSION, codec};
+use shared::{EntityId, Fixed, Schema, Tick};
+
+use crate::case::Case;
+use crate::world::{PLAYER, deep, flat};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        hello("hello", "a hello that asks for nothing", plain()),
+        hello(
+            "hello-all",
+            "a spectator's hello with everything that one can have",
+            Hello {
+                token: "open sesame".to_owned(),
+                name: "Édith".to_owned(),
+                schema_hash: Some(flat().hash()),
+                resume: Some(std::array::from_fn(|i| i as u8 * 16)),
+                spectates: true,
+                ..plain()
+            },
+        ),
+        welcome(
+            "welcome-flat",
+            "a welcome to the world `flat`",
+            first(flat()),
+        ),
+        welcome(
+            "welcome-deep",
+            "a spectator's welcome to the world `deep`",
+            watching(deep()),
+        ),
+        hash(&flat()),
+    ]
+}
+
+pub fn plain() -> Hello {
+    Hello {
+        version: PROTOCOL_VERSION,
+        token: String::new(),
+        name: String::new(),
+        schema_hash: None,
+        resume: None,
+        spectates: false,
+    }
+}
+
+pub fn first(schema: Schema) -> Welcome {
+    Welcome {
+        tick: Tick(70_000),
+        entity: EntityId::new(300, 2),
+        commands_epoch: 1,
+        ticket: std::array::from_fn(|i| 255 - i as u8),
+        resumed: false,
+        player_kind: PLAYER,
+        quotas: Quotas {
+            commands_per_tick: 4,
+            commands_burst: 8,
+            input_ticks: 5,
+            late_ticks: 10,
+            requests_per_second: 10,
+            bytes_per_tick: 0,
+            regions: 2,
+            region_edge_max: Fixed::from_raw(100 << Fixed::FRACTION_BITS),
+            subscriptions: 3,
+            predicate_bytes: 1024,
+            idle_seconds: 5,
+            resume_seconds: 30,
+            spectator_step: None,
+        },
+        schema,
+        forecast: vec![],
+    }
+}
+
+fn watching(schema: Schema) -> Welcome {
+    Welcome {
+        tick: Tick(1 << 33),
+        entity: EntityId::NONE,
+        quotas: Quotas {
+            spectator_step: Some(4096),
+            ..Quotas::default()
+        },
+        forecast: vec![7, 8, 9],
+        ..first(schema)
+    }
+}
+
+/// A hello with its length, as a client sends it.
+fn hello(name: &'static str, text: &'static str, hello: Hello) -> Case {
+    let body = codec::to_bytes(&hello);
+    let read = codec::from_bytes::<HELLO_BYTES_MAX, Hello>(&body);
+    assert_eq!(read.as_ref(), Ok(&hello), "{name}");
+    let length = u32::try_from(body.len()).expect("a short hello");
+    let bytes = [&length.to_le_bytes()[..], &body].concat();
+    Case::new(name, text, bytes, &hello)
+}
+
+/// A welcome with its length, as a server sends it.
+fn welcome(name: &'static str, text: &'static str, welcome: Welcome) -> Case {
+    let body = codec::to_bytes(&welcome);
+    assert!(body.len() <= WELCOME_BYTES_MAX);
+    assert_eq!(Welcome::decode(&body).as_ref(), Ok(&welcome), "{name}");
+    let mut bytes = vec![];
+    shared::wire::length::put(body.len(), &mut bytes);
+    bytes.extend_from_slice(&body);
+    Case::new(name, text, bytes, &welcome)
+}
+
+fn hash(schema: &Schema) -> Case {
+    #[derive(Serialize)]
+    struct Hash {
+        hash: u64,
+    }
+    let value = Hash {
+        hash: schema.hash(),
+    };
+    Case::new(
+        "schema-hash",
+        "the schema of `flat`, and its hash",
+        codec::to_bytes(schema),
+        &value,
+    )
+}

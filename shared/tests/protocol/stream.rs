@@ -1,0 +1,512 @@
+//! Golden cases of frames: one for each form of each message.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use shared::wire::FRAME_BYTES_MAX;
+use shared::wire::bits::{BitReader, BitWriter};
+use shared::wire::control::Interface;
+use shared::wire::length;
+use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::request::Answer;
+use shared::wire::stream::{Message, StreamCodec};
+use shared::wire::talk::Talk;
+use shared::{Course, EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
+
+use crate::case::Case;
+use crate::document;
+use crate::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
+
+const FRIEND: EntityId = EntityId::new(300, 2);
+const TICK: Tick = Tick(70_001);
+
+#[derive(Serialize)]
+struct Given {
+    world: &'static str,
+    newest: u64,
+}
+
+#[derive(Serialize)]
+struct Value {
+    tick: u64,
+    messages: Vec<Told>,
+}
+
+/// A message as JSON has it.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    Enter {
+        entity: EntityId,
+        kind: u16,
+        own: bool,
+        values: Vec<(u16, i32)>,
+        /// As many numbers as the world has axes.
+        velocity: Vec<i32>,
+    },
+    Leave {
+        slot: Slot,
+    },
+    State {
+        slot: Slot,
+        values: Vec<(u16, i32)>,
+    },
+    Reborn {
+        entity: EntityId,
+    },
+    Answer {
+        request: u32,
+        refusal: Option<String>,
+    },
+    Change {
+        heard: bool,
+        subscriptions: Vec<u32>,
+        entity: EntityId,
+        kind: u16,
+        column: u16,
+        old: i32,
+        new: i32,
+        command: Option<u16>,
+    },
+    Notification {
+        heard: bool,
+        subscriptions: Vec<u32>,
+        kind: u16,
+        source: Option<EntityId>,
+        words: Vec<i32>,
+    },
+    Full,
+    Lost {
+        subscription: u32,
+    },
+    Refused {
+        first_low: u16,
+        count: u32,
+        reason: u8,
+    },
+    Interface(Interface),
+    Name {
+        slot: Slot,
+        name: Name,
+    },
+    Talk(Talk),
+}
+
+pub fn cases() -> Vec<Case> {
+    let all = [enters(), lasting(), answers(), notices(), talk()].concat();
+    let mut cases: Vec<Case> = all
+        .iter()
+        .map(|message| {
+            let (name, text) = named(message);
+            // Another message shows where the fields end.
+            let frame: &[Message] = match message {
+                Message::Interface(_) => std::slice::from_ref(message),
+                message => &[message.clone(), Message::Full],
+            };
+            case("welcome-flat", &flat(), name, text, frame)
+        })
+        .collect();
+    let enter = enter(
+        EntityId::new(69_999, 1),
+        0,
+        false,
+        &[4096, 8192, 40_960, -256],
+        [64, 0, -64],
+    );
+    let text = "an entity comes into view in three axes";
+    let enter = [enter, Message::Full];
+    cases.push(case("welcome-deep", &deep(), "enter-deep", text, &enter));
+    let several = [
+        Message::Leave(Slot(7)),
+        Message::Leave(Slot(8)),
+        Message::State {
+            slot: Slot(300),
+            values: vec![(3, 1)],
+        },
+    ];
+    let text = "a frame of three messages";
+    cases.push(case(
+        "welcome-flat",
+        &flat(),
+        "frame-several",
+        text,
+        &several,
+    ));
+    cases
+}
+
+fn enters() -> Vec<Message> {
+    let row = [409_600, 204_800, 270, 95, 2];
+    let own = [409_600, 204_800, 270, 95, 1_000, 2];
+    let chest = [0, 3_276_799, 1, FRIEND.reference().0];
+    vec![
+        enter(FRIEND, PLAYER, false, &row, [410, -410, 0]),
+        enter(FRIEND, PLAYER, true, &own, [410, -410, 0]),
+        enter(EntityId::new(999, 1), CHEST, false, &chest, [0; 3]),
+        Message::Leave(Slot(300)),
+        Message::Reborn(EntityId::new(300, 3)),
+        Message::Name {
+            slot: Slot(300),
+            name: name("Édith"),
+        },
+    ]
+}
+
+fn lasting() -> Vec<Message> {
+    vec![
+        Message::State {
+            slot: Slot(300),
+            values: vec![(3, 90), (4, -50), (8, 1)],
+        },
+        Message::Interface(Interface {
+            commands_epoch: 2,
+            commands: flat().commands.split_off(3),
+            notifications: flat().notifications.split_off(2),
+            forecast: vec![1, 2, 3],
+        }),
+    ]
+}
+
+fn answers() -> Vec<Message> {
+    let answer = |result| {
+        Message::Answer(Answer {
+            request: 300,
+            result,
+        })
+    };
+    vec![
+        answer(Ok(())),
+        answer(Err("no such channel".to_owned())),
+        Message::Full,
+        Message::Lost(77),
+        Message::Refused {
+            first_low: 65_535,
+            count: 3,
+            reason: Refusal::OverQuota,
+        },
+    ]
+}
+
+fn notices() -> Vec<Message> {
+    let change = |command| NoticeBody::Change {
+        entity: FRIEND,
+        kind: PLAYER,
+        column: 3,
+        old: 95,
+        new: 90,
+        command,
+    };
+    let notice = |body, heard, subscriptions: &[u32]| {
+        Message::Notice(Notice {
+            body,
+            heard,
+            subscriptions: subscriptions.to_vec(),
+        })
+    };
+    let shout = NoticeBody::Notification {
+        kind: SHOUT,
+        source: FRIEND,
+        words: vec![1, 6144, 1],
+    };
+    let fall = NoticeBody::Notification {
+        kind: NotificationKind::FALL,
+        source: EntityId::NONE,
+        words: vec![1],
+    };
+    vec![
+        notice(change(Some(GIVE)), false, &[77, 78]),
+        notice(change(None), false, &[77]),
+        notice(shout, true, &[]),
+        notice(fall, false, &[u32::MAX]),
+    ]
+}
+
+fn talk() -> Vec<Message> {
+    let (channel, friend) = (name("news"), name("Édith"));
+    let text = Text::new("good morning").expect("a text");
+    let said = |name| Talk::Said {
+        speaker: FRIEND,
+        name,
+        text: text.clone(),
+    };
+    let all = [
+        said(Some(friend.clone())),
+        said(None),
+        Talk::Whispered {
+            from: friend.clone(),
+            text: text.clone(),
+        },
+        Talk::Spoken {
+            channel: channel.clone(),
+            from: friend.clone(),
+            text: text.clone(),
+        },
+        Talk::Joined {
+            channel: channel.clone(),
+            name: friend.clone(),
+        },
+        Talk::Left {
+            channel: channel.clone(),
+            name: friend.clone(),
+        },
+        Talk::Members {
+            names: vec![friend, name("Bob")],
+            channel,
+        },
+        Talk::Announced { text: text.clone() },
+    ];
+    all.map(Message::Talk).into()
+}
+
+/// Names every form that there is.
+fn named(message: &Message) -> (&'static str, &'static str) {
+    match message {
+        Message::Enter { own: true, .. } => {
+            ("enter-own", "the client's own entity comes into view")
+        }
+        Message::Enter { kind: PLAYER, .. } => ("enter", "another player comes into view"),
+        Message::Enter { .. } => ("enter-at-rest", "an entity of the second kind that rests"),
+        Message::Leave(_) => ("leave", "an entity goes out of view"),
+        Message::State { .. } => ("state", "lasting attributes have changed"),
+        Message::Reborn(_) => ("reborn", "the client acts as another entity"),
+        Message::Answer(Answer { result: Ok(()), .. }) => {
+            ("answer-granted", "a request is granted")
+        }
+        Message::Answer(_) => ("answer-refused", "a request is refused"),
+        Message::Notice(notice) => match &notice.body {
+            NoticeBody::Change {
+                command: Some(_), ..
+            } => ("notice-change", "a change by a command"),
+            NoticeBody::Change { .. } => ("notice-change-by-none", "a change by no command"),
+            NoticeBody::Notification {
+                source: EntityId::NONE,
+                ..
+            } => ("notice-without-source", "a notification without a source"),
+            NoticeBody::Notification { .. } => ("notice-heard", "a notification that is heard"),
+        },
+        Message::Full => ("full", "notices were left out"),
+        Message::Lost(_) => ("lost", "a subscription has ended"),
+        Message::Refused { .. } => ("refused", "commands had no effect"),
+        Message::Interface(_) => ("interface", "commands and notifications have changed"),
+        Message::Name { .. } => ("name", "what the player of an entity is called"),
+        Message::Talk(talk) => match talk {
+            Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
+            Talk::Said { name: None, .. } => {
+                ("talk-said-nameless", "somebody without a name spoke")
+            }
+            Talk::Whispered { .. } => ("talk-whispered", "to this client only"),
+            Talk::Spoken { .. } => ("talk-spoken", "in a channel"),
+            Talk::Joined { .. } => ("talk-joined", "a member of a channel is new"),
+            Talk::Left { .. } => ("talk-left", "a member of a channel is gone"),
+            Talk::Members { .. } => ("talk-members", "the members of a channel"),
+            Talk::Announced { .. } => ("talk-announced", "by the server's operator"),
+        },
+    }
+}
+
+/// An enter with a value for each attribute that the receiver may know.
+fn enter(id: EntityId, kind: u16, own: bool, row: &[i32], velocity: [i32; 3]) -> Message {
+    let columns: &[u16] = match (kind, own, row.len()) {
+        (PLAYER, true, _) => &[0, 1, 2, 3, 4, 8],
+        (PLAYER, false, 5) => &[0, 1, 2, 3, 8],
+        (CHEST, ..) => &[0, 1, 6, 7],
+        _ => &[0, 1, 2, 3],
+    };
+    Message::Enter {
+        entity: id,
+        kind,
+        own,
+        values: columns.iter().copied().zip(row.iter().copied()).collect(),
+        velocity,
+    }
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("a name")
+}
+
+/// A frame with its length, as a server sends it.
+fn case(
+    world: &'static str,
+    schema: &Schema,
+    name: &'static str,
+    text: &'static str,
+    messages: &[Message],
+) -> Case {
+    let codec = StreamCodec::new(schema);
+    let mut writer = BitWriter::default();
+    codec.begin(&mut writer, TICK);
+    for message in messages {
+        write(&codec, schema, &mut writer, message);
+    }
+    let mut bytes = vec![];
+    codec.finish(&mut writer, &mut bytes);
+    let newest = TICK.before(1);
+    let (length, frame) = (length::split(&bytes, FRAME_BYTES_MAX).expect(name)).expect("a length");
+    assert_eq!(length, frame.len(), "{name}");
+    let read = codec.decode(frame, newest).expect(name);
+    assert_eq!(
+        (read.tick, read.messages.as_slice()),
+        (TICK, messages),
+        "{name}"
+    );
+    let value = Value {
+        tick: read.tick.0,
+        messages: read.messages.into_iter().map(|m| told(m, schema)).collect(),
+    };
+    let given = Given {
+        world,
+        newest: newest.0,
+    };
+    Case::new(name, text, bytes, &value).given(&given)
+}
+
+fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, message: &Message) {
+    match message {
+        Message::Enter {
+            entity,
+            kind,
+            own,
+            values,
+            velocity,
+        } => {
+            let mut row = vec![0; schema.attributes.len()];
+            for &(column, value) in values {
+                row[usize::from(column)] = value;
+            }
+            let mut course = Course {
+                velocity: *velocity,
+                ..Course::default()
+            };
+            course.position[..schema.dimensions()].copy_from_slice(&row[..schema.dimensions()]);
+            codec.enter(writer, *entity, *kind, *own, &course, &row);
+        }
+        Message::Leave(slot) => codec.leave(writer, *slot),
+        Message::State { slot, values } => codec.state(writer, *slot, values.iter().copied()),
+        Message::Reborn(entity) => codec.reborn(writer, *entity),
+        Message::Answer(answer) => codec.answer(writer, answer),
+        Message::Notice(notice) => codec.notice(writer, notice),
+        Message::Full => codec.full(writer),
+        Message::Lost(id) => codec.lost(writer, *id),
+        Message::Refused {
+            first_low,
+            count,
+            reason,
+        } => codec.refused(writer, u32::from(*first_low), *count, *reason),
+        Message::Interface(interface) => codec.interface(writer, interface),
+        Message::Name { slot, name } => codec.name(writer, *slot, name),
+        Message::Talk(talk) => codec.talk(writer, talk),
+    }
+}
+
+fn told(message: Message, schema: &Schema) -> Told {
+    match message {
+        Message::Enter {
+            entity,
+            kind,
+            own,
+            values,
+            velocity,
+        } => Told::Enter {
+            entity,
+            kind,
+            own,
+            values,
+            velocity: velocity[..schema.dimensions()].to_vec(),
+        },
+        Message::Leave(slot) => Told::Leave { slot },
+        Message::State { slot, values } => Told::State { slot, values },
+        Message::Reborn(entity) => Told::Reborn { entity },
+        Message::Answer(answer) => Told::Answer {
+            request: answer.request,
+            refusal: answer.result.err(),
+        },
+        Message::Notice(notice) => told_notice(notice),
+        Message::Full => Told::Full,
+        Message::Lost(subscription) => Told::Lost { subscription },
+        Message::Refused {
+            first_low,
+            count,
+            reason,
+        } => Told::Refused {
+            first_low,
+            count,
+            reason: reason as u8,
+        },
+        Message::Interface(interface) => Told::Interface(interface),
+        Message::Name { slot, name } => Told::Name { slot, name },
+        Message::Talk(talk) => Told::Talk(talk),
+    }
+}
+
+fn told_notice(notice: Notice) -> Told {
+    let (heard, subscriptions) = (notice.heard, notice.subscriptions);
+    match notice.body {
+        NoticeBody::Change {
+            entity,
+            kind,
+            column,
+            old,
+            new,
+            command,
+        } => Told::Change {
+            heard,
+            subscriptions,
+            entity,
+            kind,
+            column,
+            old,
+            new,
+            command: command.map(|command| command.id()),
+        },
+        NoticeBody::Notification {
+            kind,
+            source,
+            words,
+        } => Told::Notification {
+            heard,
+            subscriptions,
+            kind: kind.id(),
+            source: Some(source).filter(|source| *source != EntityId::NONE),
+            words,
+        },
+    }
+}
+
+#[test]
+fn tags_are_those_of_the_document() {
+    let mut found = BTreeMap::new();
+    for message in [enters(), lasting(), answers(), notices(), talk()].concat() {
+        let mut writer = BitWriter::default();
+        write(&StreamCodec::new(&flat()), &flat(), &mut writer, &message);
+        let mut bytes = vec![];
+        writer.finish_into(&mut bytes);
+        let tag = BitReader::new(&bytes).get(4).expect("a tag");
+        found.insert(tag.to_string(), word(&message).to_owned());
+    }
+    let table = document::table("| tag |").into_iter();
+    let table = table.map(|(tag, message)| {
+        let text = message.trim_start_matches('[');
+        let word = text.split(']').next().unwrap_or(text);
+        (tag.to_owned(), word.to_owned())
+    });
+    assert_eq!(table.collect::<BTreeMap<_, _>>(), found);
+}
+
+/// What the document calls a message.
+fn word(message: &Message) -> &'static str {
+    match message {
+        Message::Enter { .. } => "enter",
+        Message::Leave(_) => "leave",
+        Message::State { .. } => "state",
+        Message::Reborn(_) => "reborn",
+        Message::Answer(_) => "answer",
+        Message::Notice(_) => "notice",
+        Message::Full => "full",
+        Message::Lost(_) => "lost",
+        Message::Refused { .. } => "refused",
+        Message::Interface(_) => "interface",
+        Message::Name { .. } => "name",
+        Message::Talk(_) => "talk",
+    }
+}
