@@ -43,6 +43,7 @@ pub fn serve(address: SocketAddr) -> Result<()> {
     table::RELOADS.add_to("rejected", 0);
     table::CHECKPOINTS.add_to("written", 0);
     table::CHECKPOINTS.add_to("failed", 0);
+    table::DASHBOARDS.set(0);
     for refusal in WebRefusal::ALL {
         table::WEB_REFUSED.add_to(refusal.name(), 0);
     }
