@@ -86,7 +86,7 @@ pub enum Refused {
     Slow,
     /// A request could not be read.
     Malformed,
-    /// A body is longer than [`BODY_BYTES_MAX`].
+    /// A body is longer than `BODY_BYTES_MAX`.
     Large,
 }
 

@@ -35,7 +35,7 @@ pub struct Window {
     pub fan_out_wait: Duration,
     pub lateness_max: Duration,
     /// Each tick from taking in commands to the last datagram, in microseconds; at most
-    /// [`TICK_TIMES_MAX`].
+    /// `TICK_TIMES_MAX`.
     pub tick_times_us: Vec<u32>,
     /// By the place in [`Counts::METRICS`]: sums of counters, and the newest of gauges.
     pub counts: [u64; Counts::METRICS.len()],

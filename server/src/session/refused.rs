@@ -18,7 +18,7 @@ struct Run {
 }
 
 impl Refused {
-    /// A command had no effect. Beyond [`RUNS_MAX`] the client is not told.
+    /// A command had no effect. Beyond `RUNS_MAX` the client is not told.
     pub fn note(&mut self, sequence: u32, reason: Refusal) {
         if let Some(last) = self.runs.last_mut()
             && last.reason == reason
