@@ -123,34 +123,26 @@ async fn a_player_that_dies_goes_on_with_a_new_entity() {
 
 #[tokio::test]
 async fn requests_are_answered_in_the_tick_of_a_rebirth_too() {
-    // A machine that lags runs some ticks at once, with no time for requests between them.
-    for _ in 0..5 {
-        if answers_in_the_tick_of_a_rebirth().await > 0 {
-            return;
-        }
-    }
-    panic!("no answer in the ticks of five rebirths");
-}
-
-async fn answers_in_the_tick_of_a_rebirth() -> usize {
-    let server = start(&format!("{DUEL}[limits]\nclient_requests_per_second = 100"));
+    let limits = "[limits]\nclient_requests_per_second = 100\npredicate_filters = 1024";
+    let server = start(&format!("{DUEL}{limits}"));
     let mut victim = Player::join(&server).await;
     let mut killer = Player::join(&server).await;
     let fallen = victim.entity();
+    // So dear that a tick answers two. The others wait in the server, and every tick has
+    // some of them, however late it is.
+    let dear = ["(new < 1 || new < 2)"; 10].join(" && ");
+    let requests = 100;
+    for _ in 0..requests {
+        victim.client.subscribe(1, &dear);
+    }
     for _ in 0..2 {
         killer.send(builtin::STRIKE, &[fallen.reference().0]);
     }
-    // The server takes five of them a tick, so the tick of the rebirth has answers too.
-    let requests = 300;
-    for _ in 0..requests {
-        victim.client.unsubscribe(1);
-    }
-    listen_for(&server, &mut [&mut victim, &mut killer], 60).await;
-    assert_ne!(victim.entity(), fallen);
-    until(&mut [&mut victim], "all is answered", |p| {
+    until(&mut [&mut victim, &mut killer], "all is answered", |p| {
         p[0].answers().len() == requests
     })
     .await;
+    assert_ne!(victim.entity(), fallen);
     let told = &victim.log.messages;
     let reborn = told
         .iter()
@@ -158,9 +150,8 @@ async fn answers_in_the_tick_of_a_rebirth() -> usize {
     let tick = reborn.expect("it was told so").0;
     let in_that_tick = told.iter().filter(|told| told.0 == tick);
     let answered = |told: &&(_, Message)| matches!(told.1, Message::Answer(_));
-    let answers = in_that_tick.filter(answered).count();
+    assert!(in_that_tick.filter(answered).count() > 0);
     server.stop().unwrap();
-    answers
 }
 
 #[tokio::test]
