@@ -1,8 +1,11 @@
-//! The worlds of the fuzz targets, which are those of the tests.
+//! What the fuzz targets share with the tests: worlds, and what decoders promise.
 
 use std::sync::LazyLock;
 
 use shared::Schema;
+
+#[path = "../../tests/decoders/mod.rs"]
+pub mod decoders;
 
 /// The first byte chooses the world; the rest is the message.
 pub fn world_and_message(data: &[u8]) -> Option<(&'static Schema, &[u8])> {

@@ -14,10 +14,13 @@
 //! | [`commands`] | datagrams of clients |
 //! | [`stream`] | frames, one for each message |
 //! | [`movement`] | datagrams of servers |
+//! | [`decoders`] | how messages are written, from the other tests |
 //! | [`document`] | tables of the document, compared with the code |
 
 mod case;
 mod commands;
+#[path = "../decoders/mod.rs"]
+mod decoders;
 mod document;
 mod handshake;
 mod movement;

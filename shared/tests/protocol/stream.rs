@@ -11,9 +11,10 @@ use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Answer;
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
-use shared::{Course, EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
+use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
 
 use crate::case::Case;
+use crate::decoders;
 use crate::document;
 use crate::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
 
@@ -337,7 +338,7 @@ fn case(
     let mut writer = BitWriter::default();
     codec.begin(&mut writer, TICK);
     for message in messages {
-        write(&codec, schema, &mut writer, message);
+        decoders::write(&codec, schema, &mut writer, message);
     }
     let mut bytes = vec![];
     codec.finish(&mut writer, &mut bytes);
@@ -359,44 +360,6 @@ fn case(
         newest: newest.0,
     };
     Case::new(name, text, bytes, &value).given(&given)
-}
-
-fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, message: &Message) {
-    match message {
-        Message::Enter {
-            entity,
-            kind,
-            own,
-            values,
-            velocity,
-        } => {
-            let mut row = vec![0; schema.attributes.len()];
-            for &(column, value) in values {
-                row[usize::from(column)] = value;
-            }
-            let mut course = Course {
-                velocity: *velocity,
-                ..Course::default()
-            };
-            course.position[..schema.dimensions()].copy_from_slice(&row[..schema.dimensions()]);
-            codec.enter(writer, *entity, *kind, *own, &course, &row);
-        }
-        Message::Leave(slot) => codec.leave(writer, *slot),
-        Message::State { slot, values } => codec.state(writer, *slot, values.iter().copied()),
-        Message::Reborn(entity) => codec.reborn(writer, *entity),
-        Message::Answer(answer) => codec.answer(writer, answer),
-        Message::Notice(notice) => codec.notice(writer, notice),
-        Message::Full => codec.full(writer),
-        Message::Lost(id) => codec.lost(writer, *id),
-        Message::Refused {
-            first_low,
-            count,
-            reason,
-        } => codec.refused(writer, (*first_low).into(), *count, *reason),
-        Message::Interface(interface) => codec.interface(writer, interface),
-        Message::Name { slot, name } => codec.name(writer, *slot, name),
-        Message::Talk(talk) => codec.talk(writer, talk),
-    }
 }
 
 fn told(message: Message, schema: &Schema) -> Told {
@@ -478,7 +441,7 @@ fn tags_are_those_of_the_document() {
     let mut found = BTreeMap::new();
     for message in [enters(), lasting(), answers(), notices(), talk()].concat() {
         let mut writer = BitWriter::default();
-        write(&StreamCodec::new(&flat()), &flat(), &mut writer, &message);
+        decoders::write(&StreamCodec::new(&flat()), &flat(), &mut writer, &message);
         let mut bytes = vec![];
         writer.finish_into(&mut bytes);
         let tag = BitReader::new(&bytes).get(4).expect("a tag");
