@@ -42,7 +42,8 @@ pub unsafe extern "C" fn myriad_command(
         let name = unsafe { text(name, "a command's name") }?;
         let numbers = unsafe { list(numbers, count, "numbers") }?;
         let number = client.game.command_named(name, numbers)?;
-        unsafe { put_if_asked(sequence, number) }
+        unsafe { put_if_asked(sequence, number) };
+        Ok(())
     })
 }
 

@@ -37,7 +37,8 @@ pub unsafe extern "C" fn myriad_set_region(
             }),
         };
         let number = client.game.set_region(index, region);
-        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) }
+        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) };
+        Ok(())
     })
 }
 
@@ -57,7 +58,8 @@ pub unsafe extern "C" fn myriad_set_sight(
             false => Some(fixed(radius)?),
         };
         let number = client.game.set_sight(radius);
-        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) }
+        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) };
+        Ok(())
     })
 }
 
@@ -73,7 +75,8 @@ pub unsafe extern "C" fn myriad_watch(
 ) -> MyriadStatus {
     with(client, |client| {
         let number = client.game.watch(unsafe { point(place) }?);
-        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) }
+        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) };
+        Ok(())
     })
 }
 
@@ -94,7 +97,8 @@ pub unsafe extern "C" fn myriad_subscribe(
         let number = client.game.subscribe(id, predicate);
         let number = number.ok_or(Failure::NotInWorld)?;
         let number = number.map_err(|long| Failure::Argument(long.to_string()))?;
-        unsafe { put_if_asked(request, number) }
+        unsafe { put_if_asked(request, number) };
+        Ok(())
     })
 }
 
@@ -110,7 +114,8 @@ pub unsafe extern "C" fn myriad_unsubscribe(
 ) -> MyriadStatus {
     with(client, |client| {
         let number = client.game.unsubscribe(id);
-        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) }
+        unsafe { put_if_asked(request, number.ok_or(Failure::NotInWorld)?) };
+        Ok(())
     })
 }
 

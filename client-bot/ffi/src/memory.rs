@@ -66,11 +66,10 @@ pub(crate) unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), F
 ///
 /// # Safety
 /// As `put`.
-pub(crate) unsafe fn put_if_asked<T>(place: *mut T, value: T) -> Result<(), Failure> {
+pub(crate) unsafe fn put_if_asked<T>(place: *mut T, value: T) {
     if !place.is_null() {
         unsafe { place.write(value) };
     }
-    Ok(())
 }
 
 /// Writes text with a zero byte behind it. Text that does not fit is an error that says how

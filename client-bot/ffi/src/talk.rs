@@ -62,6 +62,7 @@ pub unsafe extern "C" fn myriad_talk(
             }
         };
         let number = client.game.talk(talk).ok_or(Failure::NotInWorld)?;
-        unsafe { put_if_asked(request, number) }
+        unsafe { put_if_asked(request, number) };
+        Ok(())
     })
 }
