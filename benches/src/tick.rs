@@ -29,6 +29,7 @@ pub mod overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod primitives;
 pub mod thesis;
+mod worlds;
 
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;

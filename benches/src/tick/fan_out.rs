@@ -11,10 +11,10 @@ use server::durable::recording::{RecordingWriter, Sink};
 use server::metrics::steps::Step;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
-use shared::WorldConfig;
 
 use super::backends::{BackendOptions, Candidate};
 use super::clients::ClientCounts;
+use super::worlds;
 use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::markdown::{grouped, head, line, number, title};
@@ -136,7 +136,8 @@ fn show_steps(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Re
 
 /// A row for each way.
 fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Result<Vec<Row>> {
-    let world = world(clients, options.backends.run.seed())?;
+    let seed = options.backends.run.seed();
+    let world = worlds::about_20_in_view(clients, 0, TICK_HZ, seed)?;
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let shards = options.shards.unwrap_or_else(cores);
     let mut rounds = WAYS.map(|way| (way, way.threads(options), vec![]));
@@ -221,26 +222,6 @@ fn row(way: &str, runs: &[offline::Run], candidate: &Candidate) -> Row {
     row
 }
 
-/// So large that each client sees about 20 others.
-fn world(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
-    let side = (SIDE_PER_CLIENT * f64::from(clients).sqrt()).max(1.0);
-    let text = format!(
-        r#"
-        [world]
-        size = [{side}, {side}]
-        aoi = 50
-        capacity = {clients}
-        seed = {seed}
-        [limits]
-        clients = {clients}
-        [[kind]]
-        name = "player"
-        attributes = [{{ name = "hp", type = "i32", default = 100, audience = "state" }}]
-        "#
-    );
-    Ok(script::world::parse(&text, "the bench's world")?)
-}
-
 /// A way to run the loop.
 #[derive(Clone, Copy)]
 struct Way {
@@ -276,6 +257,7 @@ const OVERLAPPED: Way = Way {
 };
 /// The baseline first.
 const WAYS: [Way; 3] = [ONE_THREAD, AWAITED, OVERLAPPED];
-const SIDE_PER_CLIENT: f64 = 20.0;
+/// Of the world; the loop runs at full rate.
+const TICK_HZ: u32 = 10;
 /// What rows of this bench are called.
 const NAME: &str = "fan-out";

@@ -8,13 +8,19 @@ mod recovery;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use folder::RunFolder;
+use server::durable::level::Level;
+use server::offline;
+use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
 
-use super::backends::BackendOptions;
+use super::backends::{BackendOptions, Candidate};
 use super::clients::ClientCounts;
+use super::worlds;
 use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::{Recorder, Report, Row};
@@ -120,32 +126,37 @@ impl Bench for Keep {
 type Table = fn(&Report, &[&Row], &mut dyn Write) -> anyhow::Result<()>;
 
 impl Options {
-    /// So large that each client sees about 20 others.
     fn world(&self, clients: u32) -> anyhow::Result<WorldConfig> {
-        let side = (SIDE_PER_CLIENT * f64::from(clients).sqrt()).max(1.0);
-        let text = format!(
-            r#"
-            [world]
-            size = [{side}, {side}]
-            aoi = 50
-            capacity = {capacity}
-            seed = {seed}
-            tick_hz = {tick_hz}
-            [limits]
-            clients = {clients}
-            [[kind]]
-            name = "player"
-            attributes = [{{ name = "hp", type = "i32", default = 100, audience = "state" }}]
-            [[kind]]
-            name = "item"
-            population = {items}
-            "#,
-            capacity = clients.saturating_add(self.items),
-            seed = self.backends.run.seed(),
-            tick_hz = self.tick_hz,
-            items = self.items,
-        );
-        Ok(script::world::parse(&text, "the bench's world")?)
+        worlds::about_20_in_view(clients, self.items, self.tick_hz, self.backends.run.seed())
+    }
+
+    /// Runs the server's loop in a world that begins now, and is kept if there is a level.
+    fn run(
+        &self,
+        world: &WorldConfig,
+        candidate: &Candidate,
+        folder: &RunFolder,
+        given: Given,
+    ) -> anyhow::Result<offline::Run> {
+        let mut backend = candidate.start(world)?;
+        let threads = self.backends.run.threads();
+        let keep = |level| {
+            let seconds = given.checkpoint_seconds;
+            folder.begin(world, level, seconds, threads, &mut *backend)
+        };
+        let kept = given.level.map(keep).transpose()?;
+        offline::run(offline::Options {
+            world: world.clone(),
+            backend,
+            shards: self.shards(),
+            ticks: given.ticks,
+            period: given.period,
+            fan_out: given.fan_out,
+            threads,
+            recording: None,
+            kept,
+            is_checked: false,
+        })
     }
 
     fn shards(&self) -> usize {
@@ -154,4 +165,12 @@ impl Options {
     }
 }
 
-const SIDE_PER_CLIENT: f64 = 20.0;
+/// A run of the server's loop.
+struct Given {
+    level: Option<Level>,
+    checkpoint_seconds: u32,
+    ticks: usize,
+    /// None: at full rate.
+    period: Option<Duration>,
+    fan_out: FanOutMode,
+}

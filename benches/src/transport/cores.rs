@@ -16,7 +16,7 @@ pub struct Cores {
 impl Cores {
     /// The first so many for the server, the rest for the bots. If there is one core only,
     /// both have it.
-    pub fn share(server: usize) -> anyhow::Result<Cores> {
+    fn share(server: usize) -> anyhow::Result<Cores> {
         let all = own()?;
         if all.len() == 1 {
             return Ok(Cores {
@@ -37,8 +37,21 @@ impl Cores {
     }
 }
 
+/// Measures with some of the cores for the server (half of them, if no number is given), and
+/// gives this thread all of them back.
+pub fn shared<T>(
+    server: Option<usize>,
+    measure: impl FnOnce(&Cores) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let all = own()?;
+    let cores = Cores::share(server.unwrap_or((all.len() / 2).max(1)))?;
+    let measured = measure(&cores);
+    stay_on(&all)?;
+    measured
+}
+
 /// The cores that this thread may run on.
-pub fn own() -> anyhow::Result<Vec<usize>> {
+fn own() -> anyhow::Result<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0)).context("cannot ask for the cores")?;
     let every: Range<usize> = 0..CpuSet::count();
     Ok(every

@@ -18,7 +18,7 @@ use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
 
 use super::bots::{self, Bots};
-use super::cores::{Cores, own, stay_on};
+use super::cores::{self, Cores, stay_on};
 use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::markdown::{head, line, rounded, title};
@@ -62,12 +62,9 @@ impl Bench for Dashboards {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        let all = own()?;
-        let server_cores = options.server_cores.unwrap_or((all.len() / 2).max(1));
-        let cores = Cores::share(server_cores)?;
-        let measured = measure(options, &cores);
-        stay_on(&all)?;
-        recorder.add(measured?)
+        recorder.add(cores::shared(options.server_cores, |cores| {
+            measure(options, cores)
+        })?)
     }
 
     fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
 
 use super::bots::{self, Bots};
-use super::cores::{Cores, own, stay_on};
+use super::cores::{self, Cores, stay_on};
 use super::floor::{self, Traffic};
 use crate::bench::Bench;
 use crate::options::at_least_one;
@@ -58,12 +58,10 @@ impl Bench for Swarm {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        let all = own()?;
-        let server_cores = options.server_cores.unwrap_or((all.len() / 2).max(1));
-        let cores = Cores::share(server_cores)?;
         for &clients in &options.clients {
-            let measured = measure(options, clients, &cores);
-            stay_on(&all)?;
+            let measured = cores::shared(options.server_cores, |cores| {
+                measure(options, clients, cores)
+            });
             recorder.add([measured.with_context(|| format!("{clients} clients"))?])?;
         }
         Ok(())

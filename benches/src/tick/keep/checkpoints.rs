@@ -9,9 +9,9 @@ use server::offline;
 use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
 
-use super::Options;
 use super::folder::{CHECKPOINT, NO_CHECKPOINTS, RunFolder};
 use super::levels::quantile_ms;
+use super::{Given, Options};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Report, Row};
 use crate::tick::backends::Candidate;
@@ -68,29 +68,16 @@ fn run(
     candidate: &Candidate,
     checkpoint_seconds: u32,
 ) -> anyhow::Result<Measured> {
-    let mut backend = candidate.start(world)?;
-    let threads = options.backends.run.threads();
     let folder = RunFolder::new(&options.folder);
-    let kept = folder.begin(
-        world,
-        Level::Told,
+    let given = Given {
+        level: Some(Level::Told),
         checkpoint_seconds,
-        threads,
-        &mut *backend,
-    )?;
-    let run = offline::run(offline::Options {
-        world: world.clone(),
-        backend,
-        shards: options.shards(),
         ticks: options.seconds * options.tick_hz as usize,
         period: Some(Duration::from_secs(1) / options.tick_hz),
         // A tick is late if its fan-out does not end in time.
         fan_out: FanOutMode::Awaited,
-        threads,
-        recording: None,
-        kept: Some(kept),
-        is_checked: false,
-    })?;
+    };
+    let run = options.run(world, candidate, &folder, given)?;
     let (bytes, files) = folder.bytes_of(CHECKPOINT)?;
     Ok(Measured {
         run,

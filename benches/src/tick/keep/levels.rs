@@ -11,8 +11,8 @@ use server::offline;
 use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
 
-use super::Options;
 use super::folder::{JOURNAL, NO_CHECKPOINTS, RunFolder};
+use super::{Given, Options};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Report, Row};
 use crate::tick::backends::Candidate;
@@ -82,28 +82,18 @@ fn run(
     candidate: &Candidate,
     way: Way,
 ) -> anyhow::Result<Measured> {
-    let mut backend = candidate.start(world)?;
-    let threads = options.backends.run.threads();
     let folder = RunFolder::new(match way.is_in_memory {
         true => Path::new(MEMORY),
         false => &options.folder,
     });
-    let kept = match way.level {
-        None => None,
-        Some(level) => Some(folder.begin(world, level, NO_CHECKPOINTS, threads, &mut *backend)?),
-    };
-    let run = offline::run(offline::Options {
-        world: world.clone(),
-        backend,
-        shards: options.shards(),
+    let given = Given {
+        level: way.level,
+        checkpoint_seconds: NO_CHECKPOINTS,
         ticks: options.ticks,
         period: None,
         fan_out: FanOutMode::Overlapped,
-        threads,
-        recording: None,
-        kept,
-        is_checked: false,
-    })?;
+    };
+    let run = options.run(world, candidate, &folder, given)?;
     let journal_bytes = match way.level {
         None => 0,
         Some(_) => folder.bytes_of(JOURNAL)?.0 / run.hashes.len().max(1) as u64,
