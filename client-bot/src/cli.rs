@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::{Trust, resolve};
-use crate::console::ProgressLine;
+use crate::console::{ProgressLine, leave_output_to_json, print_json};
 use crate::network::NetworkArguments;
 use crate::report::{SwarmReport, print_lines};
 use crate::say;
@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Check what bots are told against each other, in play and at rest
     #[arg(long)]
     verify: bool,
-    /// Print the report as one JSON object, on the last line of standard output
+    /// Print the report as one JSON object, alone on standard output
     #[arg(long)]
     json: bool,
     /// Accept the certificate with this SHA-256 fingerprint, which the server prints
@@ -78,9 +78,38 @@ pub struct Arguments {
     seed: u64,
 }
 
+impl Arguments {
+    /// The arguments of this process; options also from variables like `MYRIAD_BOT_CLIENTS`.
+    pub fn read() -> Arguments {
+        let matches = with_variables("MYRIAD_BOT", Arguments::command()).get_matches();
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// The command with a variable of the environment for each of its options, and for those of
+/// its subcommands: the prefix, and the option's name in capitals. The command line comes
+/// first.
+pub fn with_variables(prefix: &str, command: Command) -> Command {
+    command
+        .mut_args(|argument| match argument.get_long() {
+            Some(long) if !["help", "version"].contains(&long) => {
+                let name = long.replace('-', "_").to_uppercase();
+                // Some values are secrets.
+                argument
+                    .env(format!("{prefix}_{name}"))
+                    .hide_env_values(true)
+            }
+            _ => argument,
+        })
+        .mut_subcommands(|inner| with_variables(prefix, inner))
+}
+
 /// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
 /// error, or if nothing was verified that should have been.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.json {
+        leave_output_to_json();
+    }
     let options = SwarmOptions {
         server: resolve(&arguments.server)?,
         name: arguments.name.clone(),
@@ -107,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         say!("  ! {example}");
     }
     if arguments.json {
-        say!("{}", serde_json::to_string(&report)?);
+        print_json(&report)?;
     }
     let verified = !arguments.verify || report.verify_checked > 0;
     Ok(report.verify_errors == 0

@@ -1,16 +1,43 @@
 //! Output of programs on a terminal or into a file.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Prints a line like `println!`, but does not panic if standard output is closed.
+use serde::Serialize;
+
+/// Prints a line for people like `println!`, but does not panic if the output is closed. Once
+/// [`leave_output_to_json`] was called, it goes to standard error.
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($text)*);
+        let _ = writeln!($crate::console::for_people(), $($text)*);
     }};
 }
+
+/// From now on, standard output is for [`print_json`] alone.
+pub fn leave_output_to_json() {
+    IS_FOR_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Prints one line of JSON to standard output.
+pub fn print_json(value: &impl Serialize) -> serde_json::Result<()> {
+    let line = serde_json::to_string(value)?;
+    // As for lines for people, a closed output is no failure.
+    let _ = writeln!(io::stdout(), "{line}");
+    Ok(())
+}
+
+/// Where lines for people go.
+pub fn for_people() -> Box<dyn Write> {
+    match IS_FOR_JSON.load(Ordering::Relaxed) {
+        true => Box::new(io::stderr()),
+        false => Box::new(io::stdout()),
+    }
+}
+
+static IS_FOR_JSON: AtomicBool = AtomicBool::new(false);
 
 /// A line of progress on standard error. On a terminal each one overwrites the one before;
 /// elsewhere, one is printed every few seconds.

@@ -20,6 +20,7 @@
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
+//! | [`shell`] | `myriad completions`, `myriad man` |
 //! | [`parity`] | `myriad doctor --parity` |
 
 pub mod accounts;
@@ -38,6 +39,7 @@ pub mod logic;
 pub mod parity;
 pub mod replay;
 pub mod serve;
+pub mod shell;
 pub mod token;
 pub mod verify;
 pub mod web;

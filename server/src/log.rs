@@ -2,26 +2,45 @@
 //! many lines a second, and says how many it left out.
 
 use std::collections::HashMap;
+use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use tracing::callsite::Identifier;
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// Writes to standard error what `RUST_LOG` selects, by default warnings, errors, and what
-/// operators do.
-pub fn start() {
-    let selected =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,audit=info"));
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people; in colour on a terminal
+    #[default]
+    Text,
+    /// A JSON object a line
+    Json,
+}
+
+/// What is written of a server: who comes and goes, too.
+pub const SERVING: &str = "warn,server=info,audit=info";
+/// What is written of other commands: warnings, errors, and what operators do.
+pub const QUIET: &str = "warn,audit=info";
+
+/// Writes to standard error what `RUST_LOG` selects, or else what is `usual`.
+pub fn start(format: LogFormat, usual: &str) {
+    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_filter(Limited::default());
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
+    let lines = match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    };
     tracing_subscriber::registry()
         .with(selected)
-        .with(lines)
+        .with(lines.with_filter(Limited::default()))
         .init();
 }
 

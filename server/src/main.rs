@@ -1,6 +1,5 @@
 use std::process::ExitCode;
 
-use clap::Parser;
 use mimalloc::MiMalloc;
 use server::commands::cli;
 
@@ -9,7 +8,7 @@ use server::commands::cli;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    match cli::run(cli::Arguments::parse()) {
+    match cli::run(cli::Arguments::read()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -24,6 +24,7 @@ use crate::admin::port::{self, AdminPort};
 use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::Progress;
+use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
@@ -184,6 +185,14 @@ impl Server {
         let guard = start_guard(&options);
         // The port answers as soon as it is known what there is to say.
         let is_open = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(AtomicBool::new(false));
+        if let Some(address) = options.metrics {
+            let readiness = Readiness {
+                is_open: is_open.clone(),
+                stop: stop.clone(),
+            };
+            telemetry::serve(address, readiness)?;
+        }
         let (mut started, outside, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
                 let outside = Outside::start(&options, Some(&stored.folder), &guard, &is_open)?;
@@ -207,9 +216,6 @@ impl Server {
         }
         let world = &options.world;
         let listeners = start_listeners(&options, &started)?;
-        if let Some(address) = options.metrics {
-            telemetry::serve(address)?;
-        }
         let recording = match &options.record {
             Some(path) => Some(RecordingWriter::create(path, world)?),
             None => None,
@@ -220,7 +226,6 @@ impl Server {
             mirror.restore(&workers, &kept.recovered.snapshot);
         }
         let mirror = SharedMirror::new(mirror);
-        let stop = Arc::new(AtomicBool::new(false));
         let reloads = match &options.scripts {
             Some(folder) => Some(reload::watch(
                 folder,

@@ -12,8 +12,8 @@ fn a_demo_ends_with_one_json_object_and_success() {
     let output = myriad(&["demo", "--clients", "30", "--seconds", "2", "--json"]);
     assert!(output.status.success(), "{}", text(&output));
     let stdout = String::from_utf8(output.stdout).unwrap();
-    let last = stdout.lines().last().expect("some output");
-    let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    // Nothing else is on standard output.
+    let report: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     let report = report.as_object().expect("an object");
     for key in [
         "clients_connected",
@@ -49,6 +49,57 @@ fn a_demo_ends_with_one_json_object_and_success() {
     for key in ["verify_checked", "commands_applied", "updates_delivered"] {
         assert!(number(key) > 0.0, "{key}");
     }
+}
+
+#[test]
+fn options_may_be_variables_of_the_environment() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    command
+        .arg("serve")
+        .env("MYRIAD_LISTEN", "localhost:0")
+        .env("MYRIAD_STOP_AFTER", "0.3")
+        .env("MYRIAD_LOG_FORMAT", "json");
+    let output = command.output().expect("the binary runs");
+    assert!(output.status.success(), "{}", text(&output));
+    // Another address than without the variable.
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let first = stdout.lines().next().unwrap_or_default();
+    assert!(!first.contains("0.0.0.0:4433"), "{first}");
+    assert!(first.starts_with("listening on "), "{first}");
+    // The log says who may come in, a JSON object a line.
+    let log = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    let said = lines.iter().map(|line| line["fields"]["message"].as_str());
+    let is_who = |said: Option<&str>| said.is_some_and(|text| text.contains("who may come in"));
+    assert!(said.into_iter().any(is_who), "{log}");
+
+    let wrong = command.env("MYRIAD_STOP_AFTER", "never").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        text(&wrong).contains("expected a number above 0"),
+        "{}",
+        text(&wrong)
+    );
+}
+
+#[test]
+fn shells_and_man_know_every_command() {
+    let output = myriad(&["completions", "bash"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let script = text(&output);
+    let folder = scratch("manual-pages");
+    let _ = fs::remove_dir_all(&folder);
+    let output = myriad(&["man", folder.to_str().expect("a path in UTF-8")]);
+    assert!(output.status.success(), "{}", text(&output));
+    for name in ["serve", "demo", "doctor"] {
+        assert!(script.contains(&format!("myriad,{name})")), "{name}");
+        let page = fs::read_to_string(folder.join(format!("myriad-{name}.1"))).expect(name);
+        assert!(page.contains(".SH OPTIONS"), "{name}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

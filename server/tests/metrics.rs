@@ -43,29 +43,36 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
         }
     }
     for name in [
-        "clients",
-        "entities",
-        "commands_total{fate=\"applied\"}",
-        "deliveries_total",
-        "datagrams_total",
-        "tick_seconds_count",
-        "tick_stage_seconds_count{stage=\"merge\"}",
-        "journal_sync_seconds_count",
+        "myriad_clients",
+        "myriad_entities",
+        "myriad_commands_total{fate=\"applied\"}",
+        "myriad_deliveries_total",
+        "myriad_datagrams_total",
+        "myriad_tick_seconds_count",
+        "myriad_tick_stage_seconds_count{stage=\"merge\"}",
+        "myriad_journal_sync_seconds_count",
     ] {
         assert!(value(&page, name) > 0.0, "{name}");
     }
-    assert_eq!(value(&page, "clients"), 10.0);
+    assert_eq!(value(&page, "myriad_clients"), 10.0);
     // Every command of the world is there, also those that never use up their budget.
     for command in ["move", "blast", "shout"] {
-        let name = format!("commands_over_budget_total{{command=\"{command}\"}}");
+        let name = format!("myriad_commands_over_budget_total{{command=\"{command}\"}}");
         assert_eq!(value(&page, &name), 0.0);
     }
+    // Probes learn that it runs and takes clients.
+    for (path, said) in [("/healthz", "alive"), ("/readyz", "ready")] {
+        let page = get(address, path).await;
+        assert!(page.starts_with("HTTP/1.1 200 "), "{path}: {page}");
+        assert_eq!(page.lines().last(), Some(said), "{path}");
+    }
+    assert!(get(address, "/").await.starts_with("HTTP/1.1 404 "));
     // The figures for people and those for Prometheus count the same.
     bots.go_home();
     eventually("all have left", || server.stats().figures().clients == 0).await;
     let counted = server.stats().figures().commands_applied as f64;
     let page = scrape(address).await;
-    assert!(value(&page, "commands_total{fate=\"applied\"}") >= counted);
+    assert!(value(&page, "myriad_commands_total{fate=\"applied\"}") >= counted);
     drop(server);
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -76,11 +83,16 @@ fn value(page: &str, name: &str) -> f64 {
     line.split_once(' ').unwrap().1.parse().expect("a number")
 }
 
-/// Reads the page on a thread of its own: the test's runtime serves it.
 async fn scrape(address: SocketAddr) -> String {
+    get(address, "/metrics").await
+}
+
+/// Reads a page on a thread of its own: the test's runtime serves it.
+async fn get(address: SocketAddr, path: &'static str) -> String {
     let read = move || {
         let mut stream = TcpStream::connect(address).unwrap();
-        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();

@@ -142,63 +142,63 @@ counts! {
     }
     both {
         /// Commands that were run: births, deaths and commands of rules too.
-        applied => Counter "commands_total" "fate" = "applied";
+        applied => Counter "myriad_commands_total" "fate" = "applied";
         /// Commands of entities that are dead.
-        stale => Counter "commands_total" "fate" = "stale";
+        stale => Counter "myriad_commands_total" "fate" = "stale";
         /// Commands that this world doesn't have, or with too few or too many words.
-        malformed => Counter "commands_total" "fate" = "malformed";
+        malformed => Counter "myriad_commands_total" "fate" = "malformed";
         /// Commands whose run used up its budget, so that it has no effect.
-        over_budget => Counter "commands_total" "fate" = "over_budget";
+        over_budget => Counter "myriad_commands_total" "fate" = "over_budget";
         /// Updates before merging.
-        updates => Counter "updates_total";
+        updates => Counter "myriad_updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.
-        changes => Counter "changes_total";
+        changes => Counter "myriad_changes_total";
         /// Courses: entities whose movement is told anew.
-        courses => Counter "courses_total";
+        courses => Counter "myriad_courses_total";
         /// Entities that were born.
         births;
         /// Entities that died.
         deaths;
         /// Deliveries to clients: enter, update and leave.
-        deliveries => Counter "deliveries_total";
+        deliveries => Counter "myriad_deliveries_total";
         /// Clients whose deliveries were put off, for want of room in the tick.
-        clients_behind => Gauge "clients_behind";
+        clients_behind => Gauge "myriad_clients_behind";
         /// Entities alive after the tick.
-        entities => Gauge "entities";
+        entities => Gauge "myriad_entities";
         /// Timed commands pending after the tick.
-        timed => Gauge "timed_commands";
+        timed => Gauge "myriad_timed_commands";
         /// Fallen entities that are to be born again.
-        respawns => Gauge "respawns";
+        respawns => Gauge "myriad_respawns";
         /// Hearings: (client, notification) pairs.
-        hearings => Counter "hearings_total";
+        hearings => Counter "myriad_hearings_total";
         /// Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
-        hearings_dropped => Counter "hearings_dropped_total";
+        hearings_dropped => Counter "myriad_hearings_dropped_total";
     }
     host(counters, frame) {
         /// Commands of the frame, timed ones that fell due, and those of world rules.
         commands; frame.commands + counters.due;
         /// Commands beyond `limits.commands_per_tick`.
-        commands_dropped => Counter "commands_total" "fate" = "dropped";
+        commands_dropped => Counter "myriad_commands_total" "fate" = "dropped";
             frame.commands + counters.due - counters.commands;
         /// Updates beyond `limits.updates_per_tick`: the last commands lose theirs.
-        updates_dropped => Counter "updates_dropped_total";
+        updates_dropped => Counter "myriad_updates_dropped_total";
             counters.updates_total - counters.updates;
         /// Births for which there was no free slot.
-        births_refused => Counter "births_refused_total";
+        births_refused => Counter "myriad_births_refused_total";
             counters.births_asked - counters.births;
         /// Deliveries beyond `limits.deliveries_per_tick`: the last clients get none in this tick, and all as soon as there is room.
-        deliveries_dropped => Counter "deliveries_dropped_total";
+        deliveries_dropped => Counter "myriad_deliveries_dropped_total";
             counters.deliveries_total - counters.deliveries;
         /// Entries of the frame that named what doesn't exist.
         ignored; frame.ignored + counters.ignored_entries;
         /// Timed commands beyond `limits.timed_commands`: the last scheduled.
-        timed_dropped => Counter "timed_commands_dropped_total";
+        timed_dropped => Counter "myriad_timed_commands_dropped_total";
             frame.timed_dropped + counters.timed_unscheduled;
         /// Notifications.
-        notifications => Counter "notifications_total";
+        notifications => Counter "myriad_notifications_total";
             counters.notifications_total().min(frame.notifications_max);
         /// Notifications beyond `limits.notifications_per_tick`: the last.
-        notifications_dropped => Counter "notifications_dropped_total";
+        notifications_dropped => Counter "myriad_notifications_dropped_total";
             counters.notifications_total().saturating_sub(frame.notifications_max);
     }
 }

@@ -1,7 +1,8 @@
 //! The command line of `myriad`.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use client_bot::cli::with_variables;
 
 use super::admin::{self, AdminArguments};
 use super::check::{self, CheckArguments};
@@ -12,9 +13,10 @@ use super::inspect::{self, InspectArguments};
 use super::logic::{self, LogicArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
+use super::shell::{self, CompletionsArguments, ManArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
-use crate::log;
+use crate::log::{self, LogFormat};
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]
@@ -48,11 +50,31 @@ enum Command {
     Fork(ForkArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
+    /// Print what completes the commands of this program in a shell
+    Completions(CompletionsArguments),
+    /// Write the manual pages of this program
+    Man(ManArguments),
+}
+
+impl Arguments {
+    /// The arguments of this process; options also from variables like `MYRIAD_LISTEN`.
+    pub fn read() -> Arguments {
+        let matches = command().get_matches();
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// The command line, whose options may also be variables of the environment.
+fn command() -> clap::Command {
+    with_variables("MYRIAD", Arguments::command())
 }
 
 /// Runs a command. False if it ran to its end and found something wrong.
 pub fn run(arguments: Arguments) -> Result<bool> {
-    log::start();
+    match &arguments.command {
+        Command::Serve(serve) => log::start(serve.log_format, log::SERVING),
+        _ => log::start(LogFormat::Text, log::QUIET),
+    }
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
@@ -65,5 +87,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Completions(arguments) => shell::complete(&arguments, command()),
+        Command::Man(arguments) => shell::write_pages(&arguments, command()),
     }
 }

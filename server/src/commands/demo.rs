@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use client_bot::cli::read_play;
-use client_bot::console::ProgressLine;
+use client_bot::console::{ProgressLine, leave_output_to_json, print_json};
 use client_bot::network::NetworkArguments;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
@@ -60,10 +60,13 @@ pub struct DemoArguments {
 
 /// Runs the demo and prints its report. False if something was wrong.
 pub fn run(arguments: &DemoArguments) -> Result<bool> {
+    if arguments.json {
+        leave_output_to_json();
+    }
     let (report, reasons) = demo(arguments)?;
     report.print(&reasons);
     if arguments.json {
-        say!("{}", serde_json::to_string(&report)?);
+        print_json(&report)?;
     }
     Ok(reasons.is_empty())
 }

@@ -13,11 +13,12 @@ use client_bot::connect::fingerprint;
 use client_bot::say;
 
 use super::accounts::AccountArguments;
-use super::arguments::{load_world, seconds, with_tick_hz};
+use super::arguments::{address, load_world, seconds, with_tick_hz};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
+use crate::log::LogFormat;
 use crate::metrics::machine;
 use crate::metrics::stats::{Figures, counts_text};
 use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
@@ -26,8 +27,8 @@ use crate::tick::talk::filter::{NoFilter, WordList};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Address to listen on, as IP:PORT; port 0 picks a free port
-    #[arg(long, default_value = "0.0.0.0:4433")]
+    /// Address to listen on, as HOST:PORT; port 0 picks a free port
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433", value_parser = address)]
     listen: SocketAddr,
     /// World file; without one, a plain default world
     #[arg(long, value_name = "FILE")]
@@ -47,13 +48,16 @@ pub struct ServeArguments {
     /// Threads of the cpu backend [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
-    /// Serve Prometheus metrics on http://ADDRESS/metrics
-    #[arg(long, value_name = "ADDRESS")]
+    /// Serve Prometheus metrics on http://ADDRESS/metrics, and health on /healthz and /readyz
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
     #[command(flatten)]
     web: WebArguments,
     #[command(flatten)]
     backend: BackendOptions,
+    /// Form of the log, which goes to standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub log_format: LogFormat,
     /// Stop after this many seconds [default: at Ctrl-C]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     stop_after: Option<f64>,

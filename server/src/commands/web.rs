@@ -8,6 +8,7 @@ use clap::Args;
 use client_bot::cli::{read_token, token};
 use client_bot::say;
 
+use super::arguments::address;
 use crate::server::{Server, WebServing};
 
 #[derive(Debug, Args)]
@@ -18,7 +19,8 @@ pub struct WebArguments {
         long,
         value_name = "ADDRESS",
         num_args = 0..=1,
-        default_missing_value = "127.0.0.1:8433"
+        default_missing_value = "127.0.0.1:8433",
+        value_parser = address
     )]
     web: Option<SocketAddr>,
     /// Take only browsers that show a page of this origin, such as `https://example.org`;

@@ -153,73 +153,73 @@ macro_rules! table {
 }
 
 table! {
-    TICK_STAGE: Histogram = "tick_stage_seconds" ["stage": &STAGES],
+    TICK_STAGE: Histogram = "myriad_tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
-    TICK_STEP: Histogram = "tick_step_seconds" ["step": &STEPS],
+    TICK_STEP: Histogram = "myriad_tick_step_seconds" ["step": &STEPS],
         "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";
-    TICK_ENGINE: Histogram = "tick_engine_seconds",
+    TICK_ENGINE: Histogram = "myriad_tick_engine_seconds",
         "work of the tick thread";
-    TICK_FAN_OUT_WAIT: Histogram = "tick_fan_out_wait_seconds",
-        "how long a computed tick waited for the fan-out of the tick before; part of `tick_seconds`";
-    TICK: Histogram = "tick_seconds",
+    TICK_FAN_OUT_WAIT: Histogram = "myriad_tick_fan_out_wait_seconds",
+        "how long a computed tick waited for the fan-out of the tick before; part of `myriad_tick_seconds`";
+    TICK: Histogram = "myriad_tick_seconds",
         "from taking in commands to the last client's datagram";
-    TICK_LATENESS: Histogram = "tick_lateness_seconds",
+    TICK_LATENESS: Histogram = "myriad_tick_lateness_seconds",
         "how long after its scheduled start a tick began";
-    TICKS_LATE: Counter = "ticks_late_total",
+    TICKS_LATE: Counter = "myriad_ticks_late_total",
         "ticks that ended more than a period after their scheduled start";
-    TICKS_SKIPPED: Counter = "ticks_skipped_total",
+    TICKS_SKIPPED: Counter = "myriad_ticks_skipped_total",
         "scheduled ticks that were left out because one was late";
-    TICKS_UNRECORDED: Counter = "ticks_unrecorded_total",
+    TICKS_UNRECORDED: Counter = "myriad_ticks_unrecorded_total",
         "ticks that are missing at the end of a recording, because the disk is full, fails or is too slow";
-    JOURNAL_SYNC_SECONDS: Histogram = "journal_sync_seconds",
+    JOURNAL_SYNC_SECONDS: Histogram = "myriad_journal_sync_seconds",
         "how long the disk took to make records of the journal safe";
-    CHECKPOINTS: Counter = "checkpoints_total" ["result": &CHECKPOINT_RESULTS],
+    CHECKPOINTS: Counter = "myriad_checkpoints_total" ["result": &CHECKPOINT_RESULTS],
         "checkpoints of a world that is kept: `written`, `failed`";
-    CLIENTS: Gauge = "clients",
+    CLIENTS: Gauge = "myriad_clients",
         "clients in the world";
-    AGE_AT_CLIENT: Histogram = "age_at_client_seconds",
+    AGE_AT_CLIENT: Histogram = "myriad_age_at_client_seconds",
         "how old what a client is known to have is when it is told of a tick; a tick's time if it has acknowledged the tick before; a sample of the clients of each tick";
-    CLIENTS_PUT_OFF: Counter = "clients_put_off_total",
+    CLIENTS_PUT_OFF: Counter = "myriad_clients_put_off_total",
         "how often a client was told nothing of a tick because its shard had no time";
-    CLIENTS_OUT_OF_TOUCH: Counter = "clients_out_of_touch_total",
+    CLIENTS_OUT_OF_TOUCH: Counter = "myriad_clients_out_of_touch_total",
         "how often a client was told nothing of a tick because nothing was heard of it for long";
-    CONNECTIONS_REFUSED: Counter = "connections_refused_total",
+    CONNECTIONS_REFUSED: Counter = "myriad_connections_refused_total",
         "connections that were turned away because too many had not said hello, their network had shown too many wrong tokens, or their page is of an origin that is not allowed";
-    TOKENS_WRONG: Counter = "tokens_wrong_total",
+    TOKENS_WRONG: Counter = "myriad_tokens_wrong_total",
         "hellos with a wrong token";
-    PACKETS: Counter = "packets_total" ["direction": &DIRECTIONS],
+    PACKETS: Counter = "myriad_packets_total" ["direction": &DIRECTIONS],
         "packets of all shards: `sent`, `received`";
-    SOCKET_DROPS: Counter = "socket_drops_total",
+    SOCKET_DROPS: Counter = "myriad_socket_drops_total",
         "packets that arrived when a shard's socket buffer was full";
-    COMMANDS: Counter = "commands_total" ["fate": &FATES],
+    COMMANDS: Counter = "myriad_commands_total" ["fate": &FATES],
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
-    COMMANDS_OVER_BUDGET: Counter = "commands_over_budget_total" ["command": &[]],
-        "commands of `commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
-    RELOADS: Counter = "reloads_total" ["result": &RESULTS],
+    COMMANDS_OVER_BUDGET: Counter = "myriad_commands_over_budget_total" ["command": &[]],
+        "commands of `myriad_commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
+    RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
-    NEWS_PUT_OFF: Counter = "news_put_off_total",
+    NEWS_PUT_OFF: Counter = "myriad_news_put_off_total",
         "how often a client was not told of an entity's movement yet, because its share of a tick was spent";
-    DATAGRAMS: Counter = "datagrams_total",
+    DATAGRAMS: Counter = "myriad_datagrams_total",
         "datagrams to clients";
-    SENT_BYTES: Counter = "sent_bytes_total" ["carrier": &CARRIERS],
+    SENT_BYTES: Counter = "myriad_sent_bytes_total" ["carrier": &CARRIERS],
         "payload bytes to clients, by `datagram` and `stream`";
-    NOTICES: Counter = "notices_total",
+    NOTICES: Counter = "myriad_notices_total",
         "notices to clients";
-    NOTICES_FULL: Counter = "notices_full_total",
+    NOTICES_FULL: Counter = "myriad_notices_full_total",
         "how often a client was sent as many notices in a tick as it may be";
-    SUBSCRIPTIONS_LOST: Counter = "subscriptions_lost_total",
+    SUBSCRIPTIONS_LOST: Counter = "myriad_subscriptions_lost_total",
         "subscriptions that ended because there was no room for them";
-    REQUESTS_REFUSED: Counter = "requests_refused_total",
+    REQUESTS_REFUSED: Counter = "myriad_requests_refused_total",
         "rejected requests for regions and subscriptions";
-    MESSAGES_MALFORMED: Counter = "messages_malformed_total",
+    MESSAGES_MALFORMED: Counter = "myriad_messages_malformed_total",
         "messages of clients that could not be read";
-    SESSIONS_LOST: Counter = "sessions_lost_total",
+    SESSIONS_LOST: Counter = "myriad_sessions_lost_total",
         "sessions that ended without a goodbye";
-    WEB_REFUSED: Counter = "web_refused_total" ["reason": &WEB_REFUSALS],
+    WEB_REFUSED: Counter = "myriad_web_refused_total" ["reason": &WEB_REFUSALS],
         "what the web port turned away: `crowded` (others needed the connection), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (a dashboard that asks too often), `busy`";
-    DASHBOARDS: Gauge = "dashboards",
+    DASHBOARDS: Gauge = "myriad_dashboards",
         "open dashboards";
-    UDP_RECEIVE_BUFFER_ERRORS: Gauge = "udp_receive_buffer_errors",
+    UDP_RECEIVE_BUFFER_ERRORS: Gauge = "myriad_udp_receive_buffer_errors",
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }
 
@@ -272,12 +272,12 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_table_of_metrics() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/operations.md");
         let text = std::fs::read_to_string(file).unwrap();
         let table = markdown();
         assert!(
             text.contains(&table),
-            "put this table into server/README.md:\n\n{table}"
+            "put this table into server/operations.md:\n\n{table}"
         );
     }
 

@@ -8,6 +8,7 @@ use gpu_kernels::{Stage, TickOutput};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::counts::{FanOutCounts, Refusals};
+use super::port::Readiness;
 use super::stats::TickFigures;
 use super::steps::Step;
 use super::web::WebRefusal;
@@ -32,11 +33,12 @@ pub struct TickReport<'a> {
 }
 
 /// Serves `http://ADDRESS/metrics` until the process ends.
-pub fn serve(address: SocketAddr) -> Result<()> {
+pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<()> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("cannot record metrics")?;
-    port::serve(address, metrics).with_context(|| format!("cannot serve metrics on {address}"))?;
+    port::serve(address, metrics, readiness)
+        .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
     // Shown from the start, though most worlds never have any.
     table::RELOADS.add_to("compiled", 0);

@@ -12,7 +12,7 @@ use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::{Close, Hello};
 use shared::wire::request::RequestBody;
-use tracing::debug;
+use tracing::{debug, info};
 
 use super::client::{Client, Player, Stranger, close};
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
@@ -175,7 +175,7 @@ impl Application for Shard {
     }
 
     fn rejected(&mut self, rejection: &Rejection) {
-        debug!(reason = %rejection.reason, "a browser was refused");
+        info!(reason = %rejection.reason, "a browser was refused");
         self.count_refusals(|refusals| match rejection.is_foreign {
             true => refusals.connections += 1,
             false => refusals.malformed += 1,
@@ -189,7 +189,7 @@ impl Application for Shard {
             }
             Client::Player(player) => player,
         };
-        debug!(%end, "a session ended");
+        info!(session = player.id, address = %player.address, %end, "a client has left");
         self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
@@ -209,7 +209,7 @@ impl Application for Shard {
 impl Shard {
     /// Says why a client may not come in.
     fn turn_away(&mut self, link: &mut Link<'_>, address: SocketAddr, refusal: &Refusal) {
-        debug!(reason = %refusal.reason, "a client was refused");
+        info!(%address, reason = %refusal.reason, "a client was refused");
         self.count_refusals(|refusals| {
             let is_malformed = refusal.close == Close::Malformed;
             refusals.malformed += u64::from(is_malformed);
@@ -238,6 +238,7 @@ impl Shard {
             spectates: hello.spectates,
             identity,
         });
+        info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");
         let limits = &self.world.session.config.limits;
         Box::new(Player {
             id,
@@ -314,7 +315,8 @@ impl Shard {
         player: Option<&mut Player>,
         reason: &dyn std::fmt::Display,
     ) {
-        debug!(%reason, "a client sent a malformed message");
+        let address = link.remote_address();
+        info!(%address, %reason, "a client sent a malformed message");
         if let Some(player) = player {
             player.is_malformed = true;
         }

@@ -97,7 +97,7 @@ async fn commands_beyond_the_quota_are_dropped() {
             field.ticks(1).await;
         }
     }
-    assert!(field.figure("commands_total{fate=\"over_quota\"}") > 500.0);
+    assert!(field.figure("myriad_commands_total{fate=\"over_quota\"}") > 500.0);
     assert!(client.connection.close_reason().is_none());
     client.connection.close(Close::Bye.code().into(), b"bye");
     field.stands().await;
@@ -115,7 +115,7 @@ async fn sequence_numbers_that_jump_run_no_command_twice() {
             field.ticks(1).await;
         }
     }
-    assert!(field.figure("commands_total{fate=\"repeated\"}") > 0.0);
+    assert!(field.figure("myriad_commands_total{fate=\"repeated\"}") > 0.0);
     client.connection.close(Close::Bye.code().into(), b"bye");
     field.stands().await;
 }

@@ -126,14 +126,14 @@ async fn replayed_first_packets_open_one_connection() {
     let mut handshake = Handshake::new(&field);
     let packets = handshake.packets();
     let sockets = [socket(1), socket(2), socket(3)];
-    let refused = field.figure("connections_refused_total");
+    let refused = field.figure("myriad_connections_refused_total");
     for round in 0..scaled(1000) {
         for packet in &packets {
             let _ = sockets[round % sockets.len()].send_to(packet, field.address);
         }
     }
     // They are too few connections for the door to turn anybody away.
-    assert_eq!(field.figure("connections_refused_total"), refused);
+    assert_eq!(field.figure("myriad_connections_refused_total"), refused);
     field.stands().await;
 }
 

@@ -154,7 +154,7 @@ impl Field {
 
     /// The attack is over, and the server has counted so many malformed messages.
     pub async fn stands_after_malformed(self, expected: u64) {
-        self.until_figure("messages_malformed_total", expected)
+        self.until_figure("myriad_messages_malformed_total", expected)
             .await;
         self.stands().await;
     }
@@ -168,7 +168,7 @@ impl Field {
         let joined = timeout(DEADLINE, joining).await.expect("an answer");
         joined.expect("a client can come in").leave();
         newcomer.wait_idle().await;
-        self.until_figure("clients", BOTS as u64).await;
+        self.until_figure("myriad_clients", BOTS as u64).await;
         let Field {
             server,
             mut bots,
@@ -369,7 +369,7 @@ const WORLD: &str = "
 /// What the dashboard asks for.
 pub const DASHBOARD_TOKEN: &str = "open sesame";
 const BOTS: usize = 50;
-const TICKS: &str = "tick_seconds_count";
+const TICKS: &str = "myriad_tick_seconds_count";
 /// At 40 Hz: bots compare only entities that have not moved for a second.
 const REST_TICKS: f64 = 60.0;
 const POLL: Duration = Duration::from_millis(20);

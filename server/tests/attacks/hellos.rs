@@ -161,7 +161,9 @@ async fn guesses_of_the_token_are_few_and_counted() {
         (10..=allowed).contains(&refused),
         "{refused} guesses were heard"
     );
-    field.until_figure("tokens_wrong_total", refused).await;
+    field
+        .until_figure("myriad_tokens_wrong_total", refused)
+        .await;
     // Elsewhere, nobody is kept out.
     let (connection, _send, mut receive) = other.greet(&hello("open sesame", None)).await;
     welcome(&mut receive).await.expect("a welcome");

@@ -11,7 +11,7 @@ use crate::field::{DASHBOARD_TOKEN, Field, scaled};
 impl Field {
     /// How often the port has turned something away for this reason.
     fn refused(&self, reason: &str) -> f64 {
-        self.figure(&format!("web_refused_total{{reason=\"{reason}\"}}"))
+        self.figure(&format!("myriad_web_refused_total{{reason=\"{reason}\"}}"))
     }
 
     /// The status of the dashboard's answer to somebody who shows a token.

@@ -31,6 +31,11 @@ fn the_commands_for_operators_work() {
 }
 
 #[test]
+fn the_commands_of_operations_work() {
+    check("server/operations.md");
+}
+
+#[test]
 fn the_commands_for_worlds_that_are_kept_work() {
     check("server/durability.md");
 }
@@ -96,8 +101,9 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 4] = [
+pub const OPERATORS: [&str; 5] = [
     "server/README.md",
+    "server/operations.md",
     "server/durability.md",
     "server/accounts.md",
     "server/talk.md",
@@ -144,7 +150,7 @@ fn check_cargo(words: &[&str]) {
     let line = words.join(" ");
     let package = value(words, "-p").unwrap_or("server");
     assert!(
-        ["build", "test", "run", "bench"].contains(&words[1]),
+        ["build", "test", "run", "bench", "install"].contains(&words[1]),
         "{line}"
     );
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();

@@ -20,6 +20,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("SECURITY.md", 110),
     ("shared/PROTOCOL.md", 700),
     ("server/README.md", 310),
+    ("server/operations.md", 150),
     ("server/durability.md", 150),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
