@@ -147,7 +147,8 @@ async fn converse(incoming: Incoming, primary: &Primary) -> Result<()> {
         return refuse(primary, reason, send).await;
     };
     let (first, plan) = (seated.first, plan(primary, &hello).await?);
-    info!(from = %connection.remote_address(), ?hello.has, first, "a standby follows");
+    let clients_at = primary.feed.clients_at();
+    info!(from = %connection.remote_address(), ?clients_at, ?hello.has, first, "a standby follows");
     let welcome = ToStandby::Welcome(Welcome {
         epoch: primary.epoch,
         tick_hz: primary.tick_hz,
