@@ -9,6 +9,9 @@
 //! | [`serve`] | `myriad serve` |
 //! | [`accounts`] | its options for who may come in |
 //! | [`admin`] | `myriad admin` |
+//! | [`follow`] | `myriad serve --follow`, and its options |
+//! | [`promote`] | `myriad promote` |
+//! | [`link_key`] | `myriad link-key` |
 //! | [`token`] | `myriad token` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
@@ -31,12 +34,15 @@ pub mod cli;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod follow;
 pub mod fork;
 pub mod inspect;
 pub mod interrupt;
 pub mod kept;
+pub mod link_key;
 pub mod logic;
 pub mod parity;
+pub mod promote;
 pub mod replay;
 pub mod serve;
 pub mod shell;

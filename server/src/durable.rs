@@ -9,6 +9,7 @@
 //! | `certificate.pem`, `key.pem`, `reset.key` | by what clients know the server again |
 //! | `journal-<tick>` | a segment: records from this tick on, in order |
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
+//! | `role` | whether players are in this world, or it is a copy |
 //! | `spare` | room for the next segment, set aside while there is some |
 //!
 //! A record holds the tick's frame and what changed among clients. It is written while the
@@ -18,6 +19,8 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`epoch`] | which server wrote a record |
+//! | [`role`] | whether a folder's world is the one that players are in |
 //! | [`level`] | when a tick counts as kept |
 //! | [`disk`] | files as the journal needs them |
 //! | [`code`] | numbers as bytes |
@@ -29,6 +32,7 @@
 //! | [`log`] | segments: reading, and what is damage |
 //! | [`checkpoint`] | the state of a world in a file |
 //! | [`keeper`] | the threads that keep a running world |
+//! | [`rerun`] | the ticks of records, run again |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | what a world file says otherwise than the world that is kept |
 //! | [`folder`] | the folder, its lock and its identity |
@@ -42,6 +46,7 @@ pub mod code;
 pub mod code_cache;
 pub mod differences;
 pub mod disk;
+pub mod epoch;
 pub mod folder;
 pub mod frame_code;
 pub mod journal;
@@ -51,12 +56,14 @@ pub mod log;
 pub mod record;
 pub mod recording;
 pub mod recovery;
+pub mod rerun;
+pub mod role;
 pub mod roster;
 pub mod segment;
 
 /// Random numbers below a bound.
 #[cfg(test)]
-fn test_dice(seed: u64) -> impl FnMut(u64) -> u64 {
+pub(crate) fn test_dice(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = shared::world::mix::mix(seed, 0x9e37);
     move |bound| {
         state = shared::world::mix::mix(state, 1);

@@ -9,7 +9,8 @@
 //! | [`accounts`] | who a client is, and who stays out |
 //! | [`admin`] | what an operator asks of a running server |
 //! | [`transport`] | threads for connections, QUIC |
-//! | [`durable`] | recordings |
+//! | [`durable`] | worlds that are kept, recordings |
+//! | [`standby`] | a second server that follows, and can take over |
 //! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
@@ -29,6 +30,7 @@ pub mod offline;
 pub mod priority;
 pub mod server;
 pub mod session;
+pub mod standby;
 pub mod tick;
 pub mod transport;
 pub mod web;

@@ -345,7 +345,9 @@ mod tests {
         let mut world = world(2000, 20_000);
         let mut backend = CpuBackend::new(&world, 1, None).unwrap();
         let opened = world_data::open(&data, &mut world).unwrap();
-        let kept = world_data::recover(opened, &data, &world, 1, &mut backend).unwrap();
+        let recovered = world_data::recover(opened, &data, &world, &mut backend);
+        let (folder_lock, recovered) = recovered.unwrap();
+        let kept = world_data::keep(folder_lock, &data, recovered, 1, None).unwrap();
         let run = run(Options {
             backend: Box::new(backend),
             world,

@@ -11,9 +11,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
 use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
-use shared::WorldConfig;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
+use shared::{Tick, WorldConfig};
 use tracing::{info, warn};
 
 use crate::accounts::authenticator::Authenticator;
@@ -21,19 +21,27 @@ use crate::accounts::guard::Guard;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
+use crate::durable::folder::DataFolder;
 use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
-use crate::durable::recovery::Progress;
+use crate::durable::recovery::{Progress, Recovered};
+use crate::durable::role::{Role, Standing};
 use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
 use crate::session::SessionWorld;
+use crate::standby::feed::{Feed, FeedOptions};
+use crate::standby::fence::Fence;
+use crate::standby::follower::Stopped;
+use crate::standby::port::{LinkPort, Primary};
+use crate::standby::runner::Ran;
+use crate::standby::trust::LinkKey;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::mirror::{Mirror, SharedMirror};
 use crate::tick::reload;
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
-use crate::tick::tick_loop::{FanOutMode, Parts, TickLoop};
+use crate::tick::tick_loop::{FanOutMode, Kept, Parts, TickLoop};
 use crate::web::dashboard::data::Facts;
 use crate::web::dashboard::{self, Dashboard, watch};
 use crate::web::page::GamePage;
@@ -41,6 +49,7 @@ use crate::web::site::WebSite;
 use outside::Outside;
 
 mod outside;
+pub mod standby;
 pub mod world_data;
 
 /// How to run a server.
@@ -64,6 +73,8 @@ pub struct ServerOptions {
     pub record: Option<PathBuf>,
     /// Where and how the world is kept; `None`: it lives in memory.
     pub data: Option<DataOptions>,
+    /// Lets a standby follow.
+    pub standby: Option<StandbyOptions>,
     /// Says who a client is, by its token.
     pub authenticator: Arc<dyn Authenticator>,
     /// Judges what players say.
@@ -89,6 +100,7 @@ impl ServerOptions {
             web: None,
             record: None,
             data: None,
+            standby: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
             admin: None,
@@ -122,6 +134,15 @@ impl DataOptions {
             progress: |_| (),
         }
     }
+}
+
+/// How a primary lets a standby follow.
+#[derive(Clone, Debug)]
+pub struct StandbyOptions {
+    /// Port 0 picks a free one.
+    pub listen: SocketAddr,
+    pub key: Arc<LinkKey>,
+    pub feed: FeedOptions,
 }
 
 /// From one checkpoint to the next.
@@ -166,6 +187,25 @@ pub struct Server {
     shards: Vec<JoinHandle<()>>,
     /// Closes with the server.
     _admin: Option<AdminPort>,
+    standby: Option<Followed>,
+    _fence: Option<Fence>,
+}
+
+/// Where a standby gets records from.
+struct Followed {
+    feed: Arc<Feed>,
+    port: LinkPort,
+}
+
+/// A world whose state is known, and what clients meet.
+struct Begun {
+    started: Started,
+    outside: Outside,
+    guard: Arc<Guard>,
+    readiness: Readiness,
+    kept: Option<Kept>,
+    standby: Option<Followed>,
+    fence: Option<Fence>,
 }
 
 impl Server {
@@ -184,33 +224,99 @@ impl Server {
             |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
         let guard = start_guard(&options);
         // The port answers as soon as it is known what there is to say.
-        let is_open = Arc::new(AtomicBool::new(false));
-        let stop = Arc::new(AtomicBool::new(false));
-        if let Some(address) = options.metrics {
-            let readiness = Readiness {
-                is_open: is_open.clone(),
-                stop: stop.clone(),
-            };
-            telemetry::serve(address, readiness)?;
-        }
-        let (mut started, outside, kept) = match (stored, &options.data) {
+        let readiness = show_metrics(&options)?;
+        let is_open = &readiness.is_open;
+        let (started, outside, (kept, standby)) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
-                let outside = Outside::start(&options, Some(&stored.folder), &guard, &is_open)?;
+                let outside = Outside::start(&options, Some(&stored.folder), &guard, is_open)?;
                 let mut started = start(&options.world)?;
-                let (world, threads) = (&options.world, options.threads);
                 let backend = &mut *started.backend;
-                let recovered = world_data::recover(stored, data, world, threads, backend)?;
-                (started, outside, Some(recovered))
+                let (folder, recovered) =
+                    world_data::recover(stored, data, &options.world, backend)?;
+                let (kept, standby) = keep(&options, folder, recovered)?;
+                (started, outside, (Some(kept), standby))
             }
             _ => {
                 let started = start(&options.world)?;
-                (
-                    started,
-                    Outside::start(&options, None, &guard, &is_open)?,
-                    None,
-                )
+                let outside = Outside::start(&options, None, &guard, is_open)?;
+                (started, outside, (None, None))
             }
         };
+        Server::go_on(
+            options,
+            Begun {
+                started,
+                outside,
+                guard,
+                readiness,
+                kept,
+                standby,
+                fence: None,
+            },
+        )
+    }
+
+    /// Goes on with the world of a standby, in an epoch above all that are known.
+    /// `primary` is the port of the server before, which is told.
+    pub fn promote(
+        mut options: ServerOptions,
+        stopped: Stopped,
+        primary: Option<(String, &LinkKey)>,
+    ) -> Result<Server> {
+        let Stopped {
+            folder,
+            ran: Ran {
+                started,
+                mut recovered,
+            },
+            epoch,
+            tick_hz,
+        } = stopped;
+        recovered.epoch = recovered.epoch.max(epoch).promoted()?;
+        if tick_hz > 0 {
+            recovered.world.schema.world.tick_hz = tick_hz;
+        }
+        // From here on nothing of the server before is acknowledged.
+        let standing = Standing {
+            role: Role::Primary,
+            epoch: recovered.epoch,
+        };
+        standing.write(folder.path())?;
+        let fence = match primary {
+            Some((primary, key)) => Some(Fence::start(primary, key, recovered.epoch)?),
+            None => None,
+        };
+        warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
+        options.world = recovered.world.clone();
+        let guard = start_guard(&options);
+        let readiness = show_metrics(&options)?;
+        let outside = Outside::start(&options, Some(&folder), &guard, &readiness.is_open)?;
+        let (kept, standby) = keep(&options, folder, recovered)?;
+        Server::go_on(
+            options,
+            Begun {
+                started,
+                outside,
+                guard,
+                readiness,
+                kept: Some(kept),
+                standby,
+                fence,
+            },
+        )
+    }
+
+    /// Runs a world whose state is known.
+    fn go_on(mut options: ServerOptions, begun: Begun) -> Result<Server> {
+        let Begun {
+            mut started,
+            outside,
+            guard,
+            readiness: Readiness { is_open, stop },
+            kept,
+            standby,
+            fence,
+        } = begun;
         if let Some(kept) = &kept {
             options.world = kept.recovered.world.clone();
         }
@@ -314,6 +420,8 @@ impl Server {
             tick_thread: Some(tick_thread),
             shards: shards.threads,
             _admin: admin,
+            standby,
+            _fence: fence,
         })
     }
 
@@ -344,6 +452,17 @@ impl Server {
 
     pub fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// Where a standby may follow.
+    pub fn followers(&self) -> Option<SocketAddr> {
+        Some(self.standby.as_ref()?.port.address())
+    }
+
+    /// The newest tick that the standby has on disk.
+    pub fn acknowledged(&self) -> Option<Tick> {
+        let feed = &self.standby.as_ref()?.feed;
+        feed.acknowledged().checked_sub(1).map(Tick)
     }
 
     /// Whether the world still runs. Only an error ends it before [`Server::stop`].
@@ -381,6 +500,48 @@ impl Drop for Server {
     }
 }
 
+/// Begins to keep a world, and lets a standby follow it.
+fn keep(
+    options: &ServerOptions,
+    folder: DataFolder,
+    recovered: Recovered,
+) -> Result<(Kept, Option<Followed>)> {
+    let Some(data) = &options.data else {
+        bail!("a world without a folder can't be kept");
+    };
+    let Some(standby) = &options.standby else {
+        if data.level == Level::Standby {
+            bail!("level standby needs a port for the standby: --followers ADDRESS");
+        }
+        let kept = world_data::keep(folder, data, recovered, options.threads, None)?;
+        return Ok((kept, None));
+    };
+    let feed = Arc::new(Feed::new(standby.feed));
+    if data.level == Level::Standby && !standby.feed.is_required {
+        warn!("level `told` holds until a standby follows");
+    }
+    let primary = Primary {
+        feed: feed.clone(),
+        folder: folder.path().to_owned(),
+        capacity: recovered.world.schema.world.capacity,
+        epoch: recovered.epoch,
+        tick_hz: recovered.world.schema.world.tick_hz,
+        keys: match &options.identity {
+            Some(_) => None,
+            None => Some(folder.export()?),
+        },
+    };
+    let standing = Standing {
+        role: Role::Primary,
+        epoch: recovered.epoch,
+    };
+    standing.write(folder.path())?;
+    let threads = options.threads;
+    let kept = world_data::keep(folder, data, recovered, threads, Some(feed.clone()))?;
+    let port = LinkPort::open(standby.listen, &standby.key, primary)?;
+    Ok((kept, Some(Followed { feed, port })))
+}
+
 /// What the dashboard reads of the running server.
 struct DashboardOf {
     window: SharedWindow,
@@ -414,6 +575,15 @@ fn start_dashboard(
         stop: of.stop,
     })?;
     Ok(Arc::new(dashboard))
+}
+
+/// Serves metrics if they are asked for, from before a world is recovered.
+fn show_metrics(options: &ServerOptions) -> Result<Readiness> {
+    let readiness = Readiness::default();
+    if let Some(address) = options.metrics {
+        telemetry::serve(address, readiness.clone())?;
+    }
+    Ok(readiness)
 }
 
 /// Says in the log who may come in.

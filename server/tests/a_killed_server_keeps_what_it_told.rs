@@ -2,6 +2,8 @@
 //! everything that anybody was told is there, at any level everything up to the tick that
 //! clients were told is kept, and clients come back with their tickets.
 //!
+//! A primary that is killed at level `standby` lives on at its standby, with all that it told.
+//!
 //! `KILLS=1000` kills it so many times.
 
 mod common;
@@ -62,13 +64,18 @@ const FIGHT: &str = "
 struct Process {
     child: Child,
     address: SocketAddr,
-    _output: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    // One that does not start ends by itself, and the test with it.
-    #[allow(clippy::zombie_processes)]
     fn start(folder: &Path, world: &Path, level: &str, listen: &str) -> Process {
+        let world = world.display().to_string();
+        let mut process = Process::spawn(folder, listen, &["--level", level, "--world", &world]);
+        process.listens();
+        process
+    }
+
+    fn spawn(folder: &Path, listen: &str, more: &[&str]) -> Process {
         let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
             .args([
                 "serve",
@@ -79,34 +86,43 @@ impl Process {
                 "--shards",
                 "1",
             ])
-            .args(["--listen", listen, "--level", level, "--keep"])
+            .args(["--listen", listen, "--keep"])
             .args(["--checkpoint-every", "1"])
             .arg("--data")
             .arg(folder)
-            .arg("--world")
-            .arg(world)
+            .args(more)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary runs");
-        let mut output = BufReader::new(child.stdout.take().expect("its output"));
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        Process {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            output,
+        }
+    }
+
+    /// Waits until it takes clients.
+    fn listens(&mut self) {
+        let address = self.says("listening on ");
+        self.address = address.parse().expect("an address");
+    }
+
+    /// Waits for a line, and gives the rest of it.
+    fn says(&mut self, beginning: &str) -> String {
         let mut said = String::new();
         loop {
             let mut line = String::new();
-            if output.read_line(&mut line).expect("text") == 0 {
+            if self.output.read_line(&mut line).expect("text") == 0 {
                 let mut error = String::new();
-                let mut stderr = child.stderr.take().expect("its errors");
+                let mut stderr = self.child.stderr.take().expect("its errors");
                 stderr.read_to_string(&mut error).expect("text");
-                panic!("the server does not start:\n{said}{error}");
+                panic!("the server does not say `{beginning}`:\n{said}{error}");
             }
             said += &line;
-            if let Some(address) = line.strip_prefix("listening on ") {
-                let address = address.trim().parse().expect("an address");
-                return Process {
-                    child,
-                    address,
-                    _output: output,
-                };
+            if let Some(rest) = line.strip_prefix(beginning) {
+                return rest.trim().to_owned();
             }
         }
     }
@@ -346,6 +362,77 @@ async fn everything_that_was_told_is_there_at_the_level_told() {
 #[tokio::test]
 async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
     kill_many("soon", kills()).await;
+}
+
+/// The servers change their roles with each kill: who was killed follows who was promoted.
+#[tokio::test]
+async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() {
+    let folder = TestFolder::new("killed-primary");
+    let world = folder.0.join("world.toml");
+    fs::write(&world, FIGHT).unwrap();
+    let key = folder.0.join("link.pem").display().to_string();
+    myriad(&["link-key", &key]);
+    let mut data = ["one", "two"].map(|name| folder.0.join(name));
+    let world = world.display().to_string();
+    let strict = [
+        "--level",
+        "standby",
+        "--standby-required",
+        "--standby-wait",
+        "60",
+        "--followers",
+        "127.0.0.1:0",
+        "--link-key",
+        &key,
+    ];
+    let first = [&strict[..], &["--world", &world]].concat();
+    let mut primary = Process::spawn(&data[0], "127.0.0.1:0", &first);
+    primary.listens();
+    let mut came_back: Option<(Ticket, EntityId)> = None;
+    let mut hurt = 0;
+    let mut state = 7;
+    let mut dice = move |below: u64| {
+        state = mix(state, 1);
+        state % below
+    };
+    for kill in 0..kills().div_ceil(3) {
+        let follow = primary.says("a standby may follow at ");
+        let more = [&strict[..], &["--follow", &follow]].concat();
+        let mut standby = Process::spawn(&data[1], "127.0.0.1:0", &more);
+        let ticket = came_back.map(|(ticket, _)| ticket);
+        let mut witness = Witness::join(primary.address, ticket).await;
+        if let Some((_, entity)) = came_back {
+            assert_eq!(witness.client.view().entity(), entity, "kill {kill}");
+        }
+        let mut swarm = bots(primary.address, kill);
+        swarm.play();
+        let time = Duration::from_millis(500 + dice(700));
+        witness.play(&mut dice, time).await;
+        primary.kill();
+        // What was on its way.
+        witness.play(&mut dice, Duration::from_millis(50)).await;
+        myriad(&["promote", &data[1].display().to_string()]);
+        standby.listens();
+        let schema = witness.client.view().schema();
+        let hp = schema.column("hp").expect("such an attribute") as u16;
+        let mut told = witness.told(&[hp]);
+        hurt += told.iter().filter(|told| told.value < 100).count();
+        check(&data[1], &mut told, Tick(u64::MAX));
+        came_back = Some((witness.client.ticket(), witness.client.view().entity()));
+        drop(swarm);
+        primary = standby;
+        data.swap(0, 1);
+    }
+    assert!(hurt > 0, "nobody fought");
+}
+
+fn myriad(arguments: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_myriad"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
 }
 
 #[tokio::test]

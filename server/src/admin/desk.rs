@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use shared::{ClientRow, Fixed, Name, Text};
 use tracing::info;
 
+use super::port::Answers;
 use super::request::{Answer, Client, Link, Listed, Request};
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::bans::{Ban, Banned};
@@ -18,6 +19,12 @@ use crate::metrics;
 use crate::tick::directory::Place;
 use crate::tick::operator::{self, Order, Which, Whom};
 use crate::tick::publication::LinkFigures;
+
+impl Answers for Desk {
+    fn answer(&self, request: &Request, by: &str) -> Answer {
+        Desk::answer(self, request, by)
+    }
+}
 
 /// An operator's way into the server.
 #[derive(Clone)]
@@ -79,6 +86,7 @@ impl Desk {
             Request::Bans => Answer::Bans(self.guard.bans(now())),
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
             Request::Stats => Answer::Stats(self.stats()),
+            Request::Promote { .. } => return Err("this server is no standby".to_owned()),
         })
     }
 

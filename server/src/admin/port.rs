@@ -14,8 +14,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::Mode;
 use tracing::warn;
 
-use super::desk::Desk;
 use super::request::{Answer, Request};
+
+/// Who answers at a control socket.
+pub trait Answers: Send + 'static {
+    /// `by` says who asks, for the log.
+    fn answer(&self, request: &Request, by: &str) -> Answer;
+}
 
 /// An open control socket. Dropping it closes it, and removes its file.
 pub struct AdminPort {
@@ -25,7 +30,7 @@ pub struct AdminPort {
 }
 
 /// Opens a control socket at a path, where there may be one that an earlier server left.
-pub fn open(path: &Path, desk: Desk) -> Result<AdminPort> {
+pub fn open(path: &Path, desk: impl Answers) -> Result<AdminPort> {
     let listener = listen(path)
         .with_context(|| format!("cannot open the control socket {}", path.display()))?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -75,7 +80,7 @@ fn listen(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-fn serve(listener: &UnixListener, desk: &Desk, is_over: &AtomicBool) {
+fn serve(listener: &UnixListener, desk: &impl Answers, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((stream, _)) => {
@@ -95,7 +100,7 @@ fn serve(listener: &UnixListener, desk: &Desk, is_over: &AtomicBool) {
 }
 
 /// Answers one request.
-fn converse(mut stream: UnixStream, desk: &Desk) -> Result<()> {
+fn converse(mut stream: UnixStream, desk: &impl Answers) -> Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(REQUEST_WAIT))?;
     stream.set_write_timeout(Some(REQUEST_WAIT))?;

@@ -33,6 +33,11 @@ pub enum Request {
         text: String,
     },
     Stats,
+    /// To a standby: take over, even if it may lack something.
+    Promote {
+        #[serde(default)]
+        is_forced: bool,
+    },
 }
 
 /// A client, as an operator names it.

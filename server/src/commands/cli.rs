@@ -10,7 +10,9 @@ use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
 use super::fork::{self, ForkArguments};
 use super::inspect::{self, InspectArguments};
+use super::link_key::{self, LinkKeyArguments};
 use super::logic::{self, LogicArguments};
+use super::promote::{self, PromoteArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
 use super::shell::{self, CompletionsArguments, ManArguments};
@@ -34,6 +36,10 @@ enum Command {
     Serve(Box<ServeArguments>),
     /// Speak to a running server: list, kick and ban clients, send messages
     Admin(AdminArguments),
+    /// Make a standby the primary
+    Promote(PromoteArguments),
+    /// Make the file by which a primary and its standby know each other
+    LinkKey(LinkKeyArguments),
     /// Issue a token for an account
     Token(TokenArguments),
     /// Check a world file and its scripts
@@ -79,6 +85,8 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
         Command::Admin(arguments) => admin::run(arguments).map(|()| true),
+        Command::Promote(arguments) => promote::run(&arguments).map(|()| true),
+        Command::LinkKey(arguments) => link_key::run(&arguments).map(|()| true),
         Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),
         Command::Logic(arguments) => logic::run(&arguments),

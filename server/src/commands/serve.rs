@@ -14,6 +14,7 @@ use client_bot::say;
 
 use super::accounts::AccountArguments;
 use super::arguments::{address, load_world, seconds, with_tick_hz};
+use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
 use crate::durable::level::Level;
@@ -31,7 +32,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433", value_parser = address)]
     listen: SocketAddr,
     /// World file; without one, a plain default world
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     world: Option<PathBuf>,
     /// Ticks per second [default: the world file's]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -79,6 +80,8 @@ pub struct ServeArguments {
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     checkpoint_every: u32,
     #[command(flatten)]
+    standby: StandbyArguments,
+    #[command(flatten)]
     accounts: AccountArguments,
     /// Open a control socket for `myriad admin` at this path
     #[arg(long, value_name = "PATH")]
@@ -97,7 +100,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let cores = machine::cores();
     // Before anything starts, so that an early Ctrl-C counts.
     let interrupted = on_interrupt()?;
-    let server = Server::start(ServerOptions {
+    let run_time = arguments.stop_after.map(Duration::from_secs_f64);
+    let follow = arguments.standby.follow()?;
+    let options = ServerOptions {
         listen: arguments.listen,
         world: with_tick_hz(world, arguments.tick_hz),
         scripts,
@@ -115,6 +120,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             progress: print_progress,
             ..DataOptions::new(folder)
         }),
+        standby: arguments.standby.primary()?,
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(WordList::load(path)?),
@@ -122,7 +128,14 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         },
         authenticator: arguments.accounts.authenticator()?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
-    })?;
+    };
+    let server = match follow {
+        None => Server::start(options)?,
+        Some(follow) => match follow_until_promoted(options, follow, &interrupted, run_time)? {
+            Some(server) => server,
+            None => return Ok(()),
+        },
+    };
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());
     let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
@@ -130,8 +143,10 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     if let Some(address) = arguments.metrics {
         say!("metrics on http://{address}/metrics");
     }
+    if let Some(address) = server.followers() {
+        say!("a standby may follow at {address}");
+    }
     say_page(&server);
-    let run_time = arguments.stop_after.map(Duration::from_secs_f64);
     wait(&server, &interrupted, run_time)?;
     let figures = server.stats().figures();
     let stopped = server.stop();

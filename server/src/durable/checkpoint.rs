@@ -19,6 +19,7 @@ use shared::{EntityId, WorldConfig};
 use thiserror::Error;
 
 use super::disk::{Disk, DiskFile};
+use super::epoch::Epoch;
 use super::roster::Roster;
 
 /// The head of a checkpoint.
@@ -26,7 +27,7 @@ use super::roster::Roster;
 pub struct Head {
     /// The tick that comes next.
     pub tick: u64,
-    pub epoch: u32,
+    pub epoch: Epoch,
     pub tick_version: u32,
     /// The checksum of the record before.
     pub previous: u32,
@@ -136,7 +137,7 @@ fn head_bytes(head: &Head, body: &[u8]) -> [u8; HEAD_BYTES] {
     let mut bytes = [0; HEAD_BYTES];
     bytes[..8].copy_from_slice(MAGIC);
     bytes[8..16].copy_from_slice(&head.tick.to_le_bytes());
-    let numbers = [head.epoch, head.tick_version, head.previous];
+    let numbers = [head.epoch.0, head.tick_version, head.previous];
     for (number, at) in numbers.into_iter().zip((16..).step_by(4)) {
         bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
     }
@@ -156,7 +157,7 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
     }
     let head = Head {
         tick: long(8)?,
-        epoch: short(16)?,
+        epoch: Epoch(short(16)?),
         tick_version: short(20)?,
         previous: short(24)?,
     };

@@ -84,18 +84,62 @@ impl DataFolder {
         }
     }
 
-    /// Writes a file that only this user may read, as a whole or not at all.
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let new = self.path.join(format!("{name}.new"));
-        let written = (|| {
-            let mut options = OpenOptions::new();
-            options.create(true).truncate(true).write(true).mode(0o600);
-            let mut file = options.open(&new)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&new, self.path.join(name))?;
-            File::open(&self.path)?.sync_all()
-        })();
-        written.with_context(|| format!("cannot write {}", self.path.join(name).display()))
+    /// The texts of certificate and key, and the reset key: by these, clients know a standby
+    /// that takes over.
+    pub fn export(&self) -> Result<Keys> {
+        let read = |name: &str| {
+            let path = self.path.join(name);
+            fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        Ok(Keys {
+            certificate: read("certificate.pem")?,
+            key: read("key.pem")?,
+            reset: read("reset.key")?,
+        })
     }
+
+    /// Takes over what clients know another server by.
+    pub fn import(&self, keys: &Keys) -> Result<()> {
+        for (name, bytes) in [
+            ("key.pem", &keys.key),
+            ("certificate.pem", &keys.certificate),
+            ("reset.key", &keys.reset),
+        ] {
+            if fs::read(self.path.join(name)).ok().as_ref() != Some(bytes) {
+                self.write(name, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        write(&self.path, name, bytes)
+    }
+}
+
+/// By what clients know a server again: the bytes of the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+    pub reset: Vec<u8>,
+}
+
+/// Writes a file that only this user may read, as a whole or not at all.
+pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let new = folder.join(format!("{name}.new"));
+    let written = (|| {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(true).write(true).mode(0o600);
+        let mut file = options.open(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, folder.join(name))?;
+        File::open(folder)?.sync_all()
+    })();
+    written.with_context(|| format!("cannot write {}", folder.join(name).display()))
 }

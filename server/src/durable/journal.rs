@@ -13,6 +13,7 @@ use device::cpu::Workers;
 use thiserror::Error;
 
 use super::disk::{Disk, DiskFile};
+use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
 use super::record::{self, Entry, Place};
 use super::segment::{self, SegmentName};
@@ -37,15 +38,17 @@ pub struct Journal<D: Disk> {
     longest: u64,
     /// How the disk failed to sync for the first time.
     failure: Option<String>,
-    /// Reused.
+    /// The newest record.
     bytes: Vec<u8>,
+    /// Whether a segment begins with it.
+    is_first: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The slots of the world.
     pub capacity: u32,
-    pub epoch: u32,
+    pub epoch: Epoch,
     pub tick_version: u32,
     pub segment_bytes: u64,
 }
@@ -94,6 +97,7 @@ impl<D: Disk> Journal<D> {
             longest: 0,
             failure: None,
             bytes: vec![],
+            is_first: false,
         }
     }
 
@@ -110,6 +114,11 @@ impl<D: Disk> Journal<D> {
     /// The checksum of the newest record.
     pub fn previous(&self) -> u32 {
         self.previous
+    }
+
+    /// The bytes of the newest record, and whether a segment begins with it.
+    pub fn newest(&self) -> (&[u8], bool) {
+        (&self.bytes, self.is_first)
     }
 
     /// How the disk failed, if it did.
@@ -221,6 +230,7 @@ impl<D: Disk> Journal<D> {
             unsynced: self.unsynced(),
         };
         let is_new = self.segment.is_none();
+        self.is_first = is_new;
         if is_new {
             self.coder.reset();
         }

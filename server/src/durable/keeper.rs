@@ -21,6 +21,7 @@ use super::roster::Roster;
 use super::segment;
 use crate::metrics::table;
 use crate::priority::give_way;
+use crate::standby::feed::Feed;
 
 /// The tick thread's end.
 pub struct Keeper {
@@ -34,18 +35,22 @@ pub struct Keeper {
     /// The tick before which the next checkpoint begins.
     next_checkpoint: u64,
     is_copying: bool,
+    /// Where a standby gets records from; none without a port for one.
+    feed: Option<Arc<Feed>>,
     /// Held until all is written.
     _folder: DataFolder,
 }
 
 /// How a world is kept.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KeepOptions {
     pub level: Level,
     /// Nothing is removed.
     pub keeps_all: bool,
     /// Ticks from one checkpoint to the next.
     pub checkpoint_ticks: u64,
+    /// Where a standby gets records from.
+    pub feed: Option<Arc<Feed>>,
 }
 
 /// A moment between two ticks of which there is to be a checkpoint.
@@ -109,12 +114,15 @@ impl Keeper {
             }),
             changed: Condvar::new(),
         });
+        if let Some(feed) = &options.feed {
+            feed.begin(next);
+        }
         let (messages, incoming) = sync_channel(QUEUE);
         let (returned, written) = channel();
         let mut thread = Thread {
             journal,
             roster,
-            options,
+            options: options.clone(),
             shared: shared.clone(),
             to_self: messages.clone(),
             returned,
@@ -129,6 +137,7 @@ impl Keeper {
             .context("cannot start the journal's thread")?;
         Ok(Keeper {
             level: options.level,
+            feed: options.feed,
             messages,
             shared,
             written,
@@ -147,9 +156,17 @@ impl Keeper {
 
     /// Waits until clients may be told of a tick.
     pub fn wait(&self, tick: Tick) -> Result<()> {
-        let tick = tick.0;
+        self.wait_for_disk(tick.0)?;
+        match &self.feed {
+            Some(feed) if self.level == Level::Standby => feed.wait(tick.0),
+            Some(feed) => feed.check(),
+            None => Ok(()),
+        }
+    }
+
+    fn wait_for_disk(&self, tick: u64) -> Result<()> {
         let mut state = self.shared.lock();
-        if self.level == Level::Told {
+        if matches!(self.level, Level::Told | Level::Standby) {
             let is_open = |s: &mut State| s.unsynced <= tick && s.ended.is_none();
             let waited = self.shared.changed.wait_while(state, is_open);
             state = waited.unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +179,13 @@ impl Keeper {
 
     /// The newest tick that can't be lost.
     pub fn kept(&self) -> Option<Tick> {
-        self.shared.lock().unsynced.checked_sub(1).map(Tick)
+        let mut unsynced = self.shared.lock().unsynced;
+        if self.level == Level::Standby
+            && let Some(feed) = &self.feed
+        {
+            unsynced = unsynced.min(feed.released());
+        }
+        unsynced.checked_sub(1).map(Tick)
     }
 
     /// Fails if the world must end before its journal does.
@@ -334,7 +357,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 for change in &entry.changes {
                     self.roster.apply(change);
                 }
+                let has_failed = self.journal.failure().is_some();
                 self.journal.append(Arc::new(entry))?;
+                self.feed(has_failed);
                 self.oldest.get_or_insert_with(Instant::now);
             }
             Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
@@ -343,6 +368,19 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             Message::Finish => {}
         }
         Ok(())
+    }
+
+    /// Gives the newest record to the standby, while the disk syncs it here.
+    fn feed(&mut self, has_failed: bool) {
+        let Some(feed) = &self.options.feed else {
+            return;
+        };
+        if has_failed != self.journal.failure().is_some() {
+            // Records that it has were written again, as others.
+            feed.unseat("the disk of the primary has failed");
+        }
+        let (bytes, begins_segment) = self.journal.newest();
+        feed.push(self.journal.next() - 1, bytes, begins_segment);
     }
 
     fn sync(&mut self) -> Result<()> {
@@ -357,6 +395,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             }
         }
         if let Some(failure) = self.journal.failure().filter(|_| !failed_before) {
+            if let Some(feed) = &self.options.feed {
+                feed.unseat("the disk of the primary has failed");
+            }
             error!(
                 failure,
                 "the disk has failed; the journal goes on in another file, once"
@@ -481,7 +522,7 @@ impl Drop for Reply {
 }
 
 /// Removes what two checkpoints make superfluous: older ones, and the segments before them.
-fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
+pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
     let ticks = checkpoint::ticks(disk)?;
     let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
         return Ok(());

@@ -15,6 +15,9 @@ pub enum Level {
     /// Nothing: clients are told of a tick once it can't be lost.
     #[default]
     Told,
+    /// Nothing, even if the machine is gone: clients are told of a tick once its standby has
+    /// it on disk, too.
+    Standby,
 }
 
 impl Level {
@@ -23,7 +26,7 @@ impl Level {
         match self {
             Level::None => None,
             Level::Soon => Some(SOON),
-            Level::Told => Some(Duration::ZERO),
+            Level::Told | Level::Standby => Some(Duration::ZERO),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! of which says what was, and in the names of checkpoints, which are written after it.
 
 use std::io;
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -37,6 +38,13 @@ struct Open {
     /// The tick of the record at `offset`, and the checksum of the one before.
     tick: u64,
     previous: u32,
+}
+
+/// Where a record is in the open segment.
+struct Found {
+    place: Place,
+    checksum: u32,
+    range: Range<usize>,
 }
 
 /// A record that was read.
@@ -117,53 +125,105 @@ impl<'a, D: Disk> Log<'a, D> {
     /// Reads the next record, or says where the journal ends.
     pub fn read(&mut self) -> Result<Result<Read, End>, LogError> {
         loop {
-            let before = self
-                .segments
-                .partition_point(|name| name.first <= self.next);
-            let Some(index) = before.checked_sub(1) else {
-                return self.end(None, 0, None).map(Err);
+            let found = match self.find()? {
+                Ok(found) => found,
+                Err(end) => return Ok(Err(end)),
             };
-            if self.open.as_ref().is_none_or(|open| open.index != index)
-                && let Err(reason) = self.open_segment(index)?
-            {
-                return self.end(Some(index), 0, Some(reason)).map(Err);
-            }
-            let Some(open) = &self.open else {
-                return self.end(None, 0, None).map(Err);
+            let tick = found.place.tick;
+            let bytes = match &self.open {
+                Some(open) => &open.bytes[found.range.clone()],
+                None => &[],
             };
-            let offset = open.offset;
-            let checked = match open.check() {
-                Ok(checked) => checked,
-                Err(reason) => return self.end(Some(index), offset, Some(reason)).map(Err),
-            };
-            let is_bound =
-                open.tick != self.next || self.previous.is_none_or(|p| p == checked.place.previous);
-            if !is_bound {
-                let reason = Some(NoRecord::NotNext);
-                return self.end(Some(index), offset, reason).map(Err);
-            }
-            let (place, checksum, length) = (checked.place, checked.checksum, checked.length);
-            let tick = place.tick;
-            let decoded = checked.decode(&mut self.coder);
+            let decoded = record::check(bytes).and_then(|checked| checked.decode(&mut self.coder));
             // Its checksum is right, so it was written like this.
             let entry = decoded.map_err(|reason| LogError::Unreadable { tick, reason })?;
-            if let Some(open) = &mut self.open {
-                open.offset += length;
-                open.tick += 1;
-                open.previous = checksum;
+            if self.pass(&found) {
+                return Ok(Ok(Read {
+                    place: found.place,
+                    checksum: found.checksum,
+                    length: found.range.len(),
+                    entry,
+                }));
             }
-            if tick < self.next {
-                continue;
-            }
-            self.next += 1;
-            self.previous = Some(checksum);
-            return Ok(Ok(Read {
-                place,
-                checksum,
-                length,
-                entry,
-            }));
         }
+    }
+
+    /// Reads the bytes of the next record, and whether a segment begins with it.
+    pub fn read_bytes(&mut self) -> Result<Result<(Vec<u8>, bool), End>, LogError> {
+        loop {
+            let found = match self.find()? {
+                Ok(found) => found,
+                Err(end) => return Ok(Err(end)),
+            };
+            if self.pass(&found) {
+                let begins_segment = found.range.start == segment::HEAD_BYTES;
+                let bytes = match &self.open {
+                    Some(open) => open.bytes[found.range].to_vec(),
+                    None => vec![],
+                };
+                return Ok(Ok((bytes, begins_segment)));
+            }
+        }
+    }
+
+    /// What decodes the record after the last that was read.
+    pub fn into_coder(self) -> FrameCoder {
+        self.coder
+    }
+
+    /// The checksum of the record before the end, if there is one in the segment of the end.
+    pub fn checksum_at_end(&self) -> Option<u32> {
+        let open = self.open.as_ref()?;
+        (open.tick == self.next).then_some(open.previous)
+    }
+
+    /// The record at the place that was reached. It may be one before the next.
+    fn find(&mut self) -> Result<Result<Found, End>, LogError> {
+        let before = self
+            .segments
+            .partition_point(|name| name.first <= self.next);
+        let Some(index) = before.checked_sub(1) else {
+            return self.end(None, 0, None).map(Err);
+        };
+        if self.open.as_ref().is_none_or(|open| open.index != index)
+            && let Err(reason) = self.open_segment(index)?
+        {
+            return self.end(Some(index), 0, Some(reason)).map(Err);
+        }
+        let Some(open) = &self.open else {
+            return self.end(None, 0, None).map(Err);
+        };
+        let offset = open.offset;
+        let checked = match open.check() {
+            Ok(checked) => checked,
+            Err(reason) => return self.end(Some(index), offset, Some(reason)).map(Err),
+        };
+        let is_bound =
+            open.tick != self.next || self.previous.is_none_or(|p| p == checked.place.previous);
+        if !is_bound {
+            let reason = Some(NoRecord::NotNext);
+            return self.end(Some(index), offset, reason).map(Err);
+        }
+        Ok(Ok(Found {
+            place: checked.place,
+            checksum: checked.checksum,
+            range: offset..offset + checked.length,
+        }))
+    }
+
+    /// Goes on behind a record. False if it was one before the next.
+    fn pass(&mut self, found: &Found) -> bool {
+        if let Some(open) = &mut self.open {
+            open.offset = found.range.end;
+            open.tick += 1;
+            open.previous = found.checksum;
+        }
+        if found.place.tick < self.next {
+            return false;
+        }
+        self.next += 1;
+        self.previous = Some(found.checksum);
+        true
     }
 
     /// Reads a segment's bytes. An inner error says why it has no records.

@@ -25,6 +25,7 @@ use shared::wire::codec;
 use thiserror::Error;
 
 use super::code::{Bytes, CodeError, put};
+use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
 use super::roster::RosterChange;
 
@@ -43,7 +44,7 @@ pub struct Entry {
 pub struct Place {
     /// The checksum of the record before.
     pub previous: u32,
-    pub epoch: u32,
+    pub epoch: Epoch,
     pub tick_version: u32,
     pub tick: u64,
     /// The first tick whose record may not be synced.
@@ -90,7 +91,7 @@ pub fn encode(
     let start = out.len();
     out.extend_from_slice(&MARK);
     out.extend_from_slice(&[0; 8]);
-    for number in [place.previous, place.epoch, place.tick_version] {
+    for number in [place.previous, place.epoch.0, place.tick_version] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&place.tick.to_le_bytes());
@@ -144,7 +145,7 @@ pub fn check(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
     let unsynced = tick.saturating_sub(rest.number()?);
     let place = Place {
         previous: number(PREVIOUS_AT),
-        epoch: number(PREVIOUS_AT + 4),
+        epoch: Epoch(number(PREVIOUS_AT + 4)),
         tick_version: number(PREVIOUS_AT + 8),
         tick,
         unsynced,
@@ -214,7 +215,7 @@ mod tests {
     fn place() -> Place {
         Place {
             previous: 0x0102_0304,
-            epoch: 5,
+            epoch: Epoch(5),
             tick_version: 6,
             tick: 70_000,
             unsynced: 69_998,

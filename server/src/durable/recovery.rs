@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::tick::VERSION;
-use gpu_kernels::{Backend, Frame, Snapshot, StateHash, TickOutput, Ticket};
-use script::logic::compile_with;
+use gpu_kernels::{Backend, Snapshot, StateHash, TickOutput};
+use shared::WorldConfig;
 use shared::file::UncheckedWorld;
 use shared::wire::codec;
-use shared::world::logic::LogicConfig;
-use shared::{Schema, Tick, WorldConfig};
 use tracing::{info, warn};
 
 use super::checkpoint::{self, Body, Head};
 use super::differences;
 use super::disk::Disk;
+use super::epoch::Epoch;
 use super::journal::Start;
 use super::log::{End, Log};
+use super::rerun::Run;
 use super::roster::Roster;
 
 /// A checkpoint that can be gone on from.
@@ -38,8 +38,8 @@ pub struct Recovered {
     pub last: TickOutput,
     /// Where the journal goes on.
     pub start: Start,
-    /// Of the server that goes on.
-    pub epoch: u32,
+    /// The highest that a record had.
+    pub epoch: Epoch,
     pub progress: Progress,
 }
 
@@ -112,7 +112,7 @@ pub fn genesis(world: &WorldConfig, backend: &mut dyn Backend) -> Result<Stored>
     };
     let head = Head {
         tick: 0,
-        epoch: 0,
+        epoch: Epoch::default(),
         tick_version: VERSION,
         previous: 0,
     };
@@ -122,28 +122,9 @@ pub fn genesis(world: &WorldConfig, backend: &mut dyn Backend) -> Result<Stored>
 /// Brings a backend to the end of a journal, and says what is to be cut there. Fails if a
 /// state on the way is not the recorded one.
 pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(Recovered, End)> {
-    let Stored { head, body } = stored;
-    let backend = replay.backend;
-    backend.restore(&body.snapshot)?;
-    let found = backend.state_hash()?;
-    compare(&body.world.schema, head.tick, &body.hash, &found)?;
-    let capacity = body.world.schema.world.capacity;
+    let (head, capacity) = (stored.head, stored.body.world.schema.world.capacity);
+    let mut run = Run::begin(replay.backend, stored)?;
     let mut log = Log::open(disk, capacity, head.tick, Some(head.previous))?;
-    let mut run = Run {
-        backend,
-        world: body.world,
-        roster: body.roster,
-        hash: found,
-        last: TickOutput {
-            tick: Tick(body.snapshot.tick.0.wrapping_sub(1)),
-            births: body.births,
-            deaths: body.deaths,
-            ..TickOutput::default()
-        },
-        in_flight: None,
-        epoch: head.epoch,
-    };
-    run.backend.set_quiet(true);
     let begun = Instant::now();
     let mut told = begun;
     let mut progress = Progress {
@@ -168,110 +149,14 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
             Ok(read) => read,
             Err(end) => break end,
         };
-        let (tick, version) = (read.place.tick, read.place.tick_version);
-        if version != VERSION {
-            bail!(
-                "tick {tick} was run by version {version} of the tick, and this is version \
-                 {VERSION}: start the server that ran it, and stop it with Ctrl-C"
-            );
-        }
-        run.epoch = run.epoch.max(read.place.epoch);
-        run.take(read.entry)?;
+        run.take(&read.place, &read.entry)?;
     };
-    run.collect()?;
-    run.backend.set_quiet(false);
     progress.time = begun.elapsed();
     let start = Start {
         tick: end.tick,
         previous: log.previous().unwrap_or(head.previous),
     };
-    let snapshot = run.backend.snapshot()?;
-    if snapshot.tick.0 != end.tick {
-        bail!(
-            "the world is before tick {}, and its journal before {}",
-            snapshot.tick,
-            end.tick
-        );
-    }
-    let recovered = Recovered {
-        world: run.world,
-        snapshot,
-        hash: run.hash,
-        roster: run.roster,
-        last: run.last,
-        start,
-        epoch: run.epoch + 1,
-        progress,
-    };
-    Ok((recovered, end))
-}
-
-/// A replay on its way.
-struct Run<'a> {
-    backend: &'a mut dyn Backend,
-    world: WorldConfig,
-    roster: Roster,
-    hash: StateHash,
-    last: TickOutput,
-    in_flight: Option<Ticket>,
-    epoch: u32,
-}
-
-impl Run<'_> {
-    /// Runs the tick of a record. The one before is compared with what the record says.
-    fn take(&mut self, entry: super::record::Entry) -> Result<()> {
-        self.collect()?;
-        let tick = entry.frame.tick.0;
-        compare(&self.world.schema, tick, &entry.before, &self.hash)?;
-        for change in &entry.changes {
-            self.roster.apply(change);
-        }
-        self.submit(&entry.frame)
-    }
-
-    fn submit(&mut self, frame: &Frame) -> Result<()> {
-        if let Some(logic) = &frame.logic {
-            self.world = with_logic(&self.world, logic)?;
-        }
-        let ticket = self.backend.submit(frame);
-        self.in_flight = Some(ticket.with_context(|| format!("tick {}", frame.tick))?);
-        Ok(())
-    }
-
-    fn collect(&mut self) -> Result<()> {
-        let Some(ticket) = self.in_flight.take() else {
-            return Ok(());
-        };
-        let output = self.backend.collect(ticket)?;
-        self.hash.clone_from(&output.hash);
-        self.last.tick = output.tick;
-        self.last.births.clone_from(&output.births);
-        self.last.deaths.clone_from(&output.deaths);
-        Ok(())
-    }
-}
-
-/// The world with other scripts.
-fn with_logic(world: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig> {
-    match compile_with(world, logic) {
-        Ok((world, _)) => Ok(world),
-        Err(_) => bail!("the journal's scripts don't compile in this version"),
-    }
-}
-
-/// Compares the state before a tick with what was recorded of it.
-fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) -> Result<()> {
-    if recorded.agrees_but_for_known(found) {
-        return Ok(());
-    }
-    let names = StateHash::part_names(schema);
-    let parts = recorded.parts.iter().zip(&found.parts);
-    let different = names.iter().zip(parts).filter(|(_, (a, b))| a != b);
-    let different: Vec<&str> = different.map(|(name, _)| name.as_str()).collect();
-    bail!(
-        "the state before tick {tick} differs from the recorded one in {}",
-        different.join(", ")
-    )
+    Ok((run.finish(start, progress)?, end))
 }
 
 /// Fails if a world file says something else than the world that was kept, and names what.

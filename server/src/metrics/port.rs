@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Whether the server takes clients.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Readiness {
     /// The world is there.
     pub is_open: Arc<AtomicBool>,
@@ -67,10 +67,7 @@ mod tests {
 
     #[test]
     fn a_server_is_ready_from_the_opening_of_its_world_to_its_end() {
-        let readiness = Readiness {
-            is_open: Arc::new(AtomicBool::new(false)),
-            stop: Arc::new(AtomicBool::new(false)),
-        };
+        let readiness = Readiness::default();
         let said = || {
             let page = readiness.page();
             (page.status.as_u16(), page.body)

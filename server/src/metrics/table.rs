@@ -175,6 +175,22 @@ table! {
         "how long the disk took to make records of the journal safe";
     CHECKPOINTS: Counter = "myriad_checkpoints_total" ["result": &CHECKPOINT_RESULTS],
         "checkpoints of a world that is kept: `written`, `failed`";
+    STANDBYS: Gauge = "myriad_standbys",
+        "standbys that follow: 0 or 1";
+    STANDBY_LAG: Gauge = "myriad_standby_lag_ticks",
+        "ticks that the standby has not acknowledged";
+    STANDBY_ACKNOWLEDGED: Gauge = "myriad_standby_acknowledged_tick",
+        "the newest tick that the standby has on disk";
+    STANDBY_WAIT: Histogram = "myriad_standby_wait_seconds",
+        "at level `standby`: how long a tick that was synced here waited for the standby";
+    STANDBY_IN_FORCE: Gauge = "myriad_standby_in_force",
+        "1 while level `standby` holds, 0 while only `told` does for want of a standby";
+    STANDBY_FALLBACKS: Counter = "myriad_standby_fallbacks_total",
+        "how often level `standby` fell back to `told`";
+    STANDBYS_DIFFER: Counter = "myriad_standbys_differ_total",
+        "standbys that have stopped because their state was another one";
+    FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],
+        "what the port for a standby turned away: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
     CLIENTS: Gauge = "myriad_clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "myriad_age_at_client_seconds",
@@ -264,6 +280,14 @@ const FATES: [&str; 9] = [
 const DIRECTIONS: [&str; 2] = ["sent", "received"];
 const RESULTS: [&str; 2] = ["compiled", "rejected"];
 const CHECKPOINT_RESULTS: [&str; 2] = ["written", "failed"];
+const FOLLOWER_REFUSALS: [&str; 6] = [
+    "certificate",
+    "silent",
+    "malformed",
+    "crowded",
+    "second",
+    "epoch",
+];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 
 #[cfg(test)]

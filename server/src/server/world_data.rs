@@ -1,5 +1,7 @@
 //! A world in a folder: from its files to a world that runs.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use device::cpu::Workers;
 use gpu_kernels::Backend;
@@ -13,7 +15,9 @@ use crate::durable::folder::DataFolder;
 use crate::durable::journal::{Journal, SPARE, Settings};
 use crate::durable::keeper::{KeepOptions, Keeper};
 use crate::durable::log;
-use crate::durable::recovery::{self, Replay, Stored};
+use crate::durable::recovery::{self, Recovered, Replay, Stored};
+use crate::durable::role::Standing;
+use crate::standby::feed::Feed;
 use crate::tick::tick_loop::Kept;
 
 /// A folder that is open, and what it has of a world.
@@ -26,6 +30,7 @@ pub struct Opened {
 /// Opens a folder. If there is a world in it, `world` becomes that one.
 pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     let folder = DataFolder::open(&data.folder)?;
+    Standing::read(folder.path())?.check_primary(folder.path())?;
     let disk = folder.disk();
     if disk.names()?.iter().any(|name| name == SPARE) {
         disk.remove(SPARE)?;
@@ -40,15 +45,13 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     Ok(Opened { folder, stored })
 }
 
-/// Brings a backend to where the last server left the world, and begins to keep it, on a
-/// part of so many threads.
+/// Brings a backend to where the last server left the world.
 pub fn recover(
     opened: Opened,
     data: &DataOptions,
     world: &WorldConfig,
-    threads: usize,
     backend: &mut dyn Backend,
-) -> Result<Kept> {
+) -> Result<(DataFolder, Recovered)> {
     let Opened { folder, stored } = opened;
     let disk = folder.disk();
     let stored = match stored {
@@ -73,6 +76,22 @@ pub fn recover(
     }
     recovery::report(&recovered, &end);
     log::cut(&disk, &end).context("cannot cut the end of the journal")?;
+    // It may be another one than the world had.
+    recovered.world.schema.world.tick_hz = world.schema.world.tick_hz;
+    let known = Standing::read(folder.path())?.epoch;
+    recovered.epoch = recovered.epoch.max(known).restarted()?;
+    Ok((folder, recovered))
+}
+
+/// Begins to keep a world in the epoch that `recovered` has, on a part of so many threads.
+pub fn keep(
+    folder: DataFolder,
+    data: &DataOptions,
+    recovered: Recovered,
+    threads: usize,
+    feed: Option<Arc<Feed>>,
+) -> Result<Kept> {
+    let disk = folder.disk();
     let settings = Settings {
         capacity: recovered.world.schema.world.capacity,
         epoch: recovered.epoch,
@@ -82,13 +101,12 @@ pub fn recover(
     // They work for a moment of a tick, while the engine does.
     let workers = Workers::new((threads / 2).clamp(1, CODING_THREADS_MAX))?;
     let journal = Journal::new(disk, settings, recovered.start, workers);
-    // It may be another one than the world had.
-    let tick_hz = world.schema.world.tick_hz;
-    recovered.world.schema.world.tick_hz = tick_hz;
+    let tick_hz = recovered.world.schema.world.tick_hz;
     let options = KeepOptions {
         level: data.level,
         keeps_all: data.keeps_all,
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
+        feed,
     };
     let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options)?;
     Ok(Kept {

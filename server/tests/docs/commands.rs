@@ -38,6 +38,7 @@ fn the_commands_of_operations_work() {
 #[test]
 fn the_commands_for_worlds_that_are_kept_work() {
     check("server/durability.md");
+    check("server/standby.md");
 }
 
 #[test]
@@ -101,10 +102,11 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 5] = [
+pub const OPERATORS: [&str; 6] = [
     "server/README.md",
     "server/operations.md",
     "server/durability.md",
+    "server/standby.md",
     "server/accounts.md",
     "server/talk.md",
 ];
@@ -123,7 +125,7 @@ fn check(name: &str) {
         let words: Vec<&str> = words.collect();
         match words[..] {
             // It needs a server that runs.
-            ["myriad", "admin", ..] => {
+            ["myriad", "admin" | "promote", ..] => {
                 let quoted = words.join(" ");
                 let parts = quoted.split('"').enumerate();
                 let words = parts.flat_map(|(i, part)| match i % 2 {

@@ -22,6 +22,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/README.md", 310),
     ("server/operations.md", 150),
     ("server/durability.md", 150),
+    ("server/standby.md", 110),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
     ("server/talk.md", 70),

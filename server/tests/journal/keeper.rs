@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use device::cpu::Workers;
 use gpu_kernels::{Frame, StateHash};
+use server::durable::epoch::Epoch;
 use server::durable::folder::DataFolder;
 use server::durable::journal::{Journal, Settings, Start};
 use server::durable::keeper::{KeepOptions, Keeper};
@@ -31,7 +32,7 @@ impl Kept {
         disk.set_faults(faults);
         let settings = Settings {
             capacity: CAPACITY,
-            epoch: 1,
+            epoch: Epoch(1),
             tick_version: 1,
             segment_bytes: 2000,
         };
@@ -46,6 +47,7 @@ impl Kept {
             level: Level::Told,
             keeps_all: false,
             checkpoint_ticks: 1_000_000,
+            feed: None,
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {

@@ -15,6 +15,7 @@ use disk::{Faults, SimulatedDisk};
 use gpu_kernels::{Frame, StateHash};
 use server::durable::checkpoint::{self, Head};
 use server::durable::disk::Disk;
+use server::durable::epoch::Epoch;
 use server::durable::journal::{Journal, JournalError, Settings, Start};
 use server::durable::log::{Log, LogError, cut};
 use server::durable::record::Entry;
@@ -63,7 +64,7 @@ struct History {
     states: Vec<u64>,
     /// Every record before this tick was synced.
     synced: u64,
-    epoch: u32,
+    epoch: Epoch,
 }
 
 /// How a life of the server began.
@@ -82,13 +83,13 @@ impl History {
             dice,
             states: vec![World::new().state],
             synced: 0,
-            epoch: 0,
+            epoch: Epoch(0),
         }
     }
 
     /// Starts a server: from the newest good checkpoint, or from the beginning.
     fn begin(&mut self) -> Begun {
-        self.epoch += 1;
+        self.epoch.0 += 1;
         if self.disk.names().unwrap().contains(&"spare".to_owned()) {
             self.disk.remove("spare").unwrap();
         }

@@ -41,7 +41,8 @@ impl RunFolder {
         };
         let mut same = world.clone();
         let opened = world_data::open(&data, &mut same)?;
-        world_data::recover(opened, &data, world, threads, backend)
+        let (folder, recovered) = world_data::recover(opened, &data, world, backend)?;
+        world_data::keep(folder, &data, recovered, threads, None)
     }
 
     /// The bytes and the number of the files whose names begin so.

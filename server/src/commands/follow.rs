@@ -1,0 +1,158 @@
+//! `myriad serve --follow`: a standby, until it is promoted. And the options of both sides.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use client_bot::say;
+use tracing::info;
+
+use super::arguments::{address, seconds};
+use crate::admin::port::{self, Answers};
+use crate::admin::request::{Answer, Request};
+use crate::server::standby::{Follow, Standby};
+use crate::server::{Server, ServerOptions, StandbyOptions};
+use crate::standby::feed::FeedOptions;
+use crate::standby::trust::LinkKey;
+
+#[derive(Debug, Args)]
+pub struct StandbyArguments {
+    /// Follow the primary that has this port for a standby, as HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", requires_all = ["data", "link_key"])]
+    follow: Option<String>,
+    /// Let a standby follow, at this address
+    #[arg(long, value_name = "ADDRESS", requires_all = ["data", "link_key"],
+          value_parser = address)]
+    followers: Option<SocketAddr>,
+    /// File by which a primary and its standby know each other, see `myriad link-key`
+    #[arg(long, value_name = "FILE")]
+    link_key: Option<PathBuf>,
+    /// At level `standby`: end the world rather than go on without a standby
+    #[arg(long, requires = "followers")]
+    standby_required: bool,
+    /// At level `standby`: how long a tick waits for the standby
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "followers",
+          default_value = "5")]
+    standby_wait: f64,
+    /// Where clients reach this standby, as HOST:PORT [default: the address from which it
+    /// follows, and its port]
+    #[arg(long, value_name = "HOST:PORT", requires = "follow")]
+    clients_at: Option<String>,
+}
+
+impl StandbyArguments {
+    /// Whom to follow.
+    pub fn follow(&self) -> Result<Option<Follow>> {
+        let Some(primary) = &self.follow else {
+            return Ok(None);
+        };
+        Ok(Some(Follow {
+            primary: primary.clone(),
+            key: self.key()?,
+            clients_at: self.clients_at.clone(),
+        }))
+    }
+
+    /// How to be followed.
+    pub fn primary(&self) -> Result<Option<StandbyOptions>> {
+        let Some(listen) = self.followers else {
+            return Ok(None);
+        };
+        Ok(Some(StandbyOptions {
+            listen,
+            key: self.key()?,
+            feed: FeedOptions {
+                is_required: self.standby_required,
+                patience: Duration::from_secs_f64(self.standby_wait),
+                ..FeedOptions::default()
+            },
+        }))
+    }
+
+    fn key(&self) -> Result<Arc<LinkKey>> {
+        let path = self.link_key.as_ref().context("--link-key is missing")?;
+        Ok(Arc::new(LinkKey::load(path)?))
+    }
+}
+
+/// Follows, until the operator makes this server the primary. `None`: it was stopped.
+pub fn follow_until_promoted(
+    options: ServerOptions,
+    follow: Follow,
+    interrupted: &Receiver<()>,
+    run_time: Option<Duration>,
+) -> Result<Option<Server>> {
+    let folder = options.data.as_ref().map(|data| data.folder.clone());
+    let folder = folder.context("a standby needs a folder")?;
+    let primary = follow.primary.clone();
+    let standby = Standby::start(options, follow)?;
+    let (to, promotions) = channel();
+    let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
+    say!("following {primary}");
+    let end = run_time.map(|run_time| Instant::now() + run_time);
+    loop {
+        match interrupted.try_recv() {
+            Ok(()) => return Ok(None),
+            Err(std::sync::mpsc::TryRecvError::Empty) => {}
+            Err(_) => bail!("cannot listen for Ctrl-C any more"),
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(None);
+        }
+        if let Some(reason) = standby.progress().failure {
+            bail!("the standby can't follow any more: {reason}");
+        }
+        let promotion = match promotions.recv_timeout(LOOK_PERIOD) {
+            Ok(promotion) => promotion,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => bail!("the control socket has failed"),
+        };
+        if let Err(reason) = standby.check(promotion.is_forced) {
+            // Who asked may have gone.
+            let _ = promotion.done.send(Err(format!("{reason:#}")));
+            continue;
+        }
+        let promoted = standby.promote();
+        let told = promoted.as_ref().map(|_| ());
+        let _ = promotion
+            .done
+            .send(told.map_err(|error| format!("{error:#}")));
+        drop(control);
+        return promoted.map(Some);
+    }
+}
+
+/// An operator's way into a standby.
+struct StandbyDesk {
+    to: Sender<Promotion>,
+}
+
+struct Promotion {
+    is_forced: bool,
+    done: Sender<Result<(), String>>,
+}
+
+impl Answers for StandbyDesk {
+    fn answer(&self, request: &Request, by: &str) -> Answer {
+        info!(target: "audit", by, ?request, "the operator asks the standby");
+        let &Request::Promote { is_forced } = request else {
+            return Answer::Error("this server is a standby: it can be promoted".to_owned());
+        };
+        let (done, is_done) = channel();
+        let asked = self.to.send(Promotion { is_forced, done });
+        let answer = asked.ok().and_then(|()| is_done.recv().ok());
+        match answer {
+            Some(Ok(())) => Answer::Done { clients: 0 },
+            Some(Err(reason)) => Answer::Error(reason),
+            None => Answer::Error("the standby is stopping".to_owned()),
+        }
+    }
+}
+
+/// The control socket of a standby, in its folder.
+pub const CONTROL: &str = "control";
+const LOOK_PERIOD: Duration = Duration::from_millis(50);

@@ -1,0 +1,25 @@
+//! `myriad link-key`: makes the file by which a primary and its standby know each other.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use client_bot::say;
+
+use crate::standby::trust::LinkKey;
+
+#[derive(Debug, Args)]
+pub struct LinkKeyArguments {
+    /// The file to write; both servers need it
+    file: PathBuf,
+}
+
+/// Writes the file.
+pub fn run(arguments: &LinkKeyArguments) -> Result<()> {
+    LinkKey::create(&arguments.file)?;
+    say!(
+        "{} is for the primary and its standby only",
+        arguments.file.display()
+    );
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! `myriad promote`: makes a standby the primary.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use client_bot::say;
+
+use super::follow::CONTROL;
+use crate::admin::port::ask;
+use crate::admin::request::{Answer, Request};
+use crate::server::standby::promote_folder;
+
+#[derive(Debug, Args)]
+pub struct PromoteArguments {
+    /// Folder of `myriad serve --follow`
+    folder: PathBuf,
+    /// Take over even if the standby may lack what clients were told
+    #[arg(long)]
+    force: bool,
+    /// The standby does not run: the next `myriad serve --data` goes on in its folder
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Asks the standby, or changes its folder.
+pub fn run(arguments: &PromoteArguments) -> Result<()> {
+    let name = arguments.folder.display();
+    if arguments.offline {
+        promote_folder(&arguments.folder)?;
+        say!("{name} is a primary's: start it with `myriad serve --data {name}`");
+        return Ok(());
+    }
+    let is_forced = arguments.force;
+    match ask(
+        &arguments.folder.join(CONTROL),
+        &Request::Promote { is_forced },
+    )? {
+        Answer::Error(reason) => bail!("{reason}"),
+        _ => say!("{name} is the primary now"),
+    }
+    Ok(())
+}

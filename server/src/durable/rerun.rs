@@ -1,0 +1,162 @@
+//! Runs the ticks of records again, each compared with what the record after it says.
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::tick::VERSION;
+use gpu_kernels::{Backend, Frame, StateHash, TickOutput, Ticket};
+use script::logic::compile_with;
+use shared::world::logic::LogicConfig;
+use shared::{Schema, Tick, WorldConfig};
+
+use super::checkpoint::Body;
+use super::epoch::Epoch;
+use super::journal::Start;
+use super::record::{Entry, Place};
+use super::recovery::{Progress, Recovered, Stored};
+use super::roster::Roster;
+
+/// A world that runs again, of which nobody is told.
+pub struct Run<'a> {
+    backend: &'a mut dyn Backend,
+    world: WorldConfig,
+    roster: Roster,
+    hash: StateHash,
+    last: TickOutput,
+    in_flight: Option<Ticket>,
+    epoch: Epoch,
+}
+
+impl<'a> Run<'a> {
+    /// Begins with a checkpoint. Fails if its state is not the one that it says.
+    pub fn begin(backend: &'a mut dyn Backend, stored: Stored) -> Result<Run<'a>> {
+        let Stored { head, body } = stored;
+        backend.restore(&body.snapshot)?;
+        let found = backend.state_hash()?;
+        compare(&body.world.schema, head.tick, &body.hash, &found)?;
+        backend.set_quiet(true);
+        Ok(Run {
+            backend,
+            world: body.world,
+            roster: body.roster,
+            hash: found,
+            last: TickOutput {
+                tick: Tick(body.snapshot.tick.0.wrapping_sub(1)),
+                births: body.births,
+                deaths: body.deaths,
+                ..TickOutput::default()
+            },
+            in_flight: None,
+            epoch: head.epoch,
+        })
+    }
+
+    /// Runs the tick of a record. The one before is compared with what the record says.
+    pub fn take(&mut self, place: &Place, entry: &Entry) -> Result<()> {
+        self.settle(place, entry)?;
+        self.go_on(place, entry)
+    }
+
+    /// Ends the tick before a record, and compares its state with what the record says.
+    pub fn settle(&mut self, place: &Place, entry: &Entry) -> Result<()> {
+        let (tick, version) = (place.tick, place.tick_version);
+        if version != VERSION {
+            bail!(
+                "tick {tick} was run by version {version} of the tick, and this is version \
+                 {VERSION}: start the server that ran it, and stop it with Ctrl-C"
+            );
+        }
+        self.collect()?;
+        compare(&self.world.schema, tick, &entry.before, &self.hash)
+    }
+
+    /// Begins the tick of a record, after [`Run::settle`].
+    pub fn go_on(&mut self, place: &Place, entry: &Entry) -> Result<()> {
+        self.epoch = self.epoch.max(place.epoch);
+        for change in &entry.changes {
+            self.roster.apply(change);
+        }
+        self.submit(&entry.frame)
+    }
+
+    /// What a checkpoint holds, between [`Run::settle`] and [`Run::go_on`].
+    pub fn checkpoint(&mut self) -> Result<Body> {
+        let mut snapshot = self.backend.snapshot()?;
+        snapshot.known.iter_mut().for_each(Vec::clear);
+        snapshot.behind.clear();
+        Ok(Body {
+            world: self.world.clone(),
+            snapshot,
+            hash: self.hash.clone(),
+            roster: self.roster.clone(),
+            births: self.last.births.clone(),
+            deaths: self.last.deaths.clone(),
+        })
+    }
+
+    /// Ends the last tick, before `start`.
+    pub fn finish(mut self, start: Start, progress: Progress) -> Result<Recovered> {
+        self.collect()?;
+        self.backend.set_quiet(false);
+        let snapshot = self.backend.snapshot()?;
+        if snapshot.tick.0 != start.tick {
+            bail!(
+                "the world is before tick {}, and its journal before {}",
+                snapshot.tick,
+                start.tick
+            );
+        }
+        Ok(Recovered {
+            world: self.world,
+            snapshot,
+            hash: self.hash,
+            roster: self.roster,
+            last: self.last,
+            start,
+            epoch: self.epoch,
+            progress,
+        })
+    }
+
+    fn submit(&mut self, frame: &Frame) -> Result<()> {
+        if let Some(logic) = &frame.logic {
+            self.world = with_logic(&self.world, logic)?;
+        }
+        let ticket = self.backend.submit(frame);
+        self.in_flight = Some(ticket.with_context(|| format!("tick {}", frame.tick))?);
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<()> {
+        let Some(ticket) = self.in_flight.take() else {
+            return Ok(());
+        };
+        let output = self.backend.collect(ticket)?;
+        self.hash.clone_from(&output.hash);
+        self.last.tick = output.tick;
+        self.last.births.clone_from(&output.births);
+        self.last.deaths.clone_from(&output.deaths);
+        Ok(())
+    }
+}
+
+/// The world with other scripts.
+fn with_logic(world: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig> {
+    match compile_with(world, logic) {
+        Ok((world, _)) => Ok(world),
+        Err(_) => bail!("the journal's scripts don't compile in this version"),
+    }
+}
+
+/// Compares the state before a tick with what was recorded of it.
+fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) -> Result<()> {
+    if recorded.agrees_but_for_known(found) {
+        return Ok(());
+    }
+    let names = StateHash::part_names(schema);
+    let parts = recorded.parts.iter().zip(&found.parts);
+    let different = names.iter().zip(parts).filter(|(_, (a, b))| a != b);
+    let different: Vec<&str> = different.map(|(name, _)| name.as_str()).collect();
+    bail!(
+        "the state before tick {tick} differs from the recorded one in {}",
+        different.join(", ")
+    )
+}

@@ -1,0 +1,95 @@
+//! At the primary: what a standby lacks, from the folder.
+
+use anyhow::{Result, bail};
+
+use super::link::{Has, ToStandby, record};
+use crate::durable::checkpoint;
+use crate::durable::disk::Disk;
+use crate::durable::log::Log;
+
+/// How a standby comes to the state of the world.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It goes on from where its records end.
+    GoOn(u64),
+    /// It begins with the checkpoint before this tick, which are these bytes.
+    Begin(u64, Vec<u8>),
+}
+
+impl Plan {
+    /// Decides by what a standby has.
+    pub fn new<D: Disk>(disk: &D, capacity: u32, has: Option<Has>) -> Result<Plan> {
+        if let Some(has) = has
+            && is_part(disk, capacity, has)?
+        {
+            return Ok(Plan::GoOn(has.next));
+        }
+        let Some(tick) = checkpoint::newest_name(disk)? else {
+            bail!("there is no checkpoint");
+        };
+        Ok(Plan::Begin(tick, disk.read(&checkpoint::name_of(tick))?))
+    }
+
+    pub fn checkpoint_bytes(&self) -> Option<u64> {
+        match self {
+            Plan::GoOn(_) => None,
+            Plan::Begin(_, bytes) => Some(bytes.len() as u64),
+        }
+    }
+
+    /// Sends everything before a tick, as long as `send` takes it.
+    pub fn send<D: Disk>(
+        self,
+        disk: &D,
+        capacity: u32,
+        until: u64,
+        send: &mut dyn FnMut(Vec<u8>) -> bool,
+    ) -> Result<()> {
+        let first = match self {
+            Plan::GoOn(first) => first,
+            Plan::Begin(first, bytes) => {
+                for part in bytes.chunks(PART_BYTES) {
+                    if !send(ToStandby::Part(part.to_vec()).encode()) {
+                        return Ok(());
+                    }
+                }
+                first
+            }
+        };
+        let mut log = Log::open(disk, capacity, first, None)?;
+        while log.next_tick() < until {
+            let (bytes, begins_segment) = match log.read_bytes()? {
+                Ok(read) => read,
+                Err(end) => bail!("the journal ends before tick {}", end.tick),
+            };
+            if !send(record(&bytes, begins_segment)) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a standby's records are a part of this journal.
+fn is_part<D: Disk>(disk: &D, capacity: u32, has: Has) -> Result<bool> {
+    if checkpoint::ticks(disk)?
+        .first()
+        .is_none_or(|&first| has.next < first)
+    {
+        return Ok(false);
+    }
+    let mut log = Log::open(disk, capacity, has.next, Some(has.previous))?;
+    match log.read_bytes() {
+        Ok(Ok(_)) => Ok(true),
+        // There is no record after it yet.
+        Ok(Err(end)) if end.tick == has.next => match log.checksum_at_end() {
+            Some(previous) => Ok(previous == has.previous),
+            None => Ok(checkpoint::read(disk, has.next)
+                .is_ok_and(|(head, _)| head.previous == has.previous)),
+        },
+        // It has others, or more than there are.
+        _ => Ok(false),
+    }
+}
+
+const PART_BYTES: usize = 256 << 10;

@@ -1,0 +1,384 @@
+//! At the primary: the records on their way to the standby, what it has acknowledged, and how
+//! long a tick waits for that.
+//!
+//! The journal's thread pushes, the link's thread takes and acknowledges, the tick's thread
+//! waits. There is one standby: who comes second is refused.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use tokio::sync::Notify;
+use tracing::{error, info, warn};
+
+use super::link;
+use crate::durable::epoch::Epoch;
+use crate::metrics::table;
+
+/// What the three threads share.
+#[derive(Debug)]
+pub struct Feed {
+    options: FeedOptions,
+    state: Mutex<State>,
+    /// For the tick's thread.
+    changed: Condvar,
+    /// For the link's thread.
+    arrived: Notify,
+}
+
+/// What holds where a standby does not acknowledge.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedOptions {
+    /// The world ends rather than that clients are told of a tick which the standby has not.
+    pub is_required: bool,
+    /// How long a tick waits.
+    pub patience: Duration,
+    /// Records that wait for a standby before it is too slow.
+    pub queue_bytes_max: usize,
+}
+
+impl Default for FeedOptions {
+    fn default() -> FeedOptions {
+        FeedOptions {
+            is_required: false,
+            patience: Duration::from_secs(5),
+            queue_bytes_max: 64 << 20,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The tick of the next record.
+    next: u64,
+    seat: Option<Seat>,
+    /// How many there were.
+    seats: u64,
+    /// The first tick that the standby has not acknowledged.
+    acknowledged: u64,
+    /// The first tick of which clients were not told.
+    released: u64,
+    /// False while ticks don't wait, because there is no standby.
+    is_in_force: bool,
+    deposed: Option<Epoch>,
+}
+
+/// A standby that gets records.
+#[derive(Debug)]
+struct Seat {
+    number: u64,
+    clients_at: String,
+    /// Messages, oldest first.
+    queue: VecDeque<Vec<u8>>,
+    queue_bytes: usize,
+}
+
+/// A place at the feed. Dropping it gives it up.
+#[derive(Debug)]
+pub struct Seated<'a> {
+    feed: &'a Feed,
+    number: u64,
+    /// The first record that the feed will give.
+    pub first: u64,
+}
+
+impl Feed {
+    pub fn new(options: FeedOptions) -> Feed {
+        Feed {
+            options,
+            state: Mutex::new(State {
+                is_in_force: options.is_required,
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+            arrived: Notify::new(),
+        }
+    }
+
+    /// The journal goes on with this tick.
+    pub fn begin(&self, next: u64) {
+        let mut state = self.lock();
+        state.next = next;
+        state.released = next;
+    }
+
+    /// The newest record. It is in its file, and may not be synced.
+    pub fn push(&self, tick: u64, record: &[u8], begins_segment: bool) {
+        let mut state = self.lock();
+        state.next = tick + 1;
+        let lag = state.next.saturating_sub(state.acknowledged);
+        let Some(seat) = &mut state.seat else {
+            return;
+        };
+        table::STANDBY_LAG.set(lag);
+        let message = link::record(record, begins_segment);
+        seat.queue_bytes += message.len();
+        seat.queue.push_back(message);
+        if seat.queue_bytes > self.options.queue_bytes_max {
+            drop(state);
+            self.unseat("it is too slow, and gets a new checkpoint");
+        } else {
+            drop(state);
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Takes the place of the standby; `None` if another one has it.
+    pub fn take_seat(&self, clients_at: String) -> Option<Seated<'_>> {
+        let mut state = self.lock();
+        if state.seat.is_some() || state.deposed.is_some() {
+            return None;
+        }
+        state.seats += 1;
+        state.acknowledged = 0;
+        let number = state.seats;
+        state.seat = Some(Seat {
+            number,
+            clients_at,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+        });
+        table::STANDBYS.set(1);
+        Some(Seated {
+            feed: self,
+            number,
+            first: state.next,
+        })
+    }
+
+    /// The standby must come again.
+    pub fn unseat(&self, reason: &str) {
+        if self.lock().seat.take().is_some() {
+            warn!(reason, "the standby is sent away");
+            self.tell_all();
+        }
+    }
+
+    /// Another server goes on with the world: nothing is told or acknowledged here any more.
+    pub fn depose(&self, epoch: Epoch) {
+        let mut state = self.lock();
+        state.deposed = Some(epoch);
+        state.seat = None;
+        drop(state);
+        self.tell_all();
+    }
+
+    /// Fails if another server goes on with the world.
+    pub fn check(&self) -> Result<()> {
+        check(&self.lock())
+    }
+
+    /// Where clients will find the standby, if there is one.
+    pub fn clients_at(&self) -> Option<String> {
+        let state = self.lock();
+        state.seat.as_ref().map(|seat| seat.clients_at.clone())
+    }
+
+    /// The first tick of which clients may not be told yet.
+    pub fn released(&self) -> u64 {
+        self.lock().released
+    }
+
+    /// The first tick that the standby has not acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.lock().acknowledged
+    }
+
+    /// Waits until the standby has a tick, or may be done without.
+    pub fn wait(&self, tick: u64) -> Result<()> {
+        let begun = Instant::now();
+        let mut state = self.lock();
+        loop {
+            check(&state)?;
+            let has_seat = state.seat.is_some();
+            if has_seat && state.acknowledged > tick {
+                if !std::mem::replace(&mut state.is_in_force, true) {
+                    info!(
+                        tick,
+                        "the standby is up to date: level `standby` is in force"
+                    );
+                }
+                break;
+            }
+            let is_close = has_seat && state.acknowledged + CLOSE_TICKS > tick;
+            if !state.is_in_force && !is_close {
+                break;
+            }
+            state.is_in_force = true;
+            let left = self.options.patience.saturating_sub(begun.elapsed());
+            let is_required = self.options.is_required;
+            if left.is_zero() || !has_seat && !is_required {
+                if is_required {
+                    bail!(
+                        "the standby has not acknowledged tick {tick} in {} seconds, and it is \
+                         required",
+                        self.options.patience.as_secs_f64()
+                    );
+                }
+                state.is_in_force = false;
+                // Otherwise the next tick would wait for it, too.
+                if state.seat.take().is_some() {
+                    table::STANDBYS.set(0);
+                    self.arrived.notify_one();
+                }
+                table::STANDBY_FALLBACKS.add(1);
+                error!(
+                    tick,
+                    has_seat, "there is no standby: level `told` holds until there is one"
+                );
+                break;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.released = tick + 1;
+        table::STANDBY_IN_FORCE.set(u64::from(state.is_in_force));
+        table::STANDBY_WAIT.record(begun.elapsed());
+        Ok(())
+    }
+
+    fn tell_all(&self) {
+        table::STANDBYS.set(0);
+        self.changed.notify_all();
+        self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is whole, so a panic elsewhere does no harm.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seated<'_> {
+    /// The next message for the standby; `None` once the place is lost.
+    pub async fn next(&self) -> Option<Vec<u8>> {
+        loop {
+            {
+                let mut state = self.feed.lock();
+                let seat = state.seat.as_mut();
+                let seat = seat.filter(|seat| seat.number == self.number)?;
+                if let Some(message) = seat.queue.pop_front() {
+                    seat.queue_bytes -= message.len();
+                    return Some(message);
+                }
+            }
+            self.feed.arrived.notified().await;
+        }
+    }
+
+    /// The standby has everything before a tick. False if it can't have.
+    pub fn acknowledge(&self, next: u64) -> bool {
+        let mut state = self.feed.lock();
+        let is_here = state.seat.as_ref().map(|seat| seat.number) == Some(self.number);
+        if next > state.next || next < state.acknowledged {
+            return false;
+        }
+        if is_here {
+            state.acknowledged = next;
+            table::STANDBY_ACKNOWLEDGED.set(next.saturating_sub(1));
+            table::STANDBY_LAG.set(state.next - next);
+            drop(state);
+            self.feed.changed.notify_all();
+        }
+        true
+    }
+}
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        let mut state = self.feed.lock();
+        if state.seat.as_ref().map(|seat| seat.number) == Some(self.number) {
+            state.seat = None;
+            drop(state);
+            self.feed.tell_all();
+        }
+    }
+}
+
+fn check(state: &State) -> Result<()> {
+    match state.deposed {
+        Some(epoch) => bail!(
+            "a standby was promoted, and the world goes on there in epoch {epoch}: this server \
+             must not go on"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A standby that is so far behind is waited for again.
+const CLOSE_TICKS: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(is_required: bool, patience_ms: u64) -> Feed {
+        let feed = Feed::new(FeedOptions {
+            is_required,
+            patience: Duration::from_millis(patience_ms),
+            queue_bytes_max: 1000,
+        });
+        feed.begin(10);
+        feed
+    }
+
+    #[test]
+    fn a_required_standby_is_waited_for_and_without_it_the_world_ends() {
+        let feed = feed(true, 20);
+        let seated = feed.take_seat(String::new()).unwrap();
+        feed.push(10, &[1], true);
+        assert!(seated.acknowledge(11));
+        feed.wait(10).unwrap();
+        assert_eq!(feed.released(), 11);
+        feed.push(11, &[1], false);
+        assert!(feed.wait(11).is_err());
+        drop(seated);
+        assert!(feed.wait(11).is_err());
+        assert_eq!(feed.released(), 11);
+    }
+
+    #[test]
+    fn without_a_standby_ticks_go_on_and_wait_again_once_it_has_caught_up() {
+        let feed = feed(false, 20);
+        feed.push(10, &[1], true);
+        feed.wait(10).unwrap();
+        let seated = feed.take_seat(String::new()).unwrap();
+        for tick in 11..30 {
+            feed.push(tick, &[1], false);
+            feed.wait(tick).unwrap();
+        }
+        assert!(!feed.lock().is_in_force);
+        assert!(seated.acknowledge(30));
+        feed.push(30, &[1], false);
+        // It is close, so it is waited for: in vain.
+        feed.wait(30).unwrap();
+        assert!(!feed.lock().is_in_force);
+        // It has lost its place, so it comes again.
+        let seated = feed.take_seat(String::new()).unwrap();
+        feed.wait(30).unwrap();
+        assert!(!feed.lock().is_in_force);
+        assert!(seated.acknowledge(31));
+        feed.wait(30).unwrap();
+        assert!(feed.lock().is_in_force);
+    }
+
+    #[test]
+    fn a_standby_that_is_too_slow_or_lies_loses_its_place() {
+        let feed = feed(false, 20);
+        let seated = feed.take_seat(String::new()).unwrap();
+        assert!(feed.take_seat(String::new()).is_none());
+        assert!(!seated.acknowledge(11), "nothing was pushed");
+        feed.push(10, &[0; 2000], true);
+        assert!(feed.take_seat(String::new()).is_some());
+    }
+
+    #[test]
+    fn a_deposed_server_tells_nobody_anything() {
+        let feed = feed(false, 20);
+        feed.depose(Epoch(9));
+        assert!(feed.wait(10).is_err());
+        assert!(feed.check().is_err());
+        assert!(feed.take_seat(String::new()).is_none());
+    }
+}

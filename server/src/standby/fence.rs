@@ -1,0 +1,91 @@
+//! At a standby that was promoted: tells the server before it, which may be alive or come back,
+//! that it is deposed.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use quinn::{ClientConfig, VarInt};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info};
+
+use super::follower::connect;
+use super::link::{Hello, Reader, ToPrimary, ToStandby};
+use super::port::read;
+use super::trust::LinkKey;
+use crate::durable::epoch::Epoch;
+
+/// Tries until the other server has heard it. Dropping it ends that.
+pub struct Fence {
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Fence {
+    /// `primary` is the port of the server before, `epoch` that of this one.
+    pub fn start(primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+        let config = key.client_config()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let stop = Arc::new(Notify::new());
+        let is_over = stop.clone();
+        let tell = async move {
+            tokio::select! {
+                () = is_over.notified() => {}
+                () = tell_until_heard(&primary, &config, epoch) => {}
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("fence".to_owned())
+            .spawn(move || runtime.block_on(tell))
+            .context("cannot start the thread that tells the server before")?;
+        Ok(Fence {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing left that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn tell_until_heard(primary: &str, config: &ClientConfig, epoch: Epoch) {
+    loop {
+        match timeout(PATIENCE, tell(primary, config, epoch)).await {
+            Ok(Ok(())) => {
+                info!(primary, "the server before knows that it is deposed");
+                return;
+            }
+            Ok(Err(error)) => debug!(primary, "the server before is not told: {error:#}"),
+            Err(_) => {}
+        }
+        sleep(RETRY).await;
+    }
+}
+
+async fn tell(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> {
+    let (_endpoint, connection) = connect(primary, config).await?;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    let hello = ToPrimary::Hello(Hello {
+        epoch,
+        is_promoted: true,
+        ..Hello::default()
+    });
+    send.write_all(&hello.encode()).await?;
+    let heard = read::<ToStandby>(&mut receive, &mut Reader::default()).await;
+    connection.close(VarInt::from_u32(0), b"told");
+    heard.map(drop)
+}
+
+const RETRY: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);

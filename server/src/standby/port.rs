@@ -1,0 +1,295 @@
+//! At the primary: the port that a standby connects to.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use quinn::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, VarInt};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+use tracing::{error, info, warn};
+
+use super::backlog::Plan;
+use super::feed::{Feed, Seated};
+use super::link::{Decode, Hello, Reader, ToPrimary, ToStandby, Welcome};
+use super::trust::LinkKey;
+use crate::durable::disk::Folder;
+use crate::durable::epoch::Epoch;
+use crate::durable::folder::Keys;
+use crate::durable::role::{Role, Standing};
+use crate::metrics::table;
+
+/// An open port. Dropping it closes it.
+pub struct LinkPort {
+    address: SocketAddr,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a primary has to say.
+#[derive(Clone, Debug)]
+pub struct Primary {
+    pub feed: Arc<Feed>,
+    pub folder: PathBuf,
+    /// Slots of the world.
+    pub capacity: u32,
+    pub epoch: Epoch,
+    pub tick_hz: u32,
+    /// By what clients know it; `None` if the operator gives it to both.
+    pub keys: Option<Keys>,
+}
+
+impl LinkPort {
+    /// Opens the port at an address; port 0 picks a free one.
+    pub fn open(address: SocketAddr, key: &LinkKey, primary: Primary) -> Result<LinkPort> {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build()?;
+        let within = runtime.enter();
+        let socket = std::net::UdpSocket::bind(address)
+            .with_context(|| format!("cannot listen for a standby on {address}"))?;
+        let address = socket.local_addr()?;
+        let endpoint = Endpoint::new(
+            EndpointConfig::default(),
+            Some(key.server_config()?),
+            socket,
+            Arc::new(quinn::TokioRuntime),
+        )?;
+        drop(within);
+        let stop = Arc::new(Notify::new());
+        let is_over = stop.clone();
+        let serve = move || runtime.block_on(serve(endpoint, primary, &is_over));
+        let thread = std::thread::Builder::new()
+            .name("followers".to_owned())
+            .spawn(serve)
+            .context("cannot start the thread for the standby's port")?;
+        Ok(LinkPort {
+            address,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for LinkPort {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing left that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
+    let open = Arc::new(AtomicUsize::new(0));
+    loop {
+        let incoming = tokio::select! {
+            () = stop.notified() => break,
+            incoming = endpoint.accept() => incoming,
+        };
+        let Some(incoming) = incoming else { break };
+        if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            table::FOLLOWERS_REFUSED.add_to("crowded", 1);
+            incoming.refuse();
+            continue;
+        }
+        open.fetch_add(1, Ordering::Relaxed);
+        let (open, primary) = (open.clone(), primary.clone());
+        tokio::spawn(async move {
+            let from = incoming.remote_address();
+            if let Err(error) = converse(incoming, &primary).await {
+                warn!(%from, "a standby's connection has ended: {error:#}");
+            }
+            open.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+    endpoint.close(VarInt::from_u32(0), b"the primary stops");
+    // Otherwise the other side learns it by a time-out.
+    let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
+}
+
+async fn converse(incoming: Incoming, primary: &Primary) -> Result<()> {
+    let greeted = timeout(HELLO_WAIT, greet(incoming)).await;
+    let Ok(greeted) = greeted else {
+        table::FOLLOWERS_REFUSED.add_to("silent", 1);
+        return Err(anyhow!("no hello in {} seconds", HELLO_WAIT.as_secs()));
+    };
+    let Greeted {
+        connection,
+        mut send,
+        receive,
+        hello,
+    } = greeted?;
+    if hello.epoch > primary.epoch {
+        return depose(primary, &hello, send).await;
+    }
+    if hello.is_promoted {
+        return Ok(());
+    }
+    let clients_at = match hello.clients_at.strip_prefix(':') {
+        Some(port) => match port.parse() {
+            Ok(port) => SocketAddr::new(connection.remote_address().ip(), port).to_string(),
+            Err(_) => String::new(),
+        },
+        None => hello.clients_at.clone(),
+    };
+    let Some(seated) = primary.feed.take_seat(clients_at) else {
+        table::FOLLOWERS_REFUSED.add_to("second", 1);
+        let reason = "another standby follows".to_owned();
+        return refuse(primary, reason, send).await;
+    };
+    let (first, plan) = (seated.first, plan(primary, &hello).await?);
+    let clients_at = primary.feed.clients_at();
+    info!(from = %connection.remote_address(), ?clients_at, ?hello.has, first, "a standby follows");
+    let welcome = ToStandby::Welcome(Welcome {
+        epoch: primary.epoch,
+        tick_hz: primary.tick_hz,
+        next: first,
+        checkpoint_bytes: plan.checkpoint_bytes(),
+        keys: primary.keys.clone(),
+    });
+    send.write_all(&welcome.encode()).await?;
+    // Either side's end is the end of both.
+    tokio::select! {
+        sent = give(primary, plan, &seated, send) => sent,
+        heard = listen(&seated, receive) => heard,
+    }
+}
+
+/// A connection whose certificate is known, and what it said first.
+struct Greeted {
+    connection: Connection,
+    send: SendStream,
+    receive: (RecvStream, Reader),
+    hello: Hello,
+}
+
+async fn greet(incoming: Incoming) -> Result<Greeted> {
+    let connection = match incoming.await {
+        Ok(connection) => connection,
+        Err(error) => {
+            table::FOLLOWERS_REFUSED.add_to("certificate", 1);
+            return Err(error.into());
+        }
+    };
+    let (send, mut receive) = connection.accept_bi().await?;
+    let mut reader = Reader::default();
+    match read::<ToPrimary>(&mut receive, &mut reader).await? {
+        ToPrimary::Hello(hello) => Ok(Greeted {
+            connection,
+            send,
+            receive: (receive, reader),
+            hello,
+        }),
+        _ => Err(malformed(&"the first message is no hello")),
+    }
+}
+
+/// This server is the one that was deposed.
+async fn depose(primary: &Primary, hello: &Hello, send: SendStream) -> Result<()> {
+    let epoch = hello.epoch;
+    table::FOLLOWERS_REFUSED.add_to("epoch", 1);
+    if epoch.term() > primary.epoch.term() {
+        error!(%epoch, "a standby was promoted: this server must not go on");
+        // Before anything else, so that it never happens again.
+        primary.feed.depose(epoch);
+        let standing = Standing {
+            role: Role::Deposed,
+            epoch,
+        };
+        standing.write(&primary.folder)?;
+    }
+    let reason = format!("epoch {epoch} is above that of this server");
+    refuse(primary, reason, send).await
+}
+
+async fn refuse(primary: &Primary, reason: String, mut send: SendStream) -> Result<()> {
+    let epoch = primary.epoch;
+    let refused = ToStandby::Refused { epoch, reason };
+    send.write_all(&refused.encode()).await?;
+    send.finish()?;
+    // Closing at once would drop what was said.
+    let _ = timeout(GOODBYE, send.stopped()).await;
+    Ok(())
+}
+
+async fn plan(primary: &Primary, hello: &Hello) -> Result<Plan> {
+    let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
+    let has = hello.has;
+    let plan = move || Plan::new(&disk, capacity, has);
+    tokio::task::spawn_blocking(plan).await?
+}
+
+/// Sends what the folder has, then what the journal writes.
+async fn give(
+    primary: &Primary,
+    plan: Plan,
+    seated: &Seated<'_>,
+    mut send: SendStream,
+) -> Result<()> {
+    let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
+    let until = seated.first;
+    let (to, mut messages) = mpsc::channel(BACKLOG_MESSAGES);
+    let read = tokio::task::spawn_blocking(move || {
+        plan.send(&disk, capacity, until, &mut |message| {
+            to.blocking_send(message).is_ok()
+        })
+    });
+    while let Some(message) = messages.recv().await {
+        send.write_all(&message).await?;
+    }
+    read.await??;
+    while let Some(message) = seated.next().await {
+        send.write_all(&message).await?;
+    }
+    Err(anyhow!("it has lost its place"))
+}
+
+async fn listen(seated: &Seated<'_>, from: (RecvStream, Reader)) -> Result<()> {
+    let (mut receive, mut reader) = from;
+    loop {
+        match read::<ToPrimary>(&mut receive, &mut reader).await? {
+            ToPrimary::Synced(next) if seated.acknowledge(next) => {}
+            ToPrimary::Differs(reason) => {
+                table::STANDBYS_DIFFER.add(1);
+                error!(reason, "the standby computes otherwise, and stops");
+                return Err(anyhow!("its state differs"));
+            }
+            _ => return Err(malformed(&"it has what there is not yet")),
+        }
+    }
+}
+
+/// The next message of a stream.
+pub async fn read<M: Decode>(receive: &mut RecvStream, reader: &mut Reader) -> Result<M> {
+    loop {
+        if let Some(message) = reader.message().map_err(|error| malformed(&error))? {
+            return Ok(message);
+        }
+        match receive.read_chunk(CHUNK_BYTES_MAX, true).await? {
+            Some(chunk) => reader.push(&chunk.bytes),
+            None => return Err(anyhow!("the stream is finished")),
+        }
+    }
+}
+
+fn malformed(error: &dyn std::fmt::Display) -> anyhow::Error {
+    table::FOLLOWERS_REFUSED.add_to("malformed", 1);
+    anyhow!("{error}")
+}
+
+/// Those that are refused included, until they are gone.
+const CONNECTIONS_MAX: usize = 8;
+const HELLO_WAIT: Duration = Duration::from_secs(3);
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Parts of a checkpoint, or records, between the disk and the connection.
+const BACKLOG_MESSAGES: usize = 4;
+const CHUNK_BYTES_MAX: usize = 256 << 10;

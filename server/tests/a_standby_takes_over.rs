@@ -1,0 +1,306 @@
+//! A standby has what its primary told, takes over, and the server before it stays out.
+
+mod common;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client_bot::BehaviourKind;
+use common::{Bots, DEADLINE, Player, eventually, go, scratch, ticks, until, world};
+use script::builtin;
+use server::durable::level::Level;
+use server::server::standby::{Follow, Standby, promote_folder};
+use server::server::{DataOptions, StandbyOptions};
+use server::standby::feed::FeedOptions;
+use server::standby::link::{Hello, ToPrimary};
+use server::standby::trust::LinkKey;
+use server::{Server, ServerOptions};
+use tokio::time::timeout;
+
+const WORLD: &str = "
+    [world]
+    size = [100, 100]
+    aoi = 30
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 48
+    resume_seconds = 20
+
+    [commands]
+    move = { speed_max = 1000 }
+    strike = { reach = 1000 }
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+    ]
+";
+
+/// Two folders and the file by which their servers know each other.
+struct Pair {
+    folder: PathBuf,
+}
+
+impl Pair {
+    fn new(name: &str) -> Pair {
+        let folder = scratch(&format!("standby-{name}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        LinkKey::create(&folder.join("link.pem")).unwrap();
+        Pair { folder }
+    }
+
+    fn key(&self) -> Arc<LinkKey> {
+        Arc::new(LinkKey::load(&self.folder.join("link.pem")).unwrap())
+    }
+
+    fn options(&self, data: &str, change: impl FnOnce(&mut ServerOptions)) -> ServerOptions {
+        let mut options = ServerOptions {
+            shards: 1,
+            threads: 1,
+            ..ServerOptions::local(world(WORLD))
+        };
+        options.data = Some(DataOptions {
+            checkpoint_seconds: 1,
+            keeps_all: true,
+            ..DataOptions::new(self.folder.join(data))
+        });
+        change(&mut options);
+        options
+    }
+
+    fn primary(&self, change: impl FnOnce(&mut ServerOptions)) -> Server {
+        let options = self.options("primary", |options| {
+            options.standby = Some(StandbyOptions {
+                listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+                key: self.key(),
+                feed: FeedOptions::default(),
+            });
+            change(options);
+        });
+        Server::start(options).expect("the primary starts")
+    }
+
+    fn standby(&self, primary: &Server) -> Standby {
+        let follow = Follow {
+            primary: primary.followers().expect("a port").to_string(),
+            key: self.key(),
+            clients_at: None,
+        };
+        Standby::start(self.options("standby", |_| ()), follow).expect("the standby starts")
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+fn strict(options: &mut ServerOptions) {
+    if let (Some(data), Some(standby)) = (&mut options.data, &mut options.standby) {
+        data.level = Level::Standby;
+        standby.feed.is_required = true;
+        standby.feed.patience = DEADLINE;
+    }
+}
+
+async fn complete(standby: &Standby) {
+    eventually("the standby has caught up", || {
+        let progress = standby.progress();
+        assert_eq!(progress.failure, None);
+        progress.is_complete
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
+    let pair = Pair::new("takes-over");
+    let primary = pair.primary(|_| ());
+    let mut early = Player::join(&primary).await;
+    go(&mut early, 20.0, 20.0).await;
+    // The first checkpoint that it gets is not that of an empty world.
+    ticks(&primary, 30).await;
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let mut late = Player::join(&primary).await;
+    go(&mut late, 25.0, 20.0).await;
+    let target = early.entity();
+    until(&mut [&mut early, &mut late], "they see each other", |p| {
+        p[1].sees(target)
+    })
+    .await;
+    late.send(builtin::STRIKE, &[target.reference().0]);
+    ticks(&primary, 30).await;
+    let last = late.client.view().newest();
+    eventually("the standby has what clients were told", || {
+        primary.acknowledged() > Some(last)
+    })
+    .await;
+    let certificate = primary.certificate().clone();
+    drop(primary);
+    let promoted = standby.promote().expect("a promotion");
+    for player in [&early, &late] {
+        let again = Player::resume(&promoted, player.client.ticket()).await;
+        assert_eq!(again.entity(), player.entity());
+    }
+    assert_eq!(promoted.certificate(), &certificate);
+    ticks(&promoted, 20).await;
+    promoted.stop().expect("it was a good world");
+}
+
+#[tokio::test]
+async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
+    let pair = Pair::new("crowd");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let bots = Bots::start(&primary, 24, BehaviourKind::Fight).await;
+    ticks(&primary, 40).await;
+    // It goes on in its folder with what it lacks.
+    drop(standby);
+    ticks(&primary, 25).await;
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    ticks(&primary, 40).await;
+    bots.verify(&primary).await;
+    assert_eq!(standby.progress().failure, None);
+    standby.check(false).expect("it could take over");
+    drop(primary);
+    // A second machine computes the whole journal as the first did.
+    let promoted = standby.promote().expect("a promotion");
+    ticks(&promoted, 5).await;
+    promoted.stop().unwrap();
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_a_tick_that_a_required_standby_does_not_have() {
+    let pair = Pair::new("required");
+    let primary = pair.primary(strict);
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let mut player = Player::join(&primary).await;
+    go(&mut player, 20.0, 20.0).await;
+    assert!(primary.acknowledged() >= Some(player.client.view().newest()));
+    assert!(player.client.view().kept() <= primary.acknowledged());
+    let promoted = standby.promote().expect("a promotion");
+    // The old one heard nothing that was not said before it, and then ends.
+    eventually("the old primary stops", || !primary.is_running()).await;
+    let mut told = player.client.view().newest();
+    let ended = async {
+        while player.client.receive(&mut player.log).await.is_ok() {
+            told = player.client.view().newest();
+        }
+    };
+    timeout(DEADLINE, ended).await.expect("an end");
+    assert!(Some(told) <= primary.acknowledged());
+    let reason = primary.stop().expect_err("it was deposed").to_string();
+    assert!(reason.contains("a standby was promoted"), "{reason}");
+    let again = Player::resume(&promoted, player.client.ticket()).await;
+    assert_eq!(again.entity(), player.entity());
+}
+
+#[tokio::test]
+async fn a_deposed_server_does_not_start_again_but_follows() {
+    let pair = Pair::new("deposed");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    ticks(&primary, 5).await;
+    let promoted = pair_promoted(&pair, standby);
+    eventually("the old primary stops", || !primary.is_running()).await;
+    drop(primary);
+    let refused = Server::start(pair.options("primary", |_| ()));
+    let reason = format!("{:#}", refused.err().expect("a refusal"));
+    assert!(reason.contains("a standby was promoted"), "{reason}");
+    // With what it told alone it can't go on, so it begins with the other's checkpoint.
+    let follow = Follow {
+        primary: promoted.followers().expect("a port").to_string(),
+        key: pair.key(),
+        clients_at: None,
+    };
+    let back = Standby::start(pair.options("primary", |_| ()), follow).unwrap();
+    complete(&back).await;
+    drop(promoted);
+    drop(back.promote().expect("back again"));
+}
+
+/// Promotes with a port for the next standby.
+fn pair_promoted(pair: &Pair, standby: Standby) -> Server {
+    let mut standby = standby;
+    standby.options_mut().standby = Some(StandbyOptions {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        key: pair.key(),
+        feed: FeedOptions::default(),
+    });
+    standby.promote().expect("a promotion")
+}
+
+#[tokio::test]
+async fn a_folder_is_promoted_where_no_standby_runs() {
+    let pair = Pair::new("offline");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let player = Player::join(&primary).await;
+    let last = player.client.view().newest();
+    eventually("the standby has it", || primary.acknowledged() > Some(last)).await;
+    drop(primary);
+    drop(standby);
+    let refused = Server::start(pair.options("standby", |_| ()));
+    let reason = format!("{:#}", refused.err().expect("a refusal"));
+    assert!(reason.contains("is a standby's"), "{reason}");
+    promote_folder(&pair.folder.join("standby")).unwrap();
+    let promoted = Server::start(pair.options("standby", |_| ())).unwrap();
+    let again = Player::resume(&promoted, player.client.ticket()).await;
+    assert_eq!(again.entity(), player.entity());
+}
+
+#[tokio::test]
+async fn strangers_and_hostile_bytes_do_not_hurt_the_port() {
+    let pair = Pair::new("strangers");
+    let primary = pair.primary(|_| ());
+    let address = primary.followers().unwrap();
+    let stranger = Pair::new("stranger");
+    assert!(converse(&stranger.key(), address, &[]).await.is_err());
+    let key = pair.key();
+    let mut seed = 7_u64;
+    for length in [0, 1, 4, 5, 300, 5000] {
+        let mut bytes = vec![];
+        for _ in 0..length {
+            seed = shared::world::mix::mix(seed, 1);
+            bytes.push(seed as u8);
+        }
+        let _ = converse(&key, address, &bytes).await;
+    }
+    // One that has what there is not yet.
+    let mut lie = ToPrimary::Hello(Hello::default()).encode();
+    lie.extend(ToPrimary::Synced(1 << 40).encode());
+    assert!(converse(&key, address, &lie).await.is_err());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    assert!(primary.is_running());
+}
+
+/// Says something to a port, and reads until the other side ends it.
+async fn converse(key: &LinkKey, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut endpoint = quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    endpoint.set_default_client_config(key.client_config()?);
+    let connection = endpoint.connect(address, "localhost")?.await?;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    send.write_all(bytes).await?;
+    let read = async {
+        while let Some(_chunk) = receive.read_chunk(1 << 16, true).await? {}
+        anyhow::Ok(())
+    };
+    timeout(Duration::from_secs(10), read).await?
+}
