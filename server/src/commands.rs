@@ -15,6 +15,7 @@
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
+//! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
 //! | [`check`] | `myriad check` |
@@ -35,6 +36,7 @@ pub mod inspect;
 pub mod interrupt;
 pub mod kept;
 pub mod logic;
+pub mod migrate;
 pub mod parity;
 pub mod replay;
 pub mod serve;

@@ -31,6 +31,7 @@
 //! | [`keeper`] | the threads that keep a running world |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | what a world file says otherwise than the world that is kept |
+//! | [`migration`] | another world file for a world that is kept |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`recording`] | recordings |
 
@@ -48,6 +49,7 @@ pub mod journal;
 pub mod keeper;
 pub mod level;
 pub mod log;
+pub mod migration;
 pub mod record;
 pub mod recording;
 pub mod recovery;

@@ -10,6 +10,7 @@ use super::doctor::{self, DoctorArguments};
 use super::fork::{self, ForkArguments};
 use super::inspect::{self, InspectArguments};
 use super::logic::{self, LogicArguments};
+use super::migrate::{self, MigrateArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
 use super::token::{self, TokenArguments};
@@ -46,6 +47,8 @@ enum Command {
     Verify(VerifyArguments),
     /// Make a new world of a kept one, as it was before any tick
     Fork(ForkArguments),
+    /// Let a kept world go on with another world file
+    Migrate(MigrateArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
 }
@@ -64,6 +67,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
+        Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
     }
 }

@@ -33,6 +33,7 @@ fn the_commands_for_operators_work() {
 #[test]
 fn the_commands_for_worlds_that_are_kept_work() {
     check("server/durability.md");
+    check("server/migration.md");
 }
 
 #[test]
@@ -96,9 +97,10 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 4] = [
+pub const OPERATORS: [&str; 5] = [
     "server/README.md",
     "server/durability.md",
+    "server/migration.md",
     "server/accounts.md",
     "server/talk.md",
 ];
