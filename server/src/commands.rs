@@ -15,6 +15,7 @@
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
+//! | [`characters`] | `myriad characters` |
 //! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
@@ -26,6 +27,7 @@
 pub mod accounts;
 pub mod admin;
 pub mod arguments;
+pub mod characters;
 pub mod check;
 pub mod cli;
 pub mod demo;

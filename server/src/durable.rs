@@ -9,6 +9,7 @@
 //! | `certificate.pem`, `key.pem`, `reset.key` | by what clients know the server again |
 //! | `journal-<tick>` | a segment: records from this tick on, in order |
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
+//! | `characters.redb` | what accounts keep, in worlds where they keep something |
 //! | `spare` | room for the next segment, set aside while there is some |
 //!
 //! A record holds the tick's frame and what changed among clients. It is written while the
@@ -28,6 +29,7 @@
 //! | [`journal`] | segments: appending, syncing, failures of the disk |
 //! | [`log`] | segments: reading, and what is damage |
 //! | [`checkpoint`] | the state of a world in a file |
+//! | [`characters`] | what accounts keep while they have no entity |
 //! | [`keeper`] | the threads that keep a running world |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | what a world file says otherwise than the world that is kept |
@@ -37,6 +39,7 @@
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod characters;
 pub mod checkpoint;
 pub mod code;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

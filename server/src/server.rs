@@ -181,6 +181,9 @@ impl Server {
         };
         let start =
             |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        if options.data.is_none() && !options.world.persists.is_empty() {
+            warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
+        }
         let guard = start_guard(&options);
         // The port answers as soon as it is known what there is to say.
         let is_open = Arc::new(AtomicBool::new(false));

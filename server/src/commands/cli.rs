@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::admin::{self, AdminArguments};
+use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
@@ -49,6 +50,8 @@ enum Command {
     Fork(ForkArguments),
     /// Let a kept world go on with another world file
     Migrate(MigrateArguments),
+    /// See and change what accounts keep
+    Characters(CharactersArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
 }
@@ -68,6 +71,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
         Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
+        Command::Characters(arguments) => characters::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
     }
 }

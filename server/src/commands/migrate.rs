@@ -10,6 +10,7 @@ use client_bot::say;
 
 use super::arguments::load_world;
 use super::kept::{open, recover};
+use crate::durable::characters::CharacterStore;
 use crate::durable::checkpoint;
 use crate::durable::differences;
 use crate::durable::folder::DataFolder;
@@ -55,6 +56,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         return Ok(());
     }
     let Stored { head, body } = recovered.into_stored();
+    let (before, characters) = (body.world.clone(), body.roster.characters.clone());
     let options = MigrationOptions {
         removes_entities: arguments.remove_entities,
     };
@@ -69,6 +71,10 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         return Ok(());
     }
     let archive = keep_before(path, tick)?;
+    if !characters.is_empty() {
+        // The new world reads them by name.
+        CharacterStore::open(path)?.put(&before, &characters)?;
+    }
     let body = checkpoint::encode(&body);
     store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
     say!(

@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
     fn name(&self, key: &str, number: u16) -> Option<&str> {
         let index = usize::from(number);
         match key {
-            "column" | "tells_owner" | "velocity" => self.columns.get(index).copied(),
+            "column" | "tells_owner" | "velocity" | "persists" => self.columns.get(index).copied(),
             "kind" | "player_kind" => self.kinds.get(index).copied(),
             "command" | "born" => self.numbers.command_name(CommandKind(number)),
             _ => None,

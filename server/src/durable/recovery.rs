@@ -1,6 +1,8 @@
 //! From a folder to a running world: the newest good checkpoint, and the frames since then,
 //! in ticks of which nobody is told.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +12,7 @@ use script::logic::compile_with;
 use shared::file::UncheckedWorld;
 use shared::wire::codec;
 use shared::world::logic::LogicConfig;
-use shared::{Schema, Tick, WorldConfig};
+use shared::{EntityId, Schema, Tick, WorldConfig};
 use tracing::{info, warn};
 
 use super::checkpoint::{self, Body, Head};
@@ -18,6 +20,7 @@ use super::differences;
 use super::disk::Disk;
 use super::journal::Start;
 use super::log::{End, Log};
+use super::record::Entry;
 use super::roster::Roster;
 
 /// A checkpoint that can be gone on from.
@@ -175,6 +178,8 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
         from: head.tick,
         ..Progress::default()
     };
+    // The record that was read last: what it does to characters no later one tells.
+    let mut waiting: Option<Entry> = None;
     let end = loop {
         progress.tick = log.next_tick();
         progress.time = begun.elapsed();
@@ -201,8 +206,13 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
             );
         }
         run.epoch = run.epoch.max(read.place.epoch);
-        run.take(read.entry)?;
+        if let Some(entry) = waiting.replace(read.entry) {
+            run.take(entry)?;
+        }
     };
+    if let Some(entry) = waiting {
+        run.take_last(entry)?;
+    }
     run.collect()?;
     run.backend.set_quiet(false);
     progress.time = begun.elapsed();
@@ -244,7 +254,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Runs the tick of a record. The one before is compared with what the record says.
-    fn take(&mut self, entry: super::record::Entry) -> Result<()> {
+    fn take(&mut self, entry: Entry) -> Result<()> {
         self.collect()?;
         let tick = entry.frame.tick.0;
         compare(&self.world.schema, tick, &entry.before, &self.hash)?;
@@ -252,6 +262,50 @@ impl Run<'_> {
             self.roster.apply(change);
         }
         self.submit(&entry.frame)
+    }
+
+    /// Runs the tick of the last record. Who dies in it leaves to the account what it had.
+    fn take_last(&mut self, entry: Entry) -> Result<()> {
+        self.collect()?;
+        let persists = self.world.persists.clone();
+        if persists.is_empty() {
+            return self.take(entry);
+        }
+        let before = self.backend.snapshot()?;
+        let mut accounts = self.accounts();
+        self.take(entry)?;
+        accounts.extend(self.accounts());
+        let Some(output) = self.collect()? else {
+            return Ok(());
+        };
+        let columns = self.world.schema.attributes.len();
+        for entity in &output.deaths {
+            let Some(account) = accounts.remove(entity) else {
+                continue;
+            };
+            let start = entity.slot.index() * columns;
+            let mut row = before.rows[start..start + columns].to_vec();
+            let changed = output
+                .changes
+                .iter()
+                .filter(|(slot, ..)| *slot == entity.slot);
+            for (_, columns, values) in changed {
+                for (&column, &value) in columns.iter().zip(values) {
+                    row[usize::from(column)] = value;
+                }
+            }
+            let kept = persists.iter().map(|&column| row[usize::from(column)]);
+            self.roster.characters.insert(account, kept.collect());
+        }
+        Ok(())
+    }
+
+    /// The accounts of entities.
+    fn accounts(&self) -> HashMap<EntityId, String> {
+        let rows = self.roster.clients.values().map(|client| &client.row);
+        let with_account =
+            rows.filter_map(|row| Some((row.entity()?, row.person.account.clone()?)));
+        with_account.collect()
     }
 
     fn submit(&mut self, frame: &Frame) -> Result<()> {
@@ -263,16 +317,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<()> {
+    /// Waits for the tick that is in flight; gives its output.
+    fn collect(&mut self) -> Result<Option<Arc<TickOutput>>> {
         let Some(ticket) = self.in_flight.take() else {
-            return Ok(());
+            return Ok(None);
         };
         let output = self.backend.collect(ticket)?;
         self.hash.clone_from(&output.hash);
         self.last.tick = output.tick;
         self.last.births.clone_from(&output.births);
         self.last.deaths.clone_from(&output.deaths);
-        Ok(())
+        Ok(Some(output))
     }
 }
 

@@ -34,6 +34,7 @@ fn the_commands_for_operators_work() {
 fn the_commands_for_worlds_that_are_kept_work() {
     check("server/durability.md");
     check("server/migration.md");
+    check("server/characters.md");
 }
 
 #[test]
@@ -97,10 +98,11 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 5] = [
+pub const OPERATORS: [&str; 6] = [
     "server/README.md",
     "server/durability.md",
     "server/migration.md",
+    "server/characters.md",
     "server/accounts.md",
     "server/talk.md",
 ];
@@ -180,6 +182,8 @@ impl Folder {
         let identity = rcgen::generate_simple_self_signed(names).unwrap();
         fs::write(folder.join("token.txt"), "open sesame").unwrap();
         fs::write(folder.join("words.txt"), "darn\n").unwrap();
+        let character = r#"{"account":"bob","character":{"gold":7}}"#;
+        fs::write(folder.join("accounts.json"), character).unwrap();
         fs::write(folder.join("account.key"), "0".repeat(64)).unwrap();
         let x = "A".repeat(43);
         let keys = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#);

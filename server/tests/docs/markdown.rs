@@ -22,6 +22,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/README.md", 310),
     ("server/durability.md", 150),
     ("server/migration.md", 100),
+    ("server/characters.md", 100),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
     ("server/talk.md", 70),

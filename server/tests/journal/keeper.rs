@@ -49,7 +49,7 @@ impl Kept {
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {
-            keeper: Some(Keeper::start(locked, journal, Roster::default(), options).unwrap()),
+            keeper: Some(Keeper::start(locked, journal, Roster::default(), options, None).unwrap()),
             disk,
             folder,
             next: 0,
