@@ -18,6 +18,8 @@
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
+//! | [`characters`] | `myriad characters` |
+//! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
 //! | [`check`] | `myriad check` |
@@ -29,6 +31,7 @@
 pub mod accounts;
 pub mod admin;
 pub mod arguments;
+pub mod characters;
 pub mod check;
 pub mod cli;
 pub mod demo;
@@ -41,6 +44,7 @@ pub mod interrupt;
 pub mod kept;
 pub mod link_key;
 pub mod logic;
+pub mod migrate;
 pub mod parity;
 pub mod promote;
 pub mod replay;

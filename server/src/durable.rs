@@ -10,6 +10,7 @@
 //! | `journal-<tick>` | a segment: records from this tick on, in order |
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
 //! | `role` | whether players are in this world, or it is a copy |
+//! | `characters.redb` | what accounts keep, in worlds where they keep something |
 //! | `spare` | room for the next segment, set aside while there is some |
 //!
 //! A record holds the tick's frame and what changed among clients. It is written while the
@@ -31,15 +32,18 @@
 //! | [`journal`] | segments: appending, syncing, failures of the disk |
 //! | [`log`] | segments: reading, and what is damage |
 //! | [`checkpoint`] | the state of a world in a file |
+//! | [`characters`] | what accounts keep while they have no entity |
 //! | [`keeper`] | the threads that keep a running world |
 //! | [`rerun`] | the ticks of records, run again |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | what a world file says otherwise than the world that is kept |
+//! | [`migration`] | another world file for a world that is kept |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`recording`] | recordings |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod characters;
 pub mod checkpoint;
 pub mod code;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -53,6 +57,7 @@ pub mod journal;
 pub mod keeper;
 pub mod level;
 pub mod log;
+pub mod migration;
 pub mod record;
 pub mod recording;
 pub mod recovery;

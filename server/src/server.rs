@@ -222,6 +222,9 @@ impl Server {
         };
         let start =
             |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        if options.data.is_none() && !options.world.persists.is_empty() {
+            warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
+        }
         let guard = start_guard(&options);
         // The port answers as soon as it is known what there is to say.
         let readiness = show_metrics(&options)?;
@@ -516,6 +519,12 @@ fn keep(
         let kept = world_data::keep(folder, data, recovered, options.threads, None)?;
         return Ok((kept, None));
     };
+    if !recovered.world.persists.is_empty() {
+        // Its records don't hold the characters of accounts that were away all the time.
+        bail!(
+            "a world with `persist` attributes can't have a standby: its copy would lack characters"
+        );
+    }
     let feed = Arc::new(Feed::new(standby.feed));
     if data.level == Level::Standby && !standby.feed.is_required {
         warn!("level `told` holds until a standby follows");

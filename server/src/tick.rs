@@ -9,6 +9,7 @@
 //! | [`reload`] | scripts that change while the world runs |
 //! | [`requests`] | which requests are answered in a tick |
 //! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
+//! | [`characters`] | what accounts keep while they have no entity |
 //! | [`holdings`] | regions and subscriptions of clients |
 //! | [`talk`] | what players say, and who is told |
 //! | [`operator`] | what the operator wants of the world |
@@ -19,6 +20,7 @@
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod backend;
+pub mod characters;
 pub mod directory;
 pub mod holdings;
 pub mod inbox;

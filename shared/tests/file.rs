@@ -244,6 +244,16 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
             "kind.b.respawn_ticks: the kind needs an attribute with `falls_at`: the value at \
              which its entities fall",
         ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nattributes = [{ name = \"g\", \
+             type = \"i32\", audience = \"state\", persist = true }]",
+            "kind.b.attributes.g.persist: only attributes of the players' kind persist",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\nattributes = [{ name = \"g\", type = \"entity\", \
+             audience = \"state\", persist = true }]",
+            "kind.a.attributes.g.persist: an entity may be gone when its account comes back",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(rejected(text), format!("w.toml: {expected}"), "for {text}");

@@ -5,6 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client_bot::cli::with_variables;
 
 use super::admin::{self, AdminArguments};
+use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
@@ -12,6 +13,7 @@ use super::fork::{self, ForkArguments};
 use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
 use super::logic::{self, LogicArguments};
+use super::migrate::{self, MigrateArguments};
 use super::promote::{self, PromoteArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
@@ -54,6 +56,10 @@ enum Command {
     Verify(VerifyArguments),
     /// Make a new world of a kept one, as it was before any tick
     Fork(ForkArguments),
+    /// Let a kept world go on with another world file
+    Migrate(MigrateArguments),
+    /// See and change what accounts keep
+    Characters(CharactersArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
     /// Print what completes the commands of this program in a shell
@@ -94,6 +100,8 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
+        Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
+        Command::Characters(arguments) => characters::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => shell::complete(&arguments, command()),
         Command::Man(arguments) => shell::write_pages(&arguments, command()),

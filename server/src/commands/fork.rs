@@ -6,14 +6,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
 use client_bot::say;
-use gpu_kernels::tick::VERSION;
 
-use super::kept::open;
-use crate::durable::checkpoint::{self, Body, Head};
+use super::kept::{open, recover};
+use crate::durable::checkpoint;
 use crate::durable::folder::DataFolder;
-use crate::durable::recovery::{self, Replay};
-use crate::metrics::machine;
-use crate::tick::backend::{BackendOptions, start_backend};
+use crate::durable::recovery::Stored;
+use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
 pub struct ForkArguments {
@@ -40,38 +38,12 @@ pub fn run(arguments: &ForkArguments) -> Result<()> {
         bail!("{} holds a world already", arguments.to.display());
     }
     let at = arguments.at;
-    let stored = recovery::newest(&disk, Some(at))?;
-    let stored = stored.with_context(|| format!("there is no checkpoint before tick {at}"))?;
-    let threads = arguments.threads.unwrap_or_else(machine::cores);
-    let world = &stored.body.world;
-    let available = machine::memory_available();
-    let mut backend = start_backend(arguments.backend, world, threads, available)?.backend;
-    let replay = Replay {
-        backend: &mut *backend,
-        until: Some(at),
-        progress: &mut |_| (),
-    };
-    let (recovered, end) = recovery::replay(&disk, stored, replay)?;
+    let (recovered, end) = recover(&disk, Some(at), arguments.backend, arguments.threads)?;
     if end.tick != at {
         bail!("the journal ends before tick {}", end.tick);
     }
-    let mut snapshot = recovered.snapshot;
-    snapshot.known.iter_mut().for_each(Vec::clear);
-    snapshot.behind.clear();
-    let body = checkpoint::encode(&Body {
-        world: recovered.world,
-        snapshot,
-        hash: recovered.hash,
-        roster: recovered.roster,
-        births: recovered.last.births,
-        deaths: recovered.last.deaths,
-    });
-    let head = Head {
-        tick: at,
-        epoch: recovered.epoch,
-        tick_version: VERSION,
-        previous: recovered.start.previous,
-    };
+    let Stored { head, body } = recovered.into_stored();
+    let body = checkpoint::encode(&body);
     checkpoint::write(&new.disk(), &head, &body).context("cannot write the new world")?;
     say!("{} goes on before tick {at}", arguments.to.display());
     Ok(())

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::durable::checkpoint;
 use crate::durable::disk::Folder;
+use crate::durable::log::End;
+use crate::durable::recovery::{self, Recovered, Replay};
+use crate::metrics::machine;
+use crate::tick::backend::{BackendOptions, start_backend};
 
 /// The folder of a world that is kept.
 pub fn open(path: &Path) -> Result<Folder> {
@@ -17,6 +21,29 @@ pub fn open(path: &Path) -> Result<Folder> {
         );
     }
     Ok(folder)
+}
+
+/// The world as it was before a tick, or at its end.
+pub fn recover(
+    disk: &Folder,
+    at: Option<u64>,
+    backend: BackendOptions,
+    threads: Option<usize>,
+) -> Result<(Recovered, End)> {
+    let stored = recovery::newest(disk, at)?;
+    let stored = stored.with_context(|| match at {
+        Some(at) => format!("there is no checkpoint before tick {at}"),
+        None => "there is no checkpoint".to_owned(),
+    })?;
+    let threads = threads.unwrap_or_else(machine::cores);
+    let available = machine::memory_available();
+    let mut backend = start_backend(backend, &stored.body.world, threads, available)?.backend;
+    let replay = Replay {
+        backend: &mut *backend,
+        until: at,
+        progress: &mut |_| (),
+    };
+    recovery::replay(disk, stored, replay)
 }
 
 /// A number of bytes for people.

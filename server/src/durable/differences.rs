@@ -1,7 +1,8 @@
 //! What a world file says otherwise than the world that is kept, value by value.
 
 use serde_json::{Map, Value};
-use shared::WorldConfig;
+use shared::world::logic::Numbers;
+use shared::{CommandKind, WorldConfig};
 
 /// The differences, each as a line with a path: `schema.kinds.player.hp.default: 100, now 90`.
 /// Scripts, with the commands and notifications that they declare, and the rate of ticks may
@@ -14,33 +15,101 @@ pub fn between(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
         given.limits.input_ticks_max = kept.limits.input_ticks_max;
         given.limits.late_ticks_max = kept.limits.late_ticks_max;
     }
-    given.schema.commands.clone_from(&kept.schema.commands);
-    let notifications = &kept.schema.notifications;
-    given.schema.notifications.clone_from(notifications);
     let (constants, budget) = (given.logic.constants, given.logic.budget);
+    let numbers = given.logic.numbers;
     given.logic = kept.logic.clone();
     (given.logic.constants, given.logic.budget) = (constants, budget);
-    let columns = kept.schema.attributes.iter();
-    let kinds = kept.schema.kinds.iter();
+    let names_of_given = Names::of(&given, &numbers);
+    let names_of_kept = Names::of(kept, &kept.logic.numbers);
+    let mut found = vec![];
     let mut walk = Walk {
-        columns: columns.map(|attribute| attribute.name.as_str()).collect(),
-        kinds: kinds.map(|kind| kind.name.as_str()).collect(),
-        found: vec![],
+        names: [&names_of_kept, &names_of_given],
+        found: &mut found,
     };
-    // Worlds are written as JSON elsewhere, too.
-    let value = |world| serde_json::to_value(world).unwrap_or_default();
-    walk.compare("", &value(kept), &value(&given));
-    if walk.found.is_empty() && *kept != given {
-        walk.found.push("a value that has no name".to_owned());
+    let values = [(kept, &names_of_kept), (&given, &names_of_given)];
+    let [kept_value, given_value] = values.map(|(world, names)| names.value(world));
+    walk.compare("", &kept_value, &given_value);
+    if found.is_empty() && names_of_kept.columns != names_of_given.columns {
+        found.push("the order of attributes".to_owned());
     }
-    walk.found
+    if found.is_empty() && names_of_kept.kinds != names_of_given.kinds {
+        found.push("the order of kinds".to_owned());
+    }
+    found
+}
+
+/// The names that stand for numbers in a world.
+struct Names<'a> {
+    /// By column.
+    columns: Vec<&'a str>,
+    kinds: Vec<&'a str>,
+    numbers: &'a Numbers,
+}
+
+impl<'a> Names<'a> {
+    fn of(world: &'a WorldConfig, numbers: &'a Numbers) -> Names<'a> {
+        let columns = world.schema.attributes.iter();
+        let kinds = world.schema.kinds.iter();
+        Names {
+            columns: columns.map(|attribute| attribute.name.as_str()).collect(),
+            kinds: kinds.map(|kind| kind.name.as_str()).collect(),
+            numbers,
+        }
+    }
+
+    /// A world as JSON, without what scripts declare, and with names for numbers: those may
+    /// be others in the other world.
+    fn value(&self, world: &WorldConfig) -> Value {
+        let mut world = world.clone();
+        world.schema.commands.clear();
+        world.schema.notifications.clear();
+        // Worlds are written as JSON elsewhere, too.
+        let mut value = serde_json::to_value(world).unwrap_or_default();
+        if let Some(logic) = value.get_mut("logic").and_then(Value::as_object_mut) {
+            logic.remove("numbers");
+        }
+        self.name_numbers("", &mut value);
+        value
+    }
+
+    fn name_numbers(&self, key: &str, value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                let fields = fields.iter_mut();
+                fields.for_each(|(key, value)| self.name_numbers(key, value));
+            }
+            Value::Array(items) => {
+                let items = items.iter_mut();
+                items.for_each(|item| self.name_numbers(key, item));
+            }
+            Value::Number(number) => {
+                let number = number
+                    .as_u64()
+                    .and_then(|number| u16::try_from(number).ok());
+                if let Some(name) = number.and_then(|number| self.name(key, number)) {
+                    *value = name.into();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a number under this key stands for.
+    fn name(&self, key: &str, number: u16) -> Option<&str> {
+        let index = usize::from(number);
+        match key {
+            "column" | "tells_owner" | "velocity" | "persists" => self.columns.get(index).copied(),
+            "kind" | "player_kind" => self.kinds.get(index).copied(),
+            "command" | "born" => self.numbers.command_name(CommandKind(number)),
+            _ => None,
+        }
+    }
 }
 
 struct Walk<'a> {
-    /// The names of attributes, by column, and of kinds.
-    columns: Vec<&'a str>,
-    kinds: Vec<&'a str>,
-    found: Vec<String>,
+    /// Those of the kept world, and those of the given one.
+    names: [&'a Names<'a>; 2],
+    found: &'a mut Vec<String>,
 }
 
 impl Walk<'_> {
@@ -49,7 +118,8 @@ impl Walk<'_> {
             _ if kept == given => {}
             (Value::Object(kept), Value::Object(given)) => self.compare_fields(path, kept, given),
             (Value::Array(kept), Value::Array(given)) => {
-                let [kept, given] = [kept, given].map(|items| self.by_name(path, items));
+                let sides = [(self.names[0], kept), (self.names[1], given)];
+                let [kept, given] = sides.map(|(names, items)| by_name(names, path, items));
                 self.compare_fields(path, &kept, &given);
             }
             _ => self.found.push(format!("{path}: {kept}, now {given}")),
@@ -76,22 +146,20 @@ impl Walk<'_> {
             self.found.push(format!("{} is new", within(name)));
         }
     }
+}
 
-    /// The items of a list, each with its own name, that of its attribute or kind, or else its
-    /// number.
-    fn by_name(&self, path: &str, items: &[Value]) -> Map<String, Value> {
-        let is_by_kind = BY_KIND.contains(&path) && items.len() == self.kinds.len();
-        let name = |(number, item): (usize, &Value)| {
-            let own = item.get("name").and_then(Value::as_str);
-            let column = item.get("column").and_then(Value::as_u64);
-            let column = column.and_then(|column| self.columns.get(usize::try_from(column).ok()?));
-            let kind = self.kinds.get(number).filter(|_| is_by_kind);
-            let name = own.or(column.copied()).or(kind.copied());
-            let name = name.map_or_else(|| number.to_string(), str::to_owned);
-            (name, item.clone())
-        };
-        items.iter().enumerate().map(name).collect()
-    }
+/// The items of a list, each with its own name, that of its attribute or kind, or else its
+/// number.
+fn by_name(names: &Names<'_>, path: &str, items: &[Value]) -> Map<String, Value> {
+    let is_by_kind = BY_KIND.contains(&path) && items.len() == names.kinds.len();
+    let name = |(number, item): (usize, &Value)| {
+        let of = |key: &str| item.get(key).and_then(Value::as_str);
+        let kind = names.kinds.get(number).filter(|_| is_by_kind);
+        let name = of("name").or(of("column")).or(kind.copied());
+        let name = name.map_or_else(|| number.to_string(), str::to_owned);
+        (name, item.clone())
+    };
+    items.iter().enumerate().map(name).collect()
 }
 
 /// Lists with an item for each kind.
@@ -157,6 +225,38 @@ mod tests {
         ] {
             assert!(changed.contains(&expected.to_owned()), "{changed:?}");
         }
+    }
+
+    /// Numbers follow from the order, and a state is full of them.
+    #[test]
+    fn another_order_of_kinds_or_attributes_is_a_difference_and_other_text_is_none() {
+        let world = |text: &str| script::world::parse(text, "a test's world").unwrap();
+        let kind = "[[kind]]\n        name = 'item'\n        population = 6";
+        assert!(WORLD.contains(kind));
+        let text = WORLD.replace(kind, "");
+        let first = format!(
+            "{kind}\n{}",
+            text.replace("[world]", "\n[world]\nplayer_kind = 'player'")
+        );
+        assert_eq!(
+            between(&world(WORLD), &world(&first)),
+            ["the order of kinds"]
+        );
+        let (hp, mana) = (
+            WORLD.find("{ name = 'hp'").unwrap(),
+            WORLD.find("{ name = 'mana'").unwrap(),
+        );
+        let end = mana + WORLD[mana..].find("},").unwrap() + 2;
+        let (before, hp, mana) = (&WORLD[..hp], &WORLD[hp..mana], &WORLD[mana..end]);
+        let swapped = format!("{before}{mana}\n{hp}{}", &WORLD[end..]);
+        let expected = ["the order of attributes"];
+        assert_eq!(between(&world(WORLD), &world(&swapped)), expected);
+        let moved = "[world]\n        tick_hz = 20 # a comment\n        size = [200, 200]";
+        let text = WORLD.replace("        tick_hz = 20\n", "");
+        let text = text.replace("[world]\n        size = [200, 200]", moved);
+        let worlds = [WORLD, &text].map(world);
+        assert_ne!(text, WORLD);
+        assert_eq!(between(&worlds[0], &worlds[1]), [""; 0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Keeps a running world: a thread writes the journal while the engine runs, and another one
 //! writes checkpoints.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -11,6 +12,7 @@ use gpu_kernels::{Birth, Frame, Snapshot, StateHash};
 use shared::{EntityId, Tick, WorldConfig};
 use tracing::{error, info, warn};
 
+use super::characters::CharacterStore;
 use super::checkpoint::{self, Body, Head};
 use super::disk::Disk;
 use super::folder::DataFolder;
@@ -63,6 +65,8 @@ pub struct Boundary {
     /// Of the tick before.
     pub births: Vec<Birth>,
     pub deaths: Vec<EntityId>,
+    /// What accounts keep since then.
+    pub characters: Vec<(String, Vec<i32>)>,
 }
 
 enum Message {
@@ -71,9 +75,12 @@ enum Message {
     /// The state at the boundary.
     Snapshot(Box<Snapshot>),
     /// A checkpoint was written, or not.
-    Written(u64, std::io::Result<()>),
+    Written(u64, std::io::Result<()>, Batch),
     Finish,
 }
+
+/// What accounts keep, where it has changed.
+type Batch = BTreeMap<String, Vec<i32>>;
 
 /// What the threads tell each other.
 struct Shared {
@@ -102,6 +109,7 @@ impl Keeper {
         mut journal: Journal<D>,
         roster: Roster,
         options: KeepOptions,
+        characters: Option<CharacterStore>,
     ) -> Result<Keeper> {
         journal
             .set_room_aside()
@@ -122,6 +130,7 @@ impl Keeper {
         let mut thread = Thread {
             journal,
             roster,
+            characters: characters.map(Arc::new),
             options: options.clone(),
             shared: shared.clone(),
             to_self: messages.clone(),
@@ -291,6 +300,8 @@ struct Thread<D: Disk> {
     journal: Journal<D>,
     /// As the records so far have made it.
     roster: Roster,
+    /// Where the roster's characters go with each checkpoint.
+    characters: Option<Arc<CharacterStore>>,
     options: KeepOptions,
     shared: Arc<Shared>,
     to_self: SyncSender<Message>,
@@ -364,7 +375,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             }
             Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
             Message::Snapshot(snapshot) => self.write_checkpoint(snapshot)?,
-            Message::Written(tick, written) => self.note_checkpoint(tick, written),
+            Message::Written(tick, written, batch) => {
+                self.note_checkpoint(tick, written, batch);
+            }
             Message::Finish => {}
         }
         Ok(())
@@ -444,12 +457,27 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             tick_version: self.journal.settings().tick_version,
             previous: self.journal.previous(),
         };
-        self.boundary = Some((head, boundary, self.roster.clone()));
+        if let Some((_, _, dropped)) = self.boundary.take() {
+            self.keep_for_later(dropped.characters);
+        }
+        let mut roster = self.roster.clone();
+        self.roster.characters.clear();
+        roster
+            .characters
+            .extend(boundary.characters.iter().cloned());
+        self.boundary = Some((head, boundary, roster));
         Ok(())
     }
 
+    /// What was not written is to be written with the next checkpoint, unless it has changed.
+    fn keep_for_later(&mut self, batch: Batch) {
+        for (account, row) in batch {
+            self.roster.characters.entry(account).or_insert(row);
+        }
+    }
+
     fn write_checkpoint(&mut self, snapshot: Box<Snapshot>) -> Result<()> {
-        let Some((head, boundary, roster)) = self.boundary.take() else {
+        let Some((head, boundary, mut roster)) = self.boundary.take() else {
             self.shared.change(|state| state.writing -= 1);
             return Ok(());
         };
@@ -458,7 +486,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             to: self.to_self.clone(),
             tick: head.tick,
             written: Err(std::io::Error::other("its thread has failed")),
+            batch: std::mem::take(&mut roster.characters),
         };
+        let store = self.characters.clone();
         let write = move || {
             let mut reply = reply;
             give_way();
@@ -469,6 +499,12 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 deaths,
                 ..
             } = *boundary;
+            // What a checkpoint does not have must be in the file before it.
+            let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
+            if let Err(error) = stored {
+                reply.written = Err(std::io::Error::other(error.to_string()));
+                return;
+            }
             let body = checkpoint::encode(&Body {
                 world,
                 snapshot: *snapshot,
@@ -486,7 +522,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         Ok(())
     }
 
-    fn note_checkpoint(&mut self, tick: u64, written: std::io::Result<()>) {
+    fn note_checkpoint(&mut self, tick: u64, written: std::io::Result<()>, batch: Batch) {
         self.shared.change(|state| state.writing -= 1);
         match written {
             Ok(()) => {
@@ -499,6 +535,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 }
             }
             Err(error) => {
+                self.keep_for_later(batch);
                 table::CHECKPOINTS.add_to("failed", 1);
                 error!(tick, %error, "a checkpoint can't be written; the journal goes on");
             }
@@ -511,13 +548,16 @@ struct Reply {
     to: SyncSender<Message>,
     tick: u64,
     written: std::io::Result<()>,
+    /// What accounts keep with it.
+    batch: Batch,
 }
 
 impl Drop for Reply {
     fn drop(&mut self) {
         let written = std::mem::replace(&mut self.written, Ok(()));
         // A journal that has ended takes none.
-        let _ = self.to.send(Message::Written(self.tick, written));
+        let batch = std::mem::take(&mut self.batch);
+        let _ = self.to.send(Message::Written(self.tick, written, batch));
     }
 }
 

@@ -38,7 +38,9 @@ pub enum Record<W> {
 pub fn tick_bytes_max(config: &WorldConfig) -> usize {
     let limits = &config.limits;
     let clients = limits.clients as usize;
-    let commands = clients * (limits.client_commands_burst as usize + COMMANDS_OF_SERVER);
+    // A gift of what an account keeps takes two commands at most.
+    let given = COMMANDS_OF_SERVER + 2 * config.persists.len();
+    let commands = clients * (limits.client_commands_burst as usize + given);
     let regions = clients * limits.regions_per_client as usize;
     let people = clients * PERSON_BYTES + TALK_BYTES_MAX;
     let slots = config.schema.world.capacity as usize;

@@ -43,6 +43,31 @@ pub struct Recovered {
     pub progress: Progress,
 }
 
+impl Recovered {
+    /// A checkpoint of the world as it is, for a folder in which nothing follows it yet.
+    pub fn into_stored(self) -> Stored {
+        let mut snapshot = self.snapshot;
+        snapshot.known.iter_mut().for_each(Vec::clear);
+        snapshot.behind.clear();
+        Stored {
+            head: Head {
+                tick: self.start.tick,
+                epoch: self.epoch,
+                tick_version: VERSION,
+                previous: self.start.previous,
+            },
+            body: Body {
+                world: self.world,
+                snapshot,
+                hash: self.hash,
+                roster: self.roster,
+                births: self.last.births,
+                deaths: self.last.deaths,
+            },
+        }
+    }
+}
+
 /// How far a recovery has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -149,7 +174,7 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
             Ok(read) => read,
             Err(end) => break end,
         };
-        run.take(&read.place, &read.entry)?;
+        run.take(&read.place, read.entry)?;
     };
     progress.time = begun.elapsed();
     let start = Start {
@@ -172,7 +197,8 @@ pub fn check_same(kept: &WorldConfig, given: &WorldConfig) -> Result<()> {
     }
     bail!(
         "the world file differs from the world that is kept in this folder: start with the file \
-         that the world began with, or keep a new world in another folder. It differs in\n  {}",
+         that the world began with, or let the world go on with this one by `myriad migrate DIR \
+         --world FILE`. It differs in\n  {}",
         different.join("\n  ")
     )
 }

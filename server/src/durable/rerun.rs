@@ -1,11 +1,14 @@
 //! Runs the ticks of records again, each compared with what the record after it says.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
 use gpu_kernels::tick::VERSION;
 use gpu_kernels::{Backend, Frame, StateHash, TickOutput, Ticket};
 use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
-use shared::{Schema, Tick, WorldConfig};
+use shared::{EntityId, Schema, Tick, WorldConfig};
 
 use super::checkpoint::Body;
 use super::epoch::Epoch;
@@ -22,6 +25,9 @@ pub struct Run<'a> {
     hash: StateHash,
     last: TickOutput,
     in_flight: Option<Ticket>,
+    /// In worlds with characters: the record of the next tick to run. What the last one does
+    /// to characters, no later one tells.
+    waiting: Option<Entry>,
     epoch: Epoch,
 }
 
@@ -45,13 +51,14 @@ impl<'a> Run<'a> {
                 ..TickOutput::default()
             },
             in_flight: None,
+            waiting: None,
             epoch: head.epoch,
         })
     }
 
     /// Runs the tick of a record. The one before is compared with what the record says.
-    pub fn take(&mut self, place: &Place, entry: &Entry) -> Result<()> {
-        self.settle(place, entry)?;
+    pub fn take(&mut self, place: &Place, entry: Entry) -> Result<()> {
+        self.settle(place, &entry)?;
         self.go_on(place, entry)
     }
 
@@ -64,17 +71,22 @@ impl<'a> Run<'a> {
                  {VERSION}: start the server that ran it, and stop it with Ctrl-C"
             );
         }
+        if let Some(waiting) = self.waiting.take() {
+            self.run(&waiting)?;
+        }
         self.collect()?;
         compare(&self.world.schema, tick, &entry.before, &self.hash)
     }
 
-    /// Begins the tick of a record, after [`Run::settle`].
-    pub fn go_on(&mut self, place: &Place, entry: &Entry) -> Result<()> {
+    /// Takes over a record, after [`Run::settle`]. Its tick begins now, or before the next one
+    /// is settled.
+    pub fn go_on(&mut self, place: &Place, entry: Entry) -> Result<()> {
         self.epoch = self.epoch.max(place.epoch);
-        for change in &entry.changes {
-            self.roster.apply(change);
+        if self.world.persists.is_empty() {
+            return self.run(&entry);
         }
-        self.submit(&entry.frame)
+        self.waiting = Some(entry);
+        Ok(())
     }
 
     /// What a checkpoint holds, between [`Run::settle`] and [`Run::go_on`].
@@ -94,6 +106,9 @@ impl<'a> Run<'a> {
 
     /// Ends the last tick, before `start`.
     pub fn finish(mut self, start: Start, progress: Progress) -> Result<Recovered> {
+        if let Some(waiting) = self.waiting.take() {
+            self.run_last(&waiting)?;
+        }
         self.collect()?;
         self.backend.set_quiet(false);
         let snapshot = self.backend.snapshot()?;
@@ -116,6 +131,53 @@ impl<'a> Run<'a> {
         })
     }
 
+    fn run(&mut self, entry: &Entry) -> Result<()> {
+        for change in &entry.changes {
+            self.roster.apply(change);
+        }
+        self.submit(&entry.frame)
+    }
+
+    /// Runs the tick of the last record. Who dies in it leaves to the account what it had.
+    fn run_last(&mut self, entry: &Entry) -> Result<()> {
+        let persists = self.world.persists.clone();
+        let before = self.backend.snapshot()?;
+        let mut accounts = self.accounts();
+        self.run(entry)?;
+        accounts.extend(self.accounts());
+        let Some(output) = self.collect()? else {
+            return Ok(());
+        };
+        let columns = self.world.schema.attributes.len();
+        for entity in &output.deaths {
+            let Some(account) = accounts.remove(entity) else {
+                continue;
+            };
+            let start = entity.slot.index() * columns;
+            let mut row = before.rows[start..start + columns].to_vec();
+            let changed = output
+                .changes
+                .iter()
+                .filter(|(slot, ..)| *slot == entity.slot);
+            for (_, columns, values) in changed {
+                for (&column, &value) in columns.iter().zip(values) {
+                    row[usize::from(column)] = value;
+                }
+            }
+            let kept = persists.iter().map(|&column| row[usize::from(column)]);
+            self.roster.characters.insert(account, kept.collect());
+        }
+        Ok(())
+    }
+
+    /// The accounts of entities.
+    fn accounts(&self) -> HashMap<EntityId, String> {
+        let rows = self.roster.clients.values().map(|client| &client.row);
+        let with_account =
+            rows.filter_map(|row| Some((row.entity()?, row.person.account.clone()?)));
+        with_account.collect()
+    }
+
     fn submit(&mut self, frame: &Frame) -> Result<()> {
         if let Some(logic) = &frame.logic {
             self.world = with_logic(&self.world, logic)?;
@@ -125,16 +187,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<()> {
+    /// Waits for the tick that is in flight; gives its output.
+    fn collect(&mut self) -> Result<Option<Arc<TickOutput>>> {
         let Some(ticket) = self.in_flight.take() else {
-            return Ok(());
+            return Ok(None);
         };
         let output = self.backend.collect(ticket)?;
         self.hash.clone_from(&output.hash);
         self.last.tick = output.tick;
         self.last.births.clone_from(&output.births);
         self.last.deaths.clone_from(&output.deaths);
-        Ok(())
+        Ok(Some(output))
     }
 }
 

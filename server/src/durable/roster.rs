@@ -13,6 +13,10 @@ use shared::{ClientRow, EntityId, Name, Tick};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     pub clients: BTreeMap<ClientRow, Client>,
+    /// What accounts keep, where that has changed since the last checkpoint: with it, the rest
+    /// is in a file of its own.
+    #[serde(skip)]
+    pub characters: BTreeMap<String, Vec<i32>>,
 }
 
 /// A client, with what it was granted.
@@ -97,6 +101,11 @@ pub enum RosterChange {
         client: ClientRow,
         channel: Name,
     },
+    /// What an account keeps from now on: the values of the world's `persists`.
+    Character {
+        account: String,
+        row: Vec<i32>,
+    },
 }
 
 impl Roster {
@@ -136,6 +145,9 @@ impl Roster {
                 if let Some(client) = self.clients.get_mut(client) {
                     client.channels.push(channel.clone());
                 }
+            }
+            RosterChange::Character { account, row } => {
+                self.characters.insert(account.clone(), row.clone());
             }
             RosterChange::Left { client, channel } => {
                 if let Some(client) = self.clients.get_mut(client) {

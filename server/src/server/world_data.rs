@@ -9,6 +9,7 @@ use gpu_kernels::tick::VERSION;
 use shared::WorldConfig;
 
 use super::DataOptions;
+use crate::durable::characters::{CharacterStore, Rows};
 use crate::durable::checkpoint;
 use crate::durable::disk::Disk;
 use crate::durable::folder::DataFolder;
@@ -108,9 +109,18 @@ pub fn keep(
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
         feed,
     };
-    let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options)?;
+    let (store, characters) = match recovered.world.persists.is_empty() {
+        true => (None, Rows::new()),
+        false => {
+            let store = CharacterStore::open(&data.folder)?;
+            let rows = store.load(&recovered.world)?;
+            (Some(store), rows)
+        }
+    };
+    let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options, store)?;
     Ok(Kept {
         keeper,
+        characters,
         recovered: Box::new(recovered),
     })
 }

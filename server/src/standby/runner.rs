@@ -168,7 +168,7 @@ impl Thread {
                             };
                             self.write_checkpoint(head, &mut run)?;
                         }
-                        run.go_on(&place, &entry)?;
+                        run.go_on(&place, entry)?;
                         last = Start {
                             tick: place.tick + 1,
                             previous: checksum,

@@ -25,6 +25,7 @@ use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, EntityId, Text, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
+use super::characters::Characters;
 use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
 use super::inbox::SharedInbox;
@@ -36,6 +37,7 @@ use super::requests::RequestQueue;
 use super::shards::{FannedOut, ShardSender, Shards};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
+use crate::durable::characters::Rows;
 use crate::durable::keeper::{Boundary, Keeper};
 use crate::durable::record::Entry;
 use crate::durable::recording::RecordingWriter;
@@ -73,6 +75,8 @@ pub struct TickLoop {
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
     keeper: Option<Keeper>,
+    /// What accounts keep while they have no entity; none where they keep nothing.
+    characters: Option<Characters>,
     /// What has changed among clients, for the keeper.
     changes: Vec<RosterChange>,
     /// The state before the next tick, for the keeper.
@@ -110,6 +114,8 @@ struct Begun {
     directory: Directory,
     holdings: Holdings,
     before: StateHash,
+    characters: Option<Characters>,
+    changes: Vec<RosterChange>,
 }
 
 impl Begun {
@@ -122,11 +128,13 @@ impl Begun {
             directory: Directory::new(config),
             holdings,
             before: StateHash::default(),
+            characters: None,
+            changes: vec![],
         }
     }
 
     /// A world that goes on where its last server left it.
-    fn again(config: &WorldConfig, mut holdings: Holdings, from: &Recovered) -> Begun {
+    fn again(config: &WorldConfig, mut holdings: Holdings, from: &Recovered, rows: Rows) -> Begun {
         let next = from.snapshot.tick;
         let mut frame = Frame::new(next);
         if next == Tick(0) {
@@ -143,12 +151,22 @@ impl Begun {
         let mut directory = Directory::restore(config, &from.roster, next);
         // Nobody sees the place of a death: all sessions have ended.
         directory.settle(&from.last, |_| [0; 3]);
+        let mut characters = Characters::new(config, rows);
+        if let Some(characters) = &mut characters {
+            characters.restore(&from.roster);
+            characters.settle(&from.last, &directory, None);
+        }
+        // The journal may not say it, if it ended with their deaths.
+        let kept = from.roster.characters.clone().into_iter();
+        let changes = kept.map(|(account, row)| RosterChange::Character { account, row });
         directory.lose_sessions(&from.snapshot, &mut frame);
         Begun {
             frame,
             directory,
             holdings,
             before: from.hash.clone(),
+            characters,
+            changes: changes.collect(),
         }
     }
 }
@@ -187,6 +205,8 @@ pub struct Parts {
 /// A world that is kept, as it goes on.
 pub struct Kept {
     pub keeper: Keeper,
+    /// What accounts keep, without what the roster has of it.
+    pub characters: Rows,
     pub recovered: Box<Recovered>,
 }
 
@@ -225,7 +245,7 @@ pub struct TickRecord {
 }
 
 impl TickLoop {
-    pub fn new(parts: Parts) -> TickLoop {
+    pub fn new(mut parts: Parts) -> TickLoop {
         show_commands(&parts.config);
         let registry = parts.listeners.as_ref().map(Listeners::registry);
         let holdings = Holdings::new(&parts.config, registry);
@@ -234,8 +254,13 @@ impl TickLoop {
             directory,
             holdings,
             before,
-        } = match &parts.kept {
-            Some(kept) => Begun::again(&parts.config, holdings, &kept.recovered),
+            characters,
+            changes,
+        } = match &mut parts.kept {
+            Some(kept) => {
+                let rows = std::mem::take(&mut kept.characters);
+                Begun::again(&parts.config, holdings, &kept.recovered, rows)
+            }
             None => Begun::new(&parts.config, holdings),
         };
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
@@ -250,7 +275,8 @@ impl TickLoop {
             talk,
             orders: parts.orders,
             keeper: parts.kept.map(|kept| kept.keeper),
-            changes: vec![],
+            characters,
+            changes,
             before,
             listeners: parts.listeners,
             workers: parts.workers,
@@ -345,6 +371,7 @@ impl TickLoop {
             hash: self.before.clone(),
             births: births.clone(),
             deaths: deaths.clone(),
+            characters: self.changes.iter().filter_map(character).collect(),
         })
     }
 
@@ -554,6 +581,9 @@ impl TickLoop {
             };
         refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
         self.directory.prepare(frame, self.taken_in);
+        if let Some(characters) = &mut self.characters {
+            characters.give(&self.mirror.read(), frame);
+        }
         let mut changed = self.directory.take_changed();
         talk.follow(&self.directory, &changed, frame);
         let presence = |client| self.directory.presence(client);
@@ -595,6 +625,10 @@ impl TickLoop {
         let mut mirror = self.mirror.write();
         mirror.apply(&self.workers, output);
         self.directory.settle(output, |slot| mirror.position(slot));
+        if let Some(characters) = &mut self.characters {
+            let changes = characters.settle(output, &self.directory, Some(&mirror));
+            self.changes.extend(changes);
+        }
         mirror.name_players(self.directory.take_named(), &output.deaths);
     }
 
@@ -688,6 +722,14 @@ impl TickLoop {
                 table::COMMANDS_OVER_BUDGET.add_to_named(name, runs);
             }
         }
+    }
+}
+
+/// What an account keeps by a change.
+fn character(change: &RosterChange) -> Option<(String, Vec<i32>)> {
+    match change {
+        RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
+        _ => None,
     }
 }
 

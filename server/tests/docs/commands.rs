@@ -39,6 +39,8 @@ fn the_commands_of_operations_work() {
 fn the_commands_for_worlds_that_are_kept_work() {
     check("server/durability.md");
     check("server/standby.md");
+    check("server/migration.md");
+    check("server/characters.md");
 }
 
 #[test]
@@ -102,11 +104,13 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 6] = [
+pub const OPERATORS: [&str; 8] = [
     "server/README.md",
     "server/operations.md",
     "server/durability.md",
     "server/standby.md",
+    "server/migration.md",
+    "server/characters.md",
     "server/accounts.md",
     "server/talk.md",
 ];
@@ -186,6 +190,8 @@ impl Folder {
         let identity = rcgen::generate_simple_self_signed(names).unwrap();
         fs::write(folder.join("token.txt"), "open sesame").unwrap();
         fs::write(folder.join("words.txt"), "darn\n").unwrap();
+        let character = r#"{"account":"bob","character":{"gold":7}}"#;
+        fs::write(folder.join("accounts.json"), character).unwrap();
         fs::write(folder.join("account.key"), "0".repeat(64)).unwrap();
         let x = "A".repeat(43);
         let keys = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#);

@@ -23,6 +23,8 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/operations.md", 150),
     ("server/durability.md", 150),
     ("server/standby.md", 110),
+    ("server/migration.md", 100),
+    ("server/characters.md", 100),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
     ("server/talk.md", 70),

@@ -22,6 +22,8 @@ pub struct Faults {
     pub next_syncs_fail: u64,
     /// Bytes of all files together.
     pub room: Option<u64>,
+    /// After so many changes, all others fail.
+    pub changes_left: Option<u64>,
 }
 
 struct State {
@@ -144,6 +146,18 @@ impl State {
         Ok(self.files.get_mut(number).expect("a name has its file"))
     }
 
+    /// Takes one of the changes that are left.
+    fn change(&mut self) -> io::Result<()> {
+        match &mut self.faults.changes_left {
+            Some(0) => Err(io::Error::other("the machine stops")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn fails(&mut self, one_of: u64) -> bool {
         one_of > 0 && self.dice.below(one_of) == 0
     }
@@ -163,6 +177,7 @@ impl Disk for SimulatedDisk {
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<SimulatedFile> {
         let mut state = self.state();
+        state.change()?;
         if state.names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -204,6 +219,7 @@ impl Disk for SimulatedDisk {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.change()?;
         state.file(from)?;
         let change = || Rename::Move(from.to_owned(), to.to_owned());
         change().apply(&mut state.names);
@@ -213,6 +229,7 @@ impl Disk for SimulatedDisk {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.change()?;
         state.file(name)?;
         state.names.remove(name);
         state.unsynced_names.push(Rename::Remove(name.to_owned()));
@@ -230,6 +247,7 @@ impl Disk for SimulatedDisk {
 
     fn sync_names(&self) -> io::Result<()> {
         let mut state = self.state();
+        state.change()?;
         state.kept_names = state.names.clone();
         state.unsynced_names.clear();
         Ok(())
@@ -239,6 +257,7 @@ impl Disk for SimulatedDisk {
 impl DiskFile for SimulatedFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.disk.state();
+        state.change()?;
         let one_of = state.faults.write_fails;
         let fails = state.fails(one_of);
         let offset = offset as usize;
@@ -261,6 +280,7 @@ impl DiskFile for SimulatedFile {
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.disk.state();
         let state = &mut *state;
+        state.change()?;
         let one_of = state.faults.sync_fails;
         let next = &mut state.faults.next_syncs_fail;
         let is_next = *next > 0;

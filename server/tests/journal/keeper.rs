@@ -51,7 +51,7 @@ impl Kept {
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {
-            keeper: Some(Keeper::start(locked, journal, Roster::default(), options).unwrap()),
+            keeper: Some(Keeper::start(locked, journal, Roster::default(), options, None).unwrap()),
             disk,
             folder,
             next: 0,

@@ -6,6 +6,7 @@
 mod dice;
 mod disk;
 mod keeper;
+mod migration;
 
 use std::sync::Arc;
 

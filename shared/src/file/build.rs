@@ -60,11 +60,21 @@ pub(super) fn build(
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
+    let persists = problems.take_or(vec![], engine::persists(&schema, raw_kinds, player_kind));
     let tick_hz = schema.world.tick_hz;
     let spectators = interest::spectators(&raw.spectators, tick_hz);
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
+    let logic = logic.map(|mut logic| {
+        let text = engine::persist_text(&schema, &persists);
+        let is_there = logic.texts.iter().any(|own| own.file == text.file);
+        if !persists.is_empty() && !is_there {
+            let own = logic.texts.iter().position(|text| !text.is_builtin);
+            logic.texts.insert(own.unwrap_or(logic.texts.len()), text);
+        }
+        logic
+    });
     // A text that names an attribute with a problem is not wrong for that.
     let compiled = match logic {
         Some(mut logic) if problems.is_empty() => match compiler.compile(&schema, &mut logic) {
@@ -84,6 +94,7 @@ pub(super) fn build(
     let scripted = |of: fn(&Declared) -> bool| declared.is_some_and(of);
     if let Some(declared) = declared {
         schema.commands.extend(declared.commands.clone());
+        problems.take(engine::check_persists(&schema, &persists));
     }
     let every = match declared {
         Some(_) => commands::every(&schema, &raw.every, problems),
@@ -99,6 +110,7 @@ pub(super) fn build(
     let needs = limits::Needs {
         world: &schema.world,
         rules: every.len() as u64,
+        persists: persists.len() as u64,
         schedules: scripted(|d| d.puts_off)
             || falls.iter().any(Option::is_some)
             || born.iter().any(Option::is_some),
@@ -121,6 +133,7 @@ pub(super) fn build(
         born,
         falls,
         tells_owner,
+        persists,
         every,
         motion,
         spectators,

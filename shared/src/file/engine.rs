@@ -1,9 +1,11 @@
-//! What the engine itself makes of attributes: falls and rebirths, and new owners.
+//! What the engine itself makes of attributes: falls and rebirths, new owners, and what
+//! accounts keep.
 
 use super::check::{Problem, Problems, in_range, place, problem};
 use super::{kinds, raw};
-use crate::world::attribute::AttributeType;
-use crate::world::config::{DELAY_TICKS_MAX, Fall};
+use crate::world::attribute::{AttributeType, MergeRule};
+use crate::world::config::{DELAY_TICKS_MAX, Fall, PERSIST_PREFIX};
+use crate::world::logic::Text;
 use crate::world::schema::{Kind, Schema};
 
 /// When the entities of each kind fall: `respawn_ticks` of the kind, `falls_at` of one of
@@ -106,3 +108,88 @@ pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u
     let column = schema.column(name);
     column.map(|column| place(name, column)).transpose()
 }
+
+/// The columns that accounts keep: `persist` of attributes of the players' kind.
+pub(super) fn persists(
+    schema: &Schema,
+    raw: &[raw::Kind],
+    player_kind: u16,
+) -> Result<Vec<u16>, Problem> {
+    let mut columns = vec![];
+    for (number, kind) in raw.iter().enumerate() {
+        for attribute in kind.attributes.iter().filter(|attribute| attribute.persist) {
+            let key = format!("kind.{}.attributes.{}.persist", kind.name, attribute.name);
+            if number != usize::from(player_kind) {
+                return problem(key, "only attributes of the players' kind persist");
+            }
+            if attribute.ty == AttributeType::Entity {
+                return problem(key, "an entity may be gone when its account comes back");
+            }
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if !attribute.name.chars().all(is_plain) {
+                return problem(key, UNWRITABLE);
+            }
+            let column = schema.column(&attribute.name).unwrap_or_default();
+            columns.push(place(&key, column)?);
+        }
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Ok(columns)
+}
+
+/// The commands that give newborns what their accounts keep: one for each attribute, of one
+/// word, which is added where updates are added.
+pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
+    let mut text = String::new();
+    for attribute in persists
+        .iter()
+        .map(|&column| &schema.attributes[usize::from(column)])
+    {
+        let name = &attribute.name;
+        let ty = match attribute.ty {
+            AttributeType::I32 => "i32",
+            AttributeType::Fixed => "Fixed",
+            AttributeType::Bool => "bool",
+            AttributeType::Entity => "Entity",
+            AttributeType::Symbol => "Symbol",
+        };
+        let update = match attribute.merge {
+            MergeRule::Sum => format!("me.{name} += value;"),
+            MergeRule::First | MergeRule::Last => format!("me.{name} = value;"),
+            MergeRule::Min => format!("me.{name}.min(value);"),
+            MergeRule::Max => format!("me.{name}.max(value);"),
+        };
+        text += &format!(
+            "/// Gives a newborn what its account keeps.\n#[command]\n\
+             fn {PERSIST_PREFIX}{name}(me: Entity, value: {ty}) {{\n    {update}\n}}\n\n"
+        );
+    }
+    Text {
+        file: PERSIST_FILE.to_owned(),
+        text,
+        is_builtin: true,
+    }
+}
+
+/// Checks that scripts can give every attribute that accounts keep.
+pub(super) fn check_persists(schema: &Schema, persists: &[u16]) -> Result<(), Problem> {
+    for attribute in persists
+        .iter()
+        .map(|&column| &schema.attributes[usize::from(column)])
+    {
+        let name = &attribute.name;
+        if schema
+            .command_named(&format!("{PERSIST_PREFIX}{name}"))
+            .is_none()
+        {
+            let key = format!("kind.attributes.{name}.persist");
+            return problem(key, UNWRITABLE);
+        }
+    }
+    Ok(())
+}
+
+const UNWRITABLE: &str = "only attributes whose names scripts can write persist";
+/// No file of a folder is called so by chance.
+const PERSIST_FILE: &str = "accounts-keep.rs";

@@ -12,6 +12,8 @@ pub(super) struct Needs<'a> {
     pub world: &'a WorldInfo,
     /// The number of `[[every]]` rules.
     pub rules: u64,
+    /// Attributes that accounts keep: each newborn is given each of them.
+    pub persists: u64,
     /// Whether anything puts commands off.
     pub schedules: bool,
     /// Whether commands emit notifications: then there must be room for them.
@@ -125,7 +127,7 @@ fn tick_limits(
     );
     // The births of the first tick, each client's quota, a command per entity and rule,
     // and all timed commands, which may fall due in one tick.
-    let quotas = clients * u64::from(client_commands);
+    let quotas = clients * (u64::from(client_commands) + needs.persists);
     let commands = capacity + quotas + capacity * needs.rules + timed_commands + 1024;
     let mut at_least_one = |key: &str, value: Option<u64>, default: u64| {
         let default = default.min(INDEX_MAX);

@@ -160,6 +160,8 @@ pub struct Attribute {
     pub symbols: Vec<String>,
     pub falls_at: Option<toml::Value>,
     pub tells_owner: Option<bool>,
+    #[serde(default)]
+    pub persist: bool,
     pub wire_step: Option<f64>,
 }
 
@@ -234,6 +236,7 @@ pub fn default_kinds() -> Vec<Kind> {
             symbols: vec![],
             falls_at: None,
             tells_owner: None,
+            persist: false,
             wire_step: None,
         }],
     }]

@@ -32,6 +32,7 @@ pub struct UncheckedWorld {
     born: Vec<Option<CommandKind>>,
     falls: Vec<Option<Fall>>,
     tells_owner: Option<u16>,
+    persists: Vec<u16>,
     every: Vec<Every>,
     motion: Option<Motion>,
     spectators: Option<Spectators>,
@@ -82,6 +83,7 @@ impl UncheckedWorld {
             ("spawns", self.spawns == built.spawns),
             ("falls", self.falls == built.falls),
             ("tells_owner", self.tells_owner == built.tells_owner),
+            ("persists", self.persists == built.persists),
             ("initials", self.initials == built.initials),
             ("born", self.born == built.born),
             ("every", self.every == built.every),
@@ -289,6 +291,7 @@ impl UncheckedWorld {
             symbols,
             falls_at: fall.map(|fall| number(attribute.ty, fall.at)),
             tells_owner: (self.tells_owner == Some(own.column)).then_some(true),
+            persist: kind == usize::from(self.player_kind) && self.persists.contains(&own.column),
             wire_step: attribute.wire_step(),
         })
     }

@@ -34,6 +34,8 @@ pub struct WorldConfig {
     pub falls: Vec<Option<Fall>>,
     /// The column of type entity whose new owners are told of; at most one.
     pub tells_owner: Option<u16>,
+    /// The columns of players that an account keeps while it has no entity, ascending.
+    pub persists: Vec<u16>,
     pub every: Vec<Every>,
     /// How movement is told; `None`: each change of a position, as it happens.
     pub motion: Option<Motion>,
@@ -193,6 +195,8 @@ impl WorldConfig {
     }
 }
 
+/// Before an attribute's name: the command that gives a newborn what its account keeps.
+pub const PERSIST_PREFIX: &str = "inherit_";
 /// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
 /// The largest `world.visible_max`.

@@ -1,0 +1,198 @@
+//! `myriad characters`: what accounts keep while they have no entity.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use client_bot::say;
+use serde_json::{Map, Value, json};
+use shared::WorldConfig;
+
+use super::kept::open;
+use crate::accounts::identity::Account;
+use crate::durable::characters::{CharacterStore, change, character_of, default_row, row_of};
+use crate::durable::folder::DataFolder;
+use crate::durable::log::Log;
+use crate::durable::recovery;
+
+#[derive(Debug, Args)]
+pub struct CharactersArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the accounts that keep something
+    List {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+    },
+    /// Show what an account keeps, as JSON
+    Show {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+        account: String,
+    },
+    /// Change what an account keeps
+    Set {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+        account: String,
+        /// Values as ATTRIBUTE=JSON
+        #[arg(required = true, value_name = "ATTRIBUTE=VALUE")]
+        values: Vec<String>,
+    },
+    /// Print what all accounts keep, a line of JSON for each
+    Export {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+    },
+    /// Read what accounts keep from a file as `export` prints it: all lines, or none
+    Import {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+        file: PathBuf,
+    },
+}
+
+/// Does what the command line says, while no server uses the folder.
+pub fn run(arguments: &CharactersArguments) -> Result<()> {
+    match &arguments.action {
+        Action::List { folder } => {
+            let characters = Characters::open(folder)?;
+            characters
+                .all()?
+                .keys()
+                .for_each(|account| say!("{account}"));
+        }
+        Action::Show { folder, account } => {
+            let characters = Characters::open(folder)?;
+            say!("{}", Value::Object(characters.named(account)?));
+        }
+        Action::Set {
+            folder,
+            account,
+            values,
+        } => {
+            let characters = Characters::open(folder)?;
+            let values = values
+                .iter()
+                .map(|text| parse(text))
+                .collect::<Result<_>>()?;
+            let changed = characters.changed(account, &values)?;
+            characters.put([(account.clone(), changed)].into())?;
+            say!("{}", Value::Object(characters.named(account)?));
+        }
+        Action::Export { folder } => {
+            let characters = Characters::open(folder)?;
+            for (account, row) in characters.all()? {
+                let character = character_of(&characters.world, &row);
+                say!("{}", json!({ "account": account, "character": character }));
+            }
+        }
+        Action::Import { folder, file } => {
+            let characters = Characters::open(folder)?;
+            let count = characters.import(file)?;
+            say!("{count} characters are read");
+        }
+    }
+    Ok(())
+}
+
+/// The characters of a world that no server uses.
+struct Characters {
+    world: WorldConfig,
+    store: CharacterStore,
+    _locked: DataFolder,
+}
+
+impl Characters {
+    fn open(folder: &Path) -> Result<Characters> {
+        let disk = open(folder)?;
+        let locked = DataFolder::open(folder)?;
+        let stored = recovery::newest(&disk, None)?.context("there is no world in it")?;
+        let (world, head) = (stored.body.world, stored.head);
+        let capacity = world.schema.world.capacity;
+        let mut log = Log::open(&disk, capacity, head.tick, Some(head.previous))?;
+        if log.read()?.is_ok() {
+            bail!(
+                "the server of {} did not stop properly, so its journal may say more: start and \
+                 stop it once",
+                folder.display()
+            );
+        }
+        Ok(Characters {
+            world,
+            store: CharacterStore::open(folder)?,
+            _locked: locked,
+        })
+    }
+
+    fn all(&self) -> Result<BTreeMap<String, Vec<i32>>> {
+        let all = self.store.all()?.into_iter();
+        let row = |(account, character): (String, Map<String, Value>)| {
+            (account, row_of(&self.world, &character))
+        };
+        Ok(all.map(row).collect())
+    }
+
+    fn named(&self, account: &str) -> Result<Map<String, Value>> {
+        match self.all()?.get(account) {
+            Some(row) => Ok(character_of(&self.world, row)),
+            None => bail!("the account {account:?} keeps nothing"),
+        }
+    }
+
+    /// The row of an account with other values; what it lacks is at its default.
+    fn changed(&self, account: &str, values: &Map<String, Value>) -> Result<Vec<i32>> {
+        Account::new(account)?;
+        let known = self.all()?.remove(account);
+        let mut row = known.unwrap_or_else(|| default_row(&self.world));
+        change(&self.world, &mut row, values)?;
+        Ok(row)
+    }
+
+    fn put(&self, rows: BTreeMap<String, Vec<i32>>) -> Result<()> {
+        self.store.put(&self.world, &rows)
+    }
+
+    fn import(&self, file: &Path) -> Result<usize> {
+        let name = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+        let mut rows = BTreeMap::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let row = self
+                .line(line)
+                .with_context(|| format!("line {number} of {name}"))?;
+            rows.insert(row.0, row.1);
+        }
+        let count = rows.len();
+        self.put(rows)?;
+        Ok(count)
+    }
+
+    fn line(&self, line: &str) -> Result<(String, Vec<i32>)> {
+        let line: Map<String, Value> = serde_json::from_str(line)?;
+        let account = line.get("account").and_then(Value::as_str);
+        let character = line.get("character").and_then(Value::as_object);
+        let (Some(account), Some(character)) = (account, character) else {
+            bail!("expected an `account`, which is a text, and a `character`, which is an object");
+        };
+        Account::new(account)?;
+        let mut row = default_row(&self.world);
+        change(&self.world, &mut row, character)?;
+        Ok((account.to_owned(), row))
+    }
+}
+
+/// A name with its value. What is no JSON is a text.
+fn parse(text: &str) -> Result<(String, Value)> {
+    let Some((name, value)) = text.split_once('=') else {
+        bail!("expected ATTRIBUTE=VALUE, found {text:?}");
+    };
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}

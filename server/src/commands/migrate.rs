@@ -1,0 +1,106 @@
+//! `myriad migrate`: a kept world goes on with another world file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use client_bot::cli::at_least_one;
+use client_bot::say;
+
+use super::arguments::load_world;
+use super::kept::{open, recover};
+use crate::durable::characters::CharacterStore;
+use crate::durable::checkpoint;
+use crate::durable::differences;
+use crate::durable::folder::DataFolder;
+use crate::durable::migration::{self, Migrated, MigrationOptions, store};
+use crate::durable::recovery::Stored;
+use crate::tick::backend::BackendOptions;
+
+#[derive(Debug, Args)]
+pub struct MigrateArguments {
+    /// Folder of `myriad serve --data`
+    folder: PathBuf,
+    /// The world file with which the world goes on
+    #[arg(long, value_name = "FILE")]
+    world: PathBuf,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove the entities of kinds that the file lacks
+    #[arg(long)]
+    remove_entities: bool,
+    #[command(flatten)]
+    backend: BackendOptions,
+    /// Threads of the cpu backend [default: all cores]
+    #[arg(long, value_parser = at_least_one)]
+    threads: Option<usize>,
+}
+
+/// Migrates a world, or says what that would change.
+pub fn run(arguments: &MigrateArguments) -> Result<()> {
+    let path = &arguments.folder;
+    let disk = open(path)?;
+    // A world that runs can be looked at.
+    let _locked = match arguments.dry_run {
+        true => None,
+        false => Some(DataFolder::open(path)?),
+    };
+    let (given, _) = load_world(&arguments.world)?;
+    let (recovered, _) = recover(&disk, None, arguments.backend, arguments.threads)
+        .with_context(|| format!("the world in {} can't be migrated", path.display()))?;
+    let different = differences::between(&recovered.world, &given);
+    if different.is_empty() {
+        say!("the world file says what the world says: nothing is to be changed");
+        return Ok(());
+    }
+    let Stored { head, body } = recovered.into_stored();
+    let (before, characters) = (body.world.clone(), body.roster.characters.clone());
+    let options = MigrationOptions {
+        removes_entities: arguments.remove_entities,
+    };
+    let Migrated { body, changes } = migration::migrate(body, &given, options)?;
+    let tick = head.tick;
+    say!("before tick {tick}:");
+    changes.iter().for_each(|line| say!("  {line}"));
+    say!("values of the world file:");
+    different.iter().for_each(|line| say!("  {line}"));
+    if arguments.dry_run {
+        say!("nothing is changed");
+        return Ok(());
+    }
+    let archive = keep_before(path, tick)?;
+    if !characters.is_empty() {
+        // The new world reads them by name.
+        CharacterStore::open(path)?.put(&before, &characters)?;
+    }
+    let body = checkpoint::encode(&body);
+    store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
+    say!(
+        "{} goes on before tick {tick} with {}",
+        path.display(),
+        arguments.world.display()
+    );
+    say!("the world as it was is in {}", archive.display());
+    Ok(())
+}
+
+/// Copies the world into a folder within its own, which has its name once it is complete.
+fn keep_before(path: &Path, tick: u64) -> Result<PathBuf> {
+    let unfinished = path.join("unfinished-copy");
+    let copied = (|| {
+        let folder = DataFolder::open(&unfinished)?;
+        store::archive(&open(path)?, &folder.disk())?;
+        let names = (1..).map(|number: u32| match number {
+            1 => path.join(format!("before-{tick}")),
+            number => path.join(format!("before-{tick}-{number}")),
+        });
+        let mut free = names.filter(|name| !name.exists());
+        let name = free.next().context("there is no free name")?;
+        fs::rename(&unfinished, &name)?;
+        fs::File::open(path)?.sync_all()?;
+        anyhow::Ok(name)
+    })();
+    copied.with_context(|| format!("cannot copy the world to {}", unfinished.display()))
+}

@@ -1,0 +1,244 @@
+//! What accounts keep while they have no entity: `characters.redb` in the folder of a world
+//! that is kept. The journal says what changed since the last checkpoint, so the file may be
+//! as old as that.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use redb::backends::FileBackend;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use serde_json::{Map, Value};
+use shared::world::schema::KindAttribute;
+use shared::{Attribute, AttributeType, Fixed, WorldConfig};
+
+use crate::accounts::identity::Account;
+
+/// By account: the values of the world's `persists`, in its order.
+pub type Rows = HashMap<Account, Vec<i32>>;
+
+/// The file.
+pub struct CharacterStore(Database);
+
+impl CharacterStore {
+    /// Opens the file of a folder, which is made if there is none.
+    pub fn open(folder: &Path) -> Result<CharacterStore> {
+        let path = folder.join(FILE);
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).read(true).write(true);
+        let opened = options.mode(0o600).open(&path).map_err(redb::Error::from);
+        let database = opened.and_then(|file| {
+            let backend = FileBackend::new(file)?;
+            Ok(Database::builder().create_with_backend(backend)?)
+        });
+        let database = database.with_context(|| format!("cannot open {}", path.display()))?;
+        let store = CharacterStore(database);
+        // So that there is a table to read.
+        store.put_texts(std::iter::empty())?;
+        Ok(store)
+    }
+
+    /// All characters, as a world has them: what it has got since is at its default, and what
+    /// leaves its bounds is clamped.
+    pub fn load(&self, world: &WorldConfig) -> Result<Rows> {
+        let mut rows = Rows::new();
+        for (account, character) in self.all()? {
+            let named = format!("the character of {account:?}");
+            let account = Account::new(account).with_context(|| named)?;
+            rows.insert(account, row_of(world, &character));
+        }
+        Ok(rows)
+    }
+
+    /// Writes characters, all or none. They can't be lost once this returns.
+    pub fn put(&self, world: &WorldConfig, rows: &BTreeMap<String, Vec<i32>>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let texts = rows.iter().map(|(account, row)| {
+            let character = Value::Object(character_of(world, row));
+            (account.as_str(), character.to_string())
+        });
+        self.put_texts(texts)
+    }
+
+    /// All characters by account, as they were written.
+    pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
+        let reading = self.0.begin_read()?;
+        let table = reading.open_table(TABLE)?;
+        let mut all = BTreeMap::new();
+        for entry in table.iter()? {
+            let (account, text) = entry?;
+            let account = account.value().to_owned();
+            let character = serde_json::from_str(text.value())
+                .with_context(|| format!("the character of {account:?} can't be read"))?;
+            all.insert(account, character);
+        }
+        Ok(all)
+    }
+
+    fn put_texts<'a>(&self, texts: impl Iterator<Item = (&'a str, String)>) -> Result<()> {
+        let writing = self.0.begin_write()?;
+        {
+            let mut table = writing.open_table(TABLE)?;
+            for (account, text) in texts {
+                table.insert(account, text.as_str())?;
+            }
+        }
+        writing.commit()?;
+        Ok(())
+    }
+}
+
+/// A row by the names of its attributes.
+pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
+    let attributes = persisted(world).zip(row);
+    let entry = |((attribute, _), &value): ((&Attribute, &KindAttribute), &i32)| {
+        let value = match attribute.ty {
+            AttributeType::I32 | AttributeType::Entity => value.into(),
+            AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
+            AttributeType::Bool => (value != 0).into(),
+            AttributeType::Symbol => {
+                let symbol = usize::try_from(value).ok();
+                let symbol = symbol.and_then(|place| world.schema.symbols.get(place));
+                symbol.cloned().map_or(Value::Null, Value::String)
+            }
+        };
+        (attribute.name.clone(), value)
+    };
+    attributes.map(entry).collect()
+}
+
+/// The row of a character, as far as the world has such attributes and values.
+pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
+    let value = |(attribute, own): (&Attribute, &KindAttribute)| {
+        let given = character.get(&attribute.name);
+        let value = given.and_then(|given| parse(world, attribute, given));
+        let is_symbol = attribute.ty == AttributeType::Symbol;
+        match value {
+            Some(value) if (own.min..=own.max).contains(&value) => value,
+            Some(value) if !is_symbol => value.clamp(own.min, own.max),
+            _ => own.default,
+        }
+    };
+    persisted(world).map(value).collect()
+}
+
+/// Changes values of a row by name. An error says what is wrong with the first that can't be.
+pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>) -> Result<()> {
+    for (name, given) in values {
+        let mut own = persisted(world).enumerate();
+        let Some((place, (attribute, own))) = own.find(|(_, (own, _))| own.name == *name) else {
+            let names: Vec<&str> = persisted(world).map(|(own, _)| own.name.as_str()).collect();
+            bail!("accounts keep no `{name}`; expected one of {names:?}");
+        };
+        let Some(value) = parse(world, attribute, given) else {
+            let ty = format!("{:?}", attribute.ty).to_lowercase();
+            bail!("{name}: expected a value of type {ty}, found {given}");
+        };
+        if !(own.min..=own.max).contains(&value) {
+            let bounds = [own.min, own.max].map(|bound| character_of_one(world, attribute, bound));
+            bail!(
+                "{name}: expected {} to {}, found {given}",
+                bounds[0],
+                bounds[1]
+            );
+        }
+        row[place] = value;
+    }
+    Ok(())
+}
+
+/// The row of an account that keeps nothing yet.
+pub fn default_row(world: &WorldConfig) -> Vec<i32> {
+    persisted(world).map(|(_, own)| own.default).collect()
+}
+
+fn character_of_one(world: &WorldConfig, attribute: &Attribute, value: i32) -> String {
+    crate::durable::migration::changes::value_text(world, attribute.ty, value)
+}
+
+/// A value in raw units.
+fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i32> {
+    match (attribute.ty, given) {
+        (AttributeType::I32, given) => i32::try_from(given.as_i64()?).ok(),
+        (AttributeType::Fixed, given) => Some(Fixed::from_f64(given.as_f64()?)?.raw()),
+        (AttributeType::Bool, Value::Bool(truth)) => Some(i32::from(*truth)),
+        (AttributeType::Symbol, Value::String(symbol)) => {
+            let place = world.schema.symbols.iter().position(|own| own == symbol);
+            i32::try_from(place?).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The attributes that accounts keep, each with what players have of it.
+fn persisted(world: &WorldConfig) -> impl Iterator<Item = (&Attribute, &KindAttribute)> {
+    let player = &world.schema.kinds[usize::from(world.player_kind)];
+    world.persists.iter().filter_map(|&column| {
+        let own = player.attributes.iter().find(|own| own.column == column)?;
+        Some((world.schema.attributes.get(usize::from(column))?, own))
+    })
+}
+
+pub const FILE: &str = "characters.redb";
+const TABLE: TableDefinition<'_, &str, &str> = TableDefinition::new("characters");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(attributes: &str) -> WorldConfig {
+        let text = format!("[[kind]]\nname = 'player'\nattributes = [{attributes}]");
+        script::world::parse(&text, "a test's world").unwrap()
+    }
+
+    const BEFORE: &str = "
+        { name = 'gold', type = 'i32', min = 0, persist = true, audience = 'private' },
+        { name = 'luck', type = 'fixed', default = 1.5, persist = true, audience = 'state' },
+        { name = 'team', type = 'symbol', symbols = ['red', 'blue'], persist = true, audience = 'state' },
+        { name = 'hp', type = 'i32', audience = 'state' },
+    ";
+
+    #[test]
+    fn another_world_finds_values_by_name_and_keeps_them_within_its_bounds() {
+        let folder = std::env::temp_dir().join(format!("myriad-characters-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let before = world(BEFORE);
+        let mut row = default_row(&before);
+        let values = serde_json::json!({ "gold": 70, "luck": -2.25, "team": "blue" });
+        change(&before, &mut row, values.as_object().unwrap()).unwrap();
+        let store = CharacterStore::open(&folder).unwrap();
+        store
+            .put(&before, &[("ann".to_owned(), row.clone())].into())
+            .unwrap();
+        drop(store);
+        let store = CharacterStore::open(&folder).unwrap();
+        let ann = Account::new("ann").unwrap();
+        assert_eq!(
+            store.load(&before).unwrap(),
+            Rows::from([(ann.clone(), row)])
+        );
+        let after = world(
+            "{ name = 'team', type = 'symbol', symbols = ['amber', 'red'], persist = true, audience = 'state' },
+             { name = 'fame', type = 'i32', default = 4, persist = true, audience = 'state' },
+             { name = 'gold', type = 'i32', min = 0, max = 50, persist = true, audience = 'state' }",
+        );
+        let row = store.load(&after).unwrap().remove(&ann).unwrap();
+        let found = Value::Object(character_of(&after, &row));
+        let expected = serde_json::json!({ "team": "amber", "fame": 4, "gold": 50 });
+        assert_eq!(found, expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn accounts_keep_only_what_scripts_can_give() {
+        let text = "[[kind]]\nname = 'player'\nattributes = [\n\
+            { name = 'gold coins', type = 'i32', persist = true, audience = 'state' }]";
+        let refused = script::world::parse(text, "a test's world").unwrap_err();
+        let expected = "gold coins.persist: only attributes whose names scripts can write persist";
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}

@@ -1,0 +1,181 @@
+//! A kept world goes on with another world file. Attributes, kinds, symbols and commands are
+//! found by their names; what is new has its default, and what is gone is counted.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`names`] | what of one world is what in the other |
+//! | [`slots`] | entities and their values |
+//! | [`waiting`] | commands that wait for their tick |
+//! | [`clients`] | clients, and what they hold |
+//! | [`changes`] | what changes, for people |
+//! | [`store`] | the new checkpoint beside the old files, and their archive |
+
+pub mod changes;
+mod clients;
+mod names;
+mod slots;
+pub mod store;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+use gpu_kernels::tick::state::{SlotState, Snapshot};
+use gpu_kernels::{RestoreError, StateHash};
+use shared::{ClientRow, WorldConfig};
+use thiserror::Error;
+
+use super::checkpoint::Body;
+use changes::{Changes, counted};
+use names::Names;
+
+/// What a migration may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MigrationOptions {
+    /// Entities of kinds that are gone are removed.
+    pub removes_entities: bool,
+}
+
+/// A world as it goes on.
+#[derive(Debug)]
+pub struct Migrated {
+    pub body: Body,
+    /// What changes, a line each.
+    pub changes: Vec<String>,
+}
+
+/// Why a world can't go on with another file.
+#[derive(Debug, Error)]
+pub enum MigrationError {
+    #[error("the world has {kept} axes, and the new file {given}: a world keeps its axes")]
+    OtherAxes { kept: usize, given: usize },
+    #[error(
+        "there are entities of kinds that the new file lacks: {0}; keep these kinds, or remove \
+         the entities with --remove-entities"
+    )]
+    KindsGone(String),
+    #[error(
+        "the new capacity is {capacity}, and {entities} entities live in higher slots: expected a \
+         capacity of at least {needed}"
+    )]
+    CapacityTooSmall {
+        capacity: u32,
+        entities: usize,
+        needed: u32,
+    },
+    #[error(
+        "the new file allows {limit} clients, and {found} that may come back have higher \
+         rows: expected limits.clients of at least {needed}"
+    )]
+    TooFewClients {
+        limit: u32,
+        found: usize,
+        needed: u32,
+    },
+    #[error("the world would not go on: {0}")]
+    Invalid(#[from] RestoreError),
+}
+
+/// The state of a world before a tick, for another world file.
+pub fn migrate(
+    kept: Body,
+    given: &WorldConfig,
+    options: MigrationOptions,
+) -> Result<Migrated, MigrationError> {
+    let axes = [kept.world.dimensions(), given.dimensions()];
+    if axes[0] != axes[1] {
+        return Err(MigrationError::OtherAxes {
+            kept: axes[0],
+            given: axes[1],
+        });
+    }
+    let old_world = kept.world;
+    let names = Names::new(&old_world, given);
+    let mut changes = Changes::default();
+    names.describe(&mut changes);
+    let mut snapshot = empty(given, &kept.snapshot);
+    let removed = slots::migrate(&names, &kept.snapshot, &mut snapshot, options, &mut changes)?;
+    waiting::migrate(&names, &kept.snapshot, &mut snapshot, &mut changes);
+    let mut roster = kept.roster;
+    clients::migrate(
+        &names,
+        &kept.snapshot,
+        &mut snapshot,
+        &mut roster,
+        &mut changes,
+    )?;
+    snapshot.check(given)?;
+    let (mut births, mut deaths) = (kept.births, kept.deaths);
+    for birth in &mut births {
+        let kind = names.kind(birth.kind);
+        birth.kind = kind.unwrap_or(given.player_kind);
+    }
+    // Their clients are born again, as after any death.
+    deaths.extend(removed);
+    deaths.sort_unstable_by_key(|entity| entity.slot);
+    let columns = given.schema.attributes.len();
+    let hash = StateHash::of(
+        &snapshot,
+        columns,
+        given.limits.observers_per_client as usize,
+    );
+    note_populations(&names, &mut changes);
+    Ok(Migrated {
+        body: Body {
+            world: given.clone(),
+            snapshot,
+            hash,
+            roster,
+            births,
+            deaths,
+        },
+        changes: changes.lines,
+    })
+}
+
+/// A world of the new file without entities and clients, before the same tick.
+fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
+    let limits = &given.limits;
+    let capacity = given.schema.world.capacity as usize;
+    let clients = limits.clients as usize;
+    let carriers = capacity * usize::from(limits.entity_regions);
+    Snapshot {
+        tick: kept.tick,
+        states: vec![SlotState::Free; capacity],
+        generations: vec![0; capacity],
+        kinds: vec![0; capacity],
+        due: vec![Default::default(); capacity],
+        rows: vec![0; capacity * given.schema.attributes.len()],
+        tracks: vec![Default::default(); capacity * usize::from(given.motion.is_some())],
+        // Clients come back, and observe then.
+        observers: vec![None; clients * limits.observers_per_client as usize],
+        regions: vec![None; clients * limits.regions_per_client as usize],
+        publications: vec![None; carriers],
+        subscriptions: vec![None; carriers],
+        known: vec![vec![]; clients],
+        behind: vec![],
+        timed: vec![],
+        next_sequence: 0,
+        logic: given.logic.clone(),
+    }
+}
+
+/// Populations are born in a world's first tick, which is past.
+fn note_populations(names: &Names<'_>, changes: &mut Changes) {
+    let given = names.given;
+    for (kind, &population) in given.schema.kinds.iter().zip(&given.populations) {
+        let is_new = names.kept.schema.kind(&kind.name).is_none();
+        if is_new && population > 0 {
+            changes.say(format!(
+                "kind {}: its population of {} is not born, since the world has begun already",
+                kind.name,
+                counted(u64::from(population), "entity", "entities")
+            ));
+        }
+    }
+}
+
+/// The place of a client's thing in a list of so many for each client.
+fn place(client: ClientRow, index: u32, per_client: u32) -> usize {
+    client.index() * per_client as usize + index as usize
+}

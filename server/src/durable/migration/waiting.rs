@@ -1,0 +1,65 @@
+use std::collections::BTreeMap;
+
+use gpu_kernels::{Snapshot, TimedCommand};
+use shared::{AttributeType, CommandKind};
+
+use super::changes::{Changes, counted};
+use super::names::{Names, Pair};
+
+/// Commands that wait keep their tick and their order, with the numbers of the new world.
+pub fn migrate(names: &Names<'_>, kept: &Snapshot, new: &mut Snapshot, changes: &mut Changes) {
+    let mut dropped: BTreeMap<String, u64> = BTreeMap::new();
+    for command in &kept.timed {
+        match translate(names, command) {
+            Ok(command) => new.timed.push(command),
+            Err(reason) => *dropped.entry(reason).or_default() += 1,
+        }
+    }
+    let room = names.given.limits.timed_commands as usize;
+    if new.timed.len() > room {
+        let reason = format!("there is room for {room} only (limits.timed_commands)");
+        dropped.insert(reason, (new.timed.len() - room) as u64);
+        new.timed.truncate(room);
+    }
+    // A world without room for any has never scheduled one.
+    new.next_sequence = match room {
+        0 => 0,
+        _ => kept.next_sequence,
+    };
+    for (reason, count) in dropped {
+        let waiting = counted(count, "waiting command is", "waiting commands are");
+        changes.say(format!("{waiting} dropped: {reason}"));
+    }
+}
+
+/// A command with the numbers of the new world, or why there is none.
+fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, String> {
+    let kind = CommandKind(kept.kind);
+    let Pair { old, new } = names
+        .command(kind)
+        .map_err(|reason| format!("{} {reason}", names.command_name(kind)))?;
+    let mut command = *kept;
+    command.kind = new.kind.id();
+    let count = usize::from(kept.word_count);
+    let words = &mut command.words[..count];
+    if kind == CommandKind::SPAWN {
+        let Some(word) = words.first_mut() else {
+            return Err("spawn has no kind".to_owned());
+        };
+        let old = u16::try_from(*word).ok();
+        let kind = old.and_then(|old| names.kind(old));
+        *word = match kind {
+            Some(kind) => i32::from(kind),
+            None => return Err("the kind to be born is gone".to_owned()),
+        };
+        return Ok(command);
+    }
+    for (word, schema) in words.iter_mut().zip(&old.words) {
+        if schema.ty == AttributeType::Symbol {
+            *word = names
+                .symbol(*word)
+                .ok_or_else(|| format!("{} names a symbol that is gone", old.name))?;
+        }
+    }
+    Ok(command)
+}

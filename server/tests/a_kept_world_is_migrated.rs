@@ -1,0 +1,250 @@
+//! A kept world goes on with another world file, and its players with it.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{Player, go, scratch, start_with, until, world};
+use script::builtin;
+use server::server::DataOptions;
+use server::{Server, ServerOptions};
+
+const WORLD: &str = "
+    [world]
+    size = [200, 200]
+    aoi = 20
+    capacity = 64
+    tick_hz = 20
+    player_kind = 'player'
+
+    [limits]
+    clients = 16
+    resume_seconds = 60
+
+    [commands]
+    move = { speed_max = 1000 }
+    strike = { reach = 1000, damage = 20 }
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+        { name = 'luck', type = 'i32', default = 3, audience = 'private' },
+    ]
+
+    [[kind]]
+    name = 'item'
+    population = 5
+";
+
+/// More room, kinds in another order, an attribute more, one less, narrower bounds.
+const NEXT: &str = "
+    [world]
+    size = [200, 200]
+    aoi = 20
+    capacity = 96
+    tick_hz = 20
+    player_kind = 'player'
+
+    [limits]
+    clients = 24
+    resume_seconds = 60
+
+    [commands]
+    move = { speed_max = 1000 }
+    strike = { reach = 1000, damage = 20 }
+
+    [[kind]]
+    name = 'item'
+    population = 5
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'rage', type = 'i32', default = 7, audience = 'state' },
+        { name = 'hp', type = 'i32', default = 50, min = 0, max = 95, audience = 'state' },
+    ]
+";
+
+/// The folder of a world and its files, which is removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = scratch(&format!("migrated-{name}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("world.toml"), WORLD).unwrap();
+        fs::write(path.join("next.toml"), NEXT).unwrap();
+        Place(path)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.join("data")
+    }
+
+    fn start(&self, text: &str) -> Server {
+        start_with(text, |options| keep(options, &self.data()))
+    }
+
+    fn migrate(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        command.current_dir(&self.0).args(["migrate", "data"]);
+        command.args(arguments).output().unwrap()
+    }
+
+    /// Why no server starts here.
+    fn refusal(&self, text: &str) -> String {
+        let mut options = ServerOptions::local(world(text));
+        keep(&mut options, &self.data());
+        match Server::start(options) {
+            Ok(_) => panic!("a server starts"),
+            Err(error) => format!("{error:#}"),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn keep(options: &mut ServerOptions, folder: &Path) {
+    options.data = Some(DataOptions::new(folder));
+}
+
+fn text(output: &Output) -> String {
+    let all = [output.stdout.as_slice(), &output.stderr].concat();
+    String::from_utf8(all).unwrap()
+}
+
+#[tokio::test]
+async fn players_return_to_a_world_that_has_changed() {
+    let place = Place::new("players");
+    let server = place.start(WORLD);
+    let mut ann = Player::join(&server).await;
+    let mut bob = Player::join(&server).await;
+    go(&mut ann, 10.0, 20.0).await;
+    go(&mut bob, 12.0, 20.0).await;
+    let (other, own) = (bob.entity(), ann.entity());
+    ann.send(builtin::STRIKE, &[other.reference().0]);
+    until(&mut [&mut ann, &mut bob], "the blow is seen", |p| {
+        p[1].value(other, "hp") < 95
+    })
+    .await;
+    let wounded = bob.value(other, "hp");
+    server.stop().unwrap();
+    let refusal = place.refusal(NEXT);
+    assert!(refusal.contains("myriad migrate"), "{refusal}");
+
+    let dry = place.migrate(&["--world", "next.toml", "--dry-run"]);
+    let said = text(&dry);
+    assert!(dry.status.success(), "{said}");
+    assert!(said.contains("nothing is changed"), "{said}");
+    assert!(place.refusal(NEXT).contains("differs"));
+    let migrated = place.migrate(&["--world", "next.toml"]);
+    let said = text(&migrated);
+    assert!(migrated.status.success(), "{said}");
+    for line in [
+        "capacity: 64 slots, now 96",
+        "clients: 16 rows, now 24",
+        "attribute luck is gone",
+        "player.rage is new: 2 entities have the default, 7",
+        "player.hp: 1 value is clamped to 0 to 95",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+
+    let server = place.start(NEXT);
+    let mut ann = Player::resume(&server, ann.client.ticket()).await;
+    let mut bob = Player::resume(&server, bob.client.ticket()).await;
+    assert_eq!((ann.entity(), bob.entity()), (own, other));
+    until(&mut [&mut ann, &mut bob], "they see each other", |p| {
+        p[0].sees(other) && p[0].sees(own) && p[1].sees(other)
+    })
+    .await;
+    assert_eq!(ann.value(own, "hp"), 95);
+    assert_eq!(ann.value(other, "hp"), wounded);
+    assert_eq!(ann.value(own, "rage"), 7);
+    let own_row = ann.client.view().own().unwrap().row.clone();
+    assert_eq!(own_row[..2], [common::units(10.0), common::units(20.0)]);
+    ann.send(builtin::STRIKE, &[other.reference().0]);
+    until(&mut [&mut ann, &mut bob], "the world has its rules", |p| {
+        p[1].value(other, "hp") < wounded
+    })
+    .await;
+    server.stop().unwrap();
+    // It goes on like any other world.
+    place.start(NEXT).stop().unwrap();
+    assert!(place.refusal(WORLD).contains("capacity: 96, now 64"));
+}
+
+#[tokio::test]
+async fn the_world_as_it_was_can_go_on_instead() {
+    let place = Place::new("back");
+    let server = place.start(WORLD);
+    let mut ann = Player::join(&server).await;
+    go(&mut ann, 10.0, 20.0).await;
+    let own = ann.entity();
+    server.stop().unwrap();
+    let said = text(&place.migrate(&["--world", "next.toml"]));
+    let name = said
+        .lines()
+        .find_map(|line| line.strip_prefix("the world as it was is in "));
+    let before = place.0.join(name.expect("an archive"));
+    let server = start_with(WORLD, |options| keep(options, &before));
+    let ann = Player::resume(&server, ann.client.ticket()).await;
+    assert_eq!(ann.entity(), own);
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_world_in_use_or_with_the_same_file_is_left_alone() {
+    let place = Place::new("alone");
+    let server = place.start(WORLD);
+    let refused = place.migrate(&["--world", "next.toml"]);
+    assert!(!refused.status.success());
+    assert!(text(&refused).contains("is in use"), "{}", text(&refused));
+    server.stop().unwrap();
+    let commented = WORLD.replace("[limits]", "# For a beginning.\n    [limits]");
+    fs::write(place.0.join("world.toml"), &commented).unwrap();
+    let same = place.migrate(&["--world", "world.toml"]);
+    assert!(same.status.success());
+    assert!(
+        text(&same).contains("nothing is to be changed"),
+        "{}",
+        text(&same)
+    );
+    place.start(&commented).stop().unwrap();
+}
+
+/// A crash leaves what a journal has, which is enough.
+#[tokio::test]
+async fn a_world_that_crashed_is_migrated_from_its_journal() {
+    let place = Place::new("crashed");
+    let server = place.start(WORLD);
+    let mut ann = Player::join(&server).await;
+    go(&mut ann, 10.0, 20.0).await;
+    let copy = Place::new("crashed-copy");
+    fs::create_dir_all(copy.data()).unwrap();
+    for entry in fs::read_dir(place.data()).unwrap() {
+        let from = entry.unwrap().path();
+        let name = from.file_name().unwrap();
+        if name != "lock" && name != "spare" {
+            fs::copy(&from, copy.data().join(name)).unwrap();
+        }
+    }
+    let migrated = copy.migrate(&["--world", "next.toml"]);
+    assert!(migrated.status.success(), "{}", text(&migrated));
+    let again = copy.start(NEXT);
+    let own = ann.entity();
+    let mut ann = Player::resume(&again, ann.client.ticket()).await;
+    until(&mut [&mut ann], "it sees itself", |p| p[0].sees(own)).await;
+    let row = ann.client.view().own().unwrap().row.clone();
+    assert_eq!(row[..2], [common::units(10.0), common::units(20.0)]);
+    again.stop().unwrap();
+    server.stop().unwrap();
+}

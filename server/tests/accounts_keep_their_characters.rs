@@ -1,0 +1,292 @@
+//! What an account has earned is there when it comes back, however its entity went and however
+//! the server ended.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use client_bot::connect::hello;
+use common::names::{ByName, named};
+use common::{Player, eventually, listen_for, scratch, start_with, ticks, until};
+use script::builtin;
+use server::Server;
+use server::durable::disk::Folder;
+use server::durable::log::{End, Log, cut};
+use server::server::DataOptions;
+use shared::CommandKind;
+
+/// Accounts keep hit points and team, and no luck.
+const WORLD: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 8
+    resume_seconds = 0
+
+    [commands]
+    strike = { reach = 1000, damage = 7 }
+
+    [[kind]]
+    name = 'player'
+    respawn_ticks = 4
+    attributes = [
+        { name = 'hp', type = 'i32', default = 30, min = 0, max = 30, falls_at = 0, persist = true, audience = 'state' },
+        { name = 'team', type = 'symbol', symbols = ['red', 'blue'], persist = true, audience = 'state' },
+        { name = 'luck', type = 'i32', default = 3, audience = 'state' },
+    ]
+";
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = scratch(&format!("characters-{name}"));
+        let _ = fs::remove_dir_all(&path);
+        Place(path)
+    }
+
+    fn start(&self) -> Server {
+        start_in(&self.0)
+    }
+
+    /// What is on disk now, as if the machine had stopped.
+    fn crashed(&self, name: &str) -> Place {
+        let copy = Place::new(name);
+        fs::create_dir_all(&copy.0).unwrap();
+        for entry in fs::read_dir(&self.0).unwrap() {
+            let from = entry.unwrap().path();
+            let name = from.file_name().unwrap();
+            if name != "lock" && name != "spare" {
+                fs::copy(&from, copy.0.join(name)).unwrap();
+            }
+        }
+        copy
+    }
+
+    fn myriad(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let folder = self.0.display().to_string();
+        let words = words
+            .iter()
+            .map(|&word| if word == "DIR" { &folder } else { word });
+        command.args(words).output().unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn start_in(folder: &Path) -> Server {
+    start_with(WORLD, |options| {
+        options.authenticator = Arc::new(ByName);
+        options.data = Some(DataOptions {
+            checkpoint_seconds: 1000,
+            ..DataOptions::new(folder)
+        });
+    })
+}
+
+async fn join(server: &Server, account: &str) -> Player {
+    Player::join_as(server, &named(account)).await
+}
+
+fn hp(player: &Player) -> i32 {
+    player.value(player.entity(), "hp")
+}
+
+/// Strikes another player until it has so many hit points.
+async fn wound(who: &mut Player, whom: &mut Player, until_hp: i32) {
+    let target = whom.entity();
+    until(&mut [who, whom], "they see each other", |p| {
+        p[0].sees(target)
+    })
+    .await;
+    while hp(whom) > until_hp {
+        let before = hp(whom);
+        who.send(builtin::STRIKE, &[target.reference().0]);
+        until(&mut [who, whom], "the blow is seen", |p| hp(p[1]) < before).await;
+    }
+}
+
+/// Waits until a player has so many hit points.
+async fn has_hp(player: &mut Player, expected: i32) {
+    until(&mut [player], "it has what its account keeps", |p| {
+        hp(p[0]) == expected
+    })
+    .await;
+}
+
+async fn leave(server: &Server, player: Player) {
+    let before = server.stats().figures().clients;
+    drop(player);
+    eventually("the client is gone", || {
+        server.stats().figures().clients < before
+    })
+    .await;
+    ticks(server, 3).await;
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
+}
+
+#[tokio::test]
+async fn an_account_comes_back_with_what_it_had() {
+    let place = Place::new("back");
+    let server = place.start();
+    let mut ann = join(&server, "ann").await;
+    let mut bob = join(&server, "bob").await;
+    wound(&mut ann, &mut bob, 16).await;
+    let before = bob.entity();
+    leave(&server, bob).await;
+    let mut bob = join(&server, "bob").await;
+    assert_ne!(bob.entity(), before);
+    has_hp(&mut bob, 16).await;
+    assert_eq!(bob.value(bob.entity(), "luck"), 3);
+    // Whoever falls is born with all.
+    wound(&mut ann, &mut bob, 2).await;
+    let target = bob.entity();
+    ann.send(builtin::STRIKE, &[target.reference().0]);
+    until(&mut [&mut ann, &mut bob], "it is born again", |p| {
+        p[1].entity() != target && p[1].client.view().own().is_some()
+    })
+    .await;
+    listen_for(&server, &mut [&mut ann, &mut bob], 4).await;
+    assert_eq!(hp(&bob), 30);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_kept_outlives_stops_and_crashes() {
+    let place = Place::new("outlives");
+    let server = place.start();
+    let mut ann = join(&server, "ann").await;
+    let mut bob = join(&server, "bob").await;
+    wound(&mut ann, &mut bob, 16).await;
+    leave(&server, bob).await;
+    // The journal alone has it.
+    let crashed = place.crashed("crashed");
+    let again = crashed.start();
+    let mut bob = join(&again, "bob").await;
+    has_hp(&mut bob, 16).await;
+    // It lives now, and its file is older.
+    let mut ann_again = join(&again, "ann").await;
+    wound(&mut ann_again, &mut bob, 9).await;
+    let crashed_again = crashed.crashed("crashed-again");
+    again.stop().unwrap();
+    let third = crashed_again.start();
+    let mut bob = join(&third, "bob").await;
+    has_hp(&mut bob, 9).await;
+    leave(&third, bob).await;
+    third.stop().unwrap();
+    // The file has it after a stop.
+    let fourth = crashed_again.start();
+    let mut bob = join(&fourth, "bob").await;
+    has_hp(&mut bob, 9).await;
+    fourth.stop().unwrap();
+    server.stop().unwrap();
+    for place in [&place, &crashed, &crashed_again] {
+        fs::remove_file(place.0.join("characters.redb")).unwrap();
+        let replayed = place.myriad(&["replay", "DIR"]);
+        assert!(replayed.status.success(), "{}", text(&replayed));
+    }
+}
+
+/// Nothing in the journal says what became of those who died in its last tick.
+#[tokio::test]
+async fn who_dies_in_the_last_tick_that_is_kept_leaves_a_character() {
+    let place = Place::new("last");
+    let server = place.start();
+    let mut ann = join(&server, "ann").await;
+    let mut bob = join(&server, "bob").await;
+    wound(&mut ann, &mut bob, 16).await;
+    let entity = bob.entity();
+    leave(&server, bob).await;
+    let crashed = place.crashed("last-crashed");
+    server.stop().unwrap();
+    let disk = Folder::new(&crashed.0);
+    let mut log = Log::open(&disk, 64, 0, None).unwrap();
+    let tick = loop {
+        let read = log.read().unwrap().expect("a tick in which it dies");
+        let despawn = CommandKind::DESPAWN.id();
+        let mut commands = read.entry.frame.commands.iter();
+        if commands.any(|command| command.kind == despawn && command.entity == entity) {
+            break read.place.tick;
+        }
+    };
+    let end = End {
+        tick: tick + 1,
+        torn: None,
+        reason: None,
+    };
+    cut(&disk, &end).unwrap();
+    // Twice, since the first server has nothing but its own journal for it.
+    let twice = {
+        let server = crashed.start();
+        ticks(&server, 3).await;
+        let twice = crashed.crashed("last-twice");
+        server.stop().unwrap();
+        twice
+    };
+    for place in [&crashed, &twice] {
+        let server = place.start();
+        let mut bob = join(&server, "bob").await;
+        has_hp(&mut bob, 16).await;
+        server.stop().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn operators_see_and_change_what_accounts_keep() {
+    let place = Place::new("operators");
+    let server = place.start();
+    let bob = join(&server, "bob").await;
+    leave(&server, bob).await;
+    let refused = place.myriad(&["characters", "list", "DIR"]);
+    assert!(text(&refused).contains("is in use"), "{}", text(&refused));
+    server.stop().unwrap();
+    assert_eq!(text(&place.myriad(&["characters", "list", "DIR"])), "bob\n");
+    let set = |values: &[&str]| {
+        let words = [&["characters", "set", "DIR", "bob"], values].concat();
+        let output = place.myriad(&words);
+        (output.status.success(), text(&output))
+    };
+    let (is_done, said) = set(&["hp=12", "team=blue"]);
+    assert!(is_done, "{said}");
+    let refusals = [
+        ("hp=31", "hp: expected 0 to 30, found 31"),
+        ("gold=1", "accounts keep no `gold`"),
+        ("team=green", "team: expected a value of type symbol"),
+    ];
+    for (value, reason) in refusals {
+        let (is_done, said) = set(&[value]);
+        assert!(!is_done && said.contains(reason), "{said}");
+    }
+    let exported = text(&place.myriad(&["characters", "export", "DIR"]));
+    let expected = "{\"account\":\"bob\",\"character\":{\"hp\":12,\"team\":\"blue\"}}\n";
+    assert_eq!(exported, expected);
+    let file = place.0.join("accounts.json");
+    fs::write(&file, exported.replace("bob", "cid").replace("12", "5")).unwrap();
+    let file = file.display().to_string();
+    let imported = place.myriad(&["characters", "import", "DIR", &file]);
+    assert!(imported.status.success(), "{}", text(&imported));
+    let server = place.start();
+    let mut bob = join(&server, "bob").await;
+    has_hp(&mut bob, 12).await;
+    let mut cid = join(&server, "cid").await;
+    has_hp(&mut cid, 5).await;
+    // What nobody proves is nobody's.
+    let nobody = Player::join_as(&server, &hello("", None)).await;
+    assert_eq!(hp(&nobody), 30);
+    server.stop().unwrap();
+}
