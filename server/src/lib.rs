@@ -10,6 +10,7 @@
 //! | [`admin`] | what an operator asks of a running server |
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | recordings |
+//! | [`playback`] | a recording, played to any tick |
 //! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
@@ -26,6 +27,7 @@ pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod offline;
+pub mod playback;
 pub mod priority;
 pub mod server;
 pub mod session;
