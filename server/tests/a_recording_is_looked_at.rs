@@ -344,7 +344,7 @@ fn world(clients: u32) -> WorldConfig {
     let text = format!(
         "[world]\nname = 'plain'\nsize = [{side}, {side}]\naoi = 12\ncapacity = {}\ntick_hz = 10\n\
          visible_max = 200\n[limits]\nclients = {clients}\n[[kind]]\nname = 'player'\n\
-         attributes = [{{ name = 'hp', type = 'i32', default = 100 }}]\n",
+         attributes = [{{ name = 'hp', type = 'i32', default = 100, audience = 'state' }}]\n",
         clients + 24
     );
     script::world::parse(&text, "test").unwrap()
