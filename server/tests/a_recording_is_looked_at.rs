@@ -24,7 +24,7 @@ use server::offline::{self, Options};
 use server::playback::{Moment, Player, surveyor};
 use server::tick::tick_loop::FanOutMode;
 use server::web::replay::ReplaySite;
-use shared::{EntityId, Slot, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 
 #[test]
 fn the_state_at_any_tick_is_that_of_a_straight_replay() {
@@ -126,10 +126,11 @@ fn every_command_that_updated_an_attribute_is_named() {
                 (command.entity, command.sequence)
             });
             let (slot, column) = (change.slot, change.column);
-            (slot, column, change.new - change.old, of.collect())
+            let causes: Vec<(EntityId, u32)> = of.collect();
+            (slot, column, change.new - change.old, causes)
         })
         .collect();
-    let expected: [(Slot, u16, i32, Vec<(EntityId, u32)>); 2] = [
+    let expected = [
         (a.slot, 0, units(0.75), vec![(a, 0), (a, 1)]),
         (b.slot, 1, units(-0.25), vec![(b, 0)]),
     ];
@@ -321,18 +322,27 @@ fn seeking_in_an_hour_of_a_thousand_clients() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// For the documents, and for those who change the page.
 fn take_pictures(browser: &Chromium, folder: &Path) {
     use base64::Engine;
-    for (name, width, height) in [("wide", 1280, 860), ("narrow", 700, 1400)] {
+    let pictures = [
+        ("replay.jpg", "jpeg", 1200, 820),
+        ("wide.png", "png", 1280, 860),
+        ("narrow.png", "png", 700, 1400),
+    ];
+    for (name, format, width, height) in pictures {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         browser.devtools("Emulation.setDeviceMetricsOverride", &size);
         std::thread::sleep(Duration::from_millis(1500));
-        let picture = browser.devtools("Page.captureScreenshot", &json!({"format": "png"}));
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(picture["data"].as_str().unwrap())
-            .unwrap();
-        fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+        let form = match format {
+            "jpeg" => json!({"format": format, "quality": 45}),
+            _ => json!({"format": format}),
+        };
+        let picture = browser.devtools("Page.captureScreenshot", &form);
+        let text = picture["data"].as_str().unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text);
+        fs::write(folder.join(name), bytes.unwrap()).unwrap();
     }
     browser.devtools("Emulation.clearDeviceMetricsOverride", &json!({}));
 }

@@ -12,6 +12,7 @@ export function text(value) {
 
 export function showEntity(entity, slot) {
   byId("inspected-title").textContent = entity ? `Entity ${slot}.${entity.generation}, ${entity.kind}` : "Inspect";
+  byId("inspected").classList.toggle("faint", !entity);
   if (!entity) {
     byId("inspected").textContent = slot === null ? "Click an entity." : `No entity lives in slot ${slot} at this tick.`;
     return;
