@@ -41,3 +41,4 @@ pub use tick::output::{
 };
 pub use tick::state::{SlotState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;
+pub use tick::trace::{Trace, TracedUpdate};

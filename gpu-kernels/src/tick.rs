@@ -10,6 +10,7 @@
 //! | [`notification`] | something that happened |
 //! | [`state`] | snapshots and the state hash |
 //! | [`timed`] | commands that wait for their tick |
+//! | [`trace`] | which commands updated which attributes |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
 //! | `cuda` | the backend for NVIDIA GPUs, one file a stage |
 
@@ -25,6 +26,7 @@ pub mod notification;
 pub mod output;
 pub mod state;
 pub mod timed;
+pub mod trace;
 
 /// The version of the tick: raised by each change after which the same frames lead to
 /// another state, which golden tests show. A journal's frames replay only in the version

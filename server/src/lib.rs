@@ -11,6 +11,7 @@
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | worlds that are kept, recordings |
 //! | [`standby`] | a second server that follows, and can take over |
+//! | [`playback`] | a recording, played to any tick |
 //! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
 //! | [`metrics`] | figures for people and for Prometheus |
@@ -27,6 +28,7 @@ pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod offline;
+pub mod playback;
 pub mod priority;
 pub mod server;
 pub mod session;

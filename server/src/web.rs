@@ -5,7 +5,9 @@
 //! | [`page`] | the files of the page to play, and where its connection goes |
 //! | [`dashboard`] | the server's health, its world and its clients, for operators |
 //! | [`site`] | both at one address |
+//! | [`replay`] | a recording, to look at tick by tick |
 
 pub mod dashboard;
 pub mod page;
+pub mod replay;
 pub mod site;

@@ -36,6 +36,7 @@ use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
 use crate::tick::output::TickOutput;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
+use crate::tick::trace::Trace;
 use boxes::Boxes;
 use due::Due;
 use index::Index;
@@ -73,6 +74,8 @@ pub struct CpuBackend {
     is_quiet: bool,
     /// A copy of the state that was not taken yet.
     copy: Option<Box<Snapshot>>,
+    /// Of the tick that runs, if somebody wants it.
+    trace: Option<Box<Trace>>,
 }
 
 /// The state that the next tick depends on.
@@ -150,10 +153,21 @@ impl CpuBackend {
             in_flight: Vec::with_capacity(2),
             is_quiet: false,
             copy: None,
+            trace: None,
             config: config.clone(),
         };
         backend.index.build(&backend.workers, &backend.state);
         Ok(backend)
+    }
+}
+
+impl CpuBackend {
+    /// Runs one tick to its end, and says which command wanted which update.
+    pub fn tick_traced(&mut self, frame: &Frame) -> Result<(Arc<TickOutput>, Trace), TickError> {
+        self.trace = Some(Box::default());
+        let output = self.tick(frame);
+        let trace = self.trace.take().unwrap_or_default();
+        Ok((output?, *trace))
     }
 }
 

@@ -2,6 +2,7 @@
 //! each tick.
 
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,12 +13,15 @@ use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
 
 use super::difference::differing_parts;
+use super::interrupt::on_interrupt;
 use super::kept;
+use super::web::DashboardToken;
 use crate::durable::checkpoint;
 use crate::durable::recording::{Next, RecordingReader};
 use crate::durable::recovery::{self, Progress, Replay};
 use crate::metrics::machine;
 use crate::tick::backend::{BackendOptions, start_backend};
+use crate::web::replay::ReplaySite;
 
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
@@ -34,6 +38,18 @@ pub struct ReplayArguments {
     /// Threads of the cpu backend [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
+    /// Show a recording to browsers, tick by tick, on http://ADDRESS/replay
+    /// [default address: 127.0.0.1:8434]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:8434",
+        conflicts_with_all = ["from", "to"]
+    )]
+    web: Option<SocketAddr>,
+    #[command(flatten)]
+    token: DashboardToken,
 }
 
 /// The result of a replay.
@@ -47,6 +63,9 @@ pub struct Replayed {
 /// Replays a recording. False if it is incomplete.
 pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     let threads = arguments.threads.unwrap_or_else(machine::cores);
+    if let Some(address) = arguments.web {
+        return show(arguments, address, threads);
+    }
     if arguments.file.is_dir() {
         return replay_kept(arguments, threads);
     }
@@ -62,6 +81,28 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
         say!("the recording breaks off there: {reason}");
     }
     Ok(replayed.broken_off.is_none())
+}
+
+/// Shows a recording to browsers until Ctrl-C.
+fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
+    if arguments.file.is_dir() {
+        bail!(
+            "--web shows recordings of `myriad serve --record`; this is the folder of a kept world"
+        );
+    }
+    let token = arguments.token.read()?;
+    let interrupted = on_interrupt()?;
+    let shown = ReplaySite::start(&arguments.file, address, token, threads)?;
+    if let Some(reason) = shown.ends_early() {
+        say!(
+            "the recording breaks off after {} ticks: {reason}",
+            shown.ticks()
+        );
+    }
+    say!("see the recording on http://{}/replay", shown.address());
+    // The sender lives as long as the process.
+    let _ = interrupted.recv();
+    Ok(shown.ends_early().is_none())
 }
 
 /// Replays ticks of a kept world.

@@ -27,6 +27,13 @@ pub struct WebArguments {
     /// may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "web", value_parser = origin)]
     web_origin: Vec<String>,
+    #[command(flatten)]
+    token: DashboardToken,
+}
+
+/// The token of a page for operators, of a command with the option `--web`.
+#[derive(Debug, Default, Args)]
+pub struct DashboardToken {
     /// Token that operators must show to see the dashboard; every user of this machine can
     /// read it here. Without one, the dashboard is for this machine only
     #[arg(long, value_name = "TOKEN", requires = "web", value_parser = dashboard_token)]
@@ -41,6 +48,15 @@ pub struct WebArguments {
     dashboard_token_file: Option<PathBuf>,
 }
 
+impl DashboardToken {
+    pub fn read(&self) -> Result<Option<String>> {
+        match &self.dashboard_token_file {
+            Some(path) => read_token(path).map(Some),
+            None => Ok(self.dashboard_token.clone()),
+        }
+    }
+}
+
 impl WebArguments {
     pub fn is_given(&self) -> bool {
         self.web.is_some()
@@ -50,14 +66,10 @@ impl WebArguments {
         let Some(page) = self.web else {
             return Ok(None);
         };
-        let dashboard_token = match &self.dashboard_token_file {
-            Some(path) => Some(read_token(path)?),
-            None => self.dashboard_token.clone(),
-        };
         Ok(Some(WebServing {
             page,
             origins: self.web_origin.clone(),
-            dashboard_token,
+            dashboard_token: self.token.read()?,
         }))
     }
 }

@@ -198,6 +198,6 @@ fn page_of(data: Result<Data, String>) -> Page {
     }
 }
 
-const JSON: &str = "application/json";
+pub const JSON: &str = "application/json";
 /// Requests of a sort at work, each on a thread.
 const AT_WORK_MAX: usize = 32;

@@ -59,7 +59,8 @@ impl Site for WebSite {
     }
 }
 
-const LIMITS: Limits = Limits {
+/// Of a port for browsers.
+pub const LIMITS: Limits = Limits {
     connections: 64,
     header_time: Duration::from_secs(3),
     connection_time: Duration::from_secs(20),

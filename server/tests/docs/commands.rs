@@ -52,6 +52,7 @@ fn the_commands_for_accounts_and_talk_work() {
 #[test]
 fn the_commands_for_the_dashboard_work() {
     check("server/dashboard.md");
+    check("server/replay.md");
 }
 
 #[test]
@@ -137,6 +138,11 @@ fn check(name: &str) {
                     _ => vec![part],
                 });
                 let parsed = Arguments::try_parse_from(words);
+                assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+            }
+            // It ends with Ctrl-C.
+            ["myriad", "replay", .., "--web"] | ["myriad", "replay", _, "--web", ..] => {
+                let parsed = Arguments::try_parse_from(&words);
                 assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
             }
             ["myriad", ..] => folder.run(&words),

@@ -27,6 +27,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/characters.md", 100),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
+    ("server/replay.md", 70),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),

@@ -15,6 +15,7 @@ use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
 use crate::tick::timed::TimedCommand;
+use crate::tick::trace::{Trace, TracedUpdate};
 
 /// The tick's updates, which its commands emit.
 pub struct Updates {
@@ -254,6 +255,26 @@ impl Updates {
             }
         }
         out.changes = changes;
+    }
+
+    /// Says what each command wants, as long as the updates are not merged.
+    pub fn trace(&self, config: &WorldConfig, due: &Due, trace: &mut Trace) {
+        let starts = &self.offsets[..due.commands.len()];
+        let start = |command: usize| {
+            let start = starts
+                .get(command)
+                .map_or(self.len, |&start| start as usize);
+            start.min(self.len)
+        };
+        trace.commands.clone_from(&due.commands);
+        trace.words.clone_from(&due.words);
+        for command in 0..due.commands.len() {
+            let pairs = &self.pairs[start(command)..start(command + 1)];
+            let updates = pairs.iter();
+            trace
+                .updates
+                .extend(updates.map(|&pair| TracedUpdate::new(config, command, pair)));
+        }
     }
 
     /// The kind of the first command that updated an attribute, in worlds that record it.

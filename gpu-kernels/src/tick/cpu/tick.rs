@@ -34,6 +34,9 @@ impl CpuBackend {
             &self.due,
             out,
         );
+        if let Some(trace) = &mut self.trace {
+            self.updates.trace(&self.config, &self.due, trace);
+        }
         out.stages.set(Stage::Logic, clock.lap());
 
         self.merge.merge(

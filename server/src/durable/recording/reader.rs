@@ -1,7 +1,7 @@
 //! A recording, read tick by tick.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -73,6 +73,34 @@ impl<R: Read> RecordingReader<R> {
             Ok(None) => Next::End,
             Err(reason) => Next::BrokenOff(reason),
         }
+    }
+}
+
+impl<R: Read> RecordingReader<R> {
+    /// Where the next record begins, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Passes the next record, of which only the checksum is compared. False at the end; an
+    /// error is the place and the reason, for people.
+    pub fn pass_tick(&mut self) -> Result<bool, String> {
+        let begin = self.offset;
+        let payload = read_payload(&mut self.input, self.tick_bytes_max)
+            .map_err(|reason| format!("byte {begin}: {reason}"))?;
+        if let Some(payload) = &payload {
+            self.offset += (HEAD_BYTES + payload.len()) as u64;
+        }
+        Ok(payload.is_some())
+    }
+}
+
+impl<R: Read + Seek> RecordingReader<R> {
+    /// Goes to where a record begins.
+    pub fn seek(&mut self, offset: u64) -> io::Result<()> {
+        self.input.seek(SeekFrom::Start(offset))?;
+        self.offset = offset;
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@ use super::watch::Watched;
 use crate::admin::desk::{Desk, whom_of};
 use crate::admin::request::{Answer, Client, Listed, Request};
 use crate::metrics::web::{WebRefusal, WebRefusals};
-use crate::tick::mirror::{Mirror, SharedMirror, Spot};
+use crate::tick::mirror::{SharedMirror, Spot};
 use crate::tick::operator::Which;
 
 /// Where answers come from.
@@ -217,7 +217,7 @@ impl Source {
             velocity: velocity
                 .map(|&raw| Fixed::from_raw(raw).to_f64() * tick_hz)
                 .collect(),
-            attributes: attributes(&config, &mirror, slot),
+            attributes: attributes(&config, mirror.kind_columns(slot), mirror.row(slot)),
         })
     }
 
@@ -295,8 +295,8 @@ impl Source {
     }
 }
 
-fn attributes(config: &WorldConfig, mirror: &Mirror, slot: Slot) -> Vec<Attribute> {
-    let (columns, row) = (mirror.kind_columns(slot), mirror.row(slot));
+/// The attributes that an entity's kind has: `columns`, as bits.
+pub fn attributes(config: &WorldConfig, columns: u64, row: &[i32]) -> Vec<Attribute> {
     let all = config.schema.attributes.iter().zip(row).enumerate();
     let own = all.filter(|(column, _)| columns >> column & 1 == 1);
     own.map(|(_, (attribute, &raw))| Attribute {
@@ -308,7 +308,8 @@ fn attributes(config: &WorldConfig, mirror: &Mirror, slot: Slot) -> Vec<Attribut
     .collect()
 }
 
-fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
+/// An attribute's value.
+pub fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
     match ty {
         AttributeType::I32 => Value::Number(f64::from(raw)),
         AttributeType::Fixed => Value::Number(Fixed::from_raw(raw).to_f64()),

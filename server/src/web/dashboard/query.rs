@@ -81,7 +81,8 @@ fn act(body: &[u8]) -> Result<Request, QueryError> {
     }
 }
 
-fn area(fields: &Fields<'_>) -> Result<Option<Area>, QueryError> {
+/// The area of the fields `x`, `y` and `edge`.
+pub fn area(fields: &Fields<'_>) -> Result<Option<Area>, QueryError> {
     let [x, y, edge] = ["x", "y", "edge"].map(|name| fields.number::<f64>(name));
     match (x?, y?, edge?) {
         (None, None, None) => Ok(None),
@@ -110,7 +111,7 @@ fn wrong(reason: impl Into<String>) -> QueryError {
 }
 
 /// The fields of `a=1&b=2`.
-struct Fields<'a>(&'a str);
+pub struct Fields<'a>(pub &'a str);
 
 impl<'a> Fields<'a> {
     fn raw(&self, name: &str) -> Option<&'a str> {
@@ -126,7 +127,7 @@ impl<'a> Fields<'a> {
         unescape(self.raw(name)?)
     }
 
-    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, QueryError> {
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, QueryError> {
         let parse = |text: &str| {
             let number = text.parse();
             number.map_err(|_| wrong(format!("`{name}`: expected a number, found {text:.20}")))
@@ -134,7 +135,7 @@ impl<'a> Fields<'a> {
         self.raw(name).map(parse).transpose()
     }
 
-    fn required<T: std::str::FromStr>(&self, name: &str) -> Result<T, QueryError> {
+    pub fn required<T: std::str::FromStr>(&self, name: &str) -> Result<T, QueryError> {
         let missing = || wrong(format!("`{name}` is missing"));
         self.number(name)?.ok_or_else(missing)
     }

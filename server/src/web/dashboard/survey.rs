@@ -55,10 +55,9 @@ pub struct Surveyor {
 
 impl Surveyor {
     pub fn new(world: &WorldConfig, mirror: SharedMirror) -> Surveyor {
-        let size = world.size_raw();
         Surveyor {
             mirror,
-            size: [i64::from(size[0]), i64::from(size[1])],
+            size: size_of(world),
             kinds: world.schema.kinds.len(),
             spots: vec![],
         }
@@ -67,19 +66,7 @@ impl Surveyor {
     /// Looks at all entities. The parts of the world are of different ticks if the tick goes
     /// on meanwhile, which it may.
     pub fn look(&mut self, areas: &[Area]) -> Found {
-        let longest = self.size[0].max(self.size[1]);
-        let cells = |size: i64| (size * CELLS_MAX / longest).max(1) as usize;
-        let (columns, rows) = (cells(self.size[0]), cells(self.size[1]));
-        let mut found = Found {
-            density: Density {
-                tick: 0,
-                columns,
-                rows,
-                cells: vec![0; columns * rows],
-                kinds: vec![0; self.kinds],
-            },
-            crowds: vec![Crowd::default(); areas.len()],
-        };
+        let mut found = Found::new(self.size, self.kinds, areas);
         let capacity = self.mirror.read().capacity();
         for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
             self.spots.clear();
@@ -91,19 +78,62 @@ impl Surveyor {
                 found.density.tick = mirror.tick().0;
             }
             for spot in &self.spots {
-                let cell = |axis: usize, cells: usize| {
-                    let place = i64::from(spot.position[axis]) * cells as i64 / self.size[axis];
-                    place.clamp(0, cells as i64 - 1) as usize
-                };
-                let place = cell(1, rows) * columns + cell(0, columns);
-                found.density.cells[place] += 1;
-                found.density.kinds[usize::from(spot.kind)] += 1;
-                for (area, crowd) in areas.iter().zip(&mut found.crowds) {
-                    crowd.take(area, spot);
-                }
+                found.take(self.size, areas, spot);
             }
         }
         found
+    }
+}
+
+/// The size along the axes that are seen from above, in raw units.
+fn size_of(world: &WorldConfig) -> [i64; 2] {
+    let size = world.size_raw();
+    [i64::from(size[0]), i64::from(size[1])]
+}
+
+/// One look at entities that stand still.
+pub fn look_at(
+    world: &WorldConfig,
+    tick: u64,
+    spots: impl Iterator<Item = Spot>,
+    areas: &[Area],
+) -> Found {
+    let size = size_of(world);
+    let mut found = Found::new(size, world.schema.kinds.len(), areas);
+    found.density.tick = tick;
+    spots.for_each(|spot| found.take(size, areas, &spot));
+    found
+}
+
+impl Found {
+    fn new(size: [i64; 2], kinds: usize, areas: &[Area]) -> Found {
+        let longest = size[0].max(size[1]);
+        let cells = |size: i64| (size * CELLS_MAX / longest).max(1) as usize;
+        let (columns, rows) = (cells(size[0]), cells(size[1]));
+        Found {
+            density: Density {
+                tick: 0,
+                columns,
+                rows,
+                cells: vec![0; columns * rows],
+                kinds: vec![0; kinds],
+            },
+            crowds: vec![Crowd::default(); areas.len()],
+        }
+    }
+
+    fn take(&mut self, size: [i64; 2], areas: &[Area], spot: &Spot) {
+        let density = &mut self.density;
+        let cell = |axis: usize, cells: usize| {
+            let place = i64::from(spot.position[axis]) * cells as i64 / size[axis];
+            place.clamp(0, cells as i64 - 1) as usize
+        };
+        let place = cell(1, density.rows) * density.columns + cell(0, density.columns);
+        density.cells[place] += 1;
+        density.kinds[usize::from(spot.kind)] += 1;
+        for (area, crowd) in areas.iter().zip(&mut self.crowds) {
+            crowd.take(area, spot);
+        }
     }
 }
 

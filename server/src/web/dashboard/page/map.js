@@ -23,6 +23,7 @@ export class WorldMap {
     });
     this.areaCanvas.addEventListener("click", (event) => this.pick(event, inspect));
     this.chosen = null;
+    this.sights = [];
   }
 
   /// What to ask the server for.
@@ -98,9 +99,21 @@ export class WorldMap {
         context.stroke();
       }
     }
+    this.drawSights(context, area, canvas.width);
     const shown = crowd.entities.length < crowd.total ? `${crowd.entities.length} of ` : "";
     const at = `${centreX.toFixed(0)}, ${centreY.toFixed(0)}`;
     document.getElementById("area-facts").textContent = `${shown}${crowd.total} entities around ${at}`;
+  }
+
+  /// How far a client sees, if one is chosen: `sights` are places with a radius.
+  drawSights(context, [centreX, centreY, edge], width) {
+    context.strokeStyle = "rgba(255, 255, 255, 0.55)";
+    context.lineWidth = 1.5;
+    for (const [x, y, radius] of this.sights) {
+      context.beginPath();
+      context.arc(((x - centreX) / edge + 0.5) * width, (0.5 - (y - centreY) / edge) * width, (radius / edge) * width, 0, 2 * Math.PI);
+      context.stroke();
+    }
   }
 
   pick(event, inspect) {

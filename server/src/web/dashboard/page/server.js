@@ -2,6 +2,8 @@
 
 /// Draws a number that no other dashboard has.
 const viewer = crypto.getRandomValues(new Uint32Array(1))[0];
+/// Where the page is: its data are below.
+const BASE = location.pathname.replace(/\/+$/, "");
 const TOKEN = "myriad-dashboard-token";
 
 let token = sessionStorage.getItem(TOKEN);
@@ -29,12 +31,12 @@ export class Refused extends Error {
 export function get(path, fields = {}) {
   const query = new URLSearchParams({ viewer, ...fields });
   // A `+` would stay one.
-  return ask(`/dashboard/data/${path}?${query.toString().replaceAll("+", "%20")}`, {});
+  return ask(`${BASE}/data/${path}?${query.toString().replaceAll("+", "%20")}`, {});
 }
 
 /// Does what an operator wants.
 export function act(what) {
-  return ask(`/dashboard/do?viewer=${viewer}`, {
+  return ask(`${BASE}/do?viewer=${viewer}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(what),

@@ -1,0 +1,183 @@
+//! The thread that runs the whole recording once: it compares every state with the recorded
+//! one, and keeps a snapshot whenever the ticks since the last one took a while.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use gpu_kernels::{Backend, CpuBackend};
+use serde::Serialize;
+
+use super::shelf::Shelf;
+use super::ticks::{Ticks, compare};
+use crate::priority::give_way;
+
+/// How far the recording is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// The last position that the recording may have.
+    pub ticks: u64,
+    /// The last position up to which it was run.
+    pub reached: u64,
+    /// Whether the end has been reached.
+    pub is_done: bool,
+    /// Why the recording ends early, if it does; a sentence.
+    pub ends_early: Option<String>,
+    /// Why there are no further snapshots, if there was a problem.
+    pub shelf_problem: Option<String>,
+}
+
+/// What the thread has found, for all.
+pub type SharedProgress = Arc<Mutex<Progress>>;
+
+pub fn read(progress: &SharedProgress) -> Progress {
+    let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+    progress.clone()
+}
+
+/// Runs the recording from the last snapshot on.
+pub struct Surveyor {
+    ticks: Ticks,
+    backend: CpuBackend,
+    shelf: Arc<Shelf>,
+    progress: SharedProgress,
+    position: u64,
+    /// Between two snapshots.
+    span: Duration,
+    keeps: bool,
+}
+
+impl Surveyor {
+    pub fn new(
+        ticks: Ticks,
+        backend: CpuBackend,
+        shelf: Arc<Shelf>,
+        progress: SharedProgress,
+    ) -> Surveyor {
+        Surveyor {
+            ticks,
+            backend,
+            shelf,
+            progress,
+            position: 0,
+            span: SPAN,
+            keeps: true,
+        }
+    }
+
+    /// Keeps a snapshot whenever the ticks since the last one took so long.
+    pub fn every(mut self, span: Duration) -> Surveyor {
+        self.span = span;
+        self
+    }
+
+    /// Starts the thread, which ends with the recording.
+    pub fn start(self) -> Result<()> {
+        std::thread::Builder::new()
+            .name("surveyor".to_owned())
+            .spawn(move || {
+                give_way();
+                self.run();
+            })
+            .context("cannot start the thread for snapshots")?;
+        Ok(())
+    }
+
+    /// Runs the recording to its end.
+    pub fn run(mut self) {
+        self.resume();
+        let mut since = Duration::ZERO;
+        while self.position < self.ticks.len() {
+            let begun = Instant::now();
+            if let Err(error) = self.step() {
+                return self.end(Some(format!("{error:#}")));
+            }
+            since += begun.elapsed();
+            if since >= self.span && self.keeps {
+                since = Duration::ZERO;
+                self.keep();
+            }
+            self.note(|progress, position| progress.reached = position);
+        }
+        self.end(None);
+    }
+
+    /// Goes on where an earlier survey has ended.
+    fn resume(&mut self) {
+        let positions = self.shelf.positions();
+        for &position in positions.iter().rev() {
+            match restore(&mut self.backend, &mut self.ticks, &self.shelf, position) {
+                Ok(()) => {
+                    self.position = position;
+                    self.note(|progress, position| progress.reached = position);
+                    return;
+                }
+                Err(_) => self.shelf.distrust(position),
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let (frame, recorded) = self.ticks.read(self.position)?;
+        let output = self.backend.tick(&frame)?;
+        compare(
+            &self.ticks.world().schema,
+            self.position,
+            &recorded,
+            &output.hash,
+        )?;
+        self.position += 1;
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        let snapshot = self.backend.snapshot().map_err(anyhow::Error::from);
+        match snapshot.and_then(|snapshot| self.shelf.keep(&snapshot)) {
+            Ok(true) => self.span *= 2,
+            Ok(false) => {}
+            Err(error) => {
+                self.keeps = false;
+                let problem = format!("no further snapshots can be kept: {error:#}");
+                self.note(|progress, _| progress.shelf_problem = Some(problem));
+            }
+        }
+    }
+
+    fn end(self, difference: Option<String>) {
+        self.note(|progress, position| {
+            progress.is_done = true;
+            if let Some(reason) = difference {
+                progress.ticks = position;
+                progress.ends_early = Some(reason);
+            }
+        });
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Progress, u64)) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut progress, self.position);
+    }
+}
+
+/// Brings a world to a snapshot, whose hash must be the recorded one.
+pub fn restore(
+    backend: &mut CpuBackend,
+    ticks: &mut Ticks,
+    shelf: &Shelf,
+    position: u64,
+) -> Result<()> {
+    let snapshot = shelf.read(position)?;
+    let recorded = ticks.hash_at(position)?;
+    backend.restore(&snapshot)?;
+    match recorded {
+        Some(recorded) => {
+            let found = backend.state_hash()?;
+            compare(&ticks.world().schema, position - 1, &recorded, &found)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The ticks between two snapshots take so long: a seek is to take less than a second, also
+/// while the thread itself runs and other work is done.
+const SPAN: Duration = Duration::from_millis(150);

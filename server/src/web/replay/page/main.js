@@ -1,0 +1,117 @@
+// The replay: asks for the tick that is to be shown, and draws it.
+
+import { Refused, get, setToken } from "/dashboard/server.js";
+import { WorldMap } from "/dashboard/map.js";
+import { Timeline } from "/replay/timeline.js";
+import { showChanges, showClients, showEntity, showLives } from "/replay/tables.js";
+
+const byId = (id) => document.getElementById(id);
+const wait = (ms) => new Promise((go) => setTimeout(go, ms));
+/// A little longer than the server lets a page ask.
+const ASK_MS = 60;
+/// What is known of the recording is looked at so often, if nothing else changes.
+const IDLE_MS = 1000;
+
+function say(text) {
+  byId("banner").textContent = text;
+  byId("banner").hidden = text === "";
+}
+
+async function learn(task) {
+  for (;;) {
+    try {
+      const answer = await task();
+      say("");
+      return answer;
+    } catch (error) {
+      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      if (error.status === 401) await askForToken();
+      else await wait(1000);
+    }
+  }
+}
+
+function askForToken() {
+  const dialog = byId("token-dialog");
+  if (!dialog.open) dialog.showModal();
+  return new Promise((go) => {
+    dialog.addEventListener("close", () => {
+      setToken(byId("token").value);
+      go();
+    }, { once: true });
+  });
+}
+
+const world = await learn(() => get("world"));
+document.title = `${world.recording}: replay`;
+byId("world").textContent = world.recording;
+byId("facts").textContent = `world ${world.name}, ${world.tick_hz} Hz, ${world.size.map((size) => size.toFixed(0)).join(" × ")} units, Myriad ${world.version}`;
+
+const replay = { world, slot: null, client: null, shown: null };
+replay.timeline = new Timeline(world);
+replay.inspect = (slot) => { replay.slot = replay.map.chosen = slot; };
+replay.map = new WorldMap(world, replay.inspect);
+for (const id of ["inspected", "changes", "lives"]) {
+  byId(id).addEventListener("click", (event) => {
+    const line = event.target.closest("[data-slot]");
+    if (line) replay.inspect(Number(line.dataset.slot));
+  });
+}
+byId("client").addEventListener("change", () => {
+  replay.client = byId("client").value === "" ? null : Number(byId("client").value);
+  replay.follows = replay.client !== null;
+  byId("client").blur();
+});
+// For those who look from the console.
+globalThis.replay = replay;
+
+/// What to ask for now.
+function wanted() {
+  const fields = { tick: replay.timeline.now(), ...replay.map.area() };
+  if (replay.slot !== null) fields.slot = replay.slot;
+  if (replay.client !== null) fields.client = replay.client;
+  return fields;
+}
+
+function draw(shown) {
+  replay.shown = shown;
+  replay.timeline.take(shown.progress);
+  const { view } = shown;
+  replay.map.sights = view?.sights ?? [];
+  replay.map.draw(shown);
+  showClients(shown.clients, replay.client);
+  showEntity(shown.entity, replay.slot);
+  showChanges(shown, replay.slot);
+  showLives(shown, world.kinds);
+  byId("view").textContent = view ? `Client ${view.client} was told of ${view.entities} entities; the circle is its sight.`
+    : "All entities are shown. Choose a client to see only what it was told of.";
+  if (view && replay.follows && view.sights.length > 0) {
+    // Its surroundings, once.
+    replay.follows = false;
+    const [x, y, radius] = view.sights[0];
+    replay.map.centre = [x, y];
+    byId("edge").value = (radius * 2.4).toFixed(1);
+  }
+}
+
+let asked = "";
+let askedAt = 0;
+for (;;) {
+  const fields = wanted();
+  const key = JSON.stringify(fields);
+  const isIdle = key === asked && performance.now() - askedAt < IDLE_MS;
+  if (!document.hidden && !isIdle) {
+    try {
+      askedAt = performance.now();
+      draw(await get("moment", fields));
+      asked = key;
+      say("");
+    } catch (error) {
+      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      replay.timeline.play(false);
+      if (error.status === 401) await askForToken();
+      else await wait(500);
+    }
+  }
+  await wait(ASK_MS);
+}
