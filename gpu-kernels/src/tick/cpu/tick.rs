@@ -34,6 +34,8 @@ impl CpuBackend {
             &self.due,
             out,
         );
+        out.refused.extend(frame.beyond(&self.config));
+        out.refused.sort_unstable();
         out.stages.set(Stage::Logic, clock.lap());
 
         self.merge.merge(
@@ -177,6 +179,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.refused.clear();
         self.over_budget.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();
