@@ -32,8 +32,6 @@ pub fn is_usage(unit: &Unit<'_>, name: &str, key: &str) -> bool {
 pub fn usage(unit: &Unit<'_>, signature: &Signature<'_>) -> Usage {
     let name = signature.function.name.as_str();
     let is_clients = signature.function.senders.is_some_and(|s| s.clients);
-    let has_actor = signature.function.parameters.first();
-    let has_actor = has_actor.is_some_and(|parameter| parameter.name == "me");
     let set = |key: &str, most: u32| {
         let setting = unit.setting_of(name, key)?;
         if !is_usage(unit, name, key) {
@@ -41,7 +39,6 @@ pub fn usage(unit: &Unit<'_>, signature: &Signature<'_>) -> Usage {
         }
         let message = match setting {
             _ if !is_clients => "no client can give this command".to_owned(),
-            _ if !has_actor => "only a command that takes `me` is bounded".to_owned(),
             Constant::Int(number) => match u32::try_from(*number) {
                 Ok(number) if number <= most => return Some(number),
                 _ => format!("expected 0 to {most}, found {number}"),
@@ -52,11 +49,10 @@ pub fn usage(unit: &Unit<'_>, signature: &Signature<'_>) -> Usage {
         None
     };
     let [per_tick, cooldown] = KEYS;
-    let default = u8::from(is_clients && has_actor);
     Usage {
         per_tick: set(per_tick, u32::from(u8::MAX))
             .and_then(|number| u8::try_from(number).ok())
-            .unwrap_or(default),
+            .unwrap_or(u8::from(is_clients)),
         cooldown: set(cooldown, DELAY_TICKS_MAX).unwrap_or(0),
     }
 }
