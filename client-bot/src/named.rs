@@ -29,6 +29,20 @@ pub enum NamedError {
 }
 
 impl GameClient {
+    /// In how many ticks of input a command can be used again, as far as the client knows; 0:
+    /// it runs if it is given now.
+    pub fn ready_ticks_named(&self, name: &str) -> Result<u32, NamedError> {
+        let view = self.view().ok_or(NamedError::NotInWorld)?;
+        let command = view.schema().command_named(name);
+        let kind = command.ok_or_else(|| unknown("command", name))?.kind;
+        let game = self.game();
+        let (ready, input) = (game.ready_at(kind), game.prediction());
+        let ticks = ready
+            .zip(input)
+            .map(|(ready, p)| ready.since(p.input_tick()));
+        Ok(ticks.unwrap_or(0))
+    }
+
     /// Queues a command by its name, with its numbers as [`number`] tells them, and gives its
     /// sequence number.
     pub fn command_named(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError> {

@@ -37,7 +37,7 @@ pub use tick::frame::{
 };
 pub use tick::notification::Notification;
 pub use tick::output::{
-    Birth, BucketRanges, Courses, Delivery, Hearings, Stage, StageTimes, TickOutput,
+    Birth, BucketRanges, Courses, Delivery, Hearings, RefusedCommand, Stage, StageTimes, TickOutput,
 };
 pub use tick::state::{SlotState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;

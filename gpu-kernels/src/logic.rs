@@ -10,7 +10,9 @@ mod scripts;
 
 use script::interpreter::World;
 use shared::world::initial::Initial;
-use shared::{CommandKind, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig};
+use shared::{
+    CommandKind, CommandSchema, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig,
+};
 
 use crate::space::Area;
 use crate::tick::notification::Notification;
@@ -33,11 +35,28 @@ pub struct Catalog {
 struct CommandForm {
     words: usize,
     has_actor: bool,
+    is_clients: bool,
+    /// How often an entity may be made to give it in a tick; `None`: as often as one wants.
+    per_tick: Option<usize>,
+    rest: Option<Rest>,
+}
+
+/// How a command rests after a use.
+#[derive(Clone, Copy)]
+pub struct Rest {
+    /// Its place among the commands that do.
+    pub place: usize,
+    pub ticks: u32,
 }
 
 impl Catalog {
     pub fn new(config: &WorldConfig) -> Catalog {
         let schema = &config.schema;
+        let rest = |command: &CommandSchema| {
+            let place = schema.resting_commands().position(|c| c == command)?;
+            let ticks = command.cooldown;
+            Some(Rest { place, ticks })
+        };
         Catalog {
             config: config.clone(),
             dimensions: config.dimensions(),
@@ -45,6 +64,9 @@ impl Catalog {
             commands: schema.commands_by_number(|command| CommandForm {
                 words: command.words.len(),
                 has_actor: command.has_actor,
+                is_clients: command.senders.clients,
+                per_tick: Some(usize::from(command.per_tick)).filter(|&most| most > 0),
+                rest: rest(command),
             }),
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
@@ -69,6 +91,23 @@ impl Catalog {
     /// Whether a living entity must give a command.
     pub fn has_actor(&self, kind: CommandKind) -> bool {
         self.form(kind).is_some_and(|form| form.has_actor)
+    }
+
+    /// Whether clients give a command of this number.
+    pub fn is_clients(&self, kind: u16) -> bool {
+        let form = self.form(CommandKind(kind));
+        form.is_some_and(|form| form.is_clients)
+    }
+
+    /// How often an entity may be made to give a command in a tick; `None`: as often as one
+    /// wants.
+    pub fn per_tick(&self, kind: u16) -> Option<usize> {
+        self.form(CommandKind(kind))?.per_tick
+    }
+
+    /// How a command rests after a use; `None`: it doesn't.
+    pub fn rest(&self, kind: u16) -> Option<Rest> {
+        self.form(CommandKind(kind))?.rest
     }
 
     fn form(&self, kind: CommandKind) -> Option<&CommandForm> {

@@ -13,7 +13,7 @@ use testkit::dice::Dice;
 use testkit::oracle::OracleOutput;
 use testkit::parity::{self, Cause, Parity, RandomWorlds};
 use testkit::scenario::{self, Scenario};
-use testkit::scripts::{setters, with_texts};
+use testkit::scripts::{setters, with_texts, without_limit};
 
 /// `PARITY_SEED=7` runs one random world, `PARITY_SEEDS=20000` the first so many.
 fn seeds() -> Range<u64> {
@@ -67,10 +67,12 @@ fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
 /// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 23],
+    counts: [u64; 25],
     deliveries: [u64; 4],
     /// By number of a notification.
     notifications: [u64; 4],
+    /// By number of a refusal, those of ticks.
+    refusals: [u64; 5],
 }
 
 impl Reached {
@@ -83,6 +85,8 @@ impl Reached {
             stale,
             malformed,
             over_budget,
+            over_per_tick,
+            resting,
             commands_dropped,
             updates,
             updates_dropped,
@@ -113,6 +117,8 @@ impl Reached {
             stale,
             malformed,
             over_budget,
+            over_per_tick,
+            resting,
             commands_dropped,
             updates,
             updates_dropped,
@@ -142,16 +148,21 @@ impl Reached {
         for notification in &output.notifications {
             self.notifications[usize::from(notification.kind)] += 1;
         }
+        for refused in &output.refused {
+            self.refusals[refused.reason as usize] += 1;
+        }
     }
 
     fn assert_everything_happened_often(&self) {
         assert!(
             self.counts.iter().chain(&self.deliveries).all(|&n| n > 500)
+                && self.refusals.iter().all(|&n| n > 500)
                 && self.notifications.iter().all(|&n| n > 50),
-            "{:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?}",
             self.counts,
             self.deliveries,
-            self.notifications
+            self.notifications,
+            self.refusals
         );
     }
 }
@@ -204,6 +215,7 @@ fn a_hundred_thousand_updates_of_one_attribute_merge_by_every_rule() {
              [[kind]]\nname = \"hot\"\nattributes = [{{ name = \"hp\", type = \"i32\", \
              merge = \"{rule}\", default = 3, audience = \"state\" }}]\n"
         ));
+        let config = without_limit(&config, &["set_hp"]);
         let config = with_texts(&config, vec![setters(&config.schema)]);
         let set = config.schema.command_named("set_hp").expect("hp").kind;
         let mut parity = Parity::new(&config);
@@ -435,6 +447,7 @@ fn a_script_that_looks_around_an_invented_point_sees_who_is_there() {
          [[kind]]\nname = \"a\"\npopulation = 50\nattributes = [{ name = \"hp\", type = \"i32\", \
          audience = \"state\" }]\n",
     );
+    let config = without_limit(&config, &["look"]);
     let config = with_texts(&config, vec![Text::new("look.rs", text)]);
     let look = config.schema.command_named("look").expect("look").kind;
     let mut parity = Parity::new(&config);

@@ -131,7 +131,7 @@ fn replay(backend: &mut dyn Backend, frames: &[Frame], outputs: &[Arc<TickOutput
 #[test]
 fn the_hash_sees_every_part_of_the_state() {
     let (config, base) = rich_state();
-    let changes: [(&str, Change); 43] = [
+    let changes: [(&str, Change); 47] = [
         ("tick and scripts", |s| s.tick = Tick(s.tick.0 + 1)),
         ("slots", |s| s.generations[LIVE] += 1),
         ("slots", |s| s.generations[RESTING] += 1),
@@ -145,6 +145,16 @@ fn the_hash_sees_every_part_of_the_state() {
         ("slots", |s| s.states[RESERVED] = SlotState::Fallen),
         ("slots", |s| s.due[FALLEN].0 += 1),
         ("slots", |s| s.due.swap(FALLEN, RESERVED)),
+        ("slots", |s| s.ready[USER * RESTING_COMMANDS].0 -= 1),
+        ("slots", |s| s.ready[USER * RESTING_COMMANDS] = Tick(0)),
+        // The same rest, of another command; and of another entity.
+        ("slots", |s| {
+            s.ready.swap(LIVE, USER * RESTING_COMMANDS);
+        }),
+        ("slots", |s| {
+            s.ready
+                .swap(USER * RESTING_COMMANDS, USER * RESTING_COMMANDS + 1);
+        }),
         ("attribute x", |s| s.rows[LIVE * COLUMNS] ^= 1),
         ("attribute y", |s| s.rows[LIVE * COLUMNS + 1] ^= 1),
         ("attribute hp", |s| s.rows[LIVE * COLUMNS + 2] ^= 1),
@@ -251,6 +261,10 @@ fn a_snapshot_of_wrong_sizes_is_refused() {
             |s| s.due.clear(),
             wrong_size("ticks of rebirths", CAPACITY, 0),
         ),
+        (
+            |s| s.ready.truncate(1),
+            wrong_size("ticks of rests", CAPACITY * RESTING_COMMANDS, 1),
+        ),
         (|s| s.observers.truncate(2), wrong_size("observers", 6, 2)),
         (|s| s.known.push(vec![]), wrong_size("clients", 3, 4)),
     ];
@@ -325,6 +339,23 @@ fn a_snapshot_with_impossible_tracks_is_refused() {
             out_of_range("offsets", 5),
         ),
         (|s| s.tracks[LIVE].offset[2] = 1, out_of_range("offsets", 1)),
+    ];
+    assert_refused(&config, &base, cases);
+}
+
+#[test]
+fn a_snapshot_with_impossible_rests_is_refused() {
+    let (config, base) = rich_state();
+    let cases: &[(Change, RestoreError)] = &[
+        (
+            |s| s.ready[RESTING * RESTING_COMMANDS] = Tick(7),
+            out_of_range("ticks of rests", 7),
+        ),
+        // One that was used in the last tick rests for 4 more.
+        (
+            |s| s.ready[USER * RESTING_COMMANDS] = Tick(45),
+            out_of_range("ticks of rests", 45),
+        ),
     ];
     assert_refused(&config, &base, cases);
 }
@@ -424,10 +455,12 @@ fn nothing_is_restored_while_a_tick_is_in_flight() {
 
 const CAPACITY: usize = 12;
 const COLUMNS: usize = 4;
+const RESTING_COMMANDS: usize = 2;
 /// The world's side in raw units.
 const SIDE: i32 = 100 * 4096;
 // Slots of the rich state.
 const LIVE: usize = 0;
+const USER: usize = 2;
 const RESTING: usize = 4;
 const RELEASED: usize = 5;
 const FALLEN: usize = 6;
@@ -458,6 +491,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         &format!(
             "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
              visible_max = 8\nwire_tolerance = 0.001\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\
+             [commands]\nmove.cooldown = 5\nheal.cooldown = 9\n\
              [[kind]]\nname = \"a\"\nattributes = {attributes}\n\
              [[kind]]\nname = \"b\"\nrespawn_ticks = 3\nattributes = {falling}\n"
         ),
@@ -473,6 +507,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         due: vec![Tick(0); CAPACITY],
         rows: vec![0; CAPACITY * COLUMNS],
         tracks: vec![Track::default(); CAPACITY],
+        ready: vec![Tick(0); CAPACITY * RESTING_COMMANDS],
         observers: vec![None; 6],
         regions: vec![],
         publications: vec![],
@@ -507,6 +542,9 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         step: [5, -3, 0],
         offset: [2, 1, 0],
     };
+    // The first can be used again, and the second rests.
+    snapshot.ready[USER * RESTING_COMMANDS] = Tick(31);
+    snapshot.ready[USER * RESTING_COMMANDS + 1] = Tick(44);
     snapshot.states[RESTING] = SlotState::Resting;
     snapshot.generations[RESTING] = 1;
     snapshot.generations[RELEASED] = 3;

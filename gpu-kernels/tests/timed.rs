@@ -9,6 +9,7 @@ use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
 use testkit::backends::backends;
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
+use testkit::scripts::without_limits;
 
 const UNIT: i32 = 4096;
 const HP: usize = 2;
@@ -505,7 +506,8 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
     let text = format!(
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
-    script::world::parse(&text, "test").expect("the world file is valid")
+    // Some give many commands in a tick.
+    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
 }
 
 /// Where the low 32 bits of a tick begin again.

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
+//! | [`planned`] | when they run |
 //! | [`refused`] | commands that had no effect, until the client is told |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
 //! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
@@ -22,6 +23,7 @@ pub mod commands;
 pub mod fan_out;
 pub mod frame;
 pub mod notices;
+pub mod planned;
 pub mod quota;
 pub mod refused;
 pub mod stream;
@@ -35,11 +37,14 @@ use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
-use shared::{ClientRow, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig};
+use shared::{
+    ClientRow, CommandKind, EntityId, Limits, NotificationKind, Schema, Tick, WorldConfig,
+};
 
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
+use planned::Planned;
 use quota::Quota;
 use refused::Refused;
 use stream::OutStream;
@@ -55,6 +60,8 @@ pub struct SessionWorld {
     forecast: Vec<u8>,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
+    /// By number of a command: how often it may be given in a tick, or 0.
+    per_tick: Vec<u8>,
     /// The notification by which the world finds out who is near a speaker.
     pub say: Option<NotificationKind>,
 }
@@ -69,9 +76,16 @@ impl SessionWorld {
             forecast: forecast.unwrap_or_default(),
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
+            per_tick: per_tick(&config.schema),
             say: config.schema.say().map(|(_, notification)| notification),
             config: config.clone(),
         }
+    }
+
+    /// How often a client may give a command in a tick; 0: as often as it wants.
+    pub fn per_tick(&self, kind: CommandKind) -> u8 {
+        let most = self.per_tick.get(usize::from(kind.id()));
+        most.copied().unwrap_or(0)
     }
 
     /// What clients are told when commands or notifications have changed.
@@ -99,10 +113,19 @@ impl SessionWorld {
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
+            per_tick: per_tick(new),
             say: new.say().map(|(_, notification)| notification),
             config: config.clone(),
         })
     }
+}
+
+fn per_tick(schema: &Schema) -> Vec<u8> {
+    let by_number = schema.commands_by_number(|command| command.per_tick);
+    by_number
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect()
 }
 
 /// The first epoch of commands.
@@ -135,8 +158,7 @@ pub struct Session {
     untold: Option<Tick>,
     processed: Processed,
     refused: Refused,
-    /// The tick of the client's last command: none runs before an earlier one.
-    planned: Tick,
+    planned: Planned,
     /// Answers for the next frame.
     answers: Vec<Answer>,
     /// What was said to the client in the next frame's tick, by its place among all that was
@@ -173,7 +195,7 @@ impl Session {
             untold: None,
             processed: Processed::default(),
             refused: Refused::default(),
-            planned: Tick(0),
+            planned: Planned::default(),
             answers: vec![],
             talk: vec![],
             stream: OutStream::new(limits.client_stream_bytes as usize),

@@ -25,9 +25,9 @@ const FAR: &str = "
     client_notices_per_tick = 3
 
     [commands]
-    strike = { reach = 8000, damage = 30 }
-    heal = { reach = 8000, amount = 10 }
-    shout.radius_max = 5
+    strike = { reach = 8000, damage = 30, per_tick = 0 }
+    heal = { reach = 8000, amount = 10, per_tick = 0 }
+    shout = { radius_max = 5, per_tick = 0 }
 
     [[kind]]
     name = 'player'

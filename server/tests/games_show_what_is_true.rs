@@ -25,6 +25,10 @@ const FIELD: &str = "
     [[kind]]
     name = 'player'
     spawn = { area = [[150, 150], [250, 250]] }
+
+    # Late steps are made up for.
+    [commands]
+    move.per_tick = 0
 ";
 const WALKERS: usize = 5;
 /// Along each axis, in each tick.

@@ -25,6 +25,9 @@ const WORLD: &str = "
     client_commands_burst = 6
     input_ticks_max = 60
     late_ticks_max = 60
+
+    [commands]
+    move.per_tick = 0
 ";
 
 /// What a player is told of its input.
@@ -161,11 +164,6 @@ async fn commands_that_do_not_run_are_named_with_the_reason() {
     step(&mut player, 1.0);
     player.client.flush_for(now.after(10_000));
     until_processed(&mut player, &mut told, 12).await;
-    let run = |first, count, reason| RefusedRun {
-        first,
-        count,
-        reason,
-    };
     let expected = [
         run(1, 1, Refusal::TooLate),
         run(8, 4, Refusal::OverQuota),
@@ -179,6 +177,95 @@ async fn commands_that_do_not_run_are_named_with_the_reason() {
     }
     assert_eq!(told.refused, expected);
     assert_eq!(told.steps().iter().map(|step| step.1).sum::<i32>(), 6);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+/// All that was refused: numbers of commands and reasons.
+async fn until_refused(player: &mut Player, told: &mut Told, count: u32) -> Vec<RefusedRun> {
+    let started = Instant::now();
+    while told.refused.iter().map(|run| run.count).sum::<u32>() < count {
+        assert!(started.elapsed() < DEADLINE, "{:?}", told.refused);
+        player.client.receive(told).await.unwrap();
+        player.client.flush();
+    }
+    std::mem::take(&mut told.refused)
+}
+
+fn run(first: u32, count: u32, reason: Refusal) -> RefusedRun {
+    RefusedRun {
+        first,
+        count,
+        reason,
+    }
+}
+
+#[tokio::test]
+async fn fifteen_moves_in_a_datagram_go_one_step_and_the_rest_are_named() {
+    let world = WORLD.replace("move.per_tick = 0", "");
+    let server = start(&world.replace("burst = 6", "burst = 20"));
+    let (mut player, now, mut told) = joined(&server).await;
+    for _ in 0..15 {
+        step(&mut player, 2.0);
+    }
+    player.client.flush_for(now.after(20));
+    until_processed(&mut player, &mut told, 15).await;
+    let refused = until_refused(&mut player, &mut told, 14).await;
+    assert_eq!(refused, [run(2, 14, Refusal::OverPerTick)]);
+    step(&mut player, 1.0);
+    player.client.flush();
+    until_processed(&mut player, &mut told, 16).await;
+    let steps: Vec<i32> = told.steps().iter().map(|step| step.1).collect();
+    assert_eq!(steps, [2, 1]);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn moves_that_wait_are_played_out_over_the_next_ticks() {
+    let world = WORLD.replace("move.per_tick = 0", "move.per_tick = 2");
+    let world = world.replace("input_ticks_max = 60", "input_ticks_max = 22");
+    let world = world.replace("burst = 6", "burst = 20\n    surplus_waits = true");
+    let server = start(&world);
+    let (mut player, now, mut told) = joined(&server).await;
+    for _ in 0..5 {
+        step(&mut player, 1.0);
+    }
+    let tick = now.after(10);
+    player.client.flush_for(tick);
+    until_processed(&mut player, &mut told, 5).await;
+    assert_eq!(told.refused, []);
+    step(&mut player, -1.0);
+    player.client.flush();
+    until_processed(&mut player, &mut told, 6).await;
+    let expected = [(tick, 2), (tick.next(), 2), (tick.after(2), 1)];
+    assert_eq!(told.steps()[..3], expected);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_learns_that_a_command_rests_and_that_one_changed_nothing() {
+    let world = WORLD.replace("move.per_tick = 0", "move.cooldown = 1000");
+    let world = world.replace(
+        "[limits]",
+        "attributes = [{ name = 'hp', type = 'i32', audience = 'state' }]\n[limits]",
+    );
+    let server = start(&world);
+    let (mut player, now, mut told) = joined(&server).await;
+    step(&mut player, 1.0);
+    player.client.flush_for(now.after(10));
+    step(&mut player, 1.0);
+    // Nobody is there to strike.
+    player.client.command(builtin::STRIKE, &[-1]).unwrap();
+    player.client.flush_for(now.after(11));
+    until_processed(&mut player, &mut told, 3).await;
+    let refused = until_refused(&mut player, &mut told, 2).await;
+    assert_eq!(
+        refused,
+        [run(2, 1, Refusal::Resting), run(3, 1, Refusal::Idle)]
+    );
+    assert_eq!(told.steps().len(), 1);
     player.client.leave();
     server.stop().unwrap();
 }

@@ -16,7 +16,7 @@ const DUEL: &str = "
     tick_hz = 20
 
     [commands]
-    strike = { reach = 100, damage = 50 }
+    strike = { reach = 100, damage = 50, per_tick = 0 }
 
     [[kind]]
     name = \"player\"
@@ -36,7 +36,7 @@ const BRAWL: &str = "
     tick_hz = 20
 
     [commands]
-    strike = { reach = 50, damage = 40 }
+    strike = { reach = 50, damage = 40, per_tick = 0 }
     blast = { radius = 15, damage = 30, ember_ticks = 4, ember_damage = 5 }
 
     [[kind]]

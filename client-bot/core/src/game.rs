@@ -243,6 +243,13 @@ impl Game {
         Ok(sequence)
     }
 
+    /// The first tick for which a command can be used again, as far as the client knows: one
+    /// that was used rests, and one can be given only so often in a tick. `None` before the
+    /// first welcome. Input is for [`Prediction::input_tick`] next.
+    pub fn ready_at(&self, kind: CommandKind) -> Option<Tick> {
+        Some(self.world.as_ref()?.prediction.ready_at(kind))
+    }
+
     /// See [`Session::set_region`]. `None` while the client is not in the world.
     pub fn set_region(&mut self, index: u32, region: Option<Region>) -> Option<u32> {
         Some(self.playing()?.session.set_region(index, region))
@@ -467,7 +474,7 @@ impl World {
             clock: Clock::new(schema.world.tick_hz, round_trip),
             scene: Scene::new(schema),
             record: Record::new(schema, view.entity()),
-            prediction: Prediction::new(schema, forecast),
+            prediction: Prediction::new(schema, forecast, &welcome.quotas),
             quotas: welcome.quotas,
             session,
             input: None,
@@ -481,7 +488,8 @@ impl World {
         self.session = session;
         self.clock.forget_inputs();
         self.prediction.resume();
-        self.prediction.set_forecast(forecast);
+        self.prediction
+            .change(self.session.view().schema(), forecast);
         self.unsent = None;
     }
 
@@ -492,7 +500,7 @@ impl World {
         let view = self.session.view();
         if let Some(bytes) = forecast {
             let forecast = Forecast::from_bytes(&bytes, view.schema())?;
-            self.prediction.set_forecast(forecast);
+            self.prediction.change(view.schema(), forecast);
         }
         self.record.settle(view, &mut self.scene);
         Ok(())

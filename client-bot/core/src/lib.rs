@@ -50,6 +50,7 @@ pub mod request;
 pub mod retry;
 pub mod scene;
 pub mod session;
+mod usage;
 pub mod view;
 
 pub use clock::Clock;

@@ -22,11 +22,13 @@ use script::arith::{self, Random};
 use script::forecast::Foreseen;
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use shared::wire::commands::Acknowledgement;
-use shared::{Audience, CommandKind, EntityId, MergeRule, Schema, Slot, Tick};
+use shared::wire::control::Quotas;
+use shared::{Audience, CommandKind, EntityId, MergeRule, Refusal, Schema, Slot, Tick};
 
 use crate::clock::{moment_of, tick_of};
 use crate::event::RefusedRun;
 use crate::scene::{Playhead, between, fade, length, units};
+use crate::usage::{Usage, Use};
 use crate::view::View;
 
 /// The own entity, predicted.
@@ -55,6 +57,7 @@ pub struct Prediction {
     /// What the server knew to have arrived: (a command, the newest tick that was
     /// acknowledged before it).
     acknowledged: VecDeque<(u32, Tick)>,
+    usage: Usage,
     /// By column: when it was predicted to change last.
     changed: Vec<Option<Tick>>,
     /// By column: when the server said last that it changed.
@@ -103,7 +106,7 @@ struct Planned {
 }
 
 impl Prediction {
-    pub(crate) fn new(schema: &Schema, forecast: Forecast) -> Prediction {
+    pub(crate) fn new(schema: &Schema, forecast: Forecast, quotas: &Quotas) -> Prediction {
         let columns = schema.attributes.len();
         Prediction {
             space: Space {
@@ -124,6 +127,7 @@ impl Prediction {
             has_refused: false,
             heard: Tick(0),
             acknowledged: VecDeque::new(),
+            usage: Usage::new(schema, quotas),
             changed: vec![None; columns],
             told: vec![None; columns],
             offset: [0.0; 3],
@@ -136,6 +140,35 @@ impl Prediction {
     /// Whether a command is predicted.
     pub fn foresees(&self, kind: CommandKind) -> bool {
         self.forecast.command(kind).is_some()
+    }
+
+    /// The tick for which input is next.
+    pub fn input_tick(&self) -> Tick {
+        self.earliest(self.reached.next())
+    }
+
+    /// The first tick for which a command can be used again, as far as the client knows.
+    pub fn ready_at(&self, kind: CommandKind) -> Tick {
+        let input = self.input_tick();
+        let (_, ready) = self.usage.rests(kind, self.given());
+        let queued = self.commands.iter().rev();
+        let queued = queued.take_while(|command| command.tick.is_none());
+        let queued = queued.filter(|command| command.kind == kind).count();
+        let per_tick = usize::from(self.usage.per_tick(kind));
+        match per_tick > 0 && queued >= per_tick {
+            true => ready.max(input.next()),
+            false => ready.max(input),
+        }
+    }
+
+    /// The commands that the server has not processed, in the order in which they run.
+    fn given(&self) -> impl Iterator<Item = Use> + Clone {
+        let input = self.input_tick();
+        self.commands.iter().map(move |command| Use {
+            sequence: command.sequence,
+            kind: command.kind,
+            tick: command.tick.unwrap_or(input),
+        })
     }
 
     /// The newest predicted tick, and the entity's row after it: one value for each column.
@@ -195,12 +228,7 @@ impl Prediction {
 
     /// Input for a tick is complete: predicts up to it.
     pub(crate) fn reach(&mut self, view: &View, tick: Tick) {
-        let mut has_new = false;
-        let new = self.commands.iter_mut().rev();
-        for command in new.take_while(|command| command.tick.is_none()) {
-            command.tick = Some(tick);
-            has_new = true;
-        }
+        let has_new = self.plan_new(tick);
         self.reached = tick;
         match self.newest() {
             // It was predicted already, without these commands.
@@ -213,6 +241,23 @@ impl Prediction {
             }
             _ => self.run_to(view, tick),
         }
+    }
+
+    /// Says when the new commands run, and leaves out those that will be refused.
+    fn plan_new(&mut self, tick: Tick) -> bool {
+        let planned = |command: &Planned| command.tick.is_some();
+        let first = self.commands.partition_point(planned);
+        let new: Vec<Planned> = self.commands.drain(first..).collect();
+        let has_new = !new.is_empty();
+        for mut command in new {
+            let given = self.commands.iter();
+            let given = given.filter_map(|given| Some((given.kind, given.tick?)));
+            command.tick = self.usage.plan(command.kind, tick, given);
+            if command.tick.is_some() {
+                self.commands.push_back(command);
+            }
+        }
+        has_new
     }
 
     /// The newest command was sent for the first time, behind an acknowledgement.
@@ -229,8 +274,9 @@ impl Prediction {
         fade(&mut self.offset, seconds);
     }
 
-    /// The world's scripts have changed.
-    pub(crate) fn set_forecast(&mut self, forecast: Forecast) {
+    /// The world's commands may have changed.
+    pub(crate) fn change(&mut self, schema: &Schema, forecast: Forecast) {
+        self.usage.change(schema);
         self.space.budget = forecast.budget;
         self.forecast = forecast;
     }
@@ -245,6 +291,7 @@ impl Prediction {
     fn forget(&mut self) {
         self.own = None;
         self.states.clear();
+        self.usage.forget();
     }
 }
 
@@ -252,7 +299,15 @@ impl Prediction {
 impl Prediction {
     /// Commands had no effect. What was predicted of them goes with the next datagram.
     pub(crate) fn refuse(&mut self, refused: RefusedRun) {
-        let is_refused = |c: &Planned| c.sequence.wrapping_sub(refused.first) < refused.count;
+        let is_of_run = |sequence: u32| sequence.wrapping_sub(refused.first) < refused.count;
+        let is_refused = |c: &Planned| is_of_run(c.sequence);
+        // Those that ran rest all the same.
+        if matches!(refused.reason, Refusal::Idle | Refusal::BeyondLimits) {
+            let ran: Vec<Use> = self.given().filter(|c| is_of_run(c.sequence)).collect();
+            ran.into_iter().for_each(|used| self.usage.note(used));
+        } else {
+            self.usage.take_back(is_of_run);
+        }
         self.has_refused |= self.commands.iter().any(is_refused);
         self.commands.retain(|command| !is_refused(command));
     }
@@ -285,6 +340,9 @@ impl Prediction {
             && tick == arrived.newest
             && latest_missing(arrived, own.course.tick)
                 .is_none_or(|missing| missing < self.acknowledged_by(processed));
+        if is_new {
+            self.usage.forget();
+        }
         if is_certain || is_new {
             let row = self.row_of_server(view, tick);
             self.start_at(own.id, tick, row);
@@ -324,6 +382,14 @@ impl Prediction {
     }
 
     fn drop_processed(&mut self, processed: u32) {
+        let is_known = |used: &Use| is_processed(used.sequence, processed);
+        let known: Vec<Use> = self.given().filter(is_known).collect();
+        for used in known {
+            let (resting, _) = self.usage.rests(used.kind, self.given());
+            if !resting.contains(&used.sequence) {
+                self.usage.note(used);
+            }
+        }
         self.commands
             .retain(|c| c.tick.is_none() || !is_processed(c.sequence, processed));
         let next = |known: &VecDeque<(u32, Tick)>| known.get(1).map(|known| known.0);
@@ -433,8 +499,16 @@ impl Prediction {
         }
     }
 
+    /// The commands of a tick that rest in it.
+    fn resting_in(&self, tick: Tick) -> Vec<u32> {
+        let due = self.commands.iter().filter(|c| c.tick == Some(tick));
+        let resting = due.map(|planned| self.usage.rests(planned.kind, self.given()).0);
+        resting.flatten().collect()
+    }
+
     /// Runs the commands and rules of a tick over the state before, and merges their updates.
     fn next_row(&mut self, view: &View, own: EntityId, kind: u16, tick: Tick) -> Vec<i32> {
+        let resting = self.resting_in(tick);
         let Some(before) = self.states.back() else {
             return vec![];
         };
@@ -470,7 +544,8 @@ impl Prediction {
             }
         };
         let due = self.commands.iter().filter(|c| c.tick == Some(tick));
-        for planned in due {
+        let runs = |planned: &&Planned| !resting.contains(&planned.sequence);
+        for planned in due.filter(runs) {
             let command = self.forecast.command(planned.kind);
             let fits = |c: &&Foreseen| usize::from(c.word_count) == planned.words.len();
             if let Some(command) = command.filter(fits) {

@@ -121,6 +121,12 @@ impl Play {
         prediction.newest().expect("it is predicted").1[0]
     }
 
+    /// The tick for which input is next.
+    fn input_tick(&self) -> Tick {
+        let prediction = self.game.prediction().expect("it is welcomed");
+        prediction.input_tick()
+    }
+
     fn corrected(&self) -> u64 {
         let prediction = self.game.prediction().expect("it is welcomed");
         prediction.corrections().corrected
@@ -244,4 +250,87 @@ fn what_is_foreseen_follows_the_worlds_scripts() {
     let hidden = Play::new(&SEA.replace("'private'", "'hidden'"));
     let prediction = hidden.game.prediction().expect("it is welcomed");
     assert!(!prediction.foresees(steer) && prediction.foresees(step));
+}
+
+#[test]
+fn commands_beyond_their_number_are_not_predicted() {
+    let mut play = Play::new("");
+    let step = play.kind("move");
+    for _ in 0..40 {
+        play.frame(None, |_, _| 0);
+    }
+    for _ in 0..500 {
+        // The server runs the first of each tick.
+        let first = |_, words: &[i32]| moved(&words[..words.len().min(2)]);
+        play.frame(Some((step, [UNIT, 0])), first);
+        let _ = play.game.command(step, &[UNIT, 0]);
+    }
+    assert!(play.x > 60 * UNIT);
+    assert_eq!(play.corrected(), 0);
+}
+
+#[test]
+fn commands_beyond_their_number_are_predicted_later_where_they_wait() {
+    let mut play = Play::new("[limits]\nsurplus_waits = true\ninput_ticks_max = 60");
+    let step = play.kind("move");
+    let queue = std::cell::RefCell::new(vec![]);
+    let in_turn = |_, words: &[i32]| {
+        let mut queue = queue.borrow_mut();
+        queue.extend(words.chunks(2).map(|step| step[0]));
+        if queue.is_empty() { 0 } else { queue.remove(0) }
+    };
+    for _ in 0..60 {
+        play.frame(None, in_turn);
+    }
+    let start = play.x;
+    while play
+        .game
+        .input_due(play.now + Duration::from_millis(20))
+        .is_none()
+    {
+        play.frame(None, in_turn);
+    }
+    for along in 1..5 {
+        play.game.command(step, &[along * UNIT / 4, 0]).unwrap();
+    }
+    let mut seen = vec![];
+    for _ in 0..100 {
+        play.frame(None, in_turn);
+        let along = play.predicted() - start;
+        if seen.last() != Some(&along) {
+            seen.push(along);
+        }
+    }
+    let quarter = UNIT / 4;
+    let expected = [1, 3, 6, 10].map(|steps| steps * quarter);
+    assert!(seen.ends_with(&expected), "{seen:?}");
+    assert_eq!(play.x, start + 10 * quarter);
+}
+
+#[test]
+fn a_command_that_rests_is_not_predicted_and_says_when_it_is_ready() {
+    let mut play = Play::new("[commands]\nmove.cooldown = 4");
+    let step = play.kind("move");
+    let last = std::cell::Cell::new(0);
+    let with_rests = |tick, words: &[i32]| {
+        if words.is_empty() || tick < last.get() + 4 {
+            return 0;
+        }
+        last.set(tick);
+        moved(words)
+    };
+    for _ in 0..60 {
+        play.frame(None, with_rests);
+    }
+    assert!(play.game.ready_at(step) <= Some(play.input_tick()));
+    let mut rested = 0;
+    for _ in 0..500 {
+        play.frame(Some((step, [UNIT, 0])), with_rests);
+        let ready = play.game.ready_at(step).expect("it is welcomed");
+        rested = rested.max(ready.since(play.input_tick()));
+    }
+    // It was used in the tick before the next one of input.
+    assert_eq!(rested, 3);
+    assert!(play.x > 30 * UNIT);
+    assert_eq!(play.corrected(), 0);
 }

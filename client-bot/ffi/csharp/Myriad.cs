@@ -178,6 +178,13 @@ namespace Myriad
             }
         }
 
+        /// In how many ticks of input a command can be used again, as far as is known; 0: now.
+        public uint ReadyTicks(string command)
+        {
+            Check(Native.myriad_ready_ticks(number, Utf8(command), out var ticks));
+            return ticks;
+        }
+
         /// Writes the entities in view into `shown`, and gives how many there are.
         public int Entities(Shown[] shown)
         {
@@ -449,6 +456,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern double myriad_reference(Entity entity);
         [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
         [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
+        [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);
         [DllImport(Library)] internal static extern Status myriad_flush(ulong client);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
         [DllImport(Library)] internal static extern Status myriad_subscribe(ulong client, uint id, byte[] predicate, out uint request);

@@ -345,6 +345,14 @@ enum MyriadStatus myriad_command(MyriadClient client,
                                  size_t count,
                                  uint32_t *sequence);
 
+// Writes to `ticks` in how many ticks of input a command can be used again, as far as is known:
+// 0 if that which is given now runs. One that was used may rest, and each can be given only so
+// often in a tick.
+//
+// # Safety
+// `name` is text, and `ticks` points to room for a number.
+enum MyriadStatus myriad_ready_ticks(MyriadClient client, const char *name, uint32_t *ticks);
+
 // Sends what is due: at most one datagram in a tick, however often this is called.
 enum MyriadStatus myriad_flush(MyriadClient client);
 

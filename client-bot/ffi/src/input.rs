@@ -47,6 +47,25 @@ pub unsafe extern "C" fn myriad_command(
     })
 }
 
+/// Writes to `ticks` in how many ticks of input a command can be used again, as far as is known:
+/// 0 if that which is given now runs. One that was used may rest, and each can be given only so
+/// often in a tick.
+///
+/// # Safety
+/// `name` is text, and `ticks` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_ready_ticks(
+    client: MyriadClient,
+    name: *const c_char,
+    ticks: *mut u32,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(name, "a command's name") }?;
+        let ready = client.game.ready_ticks_named(name)?;
+        unsafe { put(ticks, ready, "ticks") }
+    })
+}
+
 /// Sends what is due: at most one datagram in a tick, however often this is called.
 #[unsafe(no_mangle)]
 pub extern "C" fn myriad_flush(client: MyriadClient) -> MyriadStatus {

@@ -9,7 +9,7 @@ use myriad_client::connection::{
 };
 use myriad_client::events::{MyriadEntity, MyriadEventType, myriad_next_event};
 use myriad_client::failure::myriad_error;
-use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due};
+use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
 use myriad_client::talk::myriad_talk;
 use myriad_client::world::{
@@ -145,6 +145,7 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
             myriad_state(client, null_mut()),
             myriad_next_event(client, null_mut()),
             myriad_input_due(client, null_mut()),
+            myriad_ready_ticks(client, null(), null_mut()),
             myriad_command(client, null(), null(), 0, null_mut()),
             myriad_command(client, c"move".as_ptr(), null(), 2, null_mut()),
             myriad_entities(client, null_mut(), 5, null_mut()),

@@ -11,7 +11,7 @@ BOUNDS = {"min": "signed", "max": "signed"}
 BOX = ("optional", (3, "signed"))
 WORDS = ("list", {"name": "text", "ty": TYPE})
 COMMAND = {"kind": "integer", "name": "text", "senders": {"clients": "bool", "rules": "bool"},
-           "has_actor": "bool", "words": WORDS}
+           "has_actor": "bool", "words": WORDS, "per_tick": "byte", "cooldown": "integer"}
 NOTIFICATION = {"kind": "integer", "name": "text", "fields": WORDS}
 CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
 FORECAST = {"forecast": ("list", "byte")}
@@ -27,7 +27,7 @@ KIND = {"name": "text",
 SCHEMA = {"world": WORLD, "attributes": ("list", ATTRIBUTE), "kinds": ("list", KIND),
           **CHANGING, "symbols": ("list", "text")}
 QUOTAS = {"commands_per_tick": "integer", "commands_burst": "integer",
-          "input_ticks": "integer", "late_ticks": "integer",
+          "input_ticks": "integer", "late_ticks": "integer", "surplus_waits": "bool",
           "requests_per_second": "integer", "bytes_per_tick": "integer", "regions": "integer",
           "region_edge_max": "signed", "subscriptions": "integer", "predicate_bytes": "integer",
           "idle_seconds": "integer", "resume_seconds": "integer",

@@ -119,7 +119,8 @@ class World:
                 return "interface", Serial(bits.bytes(20)).read(INTERFACE)
             case 10:
                 first, count = bits.get(16), bits.rice(1) + 1
-                reasons = {1: "Dead", 5: "OverQuota", 6: "TooEarly", 7: "TooLate"}
+                reasons = ("Idle", "Dead", "OverPerTick", "Resting", "BeyondLimits", "OverQuota",
+                           "TooEarly", "TooLate")
                 return "refused", {"first_low": first, "count": count,
                                    "reason": reasons[bits.get(3)]}
             case 14:

@@ -10,6 +10,8 @@ constexpr u32 BY_THE_SERVER = 4294967295;
 constexpr u32 COMMANDS_MAX = 256;
 constexpr u32 IS_COMMAND = 128;
 constexpr u32 HAS_ACTOR = 64;
+constexpr u32 IS_CLIENTS = 32;
+constexpr u32 NO_REST = 255;
 constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
 constexpr u32 TIER_BITS = 2;
@@ -38,6 +40,15 @@ enum Verdict : u32 {
     MALFORMED = 256,
     STALE = 257,
     OVER_BUDGET = 258,
+    OVER_PER_TICK = 259,
+    RESTS = 260,
+};
+enum Refusal : u32 {
+    REFUSED_IDLE = 0,
+    REFUSED_DEAD = 1,
+    REFUSED_OVER_PER_TICK = 2,
+    REFUSED_RESTING = 3,
+    REFUSED_BEYOND_LIMITS = 4,
 };
 enum CommandKind : u32 {
     SPAWN = 0,
@@ -81,6 +92,7 @@ enum Scan : u32 {
     SCAN_NOTIFICATIONS = 17,
     SCAN_PICKS = 18,
     SCAN_COURSES = 19,
+    SCAN_REFUSED = 20,
 };
 
 // A command of a frame.
@@ -195,6 +207,17 @@ static_assert(sizeof(Birth) == 16, "as in Rust");
 static_assert(offsetof(Birth, token) == 0 && offsetof(Birth, kind) == 4 && offsetof(Birth, slot) == 8, "as in Rust");
 static_assert(offsetof(Birth, generation) == 12, "as in Rust");
 
+// A command that had no effect; `reason` is the number of a refusal.
+struct alignas(4) Refused {
+    u32 slot;
+    u32 generation;
+    u32 sequence;
+    u32 reason;
+};
+static_assert(sizeof(Refused) == 16, "as in Rust");
+static_assert(offsetof(Refused, slot) == 0 && offsetof(Refused, generation) == 4 && offsetof(Refused, sequence) == 8, "as in Rust");
+static_assert(offsetof(Refused, reason) == 12, "as in Rust");
+
 // Something that happened; `word_count` of its words are there.
 struct alignas(4) Notification {
     u32 slot;
@@ -226,6 +249,8 @@ struct alignas(8) Counters {
     u64 changed_entities;
     u64 free_slots;
     u64 births_asked;
+    // Commands of clients that had no effect.
+    u64 refused;
     // Living entities that changed in a way that clients may see.
     u64 changed_live;
     u64 deliveries_total;
@@ -264,6 +289,10 @@ struct alignas(8) Counters {
     u64 malformed;
     // Commands whose run used up its budget, so that it has no effect.
     u64 over_budget;
+    // Commands beyond their `per_tick`.
+    u64 over_per_tick;
+    // Commands that rest after a use.
+    u64 resting;
     // Updates before merging.
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
@@ -289,21 +318,22 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1960, "as in Rust");
+static_assert(sizeof(Counters) == 1984, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
-static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, changed_live) == 64, "as in Rust");
-static_assert(offsetof(Counters, deliveries_total) == 72 && offsetof(Counters, served) == 80 && offsetof(Counters, ignored_entries) == 88, "as in Rust");
-static_assert(offsetof(Counters, chunk_starts) == 96 && offsetof(Counters, afters) == 160 && offsetof(Counters, born) == 168, "as in Rust");
-static_assert(offsetof(Counters, reborn) == 176 && offsetof(Counters, reborn_acts) == 184 && offsetof(Counters, timed_unscheduled) == 192, "as in Rust");
-static_assert(offsetof(Counters, published) == 200 && offsetof(Counters, areas) == 208 && offsetof(Counters, notified) == 216, "as in Rust");
-static_assert(offsetof(Counters, picked) == 224 && offsetof(Counters, falls) == 232 && offsetof(Counters, fallen) == 240, "as in Rust");
-static_assert(offsetof(Counters, over_budget_of) == 248 && offsetof(Counters, hash) == 1272 && offsetof(Counters, applied) == 1832, "as in Rust");
-static_assert(offsetof(Counters, stale) == 1840 && offsetof(Counters, malformed) == 1848 && offsetof(Counters, over_budget) == 1856, "as in Rust");
-static_assert(offsetof(Counters, updates) == 1864 && offsetof(Counters, changes) == 1872 && offsetof(Counters, courses) == 1880, "as in Rust");
-static_assert(offsetof(Counters, births) == 1888 && offsetof(Counters, deaths) == 1896 && offsetof(Counters, deliveries) == 1904, "as in Rust");
-static_assert(offsetof(Counters, clients_behind) == 1912 && offsetof(Counters, entities) == 1920 && offsetof(Counters, timed) == 1928, "as in Rust");
-static_assert(offsetof(Counters, respawns) == 1936 && offsetof(Counters, hearings) == 1944 && offsetof(Counters, hearings_dropped) == 1952, "as in Rust");
+static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, refused) == 64, "as in Rust");
+static_assert(offsetof(Counters, changed_live) == 72 && offsetof(Counters, deliveries_total) == 80 && offsetof(Counters, served) == 88, "as in Rust");
+static_assert(offsetof(Counters, ignored_entries) == 96 && offsetof(Counters, chunk_starts) == 104 && offsetof(Counters, afters) == 168, "as in Rust");
+static_assert(offsetof(Counters, born) == 176 && offsetof(Counters, reborn) == 184 && offsetof(Counters, reborn_acts) == 192, "as in Rust");
+static_assert(offsetof(Counters, timed_unscheduled) == 200 && offsetof(Counters, published) == 208 && offsetof(Counters, areas) == 216, "as in Rust");
+static_assert(offsetof(Counters, notified) == 224 && offsetof(Counters, picked) == 232 && offsetof(Counters, falls) == 240, "as in Rust");
+static_assert(offsetof(Counters, fallen) == 248 && offsetof(Counters, over_budget_of) == 256 && offsetof(Counters, hash) == 1280, "as in Rust");
+static_assert(offsetof(Counters, applied) == 1840 && offsetof(Counters, stale) == 1848 && offsetof(Counters, malformed) == 1856, "as in Rust");
+static_assert(offsetof(Counters, over_budget) == 1864 && offsetof(Counters, over_per_tick) == 1872 && offsetof(Counters, resting) == 1880, "as in Rust");
+static_assert(offsetof(Counters, updates) == 1888 && offsetof(Counters, changes) == 1896 && offsetof(Counters, courses) == 1904, "as in Rust");
+static_assert(offsetof(Counters, births) == 1912 && offsetof(Counters, deaths) == 1920 && offsetof(Counters, deliveries) == 1928, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 1936 && offsetof(Counters, entities) == 1944 && offsetof(Counters, timed) == 1952, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 1960 && offsetof(Counters, hearings) == 1968 && offsetof(Counters, hearings_dropped) == 1976, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -438,8 +468,15 @@ struct alignas(8) World {
     i32 tolerance;
     // By axis: the column that says how far an entity goes in a tick, or -1.
     i32 velocity[4];
+    // How many commands rest after a use.
+    u32 resting;
+    u32 padding;
     // By number of a command: how many words it has, and bits, as `IS_COMMAND`.
     u8 forms[256];
+    // By number of a command: how often an entity may be made to give it in a tick, or 0.
+    u8 per_tick[256];
+    // By number of a command: its place among those that rest after a use, or `NO_REST`.
+    u8 rest_places[256];
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -456,6 +493,8 @@ struct alignas(8) World {
     const Fall *falls;
     // By kind: the command that its newborns give, or NOWHERE.
     const u32 *born;
+    // By command that rests: for how many ticks.
+    const u32 *rests;
     // State: by slot and column.
     i32 *rows;
     u32 *states;
@@ -468,6 +507,8 @@ struct alignas(8) World {
     i32 *track_offsets;
     // By slot of an entity that is to be born again: the first tick in which it may be.
     u64 *rebirth_due;
+    // By slot, then by command that rests: the first tick in which it may be used again.
+    u64 *ready;
     Observer *observers;
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
@@ -556,7 +597,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1048, "as in Rust");
+static_assert(sizeof(World) == 1584, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tiers) == 48 && offsetof(World, tells) == 72, "as in Rust");
 static_assert(offsetof(World, capacity) == 80 && offsetof(World, columns) == 84 && offsetof(World, dimensions) == 88, "as in Rust");
@@ -568,31 +609,33 @@ static_assert(offsetof(World, size) == 140 && offsetof(World, timed_max) == 156 
 static_assert(offsetof(World, rule_words) == 164 && offsetof(World, notifications_max) == 168 && offsetof(World, tells_owner) == 172, "as in Rust");
 static_assert(offsetof(World, rows_max) == 176 && offsetof(World, scan_groups) == 180 && offsetof(World, directory_len) == 184, "as in Rust");
 static_assert(offsetof(World, directory_shift) == 188 && offsetof(World, motion) == 192 && offsetof(World, tolerance) == 196, "as in Rust");
-static_assert(offsetof(World, velocity) == 200 && offsetof(World, forms) == 216 && offsetof(World, bounds) == 472, "as in Rust");
-static_assert(offsetof(World, initials) == 480 && offsetof(World, choices) == 488 && offsetof(World, kind_columns) == 496, "as in Rust");
-static_assert(offsetof(World, merge_rules) == 504 && offsetof(World, visible_columns) == 512 && offsetof(World, rule_table) == 520, "as in Rust");
-static_assert(offsetof(World, falls) == 528 && offsetof(World, born) == 536 && offsetof(World, rows) == 544, "as in Rust");
-static_assert(offsetof(World, states) == 552 && offsetof(World, generations) == 560 && offsetof(World, slot_kinds) == 568, "as in Rust");
-static_assert(offsetof(World, track_glides) == 576 && offsetof(World, track_steps) == 584 && offsetof(World, track_offsets) == 592, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 600 && offsetof(World, observers) == 608 && offsetof(World, known) == 616, "as in Rust");
-static_assert(offsetof(World, known_counts) == 624 && offsetof(World, behind) == 632 && offsetof(World, timed) == 640, "as in Rust");
-static_assert(offsetof(World, timed_state) == 648 && offsetof(World, index_keys) == 656 && offsetof(World, index_keys_spare) == 664, "as in Rust");
-static_assert(offsetof(World, index_slots) == 672 && offsetof(World, index_slots_spare) == 680 && offsetof(World, index_positions) == 688, "as in Rust");
-static_assert(offsetof(World, index_len) == 696 && offsetof(World, directory) == 704 && offsetof(World, visible) == 712, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 720 && offsetof(World, views) == 728 && offsetof(World, changed) == 736, "as in Rust");
-static_assert(offsetof(World, last_positions) == 744 && offsetof(World, told) == 752 && offsetof(World, commands) == 760, "as in Rust");
-static_assert(offsetof(World, verdicts) == 768 && offsetof(World, group_places) == 776 && offsetof(World, group_starts) == 784, "as in Rust");
-static_assert(offsetof(World, group_order) == 792 && offsetof(World, update_counts) == 800 && offsetof(World, update_offsets) == 808, "as in Rust");
-static_assert(offsetof(World, partials) == 816 && offsetof(World, keys) == 824 && offsetof(World, values) == 832, "as in Rust");
-static_assert(offsetof(World, update_keys) == 840 && offsetof(World, update_keys_spare) == 848 && offsetof(World, update_values) == 856, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 864 && offsetof(World, interval_keys) == 872 && offsetof(World, interval_starts) == 880, "as in Rust");
-static_assert(offsetof(World, interval_values) == 888 && offsetof(World, interval_changed) == 896 && offsetof(World, bucket_keys) == 904, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 912 && offsetof(World, free_list) == 920 && offsetof(World, died) == 928, "as in Rust");
-static_assert(offsetof(World, client_counts) == 936 && offsetof(World, ranges) == 944 && offsetof(World, changed_before) == 952, "as in Rust");
-static_assert(offsetof(World, timed_next) == 960 && offsetof(World, after_counts) == 968 && offsetof(World, after_offsets) == 976, "as in Rust");
-static_assert(offsetof(World, after_records) == 984 && offsetof(World, after_partials) == 992 && offsetof(World, fallen) == 1000, "as in Rust");
-static_assert(offsetof(World, due_words) == 1008 && offsetof(World, notification_counts) == 1016 && offsetof(World, notification_offsets) == 1024, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1032 && offsetof(World, first_updates) == 1040, "as in Rust");
+static_assert(offsetof(World, velocity) == 200 && offsetof(World, resting) == 216 && offsetof(World, padding) == 220, "as in Rust");
+static_assert(offsetof(World, forms) == 224 && offsetof(World, per_tick) == 480 && offsetof(World, rest_places) == 736, "as in Rust");
+static_assert(offsetof(World, bounds) == 992 && offsetof(World, initials) == 1000 && offsetof(World, choices) == 1008, "as in Rust");
+static_assert(offsetof(World, kind_columns) == 1016 && offsetof(World, merge_rules) == 1024 && offsetof(World, visible_columns) == 1032, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1040 && offsetof(World, falls) == 1048 && offsetof(World, born) == 1056, "as in Rust");
+static_assert(offsetof(World, rests) == 1064 && offsetof(World, rows) == 1072 && offsetof(World, states) == 1080, "as in Rust");
+static_assert(offsetof(World, generations) == 1088 && offsetof(World, slot_kinds) == 1096 && offsetof(World, track_glides) == 1104, "as in Rust");
+static_assert(offsetof(World, track_steps) == 1112 && offsetof(World, track_offsets) == 1120 && offsetof(World, rebirth_due) == 1128, "as in Rust");
+static_assert(offsetof(World, ready) == 1136 && offsetof(World, observers) == 1144 && offsetof(World, known) == 1152, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1160 && offsetof(World, behind) == 1168 && offsetof(World, timed) == 1176, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1184 && offsetof(World, index_keys) == 1192 && offsetof(World, index_keys_spare) == 1200, "as in Rust");
+static_assert(offsetof(World, index_slots) == 1208 && offsetof(World, index_slots_spare) == 1216 && offsetof(World, index_positions) == 1224, "as in Rust");
+static_assert(offsetof(World, index_len) == 1232 && offsetof(World, directory) == 1240 && offsetof(World, visible) == 1248, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1256 && offsetof(World, views) == 1264 && offsetof(World, changed) == 1272, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1280 && offsetof(World, told) == 1288 && offsetof(World, commands) == 1296, "as in Rust");
+static_assert(offsetof(World, verdicts) == 1304 && offsetof(World, group_places) == 1312 && offsetof(World, group_starts) == 1320, "as in Rust");
+static_assert(offsetof(World, group_order) == 1328 && offsetof(World, update_counts) == 1336 && offsetof(World, update_offsets) == 1344, "as in Rust");
+static_assert(offsetof(World, partials) == 1352 && offsetof(World, keys) == 1360 && offsetof(World, values) == 1368, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1376 && offsetof(World, update_keys_spare) == 1384 && offsetof(World, update_values) == 1392, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1400 && offsetof(World, interval_keys) == 1408 && offsetof(World, interval_starts) == 1416, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1424 && offsetof(World, interval_changed) == 1432 && offsetof(World, bucket_keys) == 1440, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1448 && offsetof(World, free_list) == 1456 && offsetof(World, died) == 1464, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1472 && offsetof(World, ranges) == 1480 && offsetof(World, changed_before) == 1488, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1496 && offsetof(World, after_counts) == 1504 && offsetof(World, after_offsets) == 1512, "as in Rust");
+static_assert(offsetof(World, after_records) == 1520 && offsetof(World, after_partials) == 1528 && offsetof(World, fallen) == 1536, "as in Rust");
+static_assert(offsetof(World, due_words) == 1544 && offsetof(World, notification_counts) == 1552 && offsetof(World, notification_offsets) == 1560, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1568 && offsetof(World, first_updates) == 1576, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -631,6 +674,7 @@ struct alignas(8) Tick {
     // Slot and generation.
     uint2 *deaths;
     Notification *notifications;
+    Refused *refused;
     u32 *change_slots;
     u32 *change_offsets;
     u16 *change_columns;
@@ -647,7 +691,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 272, "as in Rust");
+static_assert(sizeof(Tick) == 280, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
 static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
@@ -657,10 +701,10 @@ static_assert(offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80 && offs
 static_assert(offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104 && offsetof(Tick, counters) == 112, "as in Rust");
 static_assert(offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128 && offsetof(Tick, births) == 136, "as in Rust");
 static_assert(offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152 && offsetof(Tick, notifications) == 160, "as in Rust");
-static_assert(offsetof(Tick, change_slots) == 168 && offsetof(Tick, change_offsets) == 176 && offsetof(Tick, change_columns) == 184, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 192 && offsetof(Tick, change_causes) == 200 && offsetof(Tick, course_slots) == 208, "as in Rust");
-static_assert(offsetof(Tick, course_velocities) == 216 && offsetof(Tick, delivery_offsets) == 224 && offsetof(Tick, deliveries) == 232, "as in Rust");
-static_assert(offsetof(Tick, bucket_order) == 240 && offsetof(Tick, bucket_ranges) == 248 && offsetof(Tick, hearing_offsets) == 256, "as in Rust");
-static_assert(offsetof(Tick, hearings) == 264, "as in Rust");
+static_assert(offsetof(Tick, refused) == 168 && offsetof(Tick, change_slots) == 176 && offsetof(Tick, change_offsets) == 184, "as in Rust");
+static_assert(offsetof(Tick, change_columns) == 192 && offsetof(Tick, change_values) == 200 && offsetof(Tick, change_causes) == 208, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 216 && offsetof(Tick, course_velocities) == 224 && offsetof(Tick, delivery_offsets) == 232, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 240 && offsetof(Tick, bucket_order) == 248 && offsetof(Tick, bucket_ranges) == 256, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 264 && offsetof(Tick, hearings) == 272, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x153e1fddb461f193ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xfa6501d1a8d24bceull;

@@ -9,6 +9,7 @@ constexpr u32 NOBODY = 0xffffffffu;
 __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
     w.died[slot] = t.stamp;
     w.slot_kinds[slot] = kind;
+    for (u32 place = 0; place < w.resting; place++) w.ready[(u64)slot * w.resting + place] = 0;
     if (w.motion) {
         w.track_glides[slot] = 0;
         for (u32 axis = 0; axis < w.dimensions; axis++) {

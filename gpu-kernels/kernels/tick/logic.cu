@@ -2,12 +2,12 @@
 //
 // What runs them is written from the world's scripts: two kernels for each command, which
 // take the tick's commands of their kind. The kernels here are around those, in this order:
-// judge, group, count (for each kind), sum, offsets, store (for each kind), after.
+// judge, group, count (for each kind), sum, offsets, refused, store (for each kind), after.
 #include "tick/timed.cuh"
 
 __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     if (c.kind >= COMMANDS_MAX) return MALFORMED;
-    u32 form = w.forms[c.kind], words = form & (HAS_ACTOR - 1);
+    u32 form = w.forms[c.kind], words = form & (IS_CLIENTS - 1);
     bool fits = c.word_count == words || (c.kind == SPAWN && c.word_count == words + w.dimensions);
     if (!(form & IS_COMMAND) || !fits) return MALFORMED;
     if (c.kind == SPAWN) {
@@ -17,6 +17,33 @@ __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     if (!(form & HAS_ACTOR)) return c.kind;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
     return lives ? c.kind : STALE;
+}
+
+// Whether the entity of a frame's command has given it as often before as it may. A frame has
+// the commands of an entity one after another.
+__device__ inline bool is_surplus(const World& w, u32 i, const Command& c) {
+    u32 most = w.per_tick[c.kind], before = 0;
+    if (!most) return false;
+    for (u32 j = i; j > 0 && before < most; j--) {
+        const Command& other = w.commands[j - 1];
+        if (other.slot != c.slot || other.generation != c.generation) return false;
+        before += other.kind == c.kind;
+    }
+    return before == most;
+}
+
+// Where it is kept when the entity may use the command again; null for one that never rests.
+__device__ inline u64* ready_of(const World& w, const Command& c) {
+    u32 place = w.resting ? w.rest_places[c.kind] : NO_REST;
+    return place == NO_REST ? nullptr : w.ready + (u64)c.slot * w.resting + place;
+}
+
+// The verdict on a command that could run: one of a client may have been used too often.
+__device__ inline u32 bounded(const World& w, const Tick& t, u32 i, const Command& c, u32 fate) {
+    if (i >= t.frame_commands || fate >= COMMANDS_MAX) return fate;
+    if (is_surplus(w, i, c)) return OVER_PER_TICK;
+    const u64* ready = ready_of(w, c);
+    return ready && *ready > t.number ? RESTS : fate;
 }
 
 // Judges commands, and gives those to run a place within their kind: any order within a kind
@@ -31,7 +58,8 @@ KERNEL logic_judge(const __grid_constant__ World w, const __grid_constant__ Tick
     u32 i = thread_index();
     u32 fate = MALFORMED;
     if (i < t.counters->commands) {
-        fate = verdict(w, t, w.commands[i]);
+        Command c = w.commands[i];
+        fate = bounded(w, t, i, c, verdict(w, t, c));
         w.verdicts[i] = fate;
         w.update_counts[i] = 0;
         if (w.timed_max) w.after_counts[i] = 0;
@@ -84,10 +112,17 @@ KERNEL logic_sum(World w, Tick t) {
         add_once(&t.counters->notified, put_partial(w, t, SCAN_NOTIFICATIONS, is_command ? w.notification_counts[i] : 0));
     count(&t.counters->malformed, is_command && fate == MALFORMED);
     count(&t.counters->stale, is_command && fate == STALE);
+    count(&t.counters->over_per_tick, is_command && fate == OVER_PER_TICK);
+    count(&t.counters->resting, is_command && fate == RESTS);
     count(&t.counters->over_budget, is_command && fate == OVER_BUDGET);
     if (is_command && fate == OVER_BUDGET) atomicAdd(&t.counters->over_budget_of[w.commands[i].kind], 1u);
     count(&t.counters->applied, is_command && fate < COMMANDS_MAX);
     count(&t.counters->births_asked, is_command && fate == SPAWN);
+    // What was used rests. The commands of an entity write the same.
+    if (w.resting && i < t.frame_commands && is_command && fate < COMMANDS_MAX) {
+        u64* ready = ready_of(w, w.commands[i]);
+        if (ready) *ready = t.number + w.rests[w.rest_places[fate]];
+    }
 }
 
 // Where a command's commands put off and notifications begin, if any of them has room.
@@ -120,6 +155,38 @@ KERNEL logic_offsets(World w, Tick t) {
     u64 end = fits ? start + n : 0;
     for (int d = 16; d; d >>= 1) end = max(end, __shfl_down_sync(~0u, end, d));
     if (lane() == 0 && end) atomicMax(&t.counters->updates, end);
+}
+
+// Why a client's command had no effect, or NOWHERE if it had one.
+__device__ inline u32 refusal(const World& w, const Tick& t, u32 i) {
+    if (i >= t.frame_commands || i >= t.counters->commands) return NOWHERE;
+    u32 kind = w.commands[i].kind;
+    if (kind >= COMMANDS_MAX || !(w.forms[kind] & IS_CLIENTS)) return NOWHERE;
+    switch (w.verdicts[i]) {
+        case MALFORMED: return NOWHERE;
+        case STALE: return REFUSED_DEAD;
+        case OVER_PER_TICK: return REFUSED_OVER_PER_TICK;
+        case RESTS: return REFUSED_RESTING;
+        case OVER_BUDGET: return REFUSED_BEYOND_LIMITS;
+    }
+    if (w.update_counts[i]) return w.update_offsets[i] == NOWHERE ? REFUSED_BEYOND_LIMITS : NOWHERE;
+    bool puts_off = w.timed_max && w.after_counts[i];
+    bool tells = w.notifications_max && w.notification_counts[i];
+    return puts_off || tells ? NOWHERE : REFUSED_IDLE;
+}
+
+// Collects the commands of clients that had no effect, in command order.
+KERNEL logic_refused_count(World w, Tick t) {
+    bool is_refused = refusal(w, t, thread_index()) != NOWHERE;
+    add_once(&t.counters->refused, put_partial(w, t, SCAN_REFUSED, is_refused));
+}
+KERNEL logic_refused_store(World w, Tick t) {
+    u32 i = thread_index();
+    u32 reason = refusal(w, t, i);
+    u64 place = offset_of(w, t, SCAN_REFUSED, reason != NOWHERE);
+    if (reason == NOWHERE) return;
+    const Command& c = w.commands[i];
+    t.refused[place] = {c.slot, c.generation, c.sequence, reason};
 }
 
 // Schedules the commands that commands put off: after the server's, in command order.

@@ -9,6 +9,7 @@
 //! | `world` | world files with their scripts (feature `file`) |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
+//! | `usage` | how often an entity may use a command |
 //! | `lower` | checks types, and turns functions into instructions |
 //! | `diagnostic` | what is wrong with a text, and how it is drawn |
 //! | `forecast` | what clients are sent, to predict their own entity |
@@ -44,6 +45,8 @@ pub mod ptx;
 mod types;
 #[cfg(feature = "compile")]
 mod unit;
+#[cfg(feature = "compile")]
+mod usage;
 #[cfg(feature = "file")]
 pub mod world;
 

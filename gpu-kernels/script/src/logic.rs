@@ -10,9 +10,10 @@ use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, World
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Code, Inst};
 use crate::lower::Lower;
-use crate::parse::{File, Function};
+use crate::parse::File;
 use crate::types::Type;
-use crate::unit::{Form, PROBLEMS_MAX, Unit};
+use crate::unit::{Form, PROBLEMS_MAX, Signature, Unit};
+use crate::usage::{Usage, is_usage, usage};
 
 /// What is wrong with the logic of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,6 +152,7 @@ pub fn compile_with(
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
     let before = config.schema.notifications.clone();
+    let resting_before = resting(&config.schema);
     let mut config = config.clone();
     let schema = &mut config.schema;
     schema.commands.retain(|c| c.kind <= CommandKind::DESPAWN);
@@ -188,6 +190,14 @@ pub fn compile_with(
             });
         }
     }
+    // What rests is a part of the state, whose form stays.
+    if resting(&config.schema) != resting_before {
+        problems.push(Problem::Setting {
+            key: "commands".to_owned(),
+            message: "other commands have a `cooldown` than in the running world: restart it"
+                .to_owned(),
+        });
+    }
     config.logic = LogicConfig {
         numbers: compiled.numbers.clone(),
         ..logic.clone()
@@ -198,6 +208,12 @@ pub fn compile_with(
     } else {
         Err(problems)
     }
+}
+
+/// The commands that rest, with their ticks.
+fn resting(schema: &Schema) -> Vec<(CommandKind, u32)> {
+    let resting = schema.resting_commands();
+    resting.map(|c| (c.kind, c.cooldown)).collect()
 }
 
 /// Notifications whose fields are others than before.
@@ -342,13 +358,15 @@ fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
             .constants()
             .filter(|(file, _)| unit.files[*file].text.stem() == stem);
         let own: Vec<String> = own.map(|(_, item)| item.name.to_lowercase()).collect();
-        if !unit.files.iter().any(|file| file.text.stem() == stem) {
+        let is_command = unit.commands.contains_key(stem);
+        if !is_command && !unit.files.iter().any(|file| file.text.stem() == stem) {
             let stems: Vec<&str> = unit.files.iter().map(|file| file.text.stem()).collect();
             let message = format!("there is no such text; expected one of {stems:?}");
             unit.wrong_setting(stem, "", message);
             continue;
         }
-        for key in settings.keys().filter(|key| !own.contains(key)) {
+        let is_known = |key: &String| own.contains(key) || is_usage(unit, stem, key);
+        for key in settings.keys().filter(|key| !is_known(key)) {
             let message = format!("there is no such constant; expected one of {own:?}");
             unit.wrong_setting(stem, key, message);
         }
@@ -382,7 +400,7 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
                 left_out.push((signature.function.name.clone(), reason.to_owned()));
             }
             Ok(code) => {
-                let schema = command_schema(signature.kind, signature.function, unit.dimensions);
+                let schema = command_schema(unit, signature);
                 commands.push(Command {
                     updates_max: updates_max(&code, unit.budget),
                     schema,
@@ -409,16 +427,20 @@ fn has_effect(code: &Code) -> bool {
     code.insts.iter().any(is_effect)
 }
 
-fn command_schema(kind: CommandKind, function: &Function, dimensions: usize) -> CommandSchema {
+fn command_schema(unit: &Unit<'_>, signature: &Signature<'_>) -> CommandSchema {
+    let (kind, function) = (signature.kind, signature.function);
+    let Usage { per_tick, cooldown } = usage(unit, signature);
     let parameters = function.parameters.iter().filter(|p| p.name != "me");
     let parameters: Vec<_> = parameters.map(|p| (p.name.clone(), p.ty)).collect();
-    let words = words_of(&parameters, dimensions);
+    let words = words_of(&parameters, unit.dimensions);
     CommandSchema {
         kind,
         name: function.name.clone(),
         senders: function.senders.unwrap_or_default(),
         has_actor: function.parameters.first().is_some_and(|p| p.name == "me"),
         words: words.map(|(name, ty)| CommandWord { name, ty }).collect(),
+        per_tick,
+        cooldown,
     }
 }
 

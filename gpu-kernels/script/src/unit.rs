@@ -459,6 +459,11 @@ impl<'a> Unit<'a> {
         }
     }
 
+    /// What the world file sets for a name and a key.
+    pub fn setting_of(&self, name: &str, key: &str) -> Option<&'a Constant> {
+        self.settings.get(name)?.get(key)
+    }
+
     pub fn wrong_setting(&self, stem: &str, key: &str, message: String) {
         let key = match key {
             "" => format!("commands.{stem}"),

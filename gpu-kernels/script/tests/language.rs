@@ -4,7 +4,7 @@ mod common;
 
 use common::{TestWorld, builtins, compile};
 use script::builtin;
-use shared::world::logic::{Constant, Constants};
+use shared::world::logic::{Constant, Constants, Text};
 use shared::{EntityId, EntityRef};
 
 /// Runs `body` as a command of a player at (10, 10) and returns what `me.gold` is changed by.
@@ -364,7 +364,70 @@ fn settings_of_a_world_file_are_checked() {
             Constant::Int(1),
             "commands.strike.radius: there is no such constant; expected one of [\"damage\", \"reach\"]",
         ),
+        (
+            "per_tick",
+            Constant::Int(256),
+            "commands.strike.per_tick: expected 0 to 255, found 256",
+        ),
+        (
+            "cooldown",
+            Constant::Int(-1),
+            "commands.strike.cooldown: expected 0 to 1000000, found -1",
+        ),
+        (
+            "cooldown",
+            Constant::Float(1.5),
+            "commands.strike.cooldown: expected a whole number, found 1.5",
+        ),
     ] {
         assert_eq!(set(key, value).unwrap_err(), expected);
     }
+}
+
+#[test]
+fn a_world_file_says_how_often_clients_use_commands() {
+    let text = Text::new(
+        "fire.rs",
+        "const COOLDOWN: i32 = 3;
+        #[command(clients)] fn fire(me: Entity) { me.hp -= COOLDOWN; }
+        #[command(clients)] fn aim(me: Entity) { me.hp += 1; }
+        #[command(rules)] fn burn(me: Entity) { me.hp -= 1; }",
+    );
+    let usage = |name: &str, key: &str, number| {
+        let set = [(key.to_owned(), Constant::Int(number))];
+        let constants = Constants::from([(name.to_owned(), set.into())]);
+        let compiled = common::compile_all(std::slice::from_ref(&text), &constants);
+        let logic = compiled.map_err(|problems| problems[0].to_string())?;
+        let usages = logic.commands.into_iter().map(|command| command.schema);
+        let usages = usages.map(|c| (c.name, c.per_tick, c.cooldown));
+        Ok::<_, String>(usages.collect::<Vec<_>>())
+    };
+    let as_set = |fire: (u8, u32), aim: (u8, u32)| {
+        let all = [("fire", fire), ("aim", aim), ("burn", (0, 0))];
+        all.map(|(name, (per_tick, cooldown))| (name.to_owned(), per_tick, cooldown))
+    };
+    let sorted = |mut usages: Vec<(String, u8, u32)>| {
+        usages.sort();
+        usages
+    };
+    for (name, key, number, fire, aim) in [
+        ("aim", "per_tick", 0, (1, 0), (0, 0)),
+        ("aim", "cooldown", 7, (1, 0), (1, 7)),
+        ("fire", "per_tick", 255, (255, 0), (1, 0)),
+        // The constant of the script.
+        ("fire", "cooldown", 9, (1, 0), (1, 0)),
+    ] {
+        let found = sorted(usage(name, key, number).unwrap());
+        assert_eq!(found, sorted(as_set(fire, aim).to_vec()), "{name}.{key}");
+    }
+    let problem = usage("burn", "cooldown", 2).unwrap_err();
+    assert_eq!(
+        problem,
+        "commands.burn.cooldown: no client can give this command"
+    );
+    let nobody = usage("nobody", "per_tick", 2).unwrap_err();
+    assert!(
+        nobody.starts_with("commands.nobody: there is no such text"),
+        "{nobody}"
+    );
 }

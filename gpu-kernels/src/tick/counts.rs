@@ -109,6 +109,8 @@ counts! {
         changed_entities: u64;
         free_slots: u64;
         births_asked: u64;
+        /// Commands of clients that had no effect.
+        refused: u64;
         /// Living entities that changed in a way that clients may see.
         changed_live: u64;
         deliveries_total: u64;
@@ -149,6 +151,10 @@ counts! {
         malformed => Counter "myriad_commands_total" "fate" = "malformed";
         /// Commands whose run used up its budget, so that it has no effect.
         over_budget => Counter "myriad_commands_total" "fate" = "over_budget";
+        /// Commands beyond their `per_tick`.
+        over_per_tick => Counter "myriad_commands_total" "fate" = "over_per_tick";
+        /// Commands that rest after a use.
+        resting => Counter "myriad_commands_total" "fate" = "resting";
         /// Updates before merging.
         updates => Counter "myriad_updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.

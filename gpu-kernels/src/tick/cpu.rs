@@ -20,6 +20,7 @@ mod regions;
 mod slots;
 mod tick;
 mod timed;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub use plan::memory_plan;
 use regions::Regions;
 use slots::Slots;
 use timed::Timed;
+use usage::Ready;
 
 /// A world on the CPU.
 pub struct CpuBackend {
@@ -86,6 +88,7 @@ struct State {
     rows: Vec<i32>,
     /// By slot; empty in worlds that tell each change of a position.
     tracks: Vec<Track>,
+    ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
     timed: Timed,
@@ -136,6 +139,7 @@ impl CpuBackend {
                 slots: Slots::new(capacity),
                 rows: vec![0; capacity * columns],
                 tracks: vec![Track::default(); tracks],
+                ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
                 timed: Timed::new(config),
@@ -294,6 +298,7 @@ impl Backend for CpuBackend {
         self.state.slots.restore(snapshot);
         self.state.rows.copy_from_slice(&snapshot.rows);
         self.state.tracks.copy_from_slice(&snapshot.tracks);
+        self.state.ready.restore(&snapshot.ready);
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);
         }

@@ -53,7 +53,7 @@ use crate::tick::backend::{Backend, Ticket};
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::Frame;
-use crate::tick::output::{Stage, TickOutput};
+use crate::tick::output::{RefusedCommand, Stage, TickOutput};
 use crate::tick::state::{self, Snapshot, StateHash, part};
 use download::{Chunks, Failure};
 use kernels::Kernels;
@@ -129,6 +129,8 @@ struct Flight {
     served: Vec<Event>,
     chunks: Chunks,
     totals: FrameTotals,
+    /// The commands of clients for which the tick has no room.
+    beyond: Vec<RefusedCommand>,
     clients_used: u32,
     /// Of the scripts that the tick runs.
     logic_hash: u64,
@@ -433,6 +435,7 @@ impl Flight {
             served: events(CHUNKS_MAX)?,
             chunks: Chunks::of(0),
             totals: FrameTotals::default(),
+            beyond: vec![],
             clients_used: 0,
             logic_hash: 0,
             device: device.clone(),

@@ -7,6 +7,7 @@ mod people;
 mod regions;
 
 use crate::tick::error::TickError;
+use crate::tick::output::RefusedCommand;
 pub use crate::tick::timed::POPULATION_TOKEN;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use batch::Batch;
@@ -21,7 +22,7 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
 use shared::world::spawn::Birthplace;
-use shared::{ClientRow, CommandKind, EntityId, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
 
 /// All input of the world in one tick. The world's configuration and all frames so far
 /// determine its state to the bit.
@@ -269,6 +270,25 @@ impl Frame {
             }
         }
         Ok(())
+    }
+
+    /// The commands of clients for which the tick has no room.
+    pub(crate) fn beyond(&self, config: &WorldConfig) -> Vec<RefusedCommand> {
+        let most = config.limits.commands_per_tick as usize;
+        let Some(beyond) = self.commands.get(most..).filter(|b| !b.is_empty()) else {
+            return vec![];
+        };
+        let is_clients = config.schema.commands_by_number(|c| c.senders.clients);
+        let of_clients = beyond.iter().filter(|command| {
+            let is_clients = is_clients.get(usize::from(command.kind));
+            is_clients.copied().flatten().unwrap_or(false)
+        });
+        let refused = of_clients.map(|command| RefusedCommand {
+            entity: command.entity,
+            sequence: command.sequence,
+            reason: Refusal::BeyondLimits,
+        });
+        refused.collect()
     }
 
     /// A command's words.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use device::HostVec;
 use serde::{Deserialize, Serialize};
 use shared::world::id::CAPACITY_MAX;
-use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
+use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick};
 
 use crate::tick::counts::Counts;
 use crate::tick::notification::Notification;
@@ -29,6 +29,8 @@ pub struct TickOutput {
     /// Notifications of commands in command order, then of items with a new owner and of
     /// the fallen, each by slot.
     pub notifications: Vec<Notification>,
+    /// The commands of clients that had no effect, ascending.
+    pub refused: Vec<RefusedCommand>,
     pub deliveries: Deliveries,
     /// The notifications that each client hears.
     pub hearings: Hearings,
@@ -51,6 +53,14 @@ pub struct Birth {
     pub kind: u16,
     /// `None` if the world had no free slot.
     pub entity: Option<EntityId>,
+}
+
+/// A client's command that had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RefusedCommand {
+    pub entity: EntityId,
+    pub sequence: u32,
+    pub reason: Refusal,
 }
 
 /// The merged, conflict-free changes: a CSR by entity. An update that left the

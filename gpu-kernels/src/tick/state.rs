@@ -66,6 +66,9 @@ pub struct Snapshot {
     /// Per slot: as what its movement was told. Empty in worlds that tell each change of a
     /// position.
     pub tracks: Vec<Track>,
+    /// Per slot, then per command that rests, by its number: the first tick in which the entity
+    /// may use it again; 0 before its first use.
+    pub ready: Vec<Tick>,
     /// Per client, then per observer.
     pub observers: Vec<Option<Observer>>,
     /// Per client, then per region that it may subscribe to.
@@ -155,6 +158,10 @@ impl StateHash {
         for (slot, track) in snapshot.tracks.iter().enumerate() {
             hash.add(part::TRACKS, self::track(slot as u32, track));
         }
+        let resting = snapshot.ready.len() / snapshot.states.len().max(1);
+        for (i, &ready) in snapshot.ready.iter().enumerate() {
+            hash.add(part::SLOTS, self::ready(i / resting, i % resting, ready));
+        }
         for (i, observer) in snapshot.observers.iter().enumerate() {
             let (client, index) = (i / observers_per_client, i % observers_per_client);
             let row = ClientRow(client as u32);
@@ -233,6 +240,15 @@ pub fn slot(slot: usize, state: SlotState, kind: u16, generation: u32) -> u64 {
 /// The element of the tick from which on a slot's entity may be born again.
 pub fn due(slot: usize, due: Tick) -> u64 {
     mix(13 << 56 | slot as u64, due.0)
+}
+
+/// The element of the tick from which on an entity may use a command again, which has this place
+/// among those that rest; 0 for one that was never used.
+pub fn ready(slot: usize, place: usize, ready: Tick) -> u64 {
+    match ready {
+        Tick(0) => 0,
+        ready => mix(14 << 56 | (place as u64) << 32 | slot as u64, ready.0),
+    }
 }
 
 /// The element of a live entity's attribute, within its column's part.

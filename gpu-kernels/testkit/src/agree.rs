@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Debug, Display};
 
-use gpu_kernels::{Birth, Counts, Delivery, Notification, Snapshot, StateHash, TickOutput};
+use gpu_kernels::{
+    Birth, Counts, Delivery, Notification, RefusedCommand, Snapshot, StateHash, TickOutput,
+};
 use shared::{ClientRow, EntityId, Tick, WorldConfig};
 
 use crate::oracle::OracleOutput;
@@ -49,6 +51,7 @@ pub fn compare_with_oracle(
         courses: expected.courses.clone().into_iter().collect(),
         causes: &causes,
         notifications: &expected.notifications,
+        refused: &expected.refused,
         deliveries: (0..config.limits.clients)
             .map(|client| expected.deliveries.get(&client).map_or(&[][..], |all| all))
             .collect(),
@@ -91,6 +94,7 @@ pub fn compare_snapshots(expected: &Snapshot, found: &Snapshot) -> Result<(), Di
     same_list("kinds", &a.kinds, &b.kinds, debug)?;
     same_list("rows", &a.rows, &b.rows, debug)?;
     same_list("tracks", &a.tracks, &b.tracks, debug)?;
+    same_list("ticks of rests", &a.ready, &b.ready, debug)?;
     same_list("observers", &a.observers, &b.observers, debug)?;
     same_list("regions", &a.regions, &b.regions, debug)?;
     same_list("publications", &a.publications, &b.publications, debug)?;
@@ -155,6 +159,7 @@ struct Parts<'a> {
     courses: Vec<(u32, Vec<i32>)>,
     causes: &'a [u16],
     notifications: &'a [Notification],
+    refused: &'a [RefusedCommand],
     /// By client.
     deliveries: Vec<&'a [Delivery]>,
     /// By client.
@@ -182,6 +187,7 @@ impl<'a> Parts<'a> {
                 .collect(),
             causes: &output.changes.causes,
             notifications: &output.notifications,
+            refused: &output.refused,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
             hearings: rows.map(|row| output.hearings.of(row)).collect(),
             over_budget: output
@@ -208,6 +214,7 @@ impl<'a> Parts<'a> {
             found.notifications,
             debug,
         )?;
+        same_list("refused commands", self.refused, found.refused, debug)?;
         for (client, (a, b)) in self.deliveries.iter().zip(&found.deliveries).enumerate() {
             same_list(
                 &format!("deliveries of client {client}"),

@@ -5,6 +5,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `commands` | the commands that run, and the updates of each |
+//! | `usage` | how often clients use commands, and which had no effect |
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
 //! | `regions` | subscriptions of clients and entities, and publications of entities |
 //! | `motion` | whose movement is told anew |
@@ -21,12 +22,13 @@ mod notifications;
 mod regions;
 mod scripts;
 mod timed;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_kernels::{
-    Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, SlotState, Snapshot,
-    StateHash, Target, TimedCommand,
+    Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, RefusedCommand,
+    SlotState, Snapshot, StateHash, Target, TimedCommand,
 };
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
@@ -79,6 +81,8 @@ pub struct OracleSlot {
     pub row: Vec<i32>,
     /// What clients were told of its movement.
     pub movement: Movement,
+    /// By number of a command: the tick in which its client used it last.
+    pub used: BTreeMap<u16, Tick>,
 }
 
 /// The expected output of a tick.
@@ -103,6 +107,8 @@ pub struct OracleOutput {
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// By client: places in `notifications`; clients that hear nothing are missing.
     pub hearings: BTreeMap<u32, Vec<u32>>,
+    /// Commands of clients that had no effect, ascending.
+    pub refused: Vec<RefusedCommand>,
     /// Runs that used up their budget, by command.
     pub over_budget: BTreeMap<u16, u64>,
     /// Counts of what happened.
@@ -121,6 +127,7 @@ impl Oracle {
             due: None,
             row: vec![0; config.schema.attributes.len()],
             movement: Movement::default(),
+            used: BTreeMap::new(),
         };
         Oracle {
             config: config.clone(),
@@ -147,9 +154,10 @@ impl Oracle {
         }
         let mut out = OracleOutput::default();
         self.apply_frame(frame, &mut out.counts);
-        let commands = self.commands(frame, &mut out.counts);
+        let commands = self.commands(frame, &mut out);
         self.schedule_from_frame(frame, &mut out.counts);
         let commands = self.runnable(commands, &mut out);
+        self.use_commands(&commands);
         self.notify_of_commands(&commands, &mut out);
         let (updates, later) = self.updates(&commands, &mut out);
         for command in later {
@@ -207,6 +215,7 @@ impl Oracle {
                 .collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
             tracks: self.tracks(),
+            ready: self.ready(),
             observers,
             regions,
             publications,
@@ -363,6 +372,7 @@ impl Oracle {
                     slot.kind = 0;
                     slot.row.fill(0);
                     slot.movement = Movement::default();
+                    slot.used.clear();
                     changed.remove(&command.entity.slot.0);
                     died.insert(command.entity.slot.0, command.entity);
                 }
@@ -445,6 +455,7 @@ impl Oracle {
         changed.insert(entity.slot.0);
         self.add_kind_regions(entity, kind);
         self.slots[entity.slot.index()] = OracleSlot {
+            used: BTreeMap::new(),
             state: SlotState::Live,
             generation: entity.generation,
             kind,
@@ -458,6 +469,7 @@ impl Oracle {
                 kind: born.id(),
                 sequence: 0,
                 words: vec![],
+                place: None,
             };
             self.schedule((1, first), &mut out.counts);
         }

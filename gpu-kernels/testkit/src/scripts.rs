@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use script::logic::with_logic;
-use shared::world::logic::Text;
+use shared::world::logic::{Constant, Text};
 use shared::{AttributeType, MergeRule, Schema, WorldConfig};
 
 /// A world with texts besides those that it has.
@@ -11,6 +11,25 @@ pub fn with_texts(config: &WorldConfig, texts: Vec<Text>) -> WorldConfig {
     let mut logic = config.logic.clone();
     logic.texts.extend(texts);
     with_logic(config, &logic).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// A world whose clients may give these commands as often as they want, once it has them.
+pub fn without_limit(config: &WorldConfig, commands: &[&str]) -> WorldConfig {
+    let mut config = config.clone();
+    for &command in commands {
+        let settings = config.logic.constants.entry(command.to_owned());
+        let settings = settings.or_default();
+        settings.insert("per_tick".to_owned(), Constant::Int(0));
+    }
+    config
+}
+
+/// A world whose clients may give all commands as often as they want.
+pub fn without_limits(config: &WorldConfig) -> WorldConfig {
+    let clients = config.schema.commands.iter();
+    let clients = clients.filter(|command| command.per_tick > 0);
+    let names: Vec<_> = clients.map(|command| command.name.as_str()).collect();
+    with_texts(&without_limit(config, &names), vec![])
 }
 
 /// A command `set_NAME(me, target, value)` for each attribute but the position. It updates

@@ -14,6 +14,7 @@ use crate::agree::compare;
 use crate::backends::Starter;
 use crate::dice::Dice;
 use crate::parity::{Cause, Failure};
+use crate::scripts::without_limits;
 
 /// Plays a world on all backends until `is_over` says so after a tick, and compares all
 /// outputs and state hashes with the first backend's.
@@ -23,6 +24,8 @@ pub fn run(
     seed: u64,
     mut is_over: impl FnMut(&Tried) -> bool,
 ) -> Result<Tried, TrialError> {
+    // What could run in a tick is tried, not how often it may.
+    let config = &without_limits(config);
     let error = |failure: Failure, tick, culprit| TrialError {
         tick,
         failure: Box::new(failure),

@@ -2,7 +2,7 @@
 //!
 //! | part | bytes |
 //! | --- | --- |
-//! | `MYRIADC1` | 8 |
+//! | `MYRIADC2` | 8 |
 //! | the tick that comes next | 8 |
 //! | epoch of the server that wrote it, version of the tick | 4, 4 |
 //! | CRC-32C of the record before | 4 |
@@ -165,5 +165,5 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
 }
 
 const PREFIX: &str = "checkpoint-";
-const MAGIC: &[u8; 8] = b"MYRIADC1";
+const MAGIC: &[u8; 8] = b"MYRIADC2";
 const HEAD_BYTES: usize = 44;

@@ -22,7 +22,7 @@ mod tests;
 
 use gpu_kernels::tick::state::{SlotState, Snapshot};
 use gpu_kernels::{RestoreError, StateHash};
-use shared::{ClientRow, WorldConfig};
+use shared::{ClientRow, Tick, WorldConfig};
 use thiserror::Error;
 
 use super::checkpoint::Body;
@@ -146,6 +146,7 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         kinds: vec![0; capacity],
         due: vec![Default::default(); capacity],
         rows: vec![0; capacity * given.schema.attributes.len()],
+        ready: vec![Tick(0); capacity * given.schema.resting_commands().count()],
         tracks: vec![Default::default(); capacity * usize::from(given.motion.is_some())],
         // Clients come back, and observe then.
         observers: vec![None; clients * limits.observers_per_client as usize],

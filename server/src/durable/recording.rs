@@ -52,7 +52,7 @@ pub fn tick_bytes_max(config: &WorldConfig) -> usize {
 }
 
 /// Every recording begins with this.
-pub const MAGIC: &[u8; 8] = b"MYRIADJ7";
+pub const MAGIC: &[u8; 8] = b"MYRIADJ8";
 /// The most bytes of a world: its schema has at most 1 MiB, and so have its scripts.
 const START_BYTES_MAX: usize = 4 << 20;
 /// Births, deaths, and what else the server does for a client in a tick.

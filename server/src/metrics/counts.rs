@@ -9,6 +9,8 @@ use shared::Refusal;
 pub struct Refusals {
     /// Commands beyond a client's quota.
     pub commands_over_quota: u64,
+    /// Commands beyond their `per_tick`.
+    pub commands_over_per_tick: u64,
     /// Commands that were meant for a tick too far ahead.
     pub commands_too_early: u64,
     /// Commands that came too long after their tick.
@@ -92,8 +94,13 @@ impl Refusals {
         match reason {
             Refusal::TooEarly => self.commands_too_early += 1,
             Refusal::TooLate => self.commands_too_late += 1,
-            // Clients without an entity have no quota.
-            Refusal::Dead | Refusal::OverQuota => self.commands_over_quota += 1,
+            Refusal::OverPerTick => self.commands_over_per_tick += 1,
+            // Clients without an entity have no quota. The tick itself counts the rest.
+            Refusal::Dead
+            | Refusal::OverQuota
+            | Refusal::Idle
+            | Refusal::Resting
+            | Refusal::BeyondLimits => self.commands_over_quota += 1,
         }
     }
 }
@@ -101,6 +108,7 @@ impl Refusals {
 impl AddAssign for Refusals {
     fn add_assign(&mut self, other: Refusals) {
         self.commands_over_quota += other.commands_over_quota;
+        self.commands_over_per_tick += other.commands_over_per_tick;
         self.commands_too_early += other.commands_too_early;
         self.commands_too_late += other.commands_too_late;
         self.commands_repeated += other.commands_repeated;

@@ -208,7 +208,7 @@ table! {
     SOCKET_DROPS: Counter = "myriad_socket_drops_total",
         "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "myriad_commands_total" ["fate": &FATES],
-        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `over_per_tick`, `resting` (after a use), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
     COMMANDS_OVER_BUDGET: Counter = "myriad_commands_over_budget_total" ["command": &[]],
         "commands of `myriad_commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
@@ -266,11 +266,13 @@ const WEB_REFUSALS: [&str; WebRefusal::ALL.len()] = {
     }
     names
 };
-const FATES: [&str; 9] = [
+const FATES: [&str; 11] = [
     "applied",
     "stale",
     "malformed",
     "over_budget",
+    "over_per_tick",
+    "resting",
     "dropped",
     "over_quota",
     "too_early",

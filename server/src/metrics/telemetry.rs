@@ -62,6 +62,7 @@ pub fn record(report: &TickReport<'_>) {
     table::CLIENTS.set(figures.clients);
     let refusals = report.refusals;
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
+    table::COMMANDS.add_to("over_per_tick", refusals.commands_over_per_tick);
     table::COMMANDS.add_to("too_early", refusals.commands_too_early);
     table::COMMANDS.add_to("too_late", refusals.commands_too_late);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);

@@ -18,6 +18,7 @@ use shared::wire::codec;
 
 use crate::durable::checkpoint::{self, Head};
 use crate::durable::disk::{Disk, Folder};
+use crate::durable::epoch::Epoch;
 
 /// The snapshots of one recording.
 pub struct Shelf {
@@ -61,7 +62,7 @@ impl Shelf {
     /// Reads a snapshot.
     pub fn read(&self, position: u64) -> Result<Snapshot> {
         let (head, bytes) = checkpoint::read(&self.folder, position)?;
-        if head.epoch != self.identity || head.tick_version != VERSION {
+        if head.epoch != Epoch(self.identity) || head.tick_version != VERSION {
             bail!("the snapshot before tick {position} is of another recording");
         }
         let snapshot: Snapshot = codec::from_bytes::<BYTES_MAX, _>(&bytes)
@@ -87,7 +88,7 @@ impl Shelf {
         }
         let head = Head {
             tick: position,
-            epoch: self.identity,
+            epoch: Epoch(self.identity),
             tick_version: VERSION,
             previous: 0,
         };

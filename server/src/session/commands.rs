@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
-use shared::{EntityId, Limits, Refusal, Tick};
+use shared::{CommandKind, EntityId, Refusal, Tick};
 use thiserror::Error;
 
 use super::{Player, Session, SessionWorld};
@@ -68,7 +68,7 @@ impl Session {
             }
             self.next_sequence = sequence.wrapping_add(1);
             let margin = meant.map(|meant| margin(meant, inbox.tick));
-            match self.plan(player, meant, &world.config.limits, inbox) {
+            match self.plan(player, kind, meant, world, inbox) {
                 Ok(tick) => {
                     let command = ClientCommand {
                         entity: player.entity,
@@ -89,14 +89,17 @@ impl Session {
     }
 
     /// The tick in which a new command runs: the one that it is meant for. One that comes too
-    /// late runs as soon as possible. Takes a token of the quota of that tick.
+    /// late runs as soon as possible; one that was given in that tick as often as it may be
+    /// waits for the next, if the world says so. Takes a token of the quota of the tick.
     fn plan(
         &mut self,
         player: Player,
+        kind: CommandKind,
         meant: Option<Tick>,
-        limits: &Limits,
+        world: &SessionWorld,
         inbox: &Inbox,
     ) -> Result<Tick, Refusal> {
+        let limits = &world.config.limits;
         let next = inbox.tick;
         let meant = meant.unwrap_or(next);
         // Nobody acts for a spectator.
@@ -109,12 +112,20 @@ impl Session {
         if next.since(meant) > limits.late_ticks_max {
             return Err(Refusal::TooLate);
         }
-        let tick = meant.max(next).max(self.planned);
+        let soonest = meant.max(next);
+        let tick = self.planned.tick_for(soonest, kind, world.per_tick(kind));
+        let waits_max = match limits.surplus_waits {
+            true => limits.input_ticks_max,
+            false => 0,
+        };
         self.quota.fill(tick);
         if !self.quota.take() {
             return Err(Refusal::OverQuota);
         }
-        self.planned = tick;
+        if tick > soonest.max(self.planned.tick()) && tick.since(next) > waits_max {
+            return Err(Refusal::OverPerTick);
+        }
+        self.planned.give(tick, kind);
         Ok(tick)
     }
 

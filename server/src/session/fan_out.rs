@@ -9,6 +9,7 @@ use shared::{Slot, Tick};
 use super::acknowledgement::{Due, MergeScratch, Moved, Now};
 use super::backlog::{Order, keep_first};
 use super::frame::{FrameWriter, TickView};
+use super::refused::of_entity;
 use super::{Player, Session, SessionWorld, notices, talk};
 use crate::metrics::counts::FanOutCounts;
 
@@ -165,6 +166,8 @@ impl Session {
         for answer in self.answers.drain(..) {
             codec.answer(frame.begun(), &answer);
         }
+        let refused = &view.publication.output.refused;
+        self.refused.note_all(of_entity(refused, player.entity));
         self.refused.write(&mut frame);
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);

@@ -1,6 +1,7 @@
 //! Commands that had no effect, until the client is told.
 
-use shared::Refusal;
+use gpu_kernels::RefusedCommand;
+use shared::{EntityId, Refusal};
 
 use super::frame::FrameWriter;
 
@@ -35,6 +36,13 @@ impl Refused {
         }
     }
 
+    /// The tick found these to have no effect.
+    pub fn note_all(&mut self, refused: &[RefusedCommand]) {
+        for command in refused {
+            self.note(command.sequence, command.reason);
+        }
+    }
+
     /// Tells the client.
     pub fn write(&mut self, frame: &mut FrameWriter<'_>) {
         for run in self.runs.drain(..) {
@@ -42,6 +50,13 @@ impl Refused {
             codec.refused(frame.begun(), run.first, run.count, run.reason);
         }
     }
+}
+
+/// The commands of an entity, of those of all.
+pub fn of_entity(refused: &[RefusedCommand], entity: EntityId) -> &[RefusedCommand] {
+    let begin = refused.partition_point(|command| command.entity < entity);
+    let own = refused[begin..].partition_point(|command| command.entity == entity);
+    &refused[begin..begin + own]
 }
 
 /// The most runs that a client is told of in a tick.
@@ -69,5 +84,24 @@ mod tests {
             refused.note(10 + 2 * sequence, Refusal::OverQuota);
         }
         assert_eq!(refused.runs.len(), RUNS_MAX);
+    }
+
+    #[test]
+    fn an_entity_has_the_commands_that_it_gave_itself() {
+        let of = |slot, generation, sequence| RefusedCommand {
+            entity: EntityId::new(slot, generation),
+            sequence,
+            reason: Refusal::Idle,
+        };
+        let all = [
+            of(1, 4, 2),
+            of(3, 1, 9),
+            of(3, 2, 1),
+            of(3, 2, 5),
+            of(8, 1, 1),
+        ];
+        assert_eq!(of_entity(&all, EntityId::new(3, 2)), &all[2..4]);
+        assert_eq!(of_entity(&all, EntityId::new(3, 3)), []);
+        assert_eq!(of_entity(&[], EntityId::new(3, 2)), []);
     }
 }

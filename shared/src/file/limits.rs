@@ -69,6 +69,7 @@ pub(super) fn limits(
             needs.world.tick_hz,
             problems,
         ),
+        surplus_waits: raw.surplus_waits,
         client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),
         client_bytes_per_tick: problems.take_or(0, interest::bytes_per_tick(raw)),
         client_stream_bytes: limit!(problems, raw.client_stream_bytes, 4096, 1 << 30),

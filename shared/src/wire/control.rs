@@ -75,6 +75,8 @@ pub struct Quotas {
     pub input_ticks: u32,
     /// How many ticks late a command may come.
     pub late_ticks: u32,
+    /// Whether a command beyond its `per_tick` waits for the next tick, instead of being refused.
+    pub surplus_waits: bool,
     pub requests_per_second: u32,
     /// Bytes that it is told in a tick; 0: as many as there are to tell.
     pub bytes_per_tick: u32,
@@ -111,6 +113,7 @@ impl Quotas {
             commands_burst: limits.client_commands_burst,
             input_ticks: limits.input_ticks_max,
             late_ticks: limits.late_ticks_max,
+            surplus_waits: limits.surplus_waits,
             requests_per_second: limits.client_requests_per_second,
             bytes_per_tick: limits.client_bytes_per_tick,
             regions: limits.regions_per_client,

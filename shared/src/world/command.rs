@@ -34,6 +34,11 @@ pub struct CommandSchema {
     pub has_actor: bool,
     /// At most [`COMMAND_WORDS_MAX`].
     pub words: Vec<CommandWord>,
+    /// How often a client may give it for its entity in one tick; 0: as often as it wants.
+    pub per_tick: u8,
+    /// Ticks from a client's use of it to the next tick in which the entity may use it again; 0:
+    /// it never rests.
+    pub cooldown: u32,
 }
 
 /// Who may send a command, besides the server and other commands.
@@ -46,11 +51,19 @@ pub struct Senders {
 }
 
 /// Why a client's command had no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Refusal {
+    /// It ran, and had no effect.
+    Idle = 0,
     /// Its client has no entity.
     Dead = 1,
+    /// Its entity has given the command as often in the tick as it may.
+    OverPerTick = 2,
+    /// The command rests after a use.
+    Resting = 3,
+    /// The tick was full, or the run took longer than a run may.
+    BeyondLimits = 4,
     /// The client has sent more than its quota.
     OverQuota = 5,
     /// It is meant for a tick that is too far ahead.
@@ -63,7 +76,11 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Refusal::Idle => "it changed nothing",
             Refusal::Dead => "nobody is there to give it",
+            Refusal::OverPerTick => "it was given more often in a tick than it may be",
+            Refusal::Resting => "it rests after its last use",
+            Refusal::BeyondLimits => "it is beyond the limits of a tick, or of a run",
             Refusal::OverQuota => "more commands were sent than the quota allows",
             Refusal::TooEarly => "it was meant for a tick too far ahead",
             Refusal::TooLate => "it came too long after its tick",
@@ -72,8 +89,12 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    pub const ALL: [Refusal; 4] = [
+    pub const ALL: [Refusal; 8] = [
+        Refusal::Idle,
         Refusal::Dead,
+        Refusal::OverPerTick,
+        Refusal::Resting,
+        Refusal::BeyondLimits,
         Refusal::OverQuota,
         Refusal::TooEarly,
         Refusal::TooLate,
@@ -125,6 +146,8 @@ impl CommandSchema {
                 CommandWord::new("kind", AttributeType::I32),
                 CommandWord::new("token", AttributeType::I32),
             ],
+            per_tick: 0,
+            cooldown: 0,
         }
     }
 
@@ -136,6 +159,8 @@ impl CommandSchema {
             senders: Senders::default(),
             has_actor: true,
             words: vec![],
+            per_tick: 0,
+            cooldown: 0,
         }
     }
 }

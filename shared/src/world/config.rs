@@ -120,6 +120,8 @@ pub struct Limits {
     pub input_ticks_max: u32,
     /// The ticks by which a client's command may come too late, and still run.
     pub late_ticks_max: u32,
+    /// Whether a command beyond its `per_tick` waits for the next tick, instead of being refused.
+    pub surplus_waits: bool,
     /// Requests of a client that are read in one second; also, those read at once after
     /// it has been quiet.
     pub client_requests_per_second: u32,

@@ -185,6 +185,11 @@ impl Schema {
         by_number(self.notifications.iter().map(|n| (n.kind.id(), of(n))))
     }
 
+    /// The commands that rest after a use, by ascending number.
+    pub fn resting_commands(&self) -> impl Iterator<Item = &CommandSchema> {
+        self.commands.iter().filter(|command| command.cooldown > 0)
+    }
+
     /// By kind: its columns, as bits.
     pub fn kind_columns(&self) -> Vec<u64> {
         let columns = |kind: &Kind| {

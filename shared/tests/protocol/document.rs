@@ -109,7 +109,11 @@ fn limits_are_those_of_the_code() {
 fn refusals_are_those_of_the_code() {
     let expected = Refusal::ALL.map(|refusal| {
         let name = match refusal {
+            Refusal::Idle => "Idle",
             Refusal::Dead => "Dead",
+            Refusal::OverPerTick => "OverPerTick",
+            Refusal::Resting => "Resting",
+            Refusal::BeyondLimits => "BeyondLimits",
             Refusal::OverQuota => "OverQuota",
             Refusal::TooEarly => "TooEarly",
             Refusal::TooLate => "TooLate",

@@ -61,6 +61,7 @@ pub fn first(schema: Schema) -> Welcome {
             commands_burst: 8,
             input_ticks: 5,
             late_ticks: 10,
+            surplus_waits: true,
             requests_per_second: 10,
             bytes_per_tick: 0,
             regions: 2,

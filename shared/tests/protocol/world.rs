@@ -184,6 +184,8 @@ fn command(kind: CommandKind, name: &str, words: &[(&str, AttributeType)]) -> Co
             .iter()
             .map(|&(name, ty)| CommandWord::new(name, ty))
             .collect(),
+        per_tick: 1,
+        cooldown: if words.len() == 1 { 30 } else { 0 },
     }
 }
 

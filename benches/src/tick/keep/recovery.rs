@@ -72,6 +72,7 @@ fn play(
     let Kept {
         mut keeper,
         recovered,
+        ..
     } = kept;
     let mut births = Frame::new(Tick(0));
     births.populate(world);

@@ -25,6 +25,7 @@ impl CpuBackend {
             due,
             rows: copy(workers, &state.rows),
             tracks: copy(workers, &state.tracks),
+            ready: copy(workers, state.ready.ticks()),
             observers: copy(workers, &state.observers),
             regions: copy(workers, state.regions.clients()),
             publications: copy(workers, state.regions.publications()),

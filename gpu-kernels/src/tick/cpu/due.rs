@@ -13,6 +13,8 @@ pub struct Due {
     /// All commands of the tick, preallocated, and their words.
     pub commands: Vec<Command>,
     pub words: Vec<i32>,
+    /// How many of them are the frame's: the first.
+    pub given: usize,
 }
 
 impl Due {
@@ -23,6 +25,7 @@ impl Due {
             dimensions: config.dimensions(),
             commands: vec![],
             words: vec![],
+            given: 0,
         }
     }
 
@@ -36,6 +39,7 @@ impl Due {
         let kept = frame.commands.len().min(self.commands_max);
         self.commands.extend_from_slice(&frame.commands[..kept]);
         self.words.extend_from_slice(&frame.words);
+        self.given = kept;
         let mut total = frame.commands.len();
         state.take_due(|timed| {
             total += 1;

@@ -3,17 +3,18 @@ use std::collections::BTreeMap;
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
 use script::native::{Call, Host, Thread, View};
-use shared::{CommandKind, EntityId, NotificationKind, Slot, WorldConfig};
+use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, WorldConfig};
 
 use device::cpu::{Workers, grow, ranges, take};
 
 use super::causes::Causes;
+use super::usage::is_surplus;
 use super::{Due, Index, State};
-use crate::logic::{Catalog, Scripts};
+use crate::logic::{Catalog, Rest, Scripts};
 use crate::space::Area;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
-use crate::tick::output::TickOutput;
+use crate::tick::output::{RefusedCommand, TickOutput};
 use crate::tick::timed::TimedCommand;
 use crate::tick::trace::{Trace, TracedUpdate};
 
@@ -39,8 +40,14 @@ enum Verdict {
     #[default]
     Malformed,
     Stale,
+    /// Its entity has given it as often in the tick as it may.
+    OverPerTick,
+    /// It rests after a use.
+    Resting,
     /// It used up its budget, and has no effect.
     OverBudget,
+    /// It ran, and had no effect.
+    Idle,
     Run(CommandKind),
 }
 
@@ -97,28 +104,14 @@ impl Updates {
         out: &mut TickOutput,
     ) {
         let n = due.commands.len();
+        let kind_columns = rules.scripts.kind_columns();
         let world = Frozen {
             state,
             index,
-            kind_columns: rules.scripts.kind_columns(),
+            kind_columns,
         };
         self.count(workers, rules, world, due);
         let total = exclusive_scan(&mut self.offsets[..n]);
-        let mut over_budget: BTreeMap<u16, u64> = BTreeMap::new();
-        for (verdict, command) in self.verdicts[..n].iter().zip(&due.commands) {
-            match verdict {
-                Verdict::Malformed => out.counts.malformed += 1,
-                Verdict::Stale => out.counts.stale += 1,
-                Verdict::Run(_) => out.counts.applied += 1,
-                Verdict::OverBudget => {
-                    out.counts.over_budget += 1;
-                    *over_budget.entry(command.kind).or_default() += 1;
-                }
-            }
-        }
-        let of_kinds = over_budget.into_iter();
-        out.over_budget
-            .extend(of_kinds.map(|(kind, runs)| (CommandKind(kind), runs)));
         // A command keeps all its updates or none: from the first that doesn't fit, all
         // lose theirs.
         let offsets = &self.offsets[..n];
@@ -135,6 +128,7 @@ impl Updates {
             causes.next_tick();
         }
         self.store(workers, rules, world, due, kept);
+        self.conclude(rules.catalog, due, (kept, total), state, out);
         for after in &mut self.after {
             for command in after.drain(..) {
                 state.schedule(command, &mut out.counts);
@@ -145,6 +139,72 @@ impl Updates {
                 out.notify(notification, rules.catalog.notifications_max());
             }
         }
+    }
+
+    /// Counts the verdicts, and says which commands of clients had no effect: those from
+    /// `kept` on lose their updates. What was used rests.
+    fn conclude(
+        &self,
+        catalog: &Catalog,
+        due: &Due,
+        (kept, total): (usize, u64),
+        state: &mut State,
+        out: &mut TickOutput,
+    ) {
+        let n = due.commands.len();
+        let mut over_budget: BTreeMap<u16, u64> = BTreeMap::new();
+        let counts = &mut out.counts;
+        for (i, command) in due.commands.iter().enumerate() {
+            let updates =
+                || self.offsets[..n].get(i + 1).copied().unwrap_or(total) > self.offsets[i];
+            let reason = match self.verdicts[i] {
+                Verdict::Malformed => {
+                    counts.malformed += 1;
+                    continue;
+                }
+                Verdict::Stale => {
+                    counts.stale += 1;
+                    Refusal::Dead
+                }
+                Verdict::OverPerTick => {
+                    counts.over_per_tick += 1;
+                    Refusal::OverPerTick
+                }
+                Verdict::Resting => {
+                    counts.resting += 1;
+                    Refusal::Resting
+                }
+                Verdict::OverBudget => {
+                    counts.over_budget += 1;
+                    *over_budget.entry(command.kind).or_default() += 1;
+                    Refusal::BeyondLimits
+                }
+                verdict => {
+                    counts.applied += 1;
+                    if i < due.given
+                        && state.ready.is_used()
+                        && let Some(rest) = catalog.rest(command.kind)
+                    {
+                        state.rest(command.entity.slot, rest.place, rest.ticks);
+                    }
+                    match verdict {
+                        Verdict::Idle => Refusal::Idle,
+                        _ if i >= kept && updates() => Refusal::BeyondLimits,
+                        _ => continue,
+                    }
+                }
+            };
+            if i < due.given && catalog.is_clients(command.kind) {
+                out.refused.push(RefusedCommand {
+                    entity: command.entity,
+                    sequence: command.sequence,
+                    reason,
+                });
+            }
+        }
+        let of_kinds = over_budget.into_iter();
+        out.over_budget
+            .extend(of_kinds.map(|(kind, runs)| (CommandKind(kind), runs)));
     }
 
     /// Judges every command and counts its updates into `offsets`.
@@ -169,8 +229,8 @@ impl Updates {
             let (spare, told) = (std::mem::take(after), std::mem::take(notifications));
             let mut runner = Runner::new(rules.scripts, world, spare, told);
             for (i, command) in range.enumerate() {
+                verdicts[i] = world.judge(rules.catalog, due, command);
                 let command = &due.commands[command];
-                verdicts[i] = world.judge(rules.catalog, command);
                 offsets[i] = 0;
                 let Verdict::Run(kind) = verdicts[i] else {
                     continue;
@@ -179,7 +239,8 @@ impl Updates {
                     continue;
                 }
                 match runner.count(kind.id(), &rules.run_of(world.state, due, command)) {
-                    Ok(count) => offsets[i] = count as u64,
+                    Ok(None) => verdicts[i] = Verdict::Idle,
+                    Ok(Some(count)) => offsets[i] = count as u64,
                     Err(Overrun) => verdicts[i] = Verdict::OverBudget,
                 }
             }
@@ -305,11 +366,23 @@ struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    fn judge(&self, catalog: &Catalog, command: &Command) -> Verdict {
+    fn judge(&self, catalog: &Catalog, due: &Due, n: usize) -> Verdict {
+        let command = &due.commands[n];
         match catalog.command(command.kind, usize::from(command.word_count)) {
             None => Verdict::Malformed,
             Some(kind) if catalog.has_actor(kind) && !self.state.slots.has(command.entity) => {
                 Verdict::Stale
+            }
+            Some(kind) if n < due.given => {
+                let rest = || catalog.rest(command.kind);
+                let rests = |rest: Rest| self.state.rests(command.entity.slot, rest.place);
+                if is_surplus(catalog, due, n) {
+                    Verdict::OverPerTick
+                } else if self.state.ready.is_used() && rest().is_some_and(rests) {
+                    Verdict::Resting
+                } else {
+                    Verdict::Run(kind)
+                }
             }
             Some(kind) => Verdict::Run(kind),
         }
@@ -386,27 +459,33 @@ impl<'a> Runner<'a> {
         Runner::Native(Thread::new(native, &view, emitted))
     }
 
-    /// Runs a command to count its updates, and collects what it puts off and tells.
+    /// Runs a command to count its updates, and collects what it puts off and tells. `None` if
+    /// it does nothing at all.
     #[inline]
-    fn count(&mut self, kind: u16, call: &Run<'_>) -> Result<usize, Overrun> {
-        match self {
-            Runner::Native(thread) => {
-                let marks = thread.host().marks();
-                let count = thread.count(kind, &call.native());
-                if count.is_err() {
-                    thread.host_mut().drop_after(marks);
-                }
-                count
-            }
+    fn count(&mut self, kind: u16, call: &Run<'_>) -> Result<Option<usize>, Overrun> {
+        let marks = self.emitted().marks();
+        let count = match self {
+            Runner::Native(thread) => thread.count(kind, &call.native()),
             Runner::Interpreted(runner) => {
-                let marks = runner.emitted.marks();
                 let mut n = 0;
                 let ran = runner.run(kind, call, |_, _, _| n += 1);
-                if ran.is_err() {
-                    runner.emitted.drop_after(marks);
-                }
                 ran.map(|()| n)
             }
+        };
+        if count.is_err() {
+            match self {
+                Runner::Native(thread) => thread.host_mut().drop_after(marks),
+                Runner::Interpreted(runner) => runner.emitted.drop_after(marks),
+            }
+        }
+        let has_effect = |&n: &usize| n > 0 || self.emitted().marks() != marks;
+        count.map(|n| Some(n).filter(has_effect))
+    }
+
+    fn emitted(&self) -> &Emitted<'a> {
+        match self {
+            Runner::Native(thread) => thread.host(),
+            Runner::Interpreted(runner) => &runner.emitted,
         }
     }
 

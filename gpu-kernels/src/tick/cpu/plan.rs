@@ -35,6 +35,10 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("slots", slots * 12),
         // A track and the position before the tick; the slots and velocities of three lists.
         ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
+        (
+            "rests",
+            slots * config.schema.resting_commands().count() as u64 * 8,
+        ),
         // An entry of a tree, whose nodes may be half empty.
         ("rebirths", slots * 16 * u64::from(config.has_falls())),
         (
@@ -50,7 +54,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("index of publications", carriers * (2 * 16 + 2 * 28)),
         ("index of areas", areas * (2 * 16 + 2 * 28)),
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
-        ("commands", commands * (20 + 8 + 4)),
+        // With those of clients that have no effect.
+        ("commands", commands * (20 + 8 + 4 + 16)),
         ("updates and their sort", updates * 16),
         ("merged changes", updates * (8 + 2 * (6 + 2 * causes))),
         ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),

@@ -37,6 +37,8 @@ impl CpuBackend {
         if let Some(trace) = &mut self.trace {
             self.updates.trace(&self.config, &self.due, trace);
         }
+        out.refused.extend(frame.beyond(&self.config));
+        out.refused.sort_unstable();
         out.stages.set(Stage::Logic, clock.lap());
 
         self.merge.merge(
@@ -180,6 +182,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.refused.clear();
         self.over_budget.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();

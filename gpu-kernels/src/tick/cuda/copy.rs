@@ -24,6 +24,7 @@ pub struct Copy {
     generations: Piece<u32>,
     kinds: Piece<u32>,
     due: Piece<u64>,
+    ready: Piece<u64>,
     rows: Piece<i32>,
     glides: Piece<u32>,
     steps: Piece<i32>,
@@ -136,6 +137,7 @@ impl CudaBackend {
             generations: from.piece(w.generations, s.capacity)?,
             kinds: from.piece(w.slot_kinds, s.capacity)?,
             due: from.piece(w.rebirth_due, due)?,
+            ready: from.piece(w.ready, s.capacity * s.resting)?,
             rows: from.piece(w.rows, s.capacity * s.columns)?,
             glides: from.piece(w.track_glides, slots)?,
             steps: from.piece(w.track_steps, 3 * slots)?,
@@ -160,6 +162,7 @@ impl Copy {
             && self.generations.go_on(d, b)?
             && self.kinds.go_on(d, b)?
             && self.due.go_on(d, b)?
+            && self.ready.go_on(d, b)?
             && self.rows.go_on(d, b)?
             && self.glides.go_on(d, b)?
             && self.steps.go_on(d, b)?
@@ -195,6 +198,7 @@ impl Copy {
             due: (0..states.len()).map(|slot| Tick(due(slot))).collect(),
             tracks: (0..slots).map(track).collect(),
             timed: waiting.collect(),
+            ready: self.ready.values.iter().map(|&tick| Tick(tick)).collect(),
             kinds: self.kinds.values.iter().map(|&kind| kind as u16).collect(),
             generations: self.generations.values,
             rows: self.rows.values,
@@ -219,6 +223,7 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
         s.capacity,
         s.capacity,
         2 * s.capacity,
+        2 * s.capacity * s.resting,
         s.capacity * s.columns,
         slots,
         3 * slots,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use device::{Copies, DriverError, Event, HostVec, Lane, UInt2};
-use shared::{CommandKind, EntityId};
+use shared::{CommandKind, EntityId, Refusal};
 
 use super::layout::{self, Tick};
 use super::sizes::Sizes;
@@ -13,8 +13,8 @@ use super::{CudaBackend, Flight, OutputForm};
 use crate::tick::counts::{CHUNKS_MAX, Counters, Counts};
 use crate::tick::notification::Notification;
 use crate::tick::output::{
-    Birth, BucketRanges, Changes, Courses, Deliveries, Delivery, Hearings, Stage, StageTimes,
-    TickOutput,
+    Birth, BucketRanges, Changes, Courses, Deliveries, Delivery, Hearings, RefusedCommand, Stage,
+    StageTimes, TickOutput,
 };
 
 /// The stage in which a tick failed, and the error.
@@ -58,6 +58,8 @@ impl CudaBackend {
             };
             let counters = flight.counters.wait()?[0];
             lifecycles.take_out(out);
+            out.refused.append(&mut flight.beyond);
+            out.refused.sort_unstable();
             if form == OutputForm::Pairs {
                 settle_offsets(out, &counters, flight.clients_used, sizes.deliveries);
             }
@@ -209,11 +211,12 @@ impl Flight {
     }
 }
 
-/// Births and deaths as the device writes them.
+/// Births, deaths and refused commands as the device writes them.
 #[derive(Default)]
 struct Lifecycles {
     births: Vec<layout::Birth>,
     deaths: Vec<UInt2>,
+    refused: Vec<layout::Refused>,
 }
 
 impl Lifecycles {
@@ -228,10 +231,13 @@ impl Lifecycles {
         copies.download(Lane::Downloads, &mut self.births, from.births)?;
         self.deaths
             .resize(counters.deaths as usize, UInt2::default());
-        copies.download(Lane::Downloads, &mut self.deaths, from.deaths)
+        copies.download(Lane::Downloads, &mut self.deaths, from.deaths)?;
+        let refused = counters.refused as usize;
+        self.refused.resize(refused, layout::Refused::default());
+        copies.download(Lane::Downloads, &mut self.refused, from.refused)
     }
 
-    /// Moves births and deaths to the output, after their download.
+    /// Moves them to the output, after their download.
     fn take_out(&self, out: &mut TickOutput) {
         out.births.clear();
         out.births.extend(self.births.iter().map(|b| Birth {
@@ -243,6 +249,13 @@ impl Lifecycles {
         let deaths = self.deaths.iter();
         out.deaths
             .extend(deaths.map(|dead| EntityId::new(dead.x, dead.y)));
+        out.refused.clear();
+        let refused = self.refused.iter().map(|refused| RefusedCommand {
+            entity: EntityId::new(refused.slot, refused.generation),
+            sequence: refused.sequence,
+            reason: Refusal::of(u64::from(refused.reason)).unwrap_or(Refusal::Idle),
+        });
+        out.refused.extend(refused);
     }
 }
 

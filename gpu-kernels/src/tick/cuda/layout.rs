@@ -71,8 +71,15 @@ device::device_struct! {
         tolerance: i32;
         /// By axis: the column that says how far an entity goes in a tick, or -1.
         velocity: [i32; 4];
+        /// How many commands rest after a use.
+        resting: u32;
+        padding: u32;
         /// By number of a command: how many words it has, and bits, as `IS_COMMAND`.
         forms: [u8; COMMANDS_MAX];
+        /// By number of a command: how often an entity may be made to give it in a tick, or 0.
+        per_tick: [u8; COMMANDS_MAX];
+        /// By number of a command: its place among those that rest after a use, or `NO_REST`.
+        rest_places: [u8; COMMANDS_MAX];
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -90,6 +97,8 @@ device::device_struct! {
         falls: ConstPointer<Fall> = s.kinds;
         /// By kind: the command that its newborns give, or NOWHERE.
         born: ConstPointer<u32> = s.kinds;
+        /// By command that rests: for how many ticks.
+        rests: ConstPointer<u32> = s.resting;
 
         /// State: by slot and column.
         rows: Pointer<i32> = s.capacity * s.columns, zeroed;
@@ -103,6 +112,8 @@ device::device_struct! {
         track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         /// By slot of an entity that is to be born again: the first tick in which it may be.
         rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
+        /// By slot, then by command that rests: the first tick in which it may be used again.
+        ready: Pointer<u64> = s.capacity * s.resting, zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;
@@ -235,6 +246,7 @@ device::device_struct! {
         /// Slot and generation.
         deaths: Pointer<UInt2> = s.capacity;
         notifications: Pointer<Notification> = s.notifications;
+        refused: Pointer<Refused> = s.commands;
         change_slots: Pointer<u32> = s.changes;
         change_offsets: Pointer<u32> = s.changes + 1;
         change_columns: Pointer<u16> = s.changes;
@@ -393,6 +405,16 @@ device::device_struct! {
 }
 
 device::device_struct! {
+    /// A command that had no effect; `reason` is the number of a refusal.
+    pub struct Refused {
+        slot: u32;
+        generation: u32;
+        sequence: u32;
+        reason: u32;
+    }
+}
+
+device::device_struct! {
     /// Timed commands: how many wait, how many there ever were, and the sum of their
     /// elements of the state hash.
     pub struct TimedState {
@@ -467,7 +489,7 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 20] = [
+pub const SCANS: [&str; 21] = [
     "due",
     "updates",
     "intervals",
@@ -488,6 +510,7 @@ pub const SCANS: [&str; 20] = [
     "notifications",
     "picks",
     "courses",
+    "refused",
 ];
 
 /// Instead of a kind: the verdict on a command that is not run.
@@ -497,13 +520,19 @@ pub enum Verdict {
     Malformed = COMMANDS_MAX as u32,
     Stale,
     OverBudget,
+    OverPerTick,
+    Rests,
 }
 
 /// Set in the form of every command of the world.
 pub const IS_COMMAND: u8 = 0x80;
 /// Set in the form of commands that a living entity must give.
 pub const HAS_ACTOR: u8 = 0x40;
-const _: () = assert!(COMMAND_WORDS_MAX < HAS_ACTOR as usize);
+/// Set in the form of commands that clients give.
+pub const IS_CLIENTS: u8 = 0x20;
+const _: () = assert!(COMMAND_WORDS_MAX < IS_CLIENTS as usize);
+/// In place of a command's place among those that rest.
+pub const NO_REST: u8 = 0xff;
 /// Numbers of a timed command, each in a column of its own.
 pub const TIMED_COLUMNS: usize = 7 + TIMED_WORDS_MAX;
 /// Levels of a world's boxes, at most: buckets are one unit wide at least, and a

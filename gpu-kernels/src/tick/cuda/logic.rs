@@ -13,6 +13,8 @@ device::kernels! {
         group: "logic_group",
         sum: "logic_sum",
         offsets: "logic_offsets",
+        refused_count: "logic_refused_count",
+        refused_store: "logic_refused_store",
         after: "logic_after",
     }
 }
@@ -33,6 +35,7 @@ impl LogicKernels {
             .map(|(command, n)| (command, grid(run, n)))
             .collect();
         run.items(self.judge, commands)?;
+        // No client gives another command.
         if of_kinds.is_empty() {
             return run.items(self.sum, commands);
         }
@@ -42,6 +45,9 @@ impl LogicKernels {
         }
         run.items(self.sum, commands)?;
         run.items(self.offsets, commands)?;
+        let given = u64::from(run.tick.frame_commands);
+        run.items(self.refused_count, given)?;
+        run.items(self.refused_store, given)?;
         let (keys, values) = (update_keys(&run.world), update_values(&run.world));
         // Updates are stored where the sort reads them, and read where it writes them.
         run.world.keys = keys.given(run.world.key_bits);

@@ -35,6 +35,8 @@ pub struct Sizes {
     pub by_buckets: u64,
     /// 1 where any kind respawns, else 0.
     pub respawns: u64,
+    /// Commands that rest after a use.
+    pub resting: u64,
     /// The maximum number of hearings of all clients in a tick.
     pub hearings: u64,
     /// Regions that clients may hold.
@@ -110,6 +112,7 @@ impl Sizes {
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
             respawns: u64::from(config.has_falls()),
+            resting: config.schema.resting_commands().count() as u64,
             hearings: match limits.notifications_per_tick {
                 0 => 0,
                 _ => u64::from(limits.clients) * u64::from(limits.client_hearings_per_tick),

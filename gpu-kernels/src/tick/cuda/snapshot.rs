@@ -76,6 +76,8 @@ impl CudaBackend {
             let due: Vec<u64> = snapshot.due.iter().map(|tick| tick.0).collect();
             device.write(w.rebirth_due, &due)?;
         }
+        let ready: Vec<u64> = snapshot.ready.iter().map(|tick| tick.0).collect();
+        device.write(w.ready, &ready)?;
         device.write(w.rows, &snapshot.rows)?;
         device.write(w.observers, &observers)?;
         device.write(w.known_counts, &counts)?;

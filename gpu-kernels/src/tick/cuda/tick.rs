@@ -24,12 +24,13 @@ impl CudaBackend {
         let staged = staging.get_or_insert_with(|| Box::new(Staging::new(&self.sizes)));
         let started = device.copies(|copies| {
             let mut tick = self.begin_tick(parity)?;
-            let marks = &self.flights[parity].upload;
             let mut outlook = Outlook {
                 config: &self.config,
                 scripts: &self.scripts,
                 waiting: &mut self.waiting,
             };
+            self.flights[parity].beyond = frame.beyond(&self.config);
+            let marks = &self.flights[parity].upload;
             let counts = staged.upload(frame, &mut outlook, copies, marks, &mut tick)?;
             self.note_clients(&mut tick, &counts);
             Ok(self.launch(tick, &counts, stage)?)

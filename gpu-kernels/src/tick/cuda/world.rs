@@ -10,8 +10,8 @@ use shared::world::initial::Choice;
 use shared::{Audience, InterestMode, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, Initial, LEVELS_MAX, Level, Regions,
-    Rule, Tick, World,
+    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level,
+    NO_REST, Regions, Rule, Tick, World,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -194,6 +194,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         size: [size[0], size[1], size[2], 0],
         timed_max: limits.timed_commands,
         respawns: sizes.respawns as u32,
+        resting: sizes.resting as u32,
         rule_words: sizes.rule_words as u32,
         notifications_max: limits.notifications_per_tick,
         tells_owner: config.tells_owner.map_or(-1, i32::from),
@@ -220,10 +221,22 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
 pub fn set_logic(world: &mut World, config: &WorldConfig) {
     let schema = &config.schema;
     world.forms = [0; COMMANDS_MAX];
+    world.per_tick = [0; COMMANDS_MAX];
     for command in &schema.commands {
         let actor = if command.has_actor { HAS_ACTOR } else { 0 };
-        let form = IS_COMMAND | actor | command.words.len() as u8;
-        world.forms[usize::from(command.kind.id())] = form;
+        let clients = if command.senders.clients {
+            IS_CLIENTS
+        } else {
+            0
+        };
+        let form = IS_COMMAND | actor | clients | command.words.len() as u8;
+        let number = usize::from(command.kind.id());
+        world.forms[number] = form;
+        world.per_tick[number] = command.per_tick;
+    }
+    world.rest_places = [NO_REST; COMMANDS_MAX];
+    for (place, command) in (0..NO_REST).zip(schema.resting_commands()) {
+        world.rest_places[usize::from(command.kind.id())] = place;
     }
     let kinds = schema.notifications.iter().map(|n| n.kind.id());
     world.tells = kinds.fold(0, |bits, kind| bits | 1 << kind);
@@ -275,6 +288,9 @@ pub fn prepare(
         .map(|born| born.map_or(NOWHERE, |command| u32::from(command.id())))
         .collect();
     device.write(world.born.writable(), &born)?;
+    let rests = schema.resting_commands();
+    let rests: Vec<u32> = rests.map(|command| command.cooldown).collect();
+    device.write(world.rests.writable(), &rests)?;
     device.write(world.due_words, &words)?;
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),

@@ -17,6 +17,7 @@ impl Snapshot {
         }
         self.check_slots(config)?;
         self.check_tracks(config)?;
+        self.check_ready(config)?;
         for observer in self.observers.iter().flatten() {
             check_observer(observer, config)?;
         }
@@ -29,6 +30,7 @@ impl Snapshot {
     fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let capacity = config.schema.world.capacity as usize;
         let tracks = capacity * usize::from(config.motion.is_some());
+        let resting = config.schema.resting_commands().count();
         let clients = config.limits.clients as usize;
         let values = capacity * config.schema.attributes.len();
         let observers = clients * config.limits.observers_per_client as usize;
@@ -41,6 +43,7 @@ impl Snapshot {
             ("ticks of rebirths", capacity, self.due.len()),
             ("values", values, self.rows.len()),
             ("tracks", tracks, self.tracks.len()),
+            ("ticks of rests", capacity * resting, self.ready.len()),
             ("observers", observers, self.observers.len()),
             ("regions", regions, self.regions.len()),
             ("publications", carriers, self.publications.len()),
@@ -107,6 +110,26 @@ impl Snapshot {
                 let is_told = (0..i64::from(size)).contains(&told);
                 if !is_told || i64::from(offset).abs() > i64::from(tolerance) {
                     return out_of_range("offsets", offset);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that only living entities have used commands, and that none rests for longer than
+    /// it does.
+    fn check_ready(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let resting: Vec<u32> = config
+            .schema
+            .resting_commands()
+            .map(|command| command.cooldown)
+            .collect();
+        for (slot, ready) in self.ready.chunks_exact(resting.len().max(1)).enumerate() {
+            for (&ready, &ticks) in ready.iter().zip(&resting) {
+                let is_used = ready > Tick(0);
+                let lives = self.states[slot] == SlotState::Live;
+                if is_used && (!lives || ready.since(self.tick) >= ticks) {
+                    return tick_out_of_range("ticks of rests", ready);
                 }
             }
         }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpu_kernels::{Counts, Frame, SlotState};
+use gpu_kernels::{Frame, SlotState};
 use script::arith::Random;
-use shared::{AttributeType, EntityId, MergeRule};
+use shared::{AttributeType, EntityId, MergeRule, Refusal};
 
 use super::interest::square_of_distance;
 use super::{Oracle, OracleOutput};
@@ -27,6 +27,8 @@ pub struct Command {
     /// Tells apart the commands of one kind that an entity gives in one tick.
     pub sequence: u32,
     pub words: Vec<i32>,
+    /// Its place in the frame; `None`: a rule or a timer gives it.
+    pub place: Option<usize>,
 }
 
 /// The delay in ticks, and the command.
@@ -40,15 +42,16 @@ type Updates = BTreeMap<(u32, usize), Vec<i32>>;
 impl Oracle {
     /// The frame's commands, then the timed ones that are due, then those of world rules,
     /// up to the limit.
-    pub(super) fn commands(&mut self, frame: &Frame, counts: &mut Counts) -> Vec<Command> {
+    pub(super) fn commands(&mut self, frame: &Frame, out: &mut OracleOutput) -> Vec<Command> {
         let mut commands = vec![];
-        for command in &frame.commands {
+        for (place, command) in frame.commands.iter().enumerate() {
             let start = command.word_start as usize;
             commands.push(Command {
                 entity: command.entity,
                 kind: command.kind,
                 sequence: command.sequence,
                 words: frame.words[start..start + usize::from(command.word_count)].to_vec(),
+                place: Some(place),
             });
         }
         commands.extend(self.due());
@@ -69,30 +72,48 @@ impl Oracle {
                         kind: rule.command.id(),
                         sequence: number as u32,
                         words,
+                        place: None,
                     });
                 }
             }
         }
-        counts.commands = commands.len() as u64;
-        commands.truncate(self.config.limits.commands_per_tick as usize);
-        counts.commands_dropped = counts.commands - commands.len() as u64;
+        out.counts.commands = commands.len() as u64;
+        let kept = commands
+            .len()
+            .min(self.config.limits.commands_per_tick as usize);
+        for command in commands.drain(kept..) {
+            self.refuse(&command, Refusal::BeyondLimits, out);
+            out.counts.commands_dropped += 1;
+        }
         commands
     }
 
     /// The commands that are neither malformed nor stale; counts the others.
     pub(super) fn runnable(&self, commands: Vec<Command>, out: &mut OracleOutput) -> Vec<Command> {
-        let counts = &mut out.counts;
         let mut run = vec![];
+        let mut given: Vec<(EntityId, u16)> = vec![];
         for command in commands {
+            let is_surplus = self.is_surplus(&command, &given);
+            if command.place.is_some() {
+                given.push((command.entity, command.kind));
+            }
             if !self.is_well_formed(&command) {
-                counts.malformed += 1;
+                out.counts.malformed += 1;
             } else if self.has_actor(&command) && !self.is_alive(command.entity) {
-                counts.stale += 1;
+                out.counts.stale += 1;
+                self.refuse(&command, Refusal::Dead, out);
+            } else if is_surplus {
+                out.counts.over_per_tick += 1;
+                self.refuse(&command, Refusal::OverPerTick, out);
+            } else if self.rests(&command) {
+                out.counts.resting += 1;
+                self.refuse(&command, Refusal::Resting, out);
             } else if self.overruns(&command) {
-                counts.over_budget += 1;
+                out.counts.over_budget += 1;
                 *out.over_budget.entry(command.kind).or_default() += 1;
+                self.refuse(&command, Refusal::BeyondLimits, out);
             } else {
-                counts.applied += 1;
+                out.counts.applied += 1;
                 run.push(command);
             }
         }
@@ -152,20 +173,25 @@ impl Oracle {
         commands: &[Command],
         out: &mut OracleOutput,
     ) -> (Updates, Vec<Delayed>) {
-        let counts = &mut out.counts;
         let mut later = vec![];
         let mut updates = Updates::new();
         let mut full = false;
         for command in commands {
             let emitted = self.run(command);
-            later.extend(self.later(command));
+            let put_off = self.later(command);
             let n = emitted.len() as u64;
-            full |= counts.updates + n > u64::from(self.config.limits.updates_per_tick);
+            full |= out.counts.updates + n > u64::from(self.config.limits.updates_per_tick);
+            if full && n > 0 {
+                self.refuse(command, Refusal::BeyondLimits, out);
+            } else if n == 0 && put_off.is_empty() && self.notifications_of(command).is_empty() {
+                self.refuse(command, Refusal::Idle, out);
+            }
+            later.extend(put_off);
             if full {
-                counts.updates_dropped += n;
+                out.counts.updates_dropped += n;
                 continue;
             }
-            counts.updates += n;
+            out.counts.updates += n;
             for (slot, column, value) in emitted {
                 updates.entry((slot, column)).or_default().push(value);
                 out.causes

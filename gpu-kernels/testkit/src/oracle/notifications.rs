@@ -10,37 +10,36 @@ use super::{Oracle, OracleOutput};
 impl Oracle {
     /// Adds notifications of blasts and shouts, in command order.
     pub(super) fn notify_of_commands(&self, commands: &[Command], out: &mut OracleOutput) {
+        for command in commands {
+            out.notifications.extend(self.notifications_of(command));
+        }
+    }
+
+    /// What a command tells.
+    pub(super) fn notifications_of(&self, command: &Command) -> Vec<Notification> {
         let axes = self.config.schema.world.size.len();
         let rules = &self.rules;
-        for command in commands {
-            let source = command.entity;
-            if let Some(script) = self.script(command.kind) {
-                let ran = self.run_script(script, command);
-                let told = ran.expect("it is within its budget").notifications;
-                out.notifications
-                    .extend(told.into_iter().map(|told| self.told(told)));
-                continue;
-            }
-            match command.kind {
-                BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {
-                    let center = self.point(&command.words);
-                    let area = self.area(center, rules.blast_sound.raw());
-                    let kind = builtin::BLAST_NOTIFICATION;
-                    let words = &center[..axes];
-                    out.notifications
-                        .push(Notification::new(kind, source, Some(area), words));
-                }
-                SHOUT => {
-                    let radius = command.words[0].max(0).min(rules.shout_radius_max.raw());
-                    let area = self.area(self.position(source.slot.0), radius);
-                    let kind = builtin::SHOUT_NOTIFICATION;
-                    let words = &command.words[1..];
-                    out.notifications
-                        .push(Notification::new(kind, source, Some(area), words));
-                }
-                _ => {}
-            }
+        let source = command.entity;
+        if let Some(script) = self.script(command.kind) {
+            let ran = self.run_script(script, command);
+            let told = ran.expect("it is within its budget").notifications;
+            return told.into_iter().map(|told| self.told(told)).collect();
         }
+        let (kind, area, words) = match command.kind {
+            BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {
+                let center = self.point(&command.words);
+                let area = self.area(center, rules.blast_sound.raw());
+                (builtin::BLAST_NOTIFICATION, area, center[..axes].to_vec())
+            }
+            SHOUT => {
+                let radius = command.words[0].max(0).min(rules.shout_radius_max.raw());
+                let area = self.area(self.position(source.slot.0), radius);
+                let words = command.words[1..].to_vec();
+                (builtin::SHOUT_NOTIFICATION, area, words)
+            }
+            _ => return vec![],
+        };
+        vec![Notification::new(kind, source, Some(area), &words)]
     }
 
     /// Adds notifications of items with a new owner, by slot. Dying entities still live here.

@@ -116,6 +116,7 @@ impl Outgoing for Ran {
             kind,
             sequence: 0,
             words: words.to_vec(),
+            place: None,
         };
         self.later.push((ticks, command));
     }

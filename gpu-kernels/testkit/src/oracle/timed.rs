@@ -19,6 +19,7 @@ impl Oracle {
                     kind: timed.kind,
                     sequence: timed.sequence as u32,
                     words: timed.words[..usize::from(timed.word_count)].to_vec(),
+                    place: None,
                 }),
                 false => waiting.push(timed),
             }
@@ -38,6 +39,7 @@ impl Oracle {
                 kind: command.kind,
                 sequence: 0,
                 words,
+                place: None,
             };
             self.schedule((after.ticks, command), counts);
         }
@@ -76,6 +78,7 @@ impl Oracle {
             kind: BURN,
             sequence: 0,
             words,
+            place: None,
         };
         vec![(1, command)]
     }
@@ -100,6 +103,7 @@ impl Oracle {
             let slot = &mut self.slots[entity.slot.index()];
             slot.row.fill(0);
             slot.movement = Movement::default();
+            slot.used.clear();
             if slot.kind == self.config.player_kind {
                 slot.state = SlotState::Resting;
                 slot.kind = 0;

@@ -41,7 +41,7 @@ fn random_world_file(dice: &mut Dice) -> String {
         true => format!("[logic]\nvisits = {}\n", dice.pick(&[1, 2, 5, 20])),
         false => String::new(),
     };
-    let commands = commands(dice, size_max, aoi);
+    let commands = commands(dice, size_max, aoi) + &usages(dice);
     let mut kinds = kinds(dice, player_population);
     let respawns = respawns(dice, &mut kinds);
     let every = every(dice, axes, &kinds);
@@ -120,9 +120,10 @@ fn commands(dice: &mut Dice, size_max: f64, aoi: f64) -> String {
     let loudness = |dice: &mut Dice| if is_loud { reach(dice) } else { 0.0 };
     format!(
         "[commands]\nmove.speed_max = {:?}\nroam.step = {:?}\npick.reach = {:?}\n\
-         strike = {{ reach = {:?}, damage = {} }}\nheal = {{ reach = {:?}, amount = {} }}\n\
-         blast = {{ reach = {:?}, radius = {:?}, damage = {}, \
-         ember_ticks = {}, ember_damage = {}, sound = {:?} }}\nshout.radius_max = {:?}\n",
+         strike.reach = {:?}\nstrike.damage = {}\nheal.reach = {:?}\nheal.amount = {}\n\
+         blast.reach = {:?}\nblast.radius = {:?}\nblast.damage = {}\n\
+         blast.ember_ticks = {}\nblast.ember_damage = {}\nblast.sound = {:?}\n\
+         shout.radius_max = {:?}\n",
         reach(dice),
         reach(dice),
         reach(dice),
@@ -138,6 +139,22 @@ fn commands(dice: &mut Dice, size_max: f64, aoi: f64) -> String {
         loudness(dice),
         loudness(dice),
     )
+}
+
+/// How often clients may use commands: mostly once in a tick, as a world that does not say.
+fn usages(dice: &mut Dice) -> String {
+    let mut lines = String::new();
+    for command in ["move", "strike", "heal", "blast", "pick", "shout"] {
+        if dice.once_in(2) {
+            let most = dice.pick(&[0, 0, 1, 2, 3, 255]);
+            lines += &format!("{command}.per_tick = {most}\n");
+        }
+        if dice.once_in(6) {
+            let ticks = dice.pick(&[0, 1, 2, 3, 8, 1_000_000]);
+            lines += &format!("{command}.cooldown = {ticks}\n");
+        }
+    }
+    lines
 }
 
 /// A `[[kind]]` of the file.

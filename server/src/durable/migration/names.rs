@@ -58,6 +58,17 @@ impl<'a> Names<'a> {
         self.kinds.get(usize::from(kept)).copied().flatten()
     }
 
+    /// By command of the given world that rests after a use: its place among those of the kept
+    /// one, and its own rest in ticks.
+    pub fn resting(&self) -> Vec<(Option<usize>, u32)> {
+        let given = self.given.schema.resting_commands();
+        let place = |name: &str| {
+            let mut kept = self.kept.schema.resting_commands();
+            kept.position(|old| old.name == name)
+        };
+        given.map(|new| (place(&new.name), new.cooldown)).collect()
+    }
+
     /// Where the values of a column come from.
     pub fn source(&self, column: usize) -> Option<Source> {
         self.sources.get(column).copied().flatten()

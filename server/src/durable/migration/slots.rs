@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::{Region, SlotState, Snapshot};
 use shared::world::schema::{KindAttribute, KindRegions};
-use shared::{AttributeType, EntityId, WorldConfig};
+use shared::{AttributeType, EntityId, Tick, WorldConfig};
 
 use super::changes::{Changes, counted, value_text};
 use super::names::Names;
@@ -27,6 +27,7 @@ pub fn migrate(
             .enumerate()
             .map(|(i, _)| bounds(names.given, i))
             .collect(),
+        resting: names.resting(),
         keeps_tracks: keeps_tracks(names.kept, names.given),
         tally: Tally::default(),
     };
@@ -119,6 +120,8 @@ struct Filler<'a> {
     names: &'a Names<'a>,
     /// By kind of the new world.
     kinds: Vec<Vec<KindAttribute>>,
+    /// See [`Names::resting`].
+    resting: Vec<(Option<usize>, u32)>,
     keeps_tracks: bool,
     tally: Tally,
 }
@@ -131,6 +134,15 @@ impl Filler<'_> {
         let old_kind = usize::from(kept.kinds[slot]);
         let old_columns = self.names.kept.schema.attributes.len();
         let old_row = &kept.rows[slot * old_columns..][..old_columns];
+        let kept_resting = kept.ready.len() / kept.states.len().max(1);
+        for (place, &(source, rest)) in self.resting.iter().enumerate() {
+            if let Some(source) = source {
+                // The latest use was in the tick before; a rest may be shorter now.
+                let ready = kept.ready[slot * kept_resting + source].0;
+                let latest = kept.tick.0.saturating_sub(1).saturating_add(rest.into());
+                new.ready[slot * self.resting.len() + place] = Tick(ready.min(latest));
+            }
+        }
         let columns = self.names.given.schema.attributes.len();
         let row = &mut new.rows[slot * columns..][..columns];
         let (own, names) = (&self.kinds[usize::from(kind)], self.names);

@@ -317,3 +317,22 @@ fn a_new_rule_for_falls_finds_nobody_fallen() {
     says(&migrated, "player.hp: 1 value is clamped to 21 to 100");
     goes_on(&migrated.body, 3);
 }
+
+#[test]
+fn a_rest_goes_on_under_its_commands_name() {
+    let scripts = format!("{SCRIPTS}#[command(clients)]\nfn blink(me: Entity) {{ me.hp += 1; }}");
+    let commands = "[commands]\nblink = { cooldown = 30 }\nplant = { cooldown = 50 }\n";
+    let kept = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);
+    let rests: Vec<&str> = kept.schema.resting_commands().map(|c| &*c.name).collect();
+    let plant = rests.iter().position(|&name| name == "plant").unwrap();
+    for (cooldown, ready) in [(60, Tick(40)), (10, Tick(10))] {
+        let commands = format!("[commands]\nplant = {{ cooldown = {cooldown} }}\n");
+        let given = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);
+        let mut body = state(&kept);
+        body.snapshot.ready[rests.len() + plant] = Tick(40);
+        let migrated = migrate(body, &given, MigrationOptions::default()).unwrap();
+        let mut expected = vec![Tick(0); 8];
+        expected[1] = ready;
+        assert_eq!(migrated.body.snapshot.ready, expected, "{cooldown}");
+    }
+}

@@ -160,7 +160,7 @@ fn a_slot_is_not_reused_until_its_leaves_are_taken_in() {
 /// A world whose players die after two strikes and are reborn three ticks later.
 fn mortals(extra: &str) -> World {
     World::new(&format!(
-        "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5 }}\n\
+        "{extra}\n[commands]\nstrike = {{ reach = 1000, damage = 5, per_tick = 0 }}\n\
          [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
          {{ name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, audience = \"state\" }}]"
     ))
@@ -420,7 +420,7 @@ fn neither_joins_nor_slow_readers_use_up_a_population() {
     let text = format!(
         "[world]\nsize = [10, 10]\naoi = 20\ncapacity = 12\n[limits]\nclients = 8\n\
          resume_seconds = 0\ntimed_commands = 1\n[commands]\n\
-         strike = {{ reach = 100, damage = 5 }}\n[[kind]]\nname = \"player\"\n\
+         strike = {{ reach = 100, damage = 5, per_tick = 0 }}\n[[kind]]\nname = \"player\"\n\
          [[kind]]\nname = \"wolf\"\npopulation = {WOLVES}\nrespawn_ticks = 2\nattributes = [\n\
          {{ name = \"hp\", type = \"i32\", default = 5, min = 0, falls_at = 0, \
          audience = \"state\" }}]"

@@ -5,12 +5,12 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
-use shared::{CommandKind, NotificationKind};
+use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
-    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_COMMAND, Initial, LEVELS_MAX,
-    Level, Observer, ObserverSet, Region, RegionSet, Regions, Rule, SCANS, TIER_BITS,
-    TIMED_COLUMNS, Tick, TimedState, Verdict, World,
+    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial,
+    LEVELS_MAX, Level, NO_REST, Observer, ObserverSet, Refused, Region, RegionSet, Regions, Rule,
+    SCANS, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -30,6 +30,8 @@ pub fn header() -> String {
         .constant("COMMANDS_MAX", COMMANDS_MAX as u32)
         .constant("IS_COMMAND", u32::from(IS_COMMAND))
         .constant("HAS_ACTOR", u32::from(HAS_ACTOR))
+        .constant("IS_CLIENTS", u32::from(IS_CLIENTS))
+        .constant("NO_REST", u32::from(NO_REST))
         .constant("VELOCITY_MAX", VELOCITY_MAX as u32)
         .constant("NOWHERE", NOWHERE)
         .constant("TIER_BITS", TIER_BITS)
@@ -104,6 +106,21 @@ fn enumerations(header: Header) -> Header {
                     ("malformed", Verdict::Malformed as u32),
                     ("stale", Verdict::Stale as u32),
                     ("over_budget", Verdict::OverBudget as u32),
+                    ("over_per_tick", Verdict::OverPerTick as u32),
+                    ("rests", Verdict::Rests as u32),
+                ],
+            ),
+        )
+        .enumeration(
+            "Refusal",
+            named(
+                "REFUSED_",
+                [
+                    ("idle", Refusal::Idle as u32),
+                    ("dead", Refusal::Dead as u32),
+                    ("over_per_tick", Refusal::OverPerTick as u32),
+                    ("resting", Refusal::Resting as u32),
+                    ("beyond_limits", Refusal::BeyondLimits as u32),
                 ],
             ),
         )
@@ -148,6 +165,7 @@ fn structures(header: Header) -> Header {
         .structure::<Initial>()
         .structure::<Rule>()
         .structure::<Birth>()
+        .structure::<Refused>()
         .structure::<Notification>()
         .structure::<Counters>()
         .structure::<Region>()
