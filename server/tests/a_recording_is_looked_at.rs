@@ -353,7 +353,7 @@ fn world(clients: u32) -> WorldConfig {
     let side = side.max(60);
     let text = format!(
         "[world]\nname = 'plain'\nsize = [{side}, {side}]\naoi = 12\ncapacity = {}\ntick_hz = 10\n\
-         visible_max = 200\n[limits]\nclients = {clients}\n[[kind]]\nname = 'player'\n\
+         visible_max = 200\n[commands]\nmove = {{ per_tick = 0 }}\n[limits]\nclients = {clients}\n[[kind]]\nname = 'player'\n\
          attributes = [{{ name = 'hp', type = 'i32', default = 100, audience = 'state' }}]\n",
         clients + 24
     );

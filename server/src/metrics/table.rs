@@ -128,6 +128,23 @@ pub fn describe() {
     all().for_each(|metric| metric.describe());
 }
 
+/// Shows what is said of a standby, also in worlds that have none.
+pub fn show_standby() {
+    for gauge in [
+        STANDBYS,
+        STANDBY_LAG,
+        STANDBY_ACKNOWLEDGED,
+        STANDBY_IN_FORCE,
+    ] {
+        gauge.set(0);
+    }
+    STANDBY_FALLBACKS.add(0);
+    STANDBYS_DIFFER.add(0);
+    for reason in FOLLOWER_REFUSALS {
+        FOLLOWERS_REFUSED.add_to(reason, 0);
+    }
+}
+
 /// The table of the documentation.
 pub fn markdown() -> String {
     let rows = all().map(|metric| metric.markdown_row());

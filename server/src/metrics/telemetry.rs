@@ -46,6 +46,7 @@ pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<()> {
     table::CHECKPOINTS.add_to("written", 0);
     table::CHECKPOINTS.add_to("failed", 0);
     table::DASHBOARDS.set(0);
+    table::show_standby();
     for refusal in WebRefusal::ALL {
         table::WEB_REFUSED.add_to(refusal.name(), 0);
     }

@@ -30,9 +30,10 @@ pub fn all() -> Vec<Series> {
     let steps = Step::ALL.map(|step| (format!("step_{}", step.name()), Unit::Milliseconds));
     let stages = Stage::ALL.map(|stage| (format!("stage_{}", stage.name()), Unit::Milliseconds));
     let counts = Counts::METRICS.iter().map(|count| {
+        let name = count.name.trim_start_matches("myriad_");
         let name = match count.label {
-            Some((_, value)) => format!("{}_{value}", count.name),
-            None => count.name.to_owned(),
+            Some((_, value)) => format!("{name}_{value}"),
+            None => name.to_owned(),
         };
         let unit = match count.kind {
             MetricKind::Counter => Unit::PerSecond,
