@@ -1,0 +1,62 @@
+//! Walks east in a world, without a window, and prints who comes and goes.
+//!
+//! `cargo run --example walk -- 127.0.0.1:4433 FINGERPRINT [SECONDS]`
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use bevy_app::{App, AppExit, ScheduleRunnerPlugin, Update};
+use bevy_ecs::prelude::*;
+use bevy_myriad::client_bot::client_core::GameOptions;
+use bevy_myriad::client_bot::connect::resolve;
+use bevy_myriad::client_bot::{GameClient, Trust};
+use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
+use bevy_transform::components::Transform;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let server = arguments.next().ok_or("expected the server's address")?;
+    let fingerprint = arguments
+        .next()
+        .ok_or("expected the server's fingerprint")?;
+    let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
+    let trust = Trust::with_fingerprint(&fingerprint)?;
+    let host = server.rsplit_once(':').map_or(&*server, |(host, _)| host);
+    let client = GameClient::new(resolve(&server)?, host, &trust, GameOptions::default())?;
+    App::new()
+        .add_plugins((
+            ScheduleRunnerPlugin::run_loop(Duration::from_millis(16)),
+            MyriadPlugin,
+        ))
+        .insert_resource(Myriad::new(client))
+        .insert_resource(End(Instant::now() + Duration::from_secs(seconds)))
+        .add_systems(Update, (walk, tell, end))
+        .run();
+    Ok(())
+}
+
+#[derive(Resource)]
+struct End(Instant);
+
+fn walk(mut myriad: ResMut<Myriad>) {
+    if myriad.client.input_due().is_some()
+        && let Err(error) = myriad.command("move", &[1.0, 0.0])
+    {
+        eprintln!("cannot walk: {error}");
+    }
+}
+
+fn tell(mut told: MessageReader<Told>, seen: Query<(&Seen, &Transform)>) {
+    for told in told.read() {
+        println!("{:?}", told.event);
+        if let Some((seen, transform)) = told.entity.and_then(|entity| seen.get(entity).ok()) {
+            println!("  a {} at {}", seen.kind, transform.translation);
+        }
+    }
+}
+
+fn end(end: Res<End>, mut exit: MessageWriter<AppExit>) {
+    if Instant::now() >= end.0 {
+        exit.write(AppExit::Success);
+    }
+}

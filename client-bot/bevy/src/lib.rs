@@ -1,0 +1,181 @@
+//! A plugin for Bevy: the entities in view of a [`GameClient`] are entities of the app.
+//!
+//! An entity that comes into view is spawned with a [`Seen`] and a [`Transform`], and is
+//! despawned when it is no longer in view. The transform follows what the client shows in every
+//! frame, one unit of Bevy to a unit of the world, on the same axes.
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+
+use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
+use bevy_ecs::prelude::*;
+use bevy_transform::components::Transform;
+use client_bot::GameClient;
+use client_bot::client_core::Event;
+use client_bot::named::{NamedError, number};
+use shared::EntityId;
+
+pub use client_bot;
+
+/// Polls the [`Myriad`] of the app before its updates, and sends its commands after them. An
+/// app without that resource is left alone: insert it when the player wants to connect.
+pub struct MyriadPlugin;
+
+impl Plugin for MyriadPlugin {
+    fn build(&self, app: &mut App) {
+        app.add_message::<Told>()
+            .add_systems(PreUpdate, follow.run_if(resource_exists::<Myriad>))
+            .add_systems(PostUpdate, flush.run_if(resource_exists::<Myriad>));
+    }
+}
+
+/// The client, and which entity of the app stands for which of the world.
+#[derive(Resource)]
+pub struct Myriad {
+    /// For all that has no method here.
+    pub client: GameClient,
+    entities: HashMap<EntityId, Entity>,
+}
+
+impl Myriad {
+    pub fn new(client: GameClient) -> Myriad {
+        Myriad {
+            client,
+            entities: HashMap::new(),
+        }
+    }
+
+    /// Queues a command by its name, with its numbers in units, and gives its sequence number.
+    pub fn command(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError> {
+        self.client.command_named(name, numbers)
+    }
+
+    /// The entity of the app that stands for one of the world, while that is in view.
+    pub fn entity(&self, id: EntityId) -> Option<Entity> {
+        self.entities.get(&id).copied()
+    }
+
+    /// The entity of the app that the client plays.
+    pub fn own(&self) -> Option<Entity> {
+        self.entity(self.client.view()?.entity())
+    }
+}
+
+/// What stands for an entity of the world.
+#[derive(Component, Clone, Debug)]
+pub struct Seen {
+    pub id: EntityId,
+    /// The name of its kind.
+    pub kind: String,
+    /// The raw words of its attributes, by the schema's columns.
+    row: Vec<i32>,
+}
+
+impl Seen {
+    /// The newest value of an attribute that this entity has and the client may know.
+    pub fn value(&self, myriad: &Myriad, attribute: &str) -> Result<f64, NamedError> {
+        myriad.client.value(self.id, attribute)
+    }
+}
+
+/// What happened, in the order in which the client was told.
+#[derive(Message, Clone, Debug)]
+pub struct Told {
+    pub event: Event,
+    /// The entity of the app that it is about. One that left is despawned in the same frame.
+    pub entity: Option<Entity>,
+    /// With a changed entity: what its attributes were and are.
+    pub changes: Vec<NamedChange>,
+}
+
+/// A change of an attribute, by its name, in units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedChange {
+    pub attribute: String,
+    pub old: f64,
+    pub new: f64,
+}
+
+fn follow(
+    mut myriad: ResMut<Myriad>,
+    mut shown: Query<(&mut Seen, &mut Transform)>,
+    mut told: MessageWriter<Told>,
+    mut commands: Commands,
+) {
+    let events = myriad.client.poll();
+    let Myriad { client, entities } = &mut *myriad;
+    let before = entities.clone();
+    let mut gone = before.clone();
+    for seen in client
+        .view()
+        .iter()
+        .flat_map(|view| view.entities().values())
+    {
+        gone.remove(&seen.id);
+        let [x, y, z] = client.position(seen.id).unwrap_or_default();
+        let place = Transform::from_xyz(x as f32, y as f32, z as f32);
+        let known = entities.get(&seen.id).copied();
+        if let Some((mut known, mut transform)) = known.and_then(|known| shown.get_mut(known).ok())
+        {
+            // Bevy counts a write as a change.
+            if transform.translation != place.translation {
+                transform.translation = place.translation;
+            }
+            if known.row[..] != seen.row[..] {
+                known.row = seen.row.to_vec();
+            }
+        } else {
+            let kind = client.view().and_then(|view| {
+                let kind = view.schema().kinds.get(usize::from(seen.kind))?;
+                Some(kind.name.to_string())
+            });
+            let spawned = Seen {
+                id: seen.id,
+                kind: kind.unwrap_or_default(),
+                row: seen.row.to_vec(),
+            };
+            entities.insert(seen.id, commands.spawn((spawned, place)).id());
+        }
+    }
+    for (id, entity) in gone {
+        entities.remove(&id);
+        commands.entity(entity).try_despawn();
+    }
+    told.write_batch(events.into_iter().map(|event| {
+        let id = subject(&event);
+        Told {
+            entity: id.and_then(|id| entities.get(&id).or(before.get(&id)).copied()),
+            changes: named_changes(client, &event),
+            event,
+        }
+    }));
+}
+
+fn flush(mut myriad: ResMut<Myriad>) {
+    myriad.client.flush();
+}
+
+fn subject(event: &Event) -> Option<EntityId> {
+    match event {
+        Event::Welcomed(entity) | Event::Resumed(entity) | Event::Reborn(entity) => Some(*entity),
+        Event::Entered { entity, .. }
+        | Event::Left { entity, .. }
+        | Event::Changed { entity, .. } => Some(*entity),
+        _ => None,
+    }
+}
+
+fn named_changes(client: &GameClient, event: &Event) -> Vec<NamedChange> {
+    let (Event::Changed { changes, .. }, Some(view)) = (event, client.view()) else {
+        return vec![];
+    };
+    let named = changes.iter().filter_map(|change| {
+        let attribute = view.schema().attributes.get(usize::from(change.column))?;
+        Some(NamedChange {
+            attribute: attribute.name.to_string(),
+            old: number(attribute.ty, change.old),
+            new: number(attribute.ty, change.new),
+        })
+    });
+    named.collect()
+}
