@@ -3,10 +3,10 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`names`] | what of one world is what in the other |
-//! | [`slots`] | entities and their values |
-//! | [`waiting`] | commands that wait for their tick |
-//! | [`clients`] | clients, and what they hold |
+//! | `names` | what of one world is what in the other |
+//! | `slots` | entities and their values |
+//! | `waiting` | commands that wait for their tick |
+//! | `clients` | clients, and what they hold |
 //! | [`changes`] | what changes, for people |
 //! | [`store`] | the new checkpoint beside the old files, and their archive |
 
