@@ -6,16 +6,15 @@ mod common;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use client_bot::BehaviourKind;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
-use common::{
-    Bots, DEADLINE, Player, go, listen_for, scratch, start_with, ticks, units, until, world,
-};
+use common::folder::{TestFolder, refusal};
+use common::{Bots, DEADLINE, Player, go, listen_for, start_with, ticks, units, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
@@ -51,27 +50,16 @@ const WORLD: &str = "
 ";
 
 /// A folder of a world, which is removed at the end.
-struct Data(PathBuf);
+struct Data(TestFolder);
 
 impl Data {
     fn new(name: &str) -> Data {
-        let path = scratch(&format!("kept-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        Data(path)
+        Data(TestFolder::absent(&format!("kept-{name}")))
     }
 
     /// What is on disk now, as if the machine had stopped.
     fn crashed(&self, name: &str) -> Data {
-        let copy = Data::new(name);
-        fs::create_dir_all(&copy.0).unwrap();
-        for entry in fs::read_dir(&self.0).unwrap() {
-            let from = entry.unwrap().path();
-            let name = from.file_name().unwrap();
-            if name != "lock" && name != "spare" {
-                fs::copy(&from, copy.0.join(name)).unwrap();
-            }
-        }
-        copy
+        Data(self.0.crashed(&format!("kept-{name}")))
     }
 
     fn start(&self) -> Server {
@@ -81,7 +69,7 @@ impl Data {
     fn change(&self, options: &mut ServerOptions) {
         options.data = Some(DataOptions {
             checkpoint_seconds: 1000,
-            ..DataOptions::new(&self.0)
+            ..DataOptions::new(&*self.0)
         });
     }
 
@@ -89,14 +77,11 @@ impl Data {
     fn refusal(&self, text: &str) -> String {
         let mut options = ServerOptions::local(world(text));
         self.change(&mut options);
-        match Server::start(options) {
-            Ok(_) => panic!("a server starts"),
-            Err(error) => format!("{error:#}"),
-        }
+        refusal(options)
     }
 
     fn segment(&self) -> PathBuf {
-        let mut segments: Vec<PathBuf> = fs::read_dir(&self.0)
+        let mut segments: Vec<PathBuf> = fs::read_dir(&*self.0)
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .filter(|path| {
@@ -108,12 +93,6 @@ impl Data {
             .collect();
         segments.sort();
         segments.pop().expect("a segment")
-    }
-}
-
-impl Drop for Data {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -354,7 +333,7 @@ fn the_identity_of_a_server_stays_with_its_folder() {
     server.stop().unwrap();
     let again = data.start();
     assert_eq!(*again.certificate(), certificate);
-    assert!(Path::new(&data.0).join("reset.key").exists());
+    assert!(data.0.join("reset.key").exists());
     again.stop().unwrap();
 }
 
@@ -363,7 +342,7 @@ fn only_the_servers_user_can_read_what_is_kept() {
     let data = Data::new("private");
     data.start().stop().unwrap();
     let mut files = 0;
-    for entry in fs::read_dir(&data.0).unwrap() {
+    for entry in fs::read_dir(&*data.0).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name();
         // The lock is empty.

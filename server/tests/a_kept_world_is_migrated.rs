@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Player, go, scratch, start_with, until, world};
+use common::folder::{TestFolder, copy_kept, refusal};
+use common::{Player, go, start_with, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
@@ -69,16 +70,14 @@ const NEXT: &str = "
 ";
 
 /// The folder of a world and its files, which is removed at the end.
-struct Place(PathBuf);
+struct Place(TestFolder);
 
 impl Place {
     fn new(name: &str) -> Place {
-        let path = scratch(&format!("migrated-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("world.toml"), WORLD).unwrap();
-        fs::write(path.join("next.toml"), NEXT).unwrap();
-        Place(path)
+        let folder = TestFolder::new(&format!("migrated-{name}"));
+        fs::write(folder.join("world.toml"), WORLD).unwrap();
+        fs::write(folder.join("next.toml"), NEXT).unwrap();
+        Place(folder)
     }
 
     fn data(&self) -> PathBuf {
@@ -91,7 +90,7 @@ impl Place {
 
     fn migrate(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
-        command.current_dir(&self.0).args(["migrate", "data"]);
+        command.current_dir(&*self.0).args(["migrate", "data"]);
         command.args(arguments).output().unwrap()
     }
 
@@ -99,16 +98,7 @@ impl Place {
     fn refusal(&self, text: &str) -> String {
         let mut options = ServerOptions::local(world(text));
         keep(&mut options, &self.data());
-        match Server::start(options) {
-            Ok(_) => panic!("a server starts"),
-            Err(error) => format!("{error:#}"),
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        refusal(options)
     }
 }
 
@@ -229,14 +219,7 @@ async fn a_world_that_crashed_is_migrated_from_its_journal() {
     let mut ann = Player::join(&server).await;
     go(&mut ann, 10.0, 20.0).await;
     let copy = Place::new("crashed-copy");
-    fs::create_dir_all(copy.data()).unwrap();
-    for entry in fs::read_dir(place.data()).unwrap() {
-        let from = entry.unwrap().path();
-        let name = from.file_name().unwrap();
-        if name != "lock" && name != "spare" {
-            fs::copy(&from, copy.data().join(name)).unwrap();
-        }
-    }
+    copy_kept(&place.data(), &copy.data());
     let migrated = copy.migrate(&["--world", "next.toml"]);
     assert!(migrated.status.success(), "{}", text(&migrated));
     let again = copy.start(NEXT);

@@ -11,13 +11,14 @@ mod common;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
-use common::{DEADLINE, Log, scratch, units};
+use common::folder::TestFolder;
+use common::{DEADLINE, Log, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
@@ -305,9 +306,9 @@ fn bots(address: SocketAddr, seed: u64) -> Swarm {
 
 async fn kill_many(level: &str, kills: u64) {
     let folder = TestFolder::new(&format!("killed-{level}"));
-    let world = folder.0.join("world.toml");
+    let world = folder.join("world.toml");
     fs::write(&world, FIGHT).unwrap();
-    let data = folder.0.join("data");
+    let data = folder.join("data");
     let seed = 7;
     let mut state = seed;
     let mut dice = move |below: u64| {
@@ -368,11 +369,11 @@ async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
 #[tokio::test]
 async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() {
     let folder = TestFolder::new("killed-primary");
-    let world = folder.0.join("world.toml");
+    let world = folder.join("world.toml");
     fs::write(&world, FIGHT).unwrap();
-    let key = folder.0.join("link.pem").display().to_string();
+    let key = folder.join("link.pem").display().to_string();
     myriad(&["link-key", &key]);
-    let mut data = ["one", "two"].map(|name| folder.0.join(name));
+    let mut data = ["one", "two"].map(|name| folder.join(name));
     let world = world.display().to_string();
     let strict = [
         "--level",
@@ -438,9 +439,9 @@ fn myriad(arguments: &[&str]) {
 #[tokio::test]
 async fn a_server_that_is_told_to_stop_says_when_to_come_back_and_leaves_a_checkpoint() {
     let folder = TestFolder::new("stopped");
-    let world = folder.0.join("world.toml");
+    let world = folder.join("world.toml");
     fs::write(&world, FIGHT).unwrap();
-    let data = folder.0.join("data");
+    let data = folder.join("data");
     let server = Process::start(&data, &world, "soon", "127.0.0.1:0");
     let listen = server.address.to_string();
     let mut witness = Witness::join(server.address, None).await;
@@ -470,24 +471,4 @@ async fn a_server_that_is_told_to_stop_says_when_to_come_back_and_leaves_a_check
     let again = Witness::join(server.address, Some(witness.client.ticket())).await;
     let [before, after] = [&witness, &again].map(|witness| witness.client.view().entity());
     assert_eq!(after, before);
-}
-
-/// A folder that is removed after its test, unless that fails.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new(name: &str) -> TestFolder {
-        let path = scratch(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        TestFolder(path)
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 }

@@ -2,14 +2,13 @@
 
 mod common;
 
-use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use client_bot::BehaviourKind;
-use common::{Bots, DEADLINE, Player, eventually, go, scratch, ticks, until, world};
+use common::folder::{TestFolder, refusal};
+use common::{Bots, DEADLINE, Player, eventually, go, ticks, until, world};
 use script::builtin;
 use server::durable::level::Level;
 use server::server::standby::{Follow, Standby, promote_folder};
@@ -44,14 +43,12 @@ const WORLD: &str = "
 
 /// Two folders and the file by which their servers know each other.
 struct Pair {
-    folder: PathBuf,
+    folder: TestFolder,
 }
 
 impl Pair {
     fn new(name: &str) -> Pair {
-        let folder = scratch(&format!("standby-{name}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::new(&format!("standby-{name}"));
         LinkKey::create(&folder.join("link.pem")).unwrap();
         Pair { folder }
     }
@@ -94,14 +91,6 @@ impl Pair {
             clients_at: None,
         };
         Standby::start(self.options("standby", |_| ()), follow).expect("the standby starts")
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
     }
 }
 
@@ -219,8 +208,7 @@ async fn a_deposed_server_does_not_start_again_but_follows() {
     let promoted = pair_promoted(&pair, standby);
     eventually("the old primary stops", || !primary.is_running()).await;
     drop(primary);
-    let refused = Server::start(pair.options("primary", |_| ()));
-    let reason = format!("{:#}", refused.err().expect("a refusal"));
+    let reason = refusal(pair.options("primary", |_| ()));
     assert!(reason.contains("a standby was promoted"), "{reason}");
     // With what it told alone it can't go on, so it begins with the other's checkpoint.
     let follow = Follow {
@@ -256,8 +244,7 @@ async fn a_folder_is_promoted_where_no_standby_runs() {
     eventually("the standby has it", || primary.acknowledged() > Some(last)).await;
     drop(primary);
     drop(standby);
-    let refused = Server::start(pair.options("standby", |_| ()));
-    let reason = format!("{:#}", refused.err().expect("a refusal"));
+    let reason = refusal(pair.options("standby", |_| ()));
     assert!(reason.contains("is a standby's"), "{reason}");
     promote_folder(&pair.folder.join("standby")).unwrap();
     let promoted = Server::start(pair.options("standby", |_| ())).unwrap();

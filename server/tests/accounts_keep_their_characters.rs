@@ -4,13 +4,14 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
 use client_bot::connect::hello;
+use common::folder::TestFolder;
 use common::names::{ByName, named};
-use common::{Player, eventually, listen_for, scratch, start_with, ticks, until};
+use common::{Player, eventually, listen_for, start_with, ticks, until};
 use script::builtin;
 use server::Server;
 use server::durable::disk::Folder;
@@ -43,13 +44,11 @@ const WORLD: &str = "
     ]
 ";
 
-struct Place(PathBuf);
+struct Place(TestFolder);
 
 impl Place {
     fn new(name: &str) -> Place {
-        let path = scratch(&format!("characters-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        Place(path)
+        Place(TestFolder::absent(&format!("characters-{name}")))
     }
 
     fn start(&self) -> Server {
@@ -58,16 +57,7 @@ impl Place {
 
     /// What is on disk now, as if the machine had stopped.
     fn crashed(&self, name: &str) -> Place {
-        let copy = Place::new(name);
-        fs::create_dir_all(&copy.0).unwrap();
-        for entry in fs::read_dir(&self.0).unwrap() {
-            let from = entry.unwrap().path();
-            let name = from.file_name().unwrap();
-            if name != "lock" && name != "spare" {
-                fs::copy(&from, copy.0.join(name)).unwrap();
-            }
-        }
-        copy
+        Place(self.0.crashed(&format!("characters-{name}")))
     }
 
     fn myriad(&self, words: &[&str]) -> Output {
@@ -77,12 +67,6 @@ impl Place {
             .iter()
             .map(|&word| if word == "DIR" { &folder } else { word });
         command.args(words).output().unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -214,7 +198,7 @@ async fn who_dies_in_the_last_tick_that_is_kept_leaves_a_character() {
     leave(&server, bob).await;
     let crashed = place.crashed("last-crashed");
     server.stop().unwrap();
-    let disk = Folder::new(&crashed.0);
+    let disk = Folder::new(&*crashed.0);
     let mut log = Log::open(&disk, 64, 0, None).unwrap();
     let tick = loop {
         let read = log.read().unwrap().expect("a tick in which it dies");

@@ -9,6 +9,7 @@
 
 pub mod browser;
 pub mod chromium;
+pub mod folder;
 pub mod names;
 pub mod python;
 pub mod raw;
