@@ -23,8 +23,8 @@ pub use client_core::hello;
 /// Which server certificates to accept.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Only this certificate.
-    Certificate(CertificateDer<'static>),
+    /// Only these certificates.
+    Certificates(Vec<CertificateDer<'static>>),
     /// Only a certificate with this SHA-256 fingerprint.
     Fingerprint([u8; 32]),
     /// Certificates signed by an authority in this PEM file.
@@ -163,7 +163,7 @@ pub fn verifier(
     Ok(verifier)
 }
 
-/// Accepts one certificate, or any. The server must always prove that it has the
+/// Accepts some certificates, or any. The server must always prove that it has the
 /// certificate's key.
 #[derive(Debug)]
 struct Pinned {
@@ -181,7 +181,7 @@ impl ServerCertVerifier for Pinned {
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let is_accepted = match &self.trust {
-            Trust::Certificate(expected) => certificate == expected,
+            Trust::Certificates(expected) => expected.iter().any(|one| one == certificate),
             Trust::Fingerprint(expected) => fingerprint(certificate) == *expected,
             Trust::AnyCertificate => true,
             Trust::Authority(_) => false,

@@ -172,7 +172,7 @@ fn start_swarm(
     Ok(Swarm::start(SwarmOptions {
         server: server.address(),
         name: "localhost".to_owned(),
-        trust: Trust::Certificate(server.certificate().clone()),
+        trust: Trust::Certificates(vec![server.certificate().clone()]),
         token: String::new(),
         clients: arguments.clients as usize,
         spectators: 0,

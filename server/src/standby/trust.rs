@@ -3,20 +3,23 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use client_bot::Trust;
+use client_bot::connect::verifier;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, ServerConfig, TransportConfig, VarInt};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, SignatureScheme};
+use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 
 use super::link::ALPN;
 use crate::transport::quic::self_signed_pem;
@@ -59,7 +62,7 @@ impl LinkKey {
     pub fn server_config(&self) -> Result<ServerConfig> {
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_client_cert_verifier(self.verifier())
+            .with_client_cert_verifier(Arc::new(Known(self.verifier()?)))
             .with_single_cert(vec![self.known[0].clone()], self.key.clone_key())
             .context("the link's certificate and key do not match")?;
         tls.alpn_protocols = vec![ALPN.to_vec()];
@@ -80,7 +83,7 @@ impl LinkKey {
         let mut tls = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .dangerous()
-            .with_custom_certificate_verifier(self.verifier())
+            .with_custom_certificate_verifier(self.verifier()?)
             .with_client_auth_cert(vec![self.known[0].clone()], self.key.clone_key())
             .context("the link's certificate and key do not match")?;
         tls.alpn_protocols = vec![ALPN.to_vec()];
@@ -95,11 +98,9 @@ impl LinkKey {
         Ok(config)
     }
 
-    fn verifier(&self) -> Arc<Known> {
-        Arc::new(Known {
-            certificates: self.known.clone(),
-            provider: provider(),
-        })
+    fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>> {
+        let trust = Trust::Certificates(self.known.clone());
+        Ok(verifier(&trust, provider())?)
     }
 }
 
@@ -118,82 +119,9 @@ fn transport() -> Result<TransportConfig> {
     Ok(transport)
 }
 
-/// Accepts known certificates. Who shows one must prove that it has the key.
+/// Accepts a standby by what its primary is accepted by.
 #[derive(Debug)]
-struct Known {
-    certificates: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl Known {
-    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
-        match self.certificates.iter().any(|known| known == certificate) {
-            true => Ok(()),
-            false => Err(CertificateError::ApplicationVerificationFailure.into()),
-        }
-    }
-
-    fn tls12(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn tls13(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn schemes(&self) -> Vec<SignatureScheme> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        algorithms.supported_schemes()
-    }
-}
-
-impl ServerCertVerifier for Known {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.check(certificate)?;
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.tls12(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.tls13(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes()
-    }
-}
+struct Known(Arc<dyn ServerCertVerifier>);
 
 impl ClientCertVerifier for Known {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
@@ -203,10 +131,13 @@ impl ClientCertVerifier for Known {
     fn verify_client_cert(
         &self,
         certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        self.check(certificate)?;
+        // Certificates are known as they are, whatever their names.
+        let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
+        self.0
+            .verify_server_cert(certificate, intermediates, &name, &[], now)?;
         Ok(ClientCertVerified::assertion())
     }
 
@@ -216,7 +147,8 @@ impl ClientCertVerifier for Known {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.tls12(message, certificate, signature)
+        self.0
+            .verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -225,11 +157,12 @@ impl ClientCertVerifier for Known {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.tls13(message, certificate, signature)
+        self.0
+            .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes()
+        self.0.supported_verify_schemes()
     }
 }
 

@@ -453,7 +453,7 @@ pub fn get(address: SocketAddr, path: &str) -> String {
 }
 
 pub fn trust(server: &Server) -> Trust {
-    Trust::Certificate(server.certificate().clone())
+    Trust::Certificates(vec![server.certificate().clone()])
 }
 
 /// Only a failure takes this long, even on a busy machine.
