@@ -70,13 +70,7 @@ async fn an_operator_sees_the_world_and_its_clients_and_throws_one_out() {
     );
     assert_eq!(cells, json!(true), "the density is drawn");
     // A click on Bob's entity in the area.
-    browser.run(
-        "const canvas = document.getElementById('area'), box = canvas.getBoundingClientRect();
-         const { x, y } = dashboard.map.spots[1];
-         canvas.dispatchEvent(new MouseEvent('click', {
-             clientX: box.left + x * box.width / 640, clientY: box.top + y * box.height / 640,
-         }));",
-    );
+    browser.click_entity("dashboard.map", 1);
     let shows =
         |text: &str| format!("document.getElementById('inspected').innerText.includes('{text}')");
     for text in ["Bob", "hp", "100"] {

@@ -250,13 +250,7 @@ fn a_browser_scrubs_steps_and_shows_who_caused_what() {
     // The whole world as the area, and a click on an entity.
     browser.run("document.getElementById('edge').value = 60");
     browser.until("all are drawn", "replay.map.spots?.length === 40");
-    browser.run(
-        "const canvas = document.getElementById('area'), box = canvas.getBoundingClientRect();
-         const { x, y } = replay.map.spots[7];
-         canvas.dispatchEvent(new MouseEvent('click', {
-             clientX: box.left + x * box.width / 640, clientY: box.top + y * box.height / 640,
-         }));",
-    );
+    browser.click_entity("replay.map", 7);
     let chosen = "document.getElementById('inspected-title').innerText.startsWith('Entity ')";
     browser.until("its attributes are shown", chosen);
     let caused = "document.querySelector('#changes tr.chosen')?.cells[4].innerText

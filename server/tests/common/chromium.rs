@@ -69,6 +69,17 @@ impl Chromium {
         self.of_session("POST", "/execute/sync", &body)
     }
 
+    /// Clicks an entity in the drawn area of a map, by its place among those that are drawn.
+    pub fn click_entity(&self, map: &str, place: usize) {
+        self.run(&format!(
+            "const canvas = document.getElementById('area'), box = canvas.getBoundingClientRect();
+             const {{ x, y }} = {map}.spots[{place}];
+             canvas.dispatchEvent(new MouseEvent('click', {{
+                 clientX: box.left + x * box.width / 640, clientY: box.top + y * box.height / 640,
+             }}));",
+        ));
+    }
+
     /// Waits until an expression is true.
     pub fn until(&self, what: &str, expression: &str) {
         let started = Instant::now();

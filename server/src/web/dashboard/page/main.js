@@ -1,6 +1,6 @@
 // The dashboard: asks the server for what is shown, again and again, while the page is visible.
 
-import { Refused, get, setToken } from "/dashboard/server.js";
+import { askForToken, get, sentence } from "/dashboard/server.js";
 import { Charts, format } from "/dashboard/charts.js";
 import { WorldMap } from "/dashboard/map.js";
 import { People, row } from "/dashboard/people.js";
@@ -48,23 +48,12 @@ async function repeat(wait, task) {
       if (!document.hidden) await task();
       if (Date.now() > bannerEnds) byId("banner").hidden = true;
     } catch (error) {
-      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      say(sentence(error));
       if (error.status === 401) await askForToken();
       await new Promise((go) => setTimeout(go, 2000));
     }
     await new Promise((go) => setTimeout(go, wait));
   }
-}
-
-function askForToken() {
-  const dialog = byId("token-dialog");
-  if (!dialog.open) dialog.showModal();
-  return new Promise((go) => {
-    dialog.addEventListener("close", () => {
-      setToken(byId("token").value);
-      go();
-    }, { once: true });
-  });
 }
 
 /// What does not change: waits until the server tells it.

@@ -14,17 +14,34 @@ if (inAddress !== null) {
   history.replaceState(null, "", location.pathname);
 }
 
-export function setToken(text) {
+function setToken(text) {
   token = text;
   sessionStorage.setItem(TOKEN, text);
 }
 
 /// An answer that is an error: `status`, and a sentence.
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, text) {
     super(text || `the server answers with ${status}`);
     this.status = status;
   }
+}
+
+/// What to say of an error.
+export function sentence(error) {
+  return error instanceof Refused ? error.message : `no answer of the server: ${error.message}`;
+}
+
+/// Asks for the token in the page's dialog, and waits for it.
+export function askForToken() {
+  const dialog = document.getElementById("token-dialog");
+  if (!dialog.open) dialog.showModal();
+  return new Promise((go) => {
+    dialog.addEventListener("close", () => {
+      setToken(document.getElementById("token").value);
+      go();
+    }, { once: true });
+  });
 }
 
 /// Asks for something; `fields` are in the address.

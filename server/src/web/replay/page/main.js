@@ -1,6 +1,6 @@
 // The replay: asks for the tick that is to be shown, and draws it.
 
-import { Refused, get, setToken } from "/dashboard/server.js";
+import { askForToken, get, sentence } from "/dashboard/server.js";
 import { WorldMap } from "/dashboard/map.js";
 import { Timeline } from "/replay/timeline.js";
 import { showChanges, showClients, showEntity, showLives } from "/replay/tables.js";
@@ -24,22 +24,11 @@ async function learn(task) {
       say("");
       return answer;
     } catch (error) {
-      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      say(sentence(error));
       if (error.status === 401) await askForToken();
       else await wait(1000);
     }
   }
-}
-
-function askForToken() {
-  const dialog = byId("token-dialog");
-  if (!dialog.open) dialog.showModal();
-  return new Promise((go) => {
-    dialog.addEventListener("close", () => {
-      setToken(byId("token").value);
-      go();
-    }, { once: true });
-  });
 }
 
 const world = await learn(() => get("world"));
@@ -107,7 +96,7 @@ for (;;) {
       asked = key;
       say("");
     } catch (error) {
-      say(error instanceof Refused ? error.message : `no answer of the server: ${error.message}`);
+      say(sentence(error));
       replay.timeline.play(false);
       if (error.status === 401) await askForToken();
       else await wait(500);
