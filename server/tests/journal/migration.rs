@@ -11,9 +11,8 @@ use crate::{Begun, History, World};
 /// What a migration makes of a state.
 const CHANGE: u64 = 1 << 63 | 77;
 
-/// Stops after `changes` changes of the disk. Gives whether the migration has ended, and
-/// whether the world afterwards is the new one.
-fn migrate(seed: u64, changes: u64) -> (bool, bool) {
+/// A world that has stopped, and what a checkpoint of it begins with.
+fn settled(seed: u64) -> (History, World, Head) {
     let mut history = History::new(seed);
     history.run(false);
     history.disk.set_faults(Faults::default());
@@ -27,6 +26,13 @@ fn migrate(seed: u64, changes: u64) -> (bool, bool) {
         previous: journal.previous(),
     };
     drop(journal);
+    (history, world, head)
+}
+
+/// Stops after `changes` changes of the disk. Gives whether the migration has ended, and
+/// whether the world afterwards is the new one.
+fn migrate(seed: u64, changes: u64) -> (bool, bool) {
+    let (mut history, world, head) = settled(seed);
     let archive = crate::SimulatedDisk::new(seed + 1);
     store::archive(&history.disk, &archive).unwrap();
     history.disk.set_faults(Faults {
@@ -91,19 +97,7 @@ fn a_migration_that_stops_anywhere_leaves_one_of_both_worlds() {
 
 #[test]
 fn nothing_of_the_world_before_is_left_beside_the_new_one() {
-    let mut history = History::new(3);
-    history.run(false);
-    history.disk.set_faults(Faults::default());
-    let Begun::Running(journal, world) = history.begin() else {
-        panic!("no world");
-    };
-    let head = Head {
-        tick: world.tick,
-        epoch: Epoch(99),
-        tick_version: 1,
-        previous: journal.previous(),
-    };
-    drop(journal);
+    let (history, world, head) = settled(3);
     store::commit(&history.disk, &head, &[0; 8]).unwrap();
     let mut names = history.disk.names().unwrap();
     names.retain(|name| name != "spare");
