@@ -96,6 +96,19 @@ impl Metric {
         }
     }
 
+    fn show(&self) {
+        match (self.kind, self.label) {
+            (Kind::Counter, None) => counter!(self.name).increment(0),
+            (Kind::Counter, Some(label)) => {
+                for &value in label.values {
+                    counter!(self.name, label.name => value).increment(0);
+                }
+            }
+            (Kind::Gauge, _) => gauge!(self.name).set(0.0),
+            (Kind::Histogram, _) => {}
+        }
+    }
+
     /// A row of the documentation's table.
     fn markdown_row(&self) -> String {
         let (name, help) = (self.name, sentence(self.help));
@@ -123,25 +136,12 @@ pub fn all() -> impl Iterator<Item = Metric> {
     METRICS.iter().copied().chain(tick_counts::metrics())
 }
 
-/// Tells the recorder of all metrics.
+/// Tells the recorder of all metrics, and shows those that count, though most worlds never
+/// have any of some.
 pub fn describe() {
-    all().for_each(|metric| metric.describe());
-}
-
-/// Shows what is said of a standby, also in worlds that have none.
-pub fn show_standby() {
-    for gauge in [
-        STANDBYS,
-        STANDBY_LAG,
-        STANDBY_ACKNOWLEDGED,
-        STANDBY_IN_FORCE,
-    ] {
-        gauge.set(0);
-    }
-    STANDBY_FALLBACKS.add(0);
-    STANDBYS_DIFFER.add(0);
-    for reason in FOLLOWER_REFUSALS {
-        FOLLOWERS_REFUSED.add_to(reason, 0);
+    for metric in all() {
+        metric.describe();
+        metric.show();
     }
 }
 

@@ -11,7 +11,6 @@ use super::counts::{FanOutCounts, Refusals};
 use super::port::Readiness;
 use super::stats::TickFigures;
 use super::steps::Step;
-use super::web::WebRefusal;
 use super::{machine, port, table};
 
 /// What the metrics need to know of one tick.
@@ -40,16 +39,6 @@ pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<()> {
     port::serve(address, metrics, readiness)
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
-    // Shown from the start, though most worlds never have any.
-    table::RELOADS.add_to("compiled", 0);
-    table::RELOADS.add_to("rejected", 0);
-    table::CHECKPOINTS.add_to("written", 0);
-    table::CHECKPOINTS.add_to("failed", 0);
-    table::DASHBOARDS.set(0);
-    table::show_standby();
-    for refusal in WebRefusal::ALL {
-        table::WEB_REFUSED.add_to(refusal.name(), 0);
-    }
     Ok(())
 }
 
