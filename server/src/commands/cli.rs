@@ -103,7 +103,10 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
         Command::Characters(arguments) => characters::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Completions(arguments) => shell::complete(&arguments, command()),
-        Command::Man(arguments) => shell::write_pages(&arguments, command()),
+        Command::Completions(arguments) => {
+            shell::complete(&arguments, command());
+            Ok(true)
+        }
+        Command::Man(arguments) => shell::write_pages(&arguments, command()).map(|()| true),
     }
 }

@@ -1,6 +1,6 @@
 //! `myriad completions` and `myriad man`: what shells and `man` know of this program.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -19,21 +19,19 @@ pub struct ManArguments {
     folder: PathBuf,
 }
 
-/// Prints the script of a shell. True, as nothing can be wrong with it.
-pub fn complete(arguments: &CompletionsArguments, mut command: Command) -> Result<bool> {
+/// Prints the script of a shell.
+pub fn complete(arguments: &CompletionsArguments, mut command: Command) {
     let name = command.get_name().to_owned();
     // Into memory first: a closed output is no failure.
     let mut script = vec![];
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
-    let _ = io::Write::write_all(&mut io::stdout(), &script);
-    Ok(true)
+    let _ = io::stdout().write_all(&script);
 }
 
-/// Writes `myriad.1`, `myriad-serve.1` and so on. True, as nothing can be wrong with them.
-pub fn write_pages(arguments: &ManArguments, command: Command) -> Result<bool> {
+/// Writes `myriad.1`, `myriad-serve.1` and so on.
+pub fn write_pages(arguments: &ManArguments, command: Command) -> Result<()> {
     let folder = &arguments.folder;
     let to = || format!("cannot write to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(to)?;
-    clap_mangen::generate_to(command, folder).with_context(to)?;
-    Ok(true)
+    clap_mangen::generate_to(command, folder).with_context(to)
 }
