@@ -1,8 +1,6 @@
 //! What several commands do with their arguments.
 
-use std::fmt::Display;
 use std::io::IsTerminal;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,13 +14,6 @@ pub fn seconds(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number <= SECONDS_MAX => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
     }
-}
-
-/// Parses HOST:PORT, and asks for the address of a name.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    let expected = |error: &dyn Display| format!("expected HOST:PORT: {error}");
-    let mut found = text.to_socket_addrs().map_err(|error| expected(&error))?;
-    found.next().ok_or_else(|| expected(&"it has no address"))
 }
 
 /// Parses a span of time: a whole number of seconds, minutes, hours or days, as in `90s`.

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use client_bot::connect::resolve;
 use client_bot::say;
 use tracing::info;
 
-use super::arguments::{address, seconds};
+use super::arguments::seconds;
 use crate::admin::port::{self, Answers};
 use crate::admin::request::{Answer, Request};
 use crate::server::standby::{Follow, Standby};
@@ -26,7 +27,7 @@ pub struct StandbyArguments {
     follow: Option<String>,
     /// Let a standby follow, at this address
     #[arg(long, value_name = "ADDRESS", requires_all = ["data", "link_key"],
-          value_parser = address)]
+          value_parser = resolve)]
     followers: Option<SocketAddr>,
     /// File by which a primary and its standby know each other, see `myriad link-key`
     #[arg(long, value_name = "FILE")]

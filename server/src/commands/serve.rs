@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
-use client_bot::connect::fingerprint;
+use client_bot::connect::{fingerprint, resolve};
 use client_bot::say;
 
 use super::accounts::AccountArguments;
-use super::arguments::{address, load_world, seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, with_tick_hz};
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
@@ -29,7 +29,7 @@ use crate::tick::talk::filter::{NoFilter, WordList};
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// Address to listen on, as HOST:PORT; port 0 picks a free port
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433", value_parser = resolve)]
     listen: SocketAddr,
     /// World file; without one, a plain default world
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
@@ -50,7 +50,7 @@ pub struct ServeArguments {
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
     /// Serve Prometheus metrics on http://ADDRESS/metrics, and health on /healthz and /readyz
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = resolve)]
     metrics: Option<SocketAddr>,
     #[command(flatten)]
     web: WebArguments,

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use client_bot::cli::{read_token, token};
+use client_bot::connect::resolve;
 use client_bot::say;
 
-use super::arguments::address;
 use crate::server::{Server, WebServing};
 
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub struct WebArguments {
         value_name = "ADDRESS",
         num_args = 0..=1,
         default_missing_value = "127.0.0.1:8433",
-        value_parser = address
+        value_parser = resolve
     )]
     web: Option<SocketAddr>,
     /// Take only browsers that show a page of this origin, such as `https://example.org`;
