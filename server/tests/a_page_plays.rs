@@ -123,7 +123,9 @@ async fn a_page_sees_the_same_values_as_another_client_in_the_same_place() {
 
 #[tokio::test]
 async fn a_page_walks_and_gives_commands_by_its_buttons() {
-    let server = start_with(&room(), web);
+    // A strike can be given once in the test.
+    let world = format!("{}strike = {{ cooldown = 100000 }}\n", room());
+    let server = start_with(&world, web);
     let Some(browser) = Chromium::start(&scratch("page-walks")) else {
         return;
     };
@@ -155,11 +157,15 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
     // A button, with the chosen entity.
     let other = player.entity();
     browser.run(&format!("myriad.scene.selected = {}", other.slot.0));
-    browser.run("document.querySelector('[data-command=strike] button').click()");
+    let button = "document.querySelector('[data-command=strike] button')";
+    let rest = format!("Number({button}.style.getPropertyValue('--rest'))");
+    browser.until("it is ready", &format!("{rest} === 0"));
+    browser.run(&format!("{button}.click()"));
     until(&mut [&mut player], "the page strikes", |players| {
         players[0].value(other, "hp") == 95
     })
     .await;
+    browser.until("it rests", &format!("{rest} > 0.9 && {rest} <= 1"));
     // For good.
     browser.run("document.getElementById('leave').click()");
     eventually("its entity is gone", || {

@@ -78,6 +78,11 @@ export class Game {
     this.#check(this.wasm.command(number));
   }
 
+  /** After how many ticks a command can be used again. */
+  rest(number, now) {
+    return this.wasm.rest(number, now);
+  }
+
   /** The entities as they are shown now, each as FLOATS numbers. */
   entities(bar) {
     const bytes = this.#get(this.wasm.entities(bar));

@@ -146,6 +146,7 @@ function frame() {
     if (entity.isOwn) shown.own = [entity.x, entity.y, entity.z];
   });
   scene.draw(entities, shown.own, time);
+  panel.showRests((number) => game.rest(number, time));
   shown.frames += 1;
   if (time - shown.since >= 500) {
     shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));

@@ -18,6 +18,7 @@ export class Panel {
   #give;
   #schema = null;
   #forms = [];
+  #resting = [];
   #history = [];
   #bytes = { at: 0, count: 0, rate: 0 };
 
@@ -43,6 +44,7 @@ export class Panel {
         return element("span", {}, dot, kind.name);
       }),
     );
+    this.#resting = [];
     this.#forms = schema.commands.map((command, number) => this.#form(command, number, context));
     find("commands").replaceChildren(...this.#forms);
   }
@@ -54,6 +56,7 @@ export class Panel {
     const button = element("button", { type: "submit", title: `give ${command.name}` }, command.name, key);
     const form = element("form", { className: "command" }, button, ...fields.map((field) => field.label));
     form.dataset.command = command.name;
+    if (command.cooldown > 0) this.#resting.push({ command, button });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const { selected, place } = context();
@@ -97,6 +100,16 @@ export class Panel {
         const input = element("input", { type: "number", step: "1", placeholder: "0" });
         return { label: label(input), value: () => Math.trunc(Number(input.value)) | 0 };
       }
+    }
+  }
+
+  /** Shades buttons of commands for as long as they rest. `rest` gives a command's ticks. */
+  showRests(rest) {
+    for (const { command, button } of this.#resting) {
+      const ticks = rest(command.number);
+      const seconds = (ticks / this.#schema.tick_hz).toFixed(1);
+      button.style.setProperty("--rest", Math.min(1, ticks / command.cooldown));
+      button.title = ticks > 0 ? `${command.name}: again in ${seconds} s` : `give ${command.name}`;
     }
   }
 

@@ -151,6 +151,17 @@ impl Client {
         self.give_error(given)
     }
 
+    /// After how many ticks a command can be used again; 0: now, or nothing is known.
+    pub fn rest(&self, kind: u32, now_ms: f64) -> f64 {
+        let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
+        let ready = self.game.ready_at(kind);
+        let due = (self.game.clock()).and_then(|clock| clock.input_tick(time(now_ms)));
+        match (ready, due) {
+            (Some(ready), Some(due)) => (ready.0 as f64 - due).max(0.0),
+            _ => 0.0,
+        }
+    }
+
     pub fn entities(&mut self, bar: i32) -> usize {
         self.output.clear();
         let Some(view) = self.game.view() else {

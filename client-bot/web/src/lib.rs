@@ -110,6 +110,12 @@ pub extern "C" fn command(kind: u32) -> usize {
     with(|client| client.command(kind))
 }
 
+/// After how many ticks a command can be used again: 0 for now.
+#[unsafe(no_mangle)]
+pub extern "C" fn rest(kind: u32, now_ms: f64) -> f64 {
+    with(|client| client.rest(kind, now_ms))
+}
+
 /// The entities in view as they are shown now: [`client::FLOATS`] numbers of four bytes each.
 /// `bar` is the column that is shown as a bar, or -1.
 #[unsafe(no_mangle)]

@@ -37,6 +37,8 @@ struct CommandText<'a> {
     words: Vec<WordText<'a>>,
     /// The first word of its only point.
     point: Option<usize>,
+    /// For how many ticks it rests after a use.
+    cooldown: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +74,7 @@ impl SchemaText<'_> {
                         })
                         .collect(),
                     point: command.point(schema.dimensions()),
+                    cooldown: command.cooldown,
                 })
                 .collect(),
             symbols: &schema.symbols,

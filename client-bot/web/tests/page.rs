@@ -15,6 +15,7 @@ fn a_page_may_ask_anything_before_it_is_in_the_world() {
     for time in TIMES {
         assert_eq!(client.poll(time), 0);
         assert_eq!(client.input_due(time), -1.0);
+        assert_eq!(client.rest(u32::MAX, time), 0.0);
         assert_eq!(client.give_datagram(time), 0);
         let length = client.quality();
         let quality = &client.output()[..length];

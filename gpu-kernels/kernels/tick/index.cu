@@ -48,6 +48,7 @@ extern "C" __global__ void __launch_bounds__(1024) index_crowds(World w, Tick t)
     }
     __syncthreads();
     if (first == ~0u) return;
+    if (threadIdx.x == 0) atomicAdd(&t.counters->crowds, 1);
     u32 end = first + lower_bound(w.index_keys + first, n - first, w.index_keys[first] + 1);
     for (u32 i = first + threadIdx.x; i < end; i += blockDim.x) atomicAdd(&place[cell_in_bucket(w, indexed_position(w, i))], 1);
     __syncthreads();

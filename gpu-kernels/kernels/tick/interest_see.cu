@@ -105,8 +105,8 @@ see_nearest_in_crowd(const World& w, u32 client, const Known& known, u32* view, 
 }
 
 // Whether so many entities are around that it is worth to look for the nearest ones by cell.
-__device__ inline bool is_in_crowd(const World& w, u32 client) {
-    if (w.crowds == 0) return false;
+__device__ inline bool is_in_crowd(const World& w, const Tick& t, u32 client) {
+    if (w.crowds == 0 || t.counters->crowds == 0) return false;
     Range own = {0, 0};
     if (lane() < w.rows_max) own = w.ranges[(u64)client * w.rows_max + lane()];
     return __reduce_add_sync(~0u, own.end - own.start) >= max(CROWD, 4 * w.visible_max);
@@ -145,12 +145,9 @@ __device__ u32 see(const World& w, const Regions* h, u32 client, const Known& kn
     return found;
 }
 
-// Views for which shared memory has no room (LARGE) are sorted in `w.views`. Clients in a CROWD
-// have kernels of their own, which take more registers.
+// Views for which shared memory has no room (LARGE) are sorted in `w.views`.
 template <bool REGIONS, bool LARGE, bool CROWD>
-__device__ void see_client(const World& w, const Tick& t, const Regions* h) {
-    u32 client = warp_client(t);
-    if (client >= t.client_end || is_in_crowd(w, client) != CROWD) return;
+__device__ void see_client(const World& w, const Tick& t, const Regions* h, u32 client) {
     u32* histogram = warp_memory(LARGE ? 256 : 256 + w.view_places + w.visible_max);
     u32* view = LARGE ? w.views + 2ull * client * w.visible_max : histogram + 256;
     Known known = {w.known + (u64)client * w.visible_max, w.known_counts[client]};
@@ -181,24 +178,40 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
         w.client_counts[client] = deliveries + (known.n - both);
     }
 }
+template <bool REGIONS, bool LARGE>
+__device__ void see_own_client(const World& w, const Tick& t, const Regions* h) {
+    u32 client = warp_client(t);
+    if (client < t.client_end && !is_in_crowd(w, t, client)) see_client<REGIONS, LARGE, false>(w, t, h, client);
+}
+// Clients in a crowd have kernels of their own, which take more registers. Warps loop over
+// clients, so few have to exit where there is no crowd.
+template <bool LARGE>
+__device__ void see_crowds(const World& w, const Tick& t) {
+    if (t.counters->crowds == 0) return;
+    for (u32 client = warp_client(t); client < t.client_end; client += thread_count() >> 5) {
+        if (!is_in_crowd(w, t, client)) continue;
+        see_client<false, LARGE, true>(w, t, nullptr, client);
+        __syncwarp();
+    }
+}
 extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, false, false>(w, t, nullptr);
+    see_own_client<false, false>(w, t, nullptr);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_crowd_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, false, true>(w, t, nullptr);
+    see_crowds<false>(w, t);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_large_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, true, false>(w, t, nullptr);
+    see_own_client<false, true>(w, t, nullptr);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_large_crowd_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, true, true>(w, t, nullptr);
+    see_crowds<true>(w, t);
 }
 // The variants for worlds with regions.
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
-    see_client<true, false, false>(w, t, &h);
+    see_own_client<true, false>(w, t, &h);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_large_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
-    see_client<true, true, false>(w, t, &h);
+    see_own_client<true, true>(w, t, &h);
 }

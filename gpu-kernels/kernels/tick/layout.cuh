@@ -239,6 +239,8 @@ struct alignas(8) Counters {
     // Commands that fell due or that rules gave; `timed_due` of them waited.
     u64 due;
     u64 timed_due;
+    // Buckets of the index that are crowded.
+    u64 crowds;
     // Commands that are run or refused: at most `limits.commands_per_tick`.
     u64 commands;
     // Updates asked for, with those beyond the room.
@@ -318,22 +320,23 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1984, "as in Rust");
-static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, commands) == 16, "as in Rust");
-static_assert(offsetof(Counters, updates_total) == 24 && offsetof(Counters, intervals) == 32 && offsetof(Counters, changed_entities) == 40, "as in Rust");
-static_assert(offsetof(Counters, free_slots) == 48 && offsetof(Counters, births_asked) == 56 && offsetof(Counters, refused) == 64, "as in Rust");
-static_assert(offsetof(Counters, changed_live) == 72 && offsetof(Counters, deliveries_total) == 80 && offsetof(Counters, served) == 88, "as in Rust");
-static_assert(offsetof(Counters, ignored_entries) == 96 && offsetof(Counters, chunk_starts) == 104 && offsetof(Counters, afters) == 168, "as in Rust");
-static_assert(offsetof(Counters, born) == 176 && offsetof(Counters, reborn) == 184 && offsetof(Counters, reborn_acts) == 192, "as in Rust");
-static_assert(offsetof(Counters, timed_unscheduled) == 200 && offsetof(Counters, published) == 208 && offsetof(Counters, areas) == 216, "as in Rust");
-static_assert(offsetof(Counters, notified) == 224 && offsetof(Counters, picked) == 232 && offsetof(Counters, falls) == 240, "as in Rust");
-static_assert(offsetof(Counters, fallen) == 248 && offsetof(Counters, over_budget_of) == 256 && offsetof(Counters, hash) == 1280, "as in Rust");
-static_assert(offsetof(Counters, applied) == 1840 && offsetof(Counters, stale) == 1848 && offsetof(Counters, malformed) == 1856, "as in Rust");
-static_assert(offsetof(Counters, over_budget) == 1864 && offsetof(Counters, over_per_tick) == 1872 && offsetof(Counters, resting) == 1880, "as in Rust");
-static_assert(offsetof(Counters, updates) == 1888 && offsetof(Counters, changes) == 1896 && offsetof(Counters, courses) == 1904, "as in Rust");
-static_assert(offsetof(Counters, births) == 1912 && offsetof(Counters, deaths) == 1920 && offsetof(Counters, deliveries) == 1928, "as in Rust");
-static_assert(offsetof(Counters, clients_behind) == 1936 && offsetof(Counters, entities) == 1944 && offsetof(Counters, timed) == 1952, "as in Rust");
-static_assert(offsetof(Counters, respawns) == 1960 && offsetof(Counters, hearings) == 1968 && offsetof(Counters, hearings_dropped) == 1976, "as in Rust");
+static_assert(sizeof(Counters) == 1992, "as in Rust");
+static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
+static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
+static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
+static_assert(offsetof(Counters, refused) == 72 && offsetof(Counters, changed_live) == 80 && offsetof(Counters, deliveries_total) == 88, "as in Rust");
+static_assert(offsetof(Counters, served) == 96 && offsetof(Counters, ignored_entries) == 104 && offsetof(Counters, chunk_starts) == 112, "as in Rust");
+static_assert(offsetof(Counters, afters) == 176 && offsetof(Counters, born) == 184 && offsetof(Counters, reborn) == 192, "as in Rust");
+static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, timed_unscheduled) == 208 && offsetof(Counters, published) == 216, "as in Rust");
+static_assert(offsetof(Counters, areas) == 224 && offsetof(Counters, notified) == 232 && offsetof(Counters, picked) == 240, "as in Rust");
+static_assert(offsetof(Counters, falls) == 248 && offsetof(Counters, fallen) == 256 && offsetof(Counters, over_budget_of) == 264, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1288 && offsetof(Counters, applied) == 1848 && offsetof(Counters, stale) == 1856, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 1864 && offsetof(Counters, over_budget) == 1872 && offsetof(Counters, over_per_tick) == 1880, "as in Rust");
+static_assert(offsetof(Counters, resting) == 1888 && offsetof(Counters, updates) == 1896 && offsetof(Counters, changes) == 1904, "as in Rust");
+static_assert(offsetof(Counters, courses) == 1912 && offsetof(Counters, births) == 1920 && offsetof(Counters, deaths) == 1928, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 1936 && offsetof(Counters, clients_behind) == 1944 && offsetof(Counters, entities) == 1952, "as in Rust");
+static_assert(offsetof(Counters, timed) == 1960 && offsetof(Counters, respawns) == 1968 && offsetof(Counters, hearings) == 1976, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 1984, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -719,4 +722,4 @@ static_assert(offsetof(Tick, course_slots) == 216 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 240 && offsetof(Tick, bucket_order) == 248 && offsetof(Tick, bucket_ranges) == 256, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 264 && offsetof(Tick, hearings) == 272, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x9d4c6b334a0a556dull;
+constexpr u64 TICK_LAYOUT_HASH = 0x1864af47da8b6f42ull;

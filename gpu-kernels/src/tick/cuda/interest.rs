@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use device::tuning::GPU_BLOCKS_FULL;
-use device::{DriverError, Grid};
+use device::{DriverError, Grid, Kernel};
 
 use super::OutputForm;
 use super::launcher::{Launcher, WARPS_MAX, warps_for};
@@ -44,17 +44,13 @@ impl InterestKernels {
             let all = 0..run.tick.clients_used;
             if run.sizes.large_views > 0 {
                 let kernel = run.either(self.large_see, self.large_regions_see);
-                run.clients(kernel, all.clone(), LARGE_WARPS, 256)?;
-                if run.world.crowds > 0 {
-                    run.clients(self.large_crowd_see, all, LARGE_WARPS, 256)?;
-                }
+                run.clients(kernel, all, LARGE_WARPS, 256)?;
+                self.see_crowds(run, self.large_crowd_see, LARGE_WARPS, 256)?;
             } else {
                 let words = 256 + run.world.view_places + run.world.visible_max;
                 let kernel = run.either(self.see, self.regions_see);
-                run.clients(kernel, all.clone(), warps_for(words), words)?;
-                if run.world.crowds > 0 {
-                    run.clients(self.crowd_see, all, warps_for(words), words)?;
-                }
+                run.clients(kernel, all, warps_for(words), words)?;
+                self.see_crowds(run, self.crowd_see, warps_for(words), words)?;
             }
         } else {
             let kernel = run.either(self.changed_count, self.regions_changed_count);
@@ -64,6 +60,26 @@ impl InterestKernels {
         }
         run.items(self.partial, clients)?;
         run.items(self.offsets, clients)
+    }
+
+    /// Finds what clients in a crowd see: the same clients as in the launch before.
+    fn see_crowds(
+        &self,
+        run: &Launcher,
+        kernel: Kernel,
+        warps: u32,
+        words: u32,
+    ) -> Result<(), DriverError> {
+        if run.world.crowds == 0 {
+            return Ok(());
+        }
+        let resident = RESIDENT_WARPS / warps * run.device.multiprocessors();
+        let grid = Grid {
+            blocks: run.tick.clients_used.div_ceil(warps).min(resident),
+            threads: warps * 32,
+            shared_bytes: warps * words * 4,
+        };
+        run.grid(kernel, grid)
     }
 
     /// Finds the deliveries in the ranges form.
@@ -92,3 +108,6 @@ impl InterestKernels {
 /// Warps of a block where views are large: a warp is busy for long, so blocks are small, to
 /// spread few clients over all multiprocessors.
 const LARGE_WARPS: u32 = 1;
+/// Warps of a multiprocessor that loop over clients: more than fit at once, so that none is idle
+/// for long at the end.
+const RESIDENT_WARPS: u32 = 128;
