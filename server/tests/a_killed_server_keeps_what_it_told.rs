@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
 use common::folder::TestFolder;
-use common::{DEADLINE, Log, units};
+use common::{DEADLINE, Log, myriad_binary, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
@@ -77,7 +77,7 @@ impl Process {
     }
 
     fn spawn(folder: &Path, listen: &str, more: &[&str]) -> Process {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
+        let mut child = Command::new(myriad_binary())
             .args([
                 "serve",
                 "--backend",
@@ -428,7 +428,7 @@ async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() 
 }
 
 fn myriad(arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_myriad"))
+    let output = Command::new(myriad_binary())
         .args(arguments)
         .output()
         .expect("the binary runs");
