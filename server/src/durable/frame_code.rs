@@ -1,5 +1,9 @@
 //! Frames as bytes: a command of two short words takes some eight.
 //!
+//! Commands are coded in chunks that know nothing of each other, so that several threads can
+//! write and read a large frame. Before the chunks stands the number of commands, and of each
+//! chunk how many bytes it takes, and how many words its commands have.
+//!
 //! | part of a command | bytes |
 //! | --- | --- |
 //! | `kind << 3`, and the three flags below | 1 or 2 |
@@ -10,13 +14,12 @@
 //!
 //! A command continues if its sequence number follows the one before: that of the command
 //! before it in the frame, of the same entity, or else that of the entity in earlier frames.
-//! So a coder goes through the frames of a segment in order. Commands are coded in chunks
-//! that know nothing of each other, so that several threads can code a large frame.
+//! So a coder goes through the frames of a segment in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::cpu::Workers;
-use gpu_kernels::tick::frame::{Commands, PersonChange, Saying};
+use device::cpu::{Workers, take};
+use gpu_kernels::tick::frame::{PersonChange, Saying};
 use gpu_kernels::{After, Command, Frame, ObserverChange, RegionChange};
 use serde::{Deserialize, Serialize};
 use shared::wire::codec;
@@ -119,6 +122,10 @@ impl FrameCoder {
             buffer.clear();
             coder.encode_chunk(frame, chunk, buffer);
         });
+        for (chunk, buffer) in chunks.clone().zip(&buffers) {
+            put(out, buffer.len() as u64);
+            put(out, words_of(chunk) as u64);
+        }
         for buffer in &buffers[..chunks.len()] {
             out.extend_from_slice(buffer);
         }
@@ -155,10 +162,15 @@ impl FrameCoder {
         }
     }
 
-    /// Reads a frame.
-    pub fn decode(&mut self, tick: Tick, bytes: &mut Bytes<'_>) -> Result<Frame, CodeError> {
-        let mut frame = Frame::new(tick);
-        self.decode_commands(bytes, &mut frame)?;
+    /// Reads a frame, into the memory of another one.
+    pub fn decode(
+        &mut self,
+        workers: &Workers,
+        tick: Tick,
+        bytes: &mut Bytes<'_>,
+        mut frame: Frame,
+    ) -> Result<Frame, CodeError> {
+        self.decode_commands(workers, tick, bytes, &mut frame)?;
         // Each takes some bytes, so memory grows with what is there.
         for _ in 0..bytes.number()? {
             let ticks = bytes.small("a delay")?;
@@ -179,31 +191,64 @@ impl FrameCoder {
 
     fn decode_commands(
         &mut self,
+        workers: &Workers,
+        tick: Tick,
         bytes: &mut Bytes<'_>,
         frame: &mut Frame,
     ) -> Result<(), CodeError> {
-        let mut left = bytes.number()?;
-        let mut commands = vec![];
-        while left > 0 {
-            let mut before = Before::default();
-            for _ in 0..left.min(CHUNK_COMMANDS as u64) {
-                let command = self.decode_command(bytes, &before, frame)?;
-                before.note(&command);
-                commands.push(command);
-                left -= 1;
-            }
+        let count: usize = bytes.small("a number of commands")?;
+        let heads = decode_heads(count, bytes)?;
+        let words_count = heads.iter().map(|head| head.words).sum();
+        // Each word is a byte at least, so this is as good as never.
+        if u32::try_from(words_count).is_err() {
+            return Err(CodeError::Malformed("a frame has too many words"));
         }
-        commands.iter().for_each(|command| self.note(command));
-        frame.commands = Commands::from(commands);
+        let (mut commands, mut words) = frame.refill(tick, count, words_count);
+        let mut chunks = vec![];
+        for head in &heads {
+            chunks.push(Chunk {
+                bytes: Bytes(bytes.split_off(head.bytes)?),
+                commands: take(&mut commands, head.commands),
+                word_start: words_count - words.len(),
+                words: take(&mut words, head.words),
+                result: Ok(()),
+            });
+        }
+        let coder = &*self;
+        workers.run(chunks.iter_mut().collect(), |chunk: &mut Chunk<'_>| {
+            chunk.result = coder.decode_chunk(chunk);
+        });
+        workers.run(chunks.iter().collect(), |chunk: &Chunk<'_>| {
+            chunk
+                .commands
+                .iter()
+                .for_each(|command| coder.note(command));
+        });
+        chunks.into_iter().try_for_each(|chunk| chunk.result)
+    }
+
+    fn decode_chunk(&self, chunk: &mut Chunk<'_>) -> Result<(), CodeError> {
+        let mut before = Before::default();
+        let (mut bytes, mut used) = (chunk.bytes, 0);
+        for command in &mut *chunk.commands {
+            *command = self.decode_head(&mut bytes, &before)?;
+            let (start, end) = (used, used + usize::from(command.word_count));
+            let words = chunk.words.get_mut(start..end);
+            for word in words.ok_or(CodeError::Malformed("a chunk has too many words"))? {
+                *word = bytes.signed()?;
+            }
+            command.word_start = u32::try_from(chunk.word_start + start).unwrap_or(u32::MAX);
+            before.note(command);
+            used = end;
+        }
+        if used < chunk.words.len() || !bytes.0.is_empty() {
+            return Err(CodeError::Malformed("a chunk is too long"));
+        }
         Ok(())
     }
 
-    fn decode_command(
-        &self,
-        bytes: &mut Bytes<'_>,
-        before: &Before,
-        frame: &mut Frame,
-    ) -> Result<Command, CodeError> {
+    /// A command without its words.
+    fn decode_head(&self, bytes: &mut Bytes<'_>, before: &Before) -> Result<Command, CodeError> {
         let head = bytes.number()?;
         let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {
             what: "a command's number",
@@ -231,15 +276,13 @@ impl FrameCoder {
             true => before.words_of(kind),
             false => bytes.small("a number of words")?,
         };
-        let mut command = Command {
+        Ok(Command {
             entity,
             sequence,
             word_start: 0,
             kind,
             word_count,
-        };
-        decode_words(bytes, &mut command, frame)?;
-        Ok(command)
+        })
     }
 
     /// The sequence that the next command of an entity is expected to have.
@@ -259,6 +302,52 @@ impl FrameCoder {
             newest.fetch_max(pack(command), Ordering::Relaxed);
         }
     }
+}
+
+/// What stands before the chunks of a frame, of each.
+struct ChunkHead {
+    commands: usize,
+    bytes: usize,
+    words: usize,
+}
+
+/// A chunk that is read.
+struct Chunk<'a> {
+    bytes: Bytes<'a>,
+    commands: &'a mut [Command],
+    words: &'a mut [i32],
+    /// Where its words begin in the frame.
+    word_start: usize,
+    result: Result<(), CodeError>,
+}
+
+/// Reads the heads of the chunks of this many commands. What they take in memory is in
+/// proportion to what is there in bytes.
+fn decode_heads(count: usize, bytes: &mut Bytes<'_>) -> Result<Vec<ChunkHead>, CodeError> {
+    let (mut left, mut sum, mut heads) = (count, 0usize, vec![]);
+    while left > 0 {
+        let head = ChunkHead {
+            commands: left.min(CHUNK_COMMANDS),
+            bytes: bytes.small("a number of bytes")?,
+            words: bytes.small("a number of words")?,
+        };
+        // Each command and each word is a byte at least.
+        if head.commands > head.bytes || head.words > head.bytes {
+            return Err(CodeError::Malformed("a chunk is too short"));
+        }
+        sum = sum.saturating_add(head.bytes);
+        left -= head.commands;
+        heads.push(head);
+    }
+    match sum <= bytes.0.len() {
+        true => Ok(heads),
+        false => Err(CodeError::TooShort),
+    }
+}
+
+fn words_of(commands: &[Command]) -> usize {
+    let counts = commands.iter().map(|command| command.word_count);
+    counts.map(usize::from).sum()
 }
 
 /// The commands before one, in its chunk.
@@ -363,8 +452,8 @@ fn low(packed: u64) -> u32 {
     u32::try_from(packed & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
 
-/// Commands that a thread codes in some 100 µs.
-const CHUNK_COMMANDS: usize = 8192;
+/// Commands that a thread codes in some 100 µs. It is a part of the format.
+const CHUNK_COMMANDS: usize = 4096;
 /// As many words as a step in the plane has.
 const USUAL_WORDS: u16 = 2;
 /// On a par with the longest record.
@@ -433,13 +522,17 @@ mod tests {
         for seed in 0..20 {
             let (mut one, mut four, mut reader) = (coder(), coder(), coder());
             let mut dice = crate::durable::test_dice(seed);
+            let workers = Workers::new(1 + dice(3) as usize).unwrap();
+            let mut memory = Frame::default();
             for tick in 0..4 {
                 let frame = random_frame(Tick(tick), &mut dice);
                 let bytes = bytes_of(&mut one, &frame, 1);
                 assert_eq!(bytes, bytes_of(&mut four, &frame, 4), "seed {seed}");
                 let mut left = Bytes(&bytes);
-                let read = reader.decode(frame.tick, &mut left).unwrap();
-                assert_same(&read, &frame);
+                memory = reader
+                    .decode(&workers, frame.tick, &mut left, memory)
+                    .unwrap();
+                assert_same(&memory, &frame);
                 assert!(left.0.is_empty(), "seed {seed}");
             }
         }
@@ -492,9 +585,10 @@ mod tests {
     #[test]
     fn arbitrary_bytes_are_read_or_rejected() {
         let mut dice = crate::durable::test_dice(1);
+        let workers = Workers::new(1).unwrap();
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..dice(60)).map(|_| dice(256) as u8).collect();
-            let _ = coder_small().decode(Tick(1), &mut Bytes(&bytes));
+            let _ = coder_small().decode(&workers, Tick(1), &mut Bytes(&bytes), Frame::default());
         }
     }
 

@@ -10,6 +10,7 @@ use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
 use shared::{EntityId, Schema, Tick, WorldConfig};
 
+use super::ahead::Work;
 use super::checkpoint::Body;
 use super::epoch::Epoch;
 use super::journal::Start;
@@ -128,6 +129,7 @@ impl<'a> Run<'a> {
             start,
             epoch: self.epoch,
             progress,
+            work: Work::default(),
         })
     }
 
