@@ -18,7 +18,7 @@ use super::disk::Disk;
 use super::epoch::Epoch;
 use super::journal::Start;
 use super::log::{Decoder, End, Log};
-use super::rerun::Run;
+use super::rerun::{Run, RunTimes};
 use super::roster::Roster;
 use crate::metrics::machine;
 
@@ -45,6 +45,8 @@ pub struct Recovered {
     pub progress: Progress,
     /// What reading the journal has cost.
     pub work: Work,
+    /// What running it has cost.
+    pub times: RunTimes,
 }
 
 impl Recovered {
