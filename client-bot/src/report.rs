@@ -26,6 +26,7 @@ pub struct SwarmReport {
     /// From sending a command to being told that the world has processed it.
     pub latency_ms_p50: f64,
     pub latency_ms_p99: f64,
+    pub latency_ms_p999: f64,
     /// How late the bots' threads looked for packets, 99th percentile. Much of the latency
     /// is the bots' own if this is long.
     pub bots_late_ms_p99: f64,
@@ -69,8 +70,8 @@ impl SwarmReport {
             self.updates_delivered as f64 / self.seconds.max(1e-9)
         );
         let latency = format!(
-            "{:.1} ms median, {:.1} ms at the 99th percentile",
-            self.latency_ms_p50, self.latency_ms_p99
+            "{:.1} ms median, {:.1} ms at the 99th percentile, {:.1} ms at 99.9 %",
+            self.latency_ms_p50, self.latency_ms_p99, self.latency_ms_p999
         );
         let bandwidth = format!(
             "{:.0} B/s a client, {:.2} B an update, {:.2} B per entity in view and tick",

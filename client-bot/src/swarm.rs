@@ -57,7 +57,7 @@ impl Swarm {
 
     pub fn progress(&self) -> Progress {
         let state = &self.state;
-        let [latency_ms_p50, latency_ms_p99] = state.latency_ms();
+        let [latency_ms_p50, latency_ms_p99, _] = state.latency_ms();
         Progress {
             connected: state.connected.load(Relaxed),
             lost: state.lost.load(Relaxed),
@@ -139,7 +139,7 @@ impl Swarm {
     fn figures(&self) -> SwarmReport {
         let state = &self.state;
         let tick_hz = state.schema.get().map_or(0, |s| s.world.tick_hz);
-        let [latency_ms_p50, latency_ms_p99] = state.latency_ms();
+        let [latency_ms_p50, latency_ms_p99, latency_ms_p999] = state.latency_ms();
         let connected = state.connected.load(Relaxed);
         let updates = state.updates_delivered.load(Relaxed);
         let bytes = state.payload_bytes.load(Relaxed) as f64;
@@ -160,6 +160,7 @@ impl Swarm {
             visible_mean,
             latency_ms_p50,
             latency_ms_p99,
+            latency_ms_p999,
             bots_late_ms_p99: state.lateness_ms(),
             bots_socket_drops: state.socket_drops.load(Relaxed),
             bots_send_errors: state.send_errors.load(Relaxed),

@@ -31,6 +31,7 @@ fn a_demo_ends_with_one_json_object_and_success() {
         "visible_mean",
         "latency_ms_p50",
         "latency_ms_p99",
+        "latency_ms_p999",
         "bytes_per_client_per_second",
         "bytes_per_update",
         "rss_bytes",

@@ -204,6 +204,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.put("visible_mean", report.visible_mean);
     row.put("latency_ms_p50", report.latency_ms_p50);
     row.put("latency_ms_p99", report.latency_ms_p99);
+    row.put("latency_ms_p999", report.latency_ms_p999);
     row.put("bots_late_ms_p99", report.bots_late_ms_p99);
     row.put("bots_socket_drops", report.bots_socket_drops);
     row.put("socket_drops", figures.socket_drops);

@@ -120,10 +120,10 @@ impl SwarmState {
         }
     }
 
-    /// Median and 99th percentile, in milliseconds.
-    pub fn latency_ms(&self) -> [f64; 2] {
+    /// Median, 99th and 99.9th percentile, in milliseconds.
+    pub fn latency_ms(&self) -> [f64; 3] {
         let histogram = lock(&self.latency_us);
-        [0.5, 0.99].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
+        [0.5, 0.99, 0.999].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
     /// A thread looked for packets this late.
