@@ -16,6 +16,7 @@
 //! before it in the frame, of the same entity, or else that of the entity in earlier frames.
 //! So a coder goes through the frames of a segment in order.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::cpu::{Workers, take};
@@ -129,9 +130,7 @@ impl FrameCoder {
         for buffer in &buffers[..chunks.len()] {
             out.extend_from_slice(buffer);
         }
-        workers.run(chunks.collect(), |chunk| {
-            chunk.iter().for_each(|command| coder.note(command));
-        });
+        workers.run(chunks.collect(), |chunk| coder.note(chunk));
         self.chunks = buffers;
     }
 
@@ -219,19 +218,17 @@ impl FrameCoder {
             chunk.result = coder.decode_chunk(chunk);
         });
         workers.run(chunks.iter().collect(), |chunk: &Chunk<'_>| {
-            chunk
-                .commands
-                .iter()
-                .for_each(|command| coder.note(command));
+            coder.note(chunk.commands);
         });
         chunks.into_iter().try_for_each(|chunk| chunk.result)
     }
 
     fn decode_chunk(&self, chunk: &mut Chunk<'_>) -> Result<(), CodeError> {
         let mut before = Before::default();
+        let mut heirs = [Heir::OfNone; CHUNK_COMMANDS];
         let (mut bytes, mut used) = (chunk.bytes, 0);
-        for command in &mut *chunk.commands {
-            *command = self.decode_head(&mut bytes, &before)?;
+        for (command, heir) in chunk.commands.iter_mut().zip(&mut heirs) {
+            (*command, *heir) = decode_head(&mut bytes, &before)?;
             let (start, end) = (used, used + usize::from(command.word_count));
             let words = chunk.words.get_mut(start..end);
             for word in words.ok_or(CodeError::Malformed("a chunk has too many words"))? {
@@ -244,45 +241,29 @@ impl FrameCoder {
         if used < chunk.words.len() || !bytes.0.is_empty() {
             return Err(CodeError::Malformed("a chunk is too long"));
         }
-        Ok(())
+        self.number(chunk.commands, &heirs)
     }
 
-    /// A command without its words.
-    fn decode_head(&self, bytes: &mut Bytes<'_>, before: &Before) -> Result<Command, CodeError> {
-        let head = bytes.number()?;
-        let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {
-            what: "a command's number",
-            found: head >> 3,
-        })?;
-        let (is_same, continues, is_usual) = (head & 1 == 1, head & 2 == 2, head & 4 == 4);
-        let slot = match (is_same, before.entity) {
-            (false, _) => slot_of(bytes.number()?)?,
-            (true, Some(entity)) => entity.slot,
-            (true, None) => return Err(CodeError::Malformed("no entity is named")),
-        };
-        let (entity, sequence) = if continues {
-            let newest = match before.entity.filter(|_| is_same) {
-                Some(entity) => Some((entity.generation, before.sequence)),
-                None => self.newest_in(slot),
+    /// Numbers the commands that continue others. In a loop of its own, processors look up many
+    /// slots at a time: their memory is far away.
+    fn number(&self, commands: &mut [Command], heirs: &[Heir]) -> Result<(), CodeError> {
+        let mut before = (0, 0);
+        for (command, heir) in commands.iter_mut().zip(heirs) {
+            let continued = match heir {
+                Heir::OfNone => None,
+                Heir::OfBefore => Some(before),
+                Heir::OfNewest => {
+                    let newest = self.newest_in(command.entity.slot);
+                    Some(newest.ok_or(CodeError::Malformed("no command is continued"))?)
+                }
             };
-            let (generation, sequence) =
-                newest.ok_or(CodeError::Malformed("no command is continued"))?;
-            (EntityId { slot, generation }, sequence.wrapping_add(1))
-        } else {
-            let generation = bytes.small("a generation")?;
-            (EntityId { slot, generation }, bytes.small("a sequence")?)
-        };
-        let word_count = match is_usual {
-            true => before.words_of(kind),
-            false => bytes.small("a number of words")?,
-        };
-        Ok(Command {
-            entity,
-            sequence,
-            word_start: 0,
-            kind,
-            word_count,
-        })
+            if let Some((generation, sequence)) = continued {
+                command.entity.generation = generation;
+                command.sequence = sequence.wrapping_add(1);
+            }
+            before = (command.entity.generation, command.sequence);
+        }
+        Ok(())
     }
 
     /// The sequence that the next command of an entity is expected to have.
@@ -297,9 +278,16 @@ impl FrameCoder {
     }
 
     /// The largest stays, so that the order in which threads come here makes no difference.
-    fn note(&self, command: &Command) {
-        if let Some(newest) = self.newest.get(command.entity.slot.index()) {
-            newest.fetch_max(pack(command), Ordering::Relaxed);
+    fn note(&self, commands: &[Command]) {
+        let place = |command: &Command| self.newest.get(command.entity.slot.index());
+        // A change waits for its memory, and the next one for it. Reading all before makes
+        // processors fetch many at a time.
+        let read = commands.iter().filter_map(place);
+        black_box(read.fold(0, |sum, newest| sum ^ newest.load(Ordering::Relaxed)));
+        for command in commands {
+            if let Some(newest) = place(command) {
+                newest.fetch_max(pack(command), Ordering::Relaxed);
+            }
         }
     }
 }
@@ -348,6 +336,52 @@ fn decode_heads(count: usize, bytes: &mut Bytes<'_>) -> Result<Vec<ChunkHead>, C
 fn words_of(commands: &[Command]) -> usize {
     let counts = commands.iter().map(|command| command.word_count);
     counts.map(usize::from).sum()
+}
+
+/// Whose generation and sequence number a command continues.
+#[derive(Clone, Copy)]
+enum Heir {
+    /// It has its own.
+    OfNone,
+    /// Those of the command before it.
+    OfBefore,
+    /// Those of its entity's newest command in earlier frames.
+    OfNewest,
+}
+
+/// A command without its words, and without what it continues.
+fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Heir), CodeError> {
+    let head = bytes.number()?;
+    let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {
+        what: "a command's number",
+        found: head >> 3,
+    })?;
+    let (is_same, continues, is_usual) = (head & 1 == 1, head & 2 == 2, head & 4 == 4);
+    let slot = match (is_same, before.entity) {
+        (false, _) => slot_of(bytes.number()?)?,
+        (true, Some(entity)) => entity.slot,
+        (true, None) => return Err(CodeError::Malformed("no entity is named")),
+    };
+    let (generation, sequence, heir) = match (continues, is_same) {
+        (false, _) => {
+            let generation = bytes.small("a generation")?;
+            (generation, bytes.small("a sequence")?, Heir::OfNone)
+        }
+        (true, true) => (0, 0, Heir::OfBefore),
+        (true, false) => (0, 0, Heir::OfNewest),
+    };
+    let word_count = match is_usual {
+        true => before.words_of(kind),
+        false => bytes.small("a number of words")?,
+    };
+    let command = Command {
+        entity: EntityId { slot, generation },
+        sequence,
+        word_start: 0,
+        kind,
+        word_count,
+    };
+    Ok((command, heir))
 }
 
 /// The commands before one, in its chunk.
