@@ -141,6 +141,11 @@ impl Frame {
         (self.commands.refill(commands), &mut self.words)
     }
 
+    /// Whether so many commands and words fit without moving to other memory.
+    pub fn has_room(&self, commands: usize, words: usize) -> bool {
+        self.commands.memory().capacity() >= commands && self.words.capacity() >= words
+    }
+
     fn reset_rest(&mut self, tick: Tick) {
         self.tick = tick;
         self.after.clear();

@@ -50,17 +50,18 @@ pub fn read<D: Disk>(
             check_all(log, until, &to_decoder, work);
         })?;
         spawn(scope, "journal-decode", move || {
-            decode_all(&mut decoder, &found, &memory, &to_world, work);
+            decode_all(&mut decoder, &found, memory, &to_world, work);
         })?;
-        // The frame before the one that runs: nothing reads it any more.
+        // The frame before the one that runs: nothing reads it any more. A backend may have
+        // locked its memory, which is given back on this thread only.
         let mut before: Option<Arc<Frame>> = None;
         loop {
             let begun = Instant::now();
             let next = decoded.recv();
             change(work, |work| work.waiting += begun.elapsed());
             let read = match next.context("a thread that reads the journal has failed")? {
-                Next::Record(read) => read,
-                Next::End(end, previous) => {
+                Next::Record((read, _outgrown)) => read,
+                Next::End((end, _memory), previous) => {
                     let work = *work.lock().unwrap_or_else(PoisonError::into_inner);
                     return Ok(Reached {
                         end,
@@ -81,17 +82,22 @@ pub fn read<D: Disk>(
 }
 
 /// What one thread hands to the next: records, then one of the others.
-enum Next<T> {
+enum Next<T, E> {
     Record(T),
-    End(End, Option<u32>),
+    /// And the checksum of the record before, if it is known.
+    End(E, Option<u32>),
     Failed(LogError),
 }
+
+type Checked = Next<Found, End>;
+/// With the frames for whose memory there is no use any more.
+type Decoded = Next<(Read, Option<Frame>), (End, Receiver<Frame>)>;
 
 /// Ends early if nobody takes more.
 fn check_all<D: Disk>(
     mut log: Log<'_, D>,
     until: Option<u64>,
-    to: &SyncSender<Next<Found>>,
+    to: &SyncSender<Checked>,
     work: &Mutex<Work>,
 ) {
     loop {
@@ -128,9 +134,9 @@ fn check_all<D: Disk>(
 
 fn decode_all(
     decoder: &mut Decoder,
-    records: &Receiver<Next<Found>>,
-    memory: &Receiver<Frame>,
-    to: &SyncSender<Next<Read>>,
+    records: &Receiver<Checked>,
+    memory: Receiver<Frame>,
+    to: &SyncSender<Decoded>,
     work: &Mutex<Work>,
 ) {
     for next in records {
@@ -141,12 +147,15 @@ fn decode_all(
                 let decoded = decoder.decode(&found, frame);
                 change(work, |work| work.decoding += begun.elapsed());
                 match decoded {
-                    Ok(Some(read)) => Next::Record(read),
+                    Ok(Some(read)) => Next::Record((read, decoder.take_outgrown())),
                     Ok(None) => continue,
                     Err(error) => Next::Failed(error),
                 }
             }
-            Next::End(end, previous) => Next::End(end, previous),
+            Next::End(end, previous) => {
+                let _ = to.send(Next::End((end, memory), previous));
+                return;
+            }
             Next::Failed(error) => Next::Failed(error),
         };
         if to.send(next).is_err() {

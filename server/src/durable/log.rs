@@ -375,6 +375,11 @@ impl Decoder {
         record.decode(&mut self.coder, &self.workers, memory)
     }
 
+    /// A frame whose memory was too small for a record.
+    pub fn take_outgrown(&mut self) -> Option<Frame> {
+        self.coder.take_outgrown()
+    }
+
     /// Decodes the next record, its frame into the memory of another one. `None`: it is only
     /// needed for those after it.
     pub fn decode(&mut self, found: &Found, memory: Frame) -> Result<Option<Read>, LogError> {
