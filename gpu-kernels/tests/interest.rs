@@ -97,6 +97,65 @@ fn views_of_thousands_are_the_same_everywhere() {
     }
 }
 
+/// Thousands in one bucket, hundreds of them on one spot: who sees few of them sees the nearest.
+#[test]
+fn crowds_are_seen_the_same_everywhere() {
+    for (seed, (size, aoi)) in (1..).zip([
+        ("60, 60", "aoi = 20"),
+        ("60, 60", "aoi = 19.7\naoi_leave = 23.3"),
+        ("60, 60", "aoi = 1\naoi_leave = 1.25"),
+        ("60, 60, 60", "aoi = 20\naoi_leave = 21"),
+    ]) {
+        for visible_max in [1, 40, 700] {
+            crowd(seed, size, aoi, visible_max);
+        }
+    }
+}
+
+fn crowd(seed: u64, size: &str, aoi: &str, visible_max: u32) {
+    let config = world(&format!(
+        "[world]\nsize = [{size}]\n{aoi}\ncapacity = 4000\nvisible_max = {visible_max}\n\
+         motion = false\n[limits]\nclients = 8\n[commands]\nmove.speed_max = 20\n"
+    ));
+    let reach = config.schema.world.aoi.raw();
+    let axes = config.dimensions();
+    let mut dice = Dice::new(seed);
+    // In the middle of a bucket, and across its edges.
+    let crowd = 61 * UNIT / 2 / reach * reach + reach / 2;
+    let mut frame = Frame::new(Tick(0));
+    for token in 0..4000 {
+        let mut near = |reach: i32| crowd + dice.within(-reach..=reach);
+        let place = match token % 8 {
+            0..4 => [0; 3].map(|_| near(reach / 3)),
+            4 => [crowd + 1; 3],
+            5 | 6 => [0; 3].map(|_| near(reach)),
+            _ => [0; 3].map(|_| near(29 * UNIT)),
+        };
+        frame.spawn_at(0, token, &place[..axes]);
+    }
+    let mut parity = Parity::new(&config);
+    for tick in 0..4 {
+        for client in 0..8 {
+            let target = match client {
+                0..3 => Target::Entity(EntityId::new(dice.within(0..=3999) as u32, 1)),
+                3 => Target::Point([crowd; 3]),
+                4 => Target::Point([-1, crowd, crowd]),
+                _ => Target::Point([0; 3].map(|_| crowd + dice.within(-reach..=reach))),
+            };
+            let radius = if client == 5 { reach / 4 } else { i32::MAX };
+            frame.observers.push(watch(client, 0, target, radius));
+        }
+        let output = parity.tick(&frame);
+        assert!(output.counts.deliveries > 0, "seed {seed}, tick {tick}");
+        frame.reset(Tick(tick + 1));
+        for slot in 0..4000 {
+            let step = reach / 8;
+            let words = [0; 3].map(|_| dice.within(-step..=step));
+            frame.push(EntityId::new(slot, 1), 0, builtin::MOVE, &words[..axes]);
+        }
+    }
+}
+
 /// Entities east of a client's point, that move along one axis.
 struct Table {
     parity: Parity,

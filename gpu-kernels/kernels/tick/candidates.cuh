@@ -1,6 +1,7 @@
 // Candidates: the entities that a client can see, each once, and how near they are.
 // Observers perceive them, or subscriptions add them.
 #pragma once
+#include "tick/crowds.cuh"
 #include "tick/observers.cuh"
 
 // Whether one of a client's first `subscriptions` subscriptions shows an entity.
@@ -93,6 +94,30 @@ __device__ void each_candidate(const World& w, const Regions* h, u32 client, con
         }
     }
     if constexpr (REGIONS) each_subscribed<RANKED>(w, *h, client, known, visit);
+}
+
+// As `each_candidate`, for the first observer's candidates that are nearby.
+template <class Visit>
+__device__ void each_nearby(const World& w, const Place& place, const Nearby& nearby, const Known& known, Visit visit) {
+    i64 radius = (i64)place.radius * place.radius;
+    u32 rows = rows_of(w, nearby.cells);
+    for (u32 base = 0; base < rows; base += 32) {
+        Range own = row_of_cells(w, nearby.cells, base + lane(), true);
+        each_place(own, [&](bool candidate, u32 at) {
+            u32 slot = w.capacity, i = at & ~BY_CELL;
+            u64 rank = 0;
+            if (candidate) {
+                bool by_cell = at & BY_CELL;
+                slot = (by_cell ? w.crowd_slots : w.index_slots)[i];
+                Point p = position_at(w, by_cell ? w.crowd_positions : w.index_positions, i);
+                i64 distance = squared_distance(p, place.center);
+                bool is_known = w.margin && is_within(p, place.center, place.radius + w.margin) && known.has(slot);
+                rank = place.followed == slot ? 0 : counted(w, distance, is_known) + 1;
+                candidate = (distance <= radius || is_known) && rank >> nearby.bits == 0;
+            }
+            visit(candidate, slot, rank);
+        });
+    }
 }
 
 // Whether every entity changed and each client sees whole buckets: then the ranges alone

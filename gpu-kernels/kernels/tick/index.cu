@@ -1,6 +1,6 @@
 // The index: entities sorted by bucket (thesis 3.5). Buckets are numbered row by row;
 // nothing is allocated per bucket.
-#include "tick/world.cuh"
+#include "tick/crowds.cuh"
 
 KERNEL index_count(World w, Tick t) {
     u32 slot = thread_index();
@@ -31,4 +31,43 @@ KERNEL index_gather(World w, Tick t) {
     if (i >= t.counters->entities) return;
     const i32* row = w.rows + (u64)w.index_slots[i] * w.columns;
     for (u32 axis = 0; axis < w.dimensions; axis++) w.index_positions[axis * w.capacity + i] = row[axis];
+}
+
+// Sorts crowded buckets by cell, in any order within a cell. A block serves a window of the
+// index, in which at most one such bucket begins. Runs after the positions were gathered.
+extern "C" __global__ void __launch_bounds__(1024) index_crowds(World w, Tick t) {
+    __shared__ u32 first, place[CELLS_MAX];
+    u32 n = (u32)t.counters->entities, begin = blockIdx.x * CROWD, cells = cells_of(w);
+    if (threadIdx.x == 0) first = ~0u;
+    for (u32 c = threadIdx.x; c < cells; c += blockDim.x) place[c] = 0;
+    __syncthreads();
+    u32 i = begin + threadIdx.x;
+    if (threadIdx.x < CROWD && (u64)i + CROWD <= n) {
+        u64 key = w.index_keys[i];
+        if (w.index_keys[i + CROWD - 1] == key && (i == 0 || w.index_keys[i - 1] != key)) first = i;
+    }
+    __syncthreads();
+    if (first == ~0u) return;
+    u32 end = first + lower_bound(w.index_keys + first, n - first, w.index_keys[first] + 1);
+    for (u32 i = first + threadIdx.x; i < end; i += blockDim.x) atomicAdd(&place[cell_in_bucket(w, indexed_position(w, i))], 1);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        u32 sum = first;
+        for (u32 base = 0; base < cells; base += 32) {
+            u32 own = base + lane() < cells ? place[base + lane()] : 0, total = warp_inclusive(own);
+            __syncwarp();
+            if (base + lane() < cells) place[base + lane()] = sum + total - own;
+            sum += __shfl_sync(~0u, total, 31);
+        }
+    }
+    __syncthreads();
+    u32* starts = w.crowd_starts + (u64)blockIdx.x * (cells + 1);
+    for (u32 c = threadIdx.x; c <= cells; c += blockDim.x) starts[c] = c < cells ? place[c] : end;
+    __syncthreads();
+    for (u32 i = first + threadIdx.x; i < end; i += blockDim.x) {
+        Point p = indexed_position(w, i);
+        u32 to = atomicAdd(&place[cell_in_bucket(w, p)], 1);
+        w.crowd_slots[to] = w.index_slots[i];
+        for (u32 axis = 0; axis < w.dimensions; axis++) w.crowd_positions[axis * w.capacity + to] = p.p[axis];
+    }
 }

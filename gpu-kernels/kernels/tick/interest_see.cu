@@ -46,15 +46,15 @@ __device__ void add_nearest_of(const World& w, const Regions* h, u32 client, con
     }
 }
 
-// Finds the nearest entities that a client can see, as many as it may know. Not inlined, so
-// that it takes no registers when few entities are near. It looks at all candidates twice, as
-// long as few of them are about as far as the last one; in shared memory there is no room for
-// more of them than TIES_MAX.
-template <bool REGIONS>
-__device__ __noinline__ u32
-see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
-    Prefix<u64> near = narrow_down<u64>(histogram, w.visible_max, w.rank_bits, TIES_MAX, [&](auto visit) {
-        each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32, u64 rank) { visit(candidate, rank); });
+// Finds the nearest of a client's candidates, as many as it may know; there are more. Looks at
+// all of them twice, as long as few of them are about as far as the last one; in shared memory
+// there is no room for more of them than TIES_MAX. `each` visits them, whose ranks have `bits`
+// bits.
+template <bool REGIONS, class Each>
+__device__ void see_nearest_of(const World& w, const Regions* h, u32 client, const Known& known, u32* view,
+                               u32* histogram, int bits, Each each) {
+    Prefix<u64> near = narrow_down<u64>(histogram, w.visible_max, bits, TIES_MAX, [&](auto visit) {
+        each([&](bool candidate, u32, u64 rank) { visit(candidate, rank); });
     });
     u32 slot_limit = ~0u;
     bool is_many = near.same > TIES_MAX;
@@ -62,13 +62,11 @@ see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u3
         // All of these have the same rank.
         u32 wanted = near.wanted;
         slot_limit = nth_smallest<u32, SLOT_BITS>(histogram, wanted, [&](auto visit) {
-            each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
-                visit(candidate && rank == near.prefix, slot);
-            });
+            each([&](bool candidate, u32 slot, u64 rank) { visit(candidate && rank == near.prefix, slot); });
         });
     }
     u32 found = 0, ties = 0;
-    each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
+    each([&](bool candidate, u32 slot, u64 rank) {
         u64 high = rank >> near.shift;
         bool is_tie = candidate && high == near.prefix;
         bool is_one = candidate && (high < near.prefix || (is_tie && is_many && slot <= slot_limit));
@@ -83,22 +81,57 @@ see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u3
     __syncwarp();
     if (!is_many) add_nearest_of<REGIONS>(w, h, client, known, histogram, ties, near, view, found);
     __syncwarp();
-    return w.visible_max;
+}
+
+// These are not inlined, so that they take no registers when few entities are near.
+template <bool REGIONS>
+__device__ __noinline__ void
+see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
+    see_nearest_of<REGIONS>(w, h, client, known, view, histogram, w.rank_bits, [&](auto visit) {
+        each_candidate<REGIONS, true>(w, h, client, known, visit);
+    });
+}
+// The same, where the nearest ones stand in few cells. False: that is not so.
+__device__ __noinline__ bool
+see_nearest_in_crowd(const World& w, u32 client, const Known& known, u32* view, u32* histogram) {
+    Place place;
+    Nearby nearby;
+    if (!find_place(w, client, 0, place)) return false;
+    if (!find_nearby(w, place.center, place.radius, w.visible_max, nearby)) return false;
+    see_nearest_of<false>(w, nullptr, client, known, view, histogram, nearby.bits, [&](auto visit) {
+        each_nearby(w, place, nearby, known, visit);
+    });
+    return true;
+}
+
+// Whether so many entities are around that it is worth to look for the nearest ones by cell.
+__device__ inline bool is_in_crowd(const World& w, u32 client) {
+    if (w.crowds == 0) return false;
+    Range own = {0, 0};
+    if (lane() < w.rows_max) own = w.ranges[(u64)client * w.rows_max + lane()];
+    return __reduce_add_sync(~0u, own.end - own.start) >= max(CROWD, 4 * w.visible_max);
 }
 
 // Finds the entities that a client sees, ascending by slot, into `view` (`view_places`
 // long); returns their number.
-template <bool REGIONS>
+template <bool REGIONS, bool CROWD>
 __device__ u32 see(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
     u32 found = 0;
-    each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
-        u32 lanes = __ballot_sync(~0u, candidate);
-        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-        if (candidate && place < w.view_places) view[place] = word_of(w, slot, rank);
-        found += __popc(lanes);
-    });
-    __syncwarp();
-    if (found > w.visible_max) found = see_nearest<REGIONS>(w, h, client, known, view, histogram);
+    if (CROWD && see_nearest_in_crowd(w, client, known, view, histogram)) {
+        found = w.visible_max;
+    } else {
+        each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
+            u32 lanes = __ballot_sync(~0u, candidate);
+            u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+            if (candidate && place < w.view_places) view[place] = word_of(w, slot, rank);
+            found += __popc(lanes);
+        });
+        __syncwarp();
+    }
+    if (found > w.visible_max) {
+        see_nearest<REGIONS>(w, h, client, known, view, histogram);
+        found = w.visible_max;
+    }
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);
         __syncwarp();
@@ -112,11 +145,12 @@ __device__ u32 see(const World& w, const Regions* h, u32 client, const Known& kn
     return found;
 }
 
-// Views for which shared memory has no room (LARGE) are sorted in `w.views`.
-template <bool REGIONS, bool LARGE>
+// Views for which shared memory has no room (LARGE) are sorted in `w.views`. Clients in a CROWD
+// have kernels of their own, which take more registers.
+template <bool REGIONS, bool LARGE, bool CROWD>
 __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
     u32 client = warp_client(t);
-    if (client >= t.client_end) return;
+    if (client >= t.client_end || is_in_crowd(w, client) != CROWD) return;
     u32* histogram = warp_memory(LARGE ? 256 : 256 + w.view_places + w.visible_max);
     u32* view = LARGE ? w.views + 2ull * client * w.visible_max : histogram + 256;
     Known known = {w.known + (u64)client * w.visible_max, w.known_counts[client]};
@@ -128,7 +162,7 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
         known.words = words;
     }
     bool behind = w.behind[client];
-    u32 seen = see<REGIONS>(w, h, client, known, view, histogram);
+    u32 seen = see<REGIONS, CROWD>(w, h, client, known, view, histogram);
     u32* out = w.visible + (u64)client * w.visible_max;
     u32 deliveries = 0, both = 0;
     for (u32 i = lane(); i < seen; i += 32) {
@@ -148,17 +182,23 @@ __device__ void see_client(const World& w, const Tick& t, const Regions* h) {
     }
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 6) interest_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, false>(w, t, nullptr);
+    see_client<false, false, false>(w, t, nullptr);
+}
+extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_crowd_see(const __grid_constant__ World w, Tick t) {
+    see_client<false, false, true>(w, t, nullptr);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_large_see(const __grid_constant__ World w, Tick t) {
-    see_client<false, true>(w, t, nullptr);
+    see_client<false, true, false>(w, t, nullptr);
+}
+extern "C" __global__ void __launch_bounds__(BLOCK, 3) interest_large_crowd_see(const __grid_constant__ World w, Tick t) {
+    see_client<false, true, true>(w, t, nullptr);
 }
 // The variants for worlds with regions.
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
-    see_client<true, false>(w, t, &h);
+    see_client<true, false, false>(w, t, &h);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK, 3)
     interest_large_regions_see(const __grid_constant__ World w, Tick t, const __grid_constant__ Regions h) {
-    see_client<true, true>(w, t, &h);
+    see_client<true, true, false>(w, t, &h);
 }

@@ -470,7 +470,11 @@ struct alignas(8) World {
     i32 velocity[4];
     // How many commands rest after a use.
     u32 resting;
-    u32 padding;
+    // Where crowded buckets are sorted by cell: the windows of the index, else 0.
+    u32 crowds;
+    // Cells of a bucket on an axis, as a power of two, and the edge of a cell.
+    u32 cell_bits;
+    u32 cell_edge;
     // By number of a command: how many words it has, and bits, as `IS_COMMAND`.
     u8 forms[256];
     // By number of a command: how often an entity may be made to give it in a tick, or 0.
@@ -528,6 +532,12 @@ struct alignas(8) World {
     u64 *index_len;
     // Where the keys reach n << directory_shift.
     u32 *directory;
+    // Crowded buckets by cell: slots and positions at their bucket's places in the index.
+    u32 *crowd_slots;
+    // By axis, then place.
+    i32 *crowd_positions;
+    // By window of the index, then cell of the bucket that begins there: where it starts.
+    u32 *crowd_starts;
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
@@ -597,7 +607,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1584, "as in Rust");
+static_assert(sizeof(World) == 1616, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tiers) == 48 && offsetof(World, tells) == 72, "as in Rust");
 static_assert(offsetof(World, capacity) == 80 && offsetof(World, columns) == 84 && offsetof(World, dimensions) == 88, "as in Rust");
@@ -609,33 +619,35 @@ static_assert(offsetof(World, size) == 140 && offsetof(World, timed_max) == 156 
 static_assert(offsetof(World, rule_words) == 164 && offsetof(World, notifications_max) == 168 && offsetof(World, tells_owner) == 172, "as in Rust");
 static_assert(offsetof(World, rows_max) == 176 && offsetof(World, scan_groups) == 180 && offsetof(World, directory_len) == 184, "as in Rust");
 static_assert(offsetof(World, directory_shift) == 188 && offsetof(World, motion) == 192 && offsetof(World, tolerance) == 196, "as in Rust");
-static_assert(offsetof(World, velocity) == 200 && offsetof(World, resting) == 216 && offsetof(World, padding) == 220, "as in Rust");
-static_assert(offsetof(World, forms) == 224 && offsetof(World, per_tick) == 480 && offsetof(World, rest_places) == 736, "as in Rust");
-static_assert(offsetof(World, bounds) == 992 && offsetof(World, initials) == 1000 && offsetof(World, choices) == 1008, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1016 && offsetof(World, merge_rules) == 1024 && offsetof(World, visible_columns) == 1032, "as in Rust");
-static_assert(offsetof(World, rule_table) == 1040 && offsetof(World, falls) == 1048 && offsetof(World, born) == 1056, "as in Rust");
-static_assert(offsetof(World, rests) == 1064 && offsetof(World, rows) == 1072 && offsetof(World, states) == 1080, "as in Rust");
-static_assert(offsetof(World, generations) == 1088 && offsetof(World, slot_kinds) == 1096 && offsetof(World, track_glides) == 1104, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1112 && offsetof(World, track_offsets) == 1120 && offsetof(World, rebirth_due) == 1128, "as in Rust");
-static_assert(offsetof(World, ready) == 1136 && offsetof(World, observers) == 1144 && offsetof(World, known) == 1152, "as in Rust");
-static_assert(offsetof(World, known_counts) == 1160 && offsetof(World, behind) == 1168 && offsetof(World, timed) == 1176, "as in Rust");
-static_assert(offsetof(World, timed_state) == 1184 && offsetof(World, index_keys) == 1192 && offsetof(World, index_keys_spare) == 1200, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1208 && offsetof(World, index_slots_spare) == 1216 && offsetof(World, index_positions) == 1224, "as in Rust");
-static_assert(offsetof(World, index_len) == 1232 && offsetof(World, directory) == 1240 && offsetof(World, visible) == 1248, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1256 && offsetof(World, views) == 1264 && offsetof(World, changed) == 1272, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1280 && offsetof(World, told) == 1288 && offsetof(World, commands) == 1296, "as in Rust");
-static_assert(offsetof(World, verdicts) == 1304 && offsetof(World, group_places) == 1312 && offsetof(World, group_starts) == 1320, "as in Rust");
-static_assert(offsetof(World, group_order) == 1328 && offsetof(World, update_counts) == 1336 && offsetof(World, update_offsets) == 1344, "as in Rust");
-static_assert(offsetof(World, partials) == 1352 && offsetof(World, keys) == 1360 && offsetof(World, values) == 1368, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1376 && offsetof(World, update_keys_spare) == 1384 && offsetof(World, update_values) == 1392, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1400 && offsetof(World, interval_keys) == 1408 && offsetof(World, interval_starts) == 1416, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1424 && offsetof(World, interval_changed) == 1432 && offsetof(World, bucket_keys) == 1440, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1448 && offsetof(World, free_list) == 1456 && offsetof(World, died) == 1464, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1472 && offsetof(World, ranges) == 1480 && offsetof(World, changed_before) == 1488, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1496 && offsetof(World, after_counts) == 1504 && offsetof(World, after_offsets) == 1512, "as in Rust");
-static_assert(offsetof(World, after_records) == 1520 && offsetof(World, after_partials) == 1528 && offsetof(World, fallen) == 1536, "as in Rust");
-static_assert(offsetof(World, due_words) == 1544 && offsetof(World, notification_counts) == 1552 && offsetof(World, notification_offsets) == 1560, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1568 && offsetof(World, first_updates) == 1576, "as in Rust");
+static_assert(offsetof(World, velocity) == 200 && offsetof(World, resting) == 216 && offsetof(World, crowds) == 220, "as in Rust");
+static_assert(offsetof(World, cell_bits) == 224 && offsetof(World, cell_edge) == 228 && offsetof(World, forms) == 232, "as in Rust");
+static_assert(offsetof(World, per_tick) == 488 && offsetof(World, rest_places) == 744 && offsetof(World, bounds) == 1000, "as in Rust");
+static_assert(offsetof(World, initials) == 1008 && offsetof(World, choices) == 1016 && offsetof(World, kind_columns) == 1024, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1032 && offsetof(World, visible_columns) == 1040 && offsetof(World, rule_table) == 1048, "as in Rust");
+static_assert(offsetof(World, falls) == 1056 && offsetof(World, born) == 1064 && offsetof(World, rests) == 1072, "as in Rust");
+static_assert(offsetof(World, rows) == 1080 && offsetof(World, states) == 1088 && offsetof(World, generations) == 1096, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 1104 && offsetof(World, track_glides) == 1112 && offsetof(World, track_steps) == 1120, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 1128 && offsetof(World, rebirth_due) == 1136 && offsetof(World, ready) == 1144, "as in Rust");
+static_assert(offsetof(World, observers) == 1152 && offsetof(World, known) == 1160 && offsetof(World, known_counts) == 1168, "as in Rust");
+static_assert(offsetof(World, behind) == 1176 && offsetof(World, timed) == 1184 && offsetof(World, timed_state) == 1192, "as in Rust");
+static_assert(offsetof(World, index_keys) == 1200 && offsetof(World, index_keys_spare) == 1208 && offsetof(World, index_slots) == 1216, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 1224 && offsetof(World, index_positions) == 1232 && offsetof(World, index_len) == 1240, "as in Rust");
+static_assert(offsetof(World, directory) == 1248 && offsetof(World, crowd_slots) == 1256 && offsetof(World, crowd_positions) == 1264, "as in Rust");
+static_assert(offsetof(World, crowd_starts) == 1272 && offsetof(World, visible) == 1280 && offsetof(World, visible_counts) == 1288, "as in Rust");
+static_assert(offsetof(World, views) == 1296 && offsetof(World, changed) == 1304 && offsetof(World, last_positions) == 1312, "as in Rust");
+static_assert(offsetof(World, told) == 1320 && offsetof(World, commands) == 1328 && offsetof(World, verdicts) == 1336, "as in Rust");
+static_assert(offsetof(World, group_places) == 1344 && offsetof(World, group_starts) == 1352 && offsetof(World, group_order) == 1360, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1368 && offsetof(World, update_offsets) == 1376 && offsetof(World, partials) == 1384, "as in Rust");
+static_assert(offsetof(World, keys) == 1392 && offsetof(World, values) == 1400 && offsetof(World, update_keys) == 1408, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1416 && offsetof(World, update_values) == 1424 && offsetof(World, update_values_spare) == 1432, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1440 && offsetof(World, interval_starts) == 1448 && offsetof(World, interval_values) == 1456, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1464 && offsetof(World, bucket_keys) == 1472 && offsetof(World, bucket_slots) == 1480, "as in Rust");
+static_assert(offsetof(World, free_list) == 1488 && offsetof(World, died) == 1496 && offsetof(World, client_counts) == 1504, "as in Rust");
+static_assert(offsetof(World, ranges) == 1512 && offsetof(World, changed_before) == 1520 && offsetof(World, timed_next) == 1528, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1536 && offsetof(World, after_offsets) == 1544 && offsetof(World, after_records) == 1552, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1560 && offsetof(World, fallen) == 1568 && offsetof(World, due_words) == 1576, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1584 && offsetof(World, notification_offsets) == 1592 && offsetof(World, notification_partials) == 1600, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1608, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -707,4 +719,4 @@ static_assert(offsetof(Tick, course_slots) == 216 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 240 && offsetof(Tick, bucket_order) == 248 && offsetof(Tick, bucket_ranges) == 256, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 264 && offsetof(Tick, hearings) == 272, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xfa6501d1a8d24bceull;
+constexpr u64 TICK_LAYOUT_HASH = 0x9d4c6b334a0a556dull;

@@ -56,11 +56,13 @@ __device__ inline Point position(const World& w, u32 slot) {
     for (u32 axis = 0; axis < w.dimensions; axis++) p.p[axis] = w.rows[(u64)slot * w.columns + axis];
     return p;
 }
-__device__ inline Point indexed_position(const World& w, u32 i) {
-    Point p = {{w.index_positions[i], w.index_positions[w.capacity + i], 0}};
-    if (w.dimensions == 3) p.p[2] = w.index_positions[2 * w.capacity + i];
+// From positions by axis, then place.
+__device__ inline Point position_at(const World& w, const i32* positions, u32 i) {
+    Point p = {{positions[i], positions[w.capacity + i], 0}};
+    if (w.dimensions == 3) p.p[2] = positions[2 * w.capacity + i];
     return p;
 }
+__device__ inline Point indexed_position(const World& w, u32 i) { return position_at(w, w.index_positions, i); }
 
 // A block of buckets, both ends included.
 struct Block {
@@ -94,6 +96,9 @@ __device__ inline u32 bucket_start(const World& w, u64 key) {
     if (w.directory_shift == 0) return start;
     u32 end = w.directory[entry + 1];
     return start + lower_bound(w.index_keys + start, end - start, key);
+}
+__device__ inline Range bucket_range(const World& w, u64 bucket) {
+    return {bucket_start(w, bucket), bucket_start(w, bucket + 1)};
 }
 __device__ inline Range row_range(const World& w, const Block& b, u32 y, u32 z) {
     u64 row = ((u64)z * w.buckets[1] + y) * w.buckets[0];

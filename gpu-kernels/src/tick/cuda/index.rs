@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
-use device::DriverError;
 use device::gpu::sort::Sort;
+use device::{DriverError, Grid};
 use shared::world::attribute::bits_for;
 
 use super::launcher::Launcher;
@@ -16,6 +16,7 @@ device::kernels! {
         count: "index_count",
         collect: "index_collect",
         gather: "index_gather",
+        crowds: "index_crowds",
     }
 }
 
@@ -33,6 +34,9 @@ impl IndexKernels {
         };
         run.sorter.sort(run.device, &sort)?;
         run.items(self.gather, sizes.capacity.max(sizes.directory.len))?;
+        if run.world.crowds > 0 {
+            run.grid(self.crowds, Grid::blocks(run.world.crowds, CROWD_THREADS))?;
+        }
         if run.regions.of_entities == 0 {
             return Ok(());
         }
@@ -41,3 +45,6 @@ impl IndexKernels {
         run.index_boxes(published, &run.regions.published, number, sizes.carriers)
     }
 }
+
+/// As many as the largest block has: few buckets are crowded, and each has a block.
+const CROWD_THREADS: u32 = 1024;

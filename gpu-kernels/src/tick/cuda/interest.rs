@@ -14,7 +14,9 @@ device::kernels! {
         see: "interest_see",
         changed_count: "interest_changed_count",
         changed_store: "interest_changed_store",
+        crowd_see: "interest_crowd_see",
         large_see: "interest_large_see",
+        large_crowd_see: "interest_large_crowd_see",
         regions_see: "interest_regions_see",
         large_regions_see: "interest_large_regions_see",
         regions_changed_count: "interest_regions_changed_count",
@@ -42,11 +44,17 @@ impl InterestKernels {
             let all = 0..run.tick.clients_used;
             if run.sizes.large_views > 0 {
                 let kernel = run.either(self.large_see, self.large_regions_see);
-                run.clients(kernel, all, LARGE_WARPS, 256)?;
+                run.clients(kernel, all.clone(), LARGE_WARPS, 256)?;
+                if run.world.crowds > 0 {
+                    run.clients(self.large_crowd_see, all, LARGE_WARPS, 256)?;
+                }
             } else {
                 let words = 256 + run.world.view_places + run.world.visible_max;
                 let kernel = run.either(self.see, self.regions_see);
-                run.clients(kernel, all, warps_for(words), words)?;
+                run.clients(kernel, all.clone(), warps_for(words), words)?;
+                if run.world.crowds > 0 {
+                    run.clients(self.crowd_see, all, warps_for(words), words)?;
+                }
             }
         } else {
             let kernel = run.either(self.changed_count, self.regions_changed_count);

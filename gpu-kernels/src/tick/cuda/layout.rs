@@ -73,7 +73,11 @@ device::device_struct! {
         velocity: [i32; 4];
         /// How many commands rest after a use.
         resting: u32;
-        padding: u32;
+        /// Where crowded buckets are sorted by cell: the windows of the index, else 0.
+        crowds: u32;
+        /// Cells of a bucket on an axis, as a power of two, and the edge of a cell.
+        cell_bits: u32;
+        cell_edge: u32;
         /// By number of a command: how many words it has, and bits, as `IS_COMMAND`.
         forms: [u8; COMMANDS_MAX];
         /// By number of a command: how often an entity may be made to give it in a tick, or 0.
@@ -134,6 +138,12 @@ device::device_struct! {
         index_len: Pointer<u64> = 1, zeroed;
         /// Where the keys reach n << directory_shift.
         directory: Pointer<u32> = s.directory.len, zeroed;
+        /// Crowded buckets by cell: slots and positions at their bucket's places in the index.
+        crowd_slots: Pointer<u32> = s.crowds.entities;
+        /// By axis, then place.
+        crowd_positions: Pointer<i32> = 3 * s.crowds.entities;
+        /// By window of the index, then cell of the bucket that begins there: where it starts.
+        crowd_starts: Pointer<u32> = s.crowds.windows * (s.crowds.cells + 1);
 
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;

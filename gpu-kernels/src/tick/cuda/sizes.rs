@@ -1,9 +1,10 @@
 //! The numbers that determine all device memory.
 
-use shared::WorldConfig;
 use shared::world::attribute::bits_for;
+use shared::{InterestMode, WorldConfig};
 
 use super::OutputForm;
+use super::regions::has_regions;
 use crate::space::levels::Levels;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
@@ -59,6 +60,38 @@ pub struct Sizes {
     pub rows: u64,
     pub buckets: u64,
     pub directory: Directory,
+    pub crowds: Crowds,
+}
+
+/// Where many entities share a bucket, they are sorted by cell, too, so that the nearest ones
+/// are found without looking at all. A crowded bucket has a window's entities or more, so no
+/// two begin in one window of the index.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crowds {
+    /// 0: views are not limited, have whole buckets, or come from several observers or regions.
+    pub entities: u64,
+    pub windows: u64,
+    /// Cells of a bucket, and on an axis, as a power of two.
+    pub cells: u64,
+    pub cell_bits: u32,
+}
+
+impl Crowds {
+    fn new(config: &WorldConfig) -> Crowds {
+        let world = &config.schema.world;
+        let is_exact = world.visible_max > 0 && world.interest == InterestMode::Exact;
+        if !is_exact || config.limits.observers_per_client > 1 || has_regions(config) {
+            return Crowds::default();
+        }
+        let dimensions = config.dimensions() as u32;
+        let cell_bits = if dimensions == 3 { 3 } else { 4 };
+        Crowds {
+            entities: u64::from(world.capacity),
+            windows: u64::from(world.capacity).div_ceil(CROWD),
+            cells: 1 << (cell_bits * dimensions),
+            cell_bits,
+        }
+    }
 }
 
 /// The size of the index's directory.
@@ -129,6 +162,7 @@ impl Sizes {
             rows: rows(config),
             buckets,
             directory: Directory::new(buckets, capacity),
+            crowds: Crowds::new(config),
         }
     }
 
@@ -190,6 +224,8 @@ pub fn buckets(config: &WorldConfig) -> [u64; 3] {
         .map(|size| ((i64::from(size) - 1) / aoi) as u64 + 1)
 }
 
+/// Entities that make a bucket crowded: `CROWD` of the kernels.
+const CROWD: u64 = 1024;
 /// Items per block of a scan: `BLOCK` of the kernels.
 const BLOCK: u64 = 256;
 /// Blocks per group, which has a sum of its own: `SCAN_GROUP` of the kernels.
