@@ -94,10 +94,10 @@ impl FrameCoder {
 
     fn decode_chunk(&self, chunk: &mut Chunk<'_>) -> Result<(), CodeError> {
         let mut before = Before::default();
-        let mut heirs = [Heir::OfNone; CHUNK_COMMANDS];
+        let mut continued = [Continues::Own; CHUNK_COMMANDS];
         let (mut bytes, mut used) = (chunk.bytes, 0);
-        for (command, heir) in chunk.commands.iter_mut().zip(&mut heirs) {
-            (*command, *heir) = decode_head(&mut bytes, &before)?;
+        for (command, whose) in chunk.commands.iter_mut().zip(&mut continued) {
+            (*command, *whose) = decode_head(&mut bytes, &before)?;
             let (start, end) = (used, used + usize::from(command.word_count));
             let words = chunk.words.get_mut(start..end);
             for word in words.ok_or(CodeError::Malformed("a chunk has too many words"))? {
@@ -110,18 +110,18 @@ impl FrameCoder {
         if used < chunk.words.len() || !bytes.0.is_empty() {
             return Err(CodeError::Malformed("a chunk is too long"));
         }
-        self.number(chunk.commands, &heirs)
+        self.number(chunk.commands, &continued)
     }
 
     /// Numbers the commands that continue others. In a loop of its own, processors look up many
     /// slots at a time: their memory is far away.
-    fn number(&self, commands: &mut [Command], heirs: &[Heir]) -> Result<(), CodeError> {
+    fn number(&self, commands: &mut [Command], continued: &[Continues]) -> Result<(), CodeError> {
         let mut before = (0, 0);
-        for (command, heir) in commands.iter_mut().zip(heirs) {
-            let continued = match heir {
-                Heir::OfNone => None,
-                Heir::OfBefore => Some(before),
-                Heir::OfNewest => {
+        for (command, whose) in commands.iter_mut().zip(continued) {
+            let continued = match whose {
+                Continues::Own => None,
+                Continues::Before => Some(before),
+                Continues::Newest => {
                     let newest = self.newest_in(command.entity.slot);
                     Some(newest.ok_or(CodeError::Malformed("no command is continued"))?)
                 }
@@ -179,17 +179,17 @@ fn decode_heads(count: usize, bytes: &mut Bytes<'_>) -> Result<Vec<ChunkHead>, C
 
 /// Whose generation and sequence number a command continues.
 #[derive(Clone, Copy)]
-enum Heir {
+enum Continues {
     /// It has its own.
-    OfNone,
+    Own,
     /// Those of the command before it.
-    OfBefore,
+    Before,
     /// Those of its entity's newest command in earlier frames.
-    OfNewest,
+    Newest,
 }
 
 /// A command without its words, and without what it continues.
-fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Heir), CodeError> {
+fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Continues), CodeError> {
     let head = bytes.number()?;
     let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {
         what: "a command's number",
@@ -201,13 +201,13 @@ fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Heir)
         (true, Some(entity)) => entity.slot,
         (true, None) => return Err(CodeError::Malformed("no entity is named")),
     };
-    let (generation, sequence, heir) = match (continues, is_same) {
+    let (generation, sequence, whose) = match (continues, is_same) {
         (false, _) => {
             let generation = bytes.small("a generation")?;
-            (generation, bytes.small("a sequence")?, Heir::OfNone)
+            (generation, bytes.small("a sequence")?, Continues::Own)
         }
-        (true, true) => (0, 0, Heir::OfBefore),
-        (true, false) => (0, 0, Heir::OfNewest),
+        (true, true) => (0, 0, Continues::Before),
+        (true, false) => (0, 0, Continues::Newest),
     };
     let word_count = match is_usual {
         true => before.words_of(kind),
@@ -220,7 +220,7 @@ fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Heir)
         kind,
         word_count,
     };
-    Ok((command, heir))
+    Ok((command, whose))
 }
 
 fn decode_alone(bytes: &mut Bytes<'_>, frame: &mut Frame) -> Result<Command, CodeError> {
