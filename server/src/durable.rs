@@ -34,6 +34,7 @@
 //! | [`checkpoint`] | the state of a world in a file |
 //! | [`characters`] | what accounts keep while they have no entity |
 //! | [`keeper`] | the threads that keep a running world |
+//! | [`ahead`] | reading a journal ahead of the world that runs it again, on several threads |
 //! | [`rerun`] | the ticks of records, run again |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | what a world file says otherwise than the world that is kept |
@@ -43,6 +44,7 @@
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod ahead;
 pub mod characters;
 pub mod checkpoint;
 pub mod code;

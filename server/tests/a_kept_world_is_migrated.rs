@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::folder::{TestFolder, copy_kept, refusal};
-use common::{Player, go, start_with, until, world};
+use common::{Player, go, myriad_binary, start_with, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
@@ -89,7 +89,7 @@ impl Place {
     }
 
     fn migrate(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let mut command = Command::new(myriad_binary());
         command.current_dir(&*self.0).args(["migrate", "data"]);
         command.args(arguments).output().unwrap()
     }

@@ -4,7 +4,9 @@
 //!
 //! A primary that is killed at level `standby` lives on at its standby, with all that it told.
 //!
-//! `KILLS=1000` kills it so many times.
+//! `KILLS=1000` kills it so many times, `BOTS=200` lets so many play, `SEED` makes other plays,
+//! and `PORT` is the server's: one that the system gives to nobody while the server is dead.
+//! Each test prints a line of JSON that says what it checked.
 
 mod common;
 
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
 use common::folder::TestFolder;
-use common::{DEADLINE, Log, units};
+use common::{DEADLINE, Log, myriad_binary, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
@@ -30,18 +32,27 @@ use shared::wire::control::Ticket;
 use shared::wire::stream::Message;
 use shared::world::mix::mix;
 use shared::{EntityId, Tick};
+use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
 /// Small enough that everybody fights.
-const FIGHT: &str = "
-    [world]
-    size = [60, 60]
-    aoi = 60
-    capacity = 64
-    tick_hz = 20
+fn fight(bots: usize) -> String {
+    let clients = bots + 40;
+    let (side, capacity) = ((clients * 75).isqrt(), clients + 16);
+    format!(
+        "[world]
+        size = [{side}, {side}]
+        aoi = 60
+        capacity = {capacity}
+        tick_hz = 20
 
-    [limits]
-    clients = 48
+        [limits]
+        clients = {clients}
+        {FIGHT}"
+    )
+}
+
+const FIGHT: &str = "
     resume_seconds = 10
 
     [[kind]]
@@ -66,6 +77,7 @@ struct Process {
     child: Child,
     address: SocketAddr,
     output: BufReader<ChildStdout>,
+    begun: Instant,
 }
 
 impl Process {
@@ -77,7 +89,8 @@ impl Process {
     }
 
     fn spawn(folder: &Path, listen: &str, more: &[&str]) -> Process {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
+        let mut command = Command::new(myriad_binary());
+        command
             .args([
                 "serve",
                 "--backend",
@@ -93,14 +106,15 @@ impl Process {
             .arg(folder)
             .args(more)
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
+            .stderr(Stdio::piped());
+        let begun = Instant::now();
+        let mut child = command.spawn().expect("the binary runs");
         let output = BufReader::new(child.stdout.take().expect("its output"));
         Process {
             child,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             output,
+            begun,
         }
     }
 
@@ -158,7 +172,7 @@ struct Witness {
 }
 
 /// The value of an attribute after a tick, as somebody was told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Told {
     tick: Tick,
     entity: EntityId,
@@ -191,17 +205,20 @@ impl Witness {
         }
     }
 
-    /// Plays for a while: walks about, and blasts who is near.
+    /// Plays for a while: walks about, blasts who is near, and heals itself.
     async fn play(&mut self, dice: &mut impl FnMut(u64) -> u64, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
             let step = [(); 2].map(|()| units(dice(200) as f64 / 100.0 - 1.0));
             self.client.command(builtin::MOVE, &step);
-            if dice(4) == 0 {
-                let blast = self.client.view().schema().command_named("blast");
-                if let Some(blast) = blast.map(|command| command.kind) {
-                    self.client.command(blast, &[units(20.0), 7]);
+            let own = self.client.view().own().map(|own| [own.row[0], own.row[1]]);
+            match (dice(4), own) {
+                (0, Some(place)) => drop(self.client.command(builtin::BLAST, &place)),
+                (1, _) => {
+                    let own = self.client.view().entity().reference();
+                    self.client.command(builtin::HEAL, &[own.0]);
                 }
+                _ => {}
             }
             self.client.flush();
             let wait = timeout(Duration::from_millis(40), async {
@@ -240,10 +257,135 @@ impl Witness {
     }
 }
 
-/// Runs the journal of a folder, and checks everything that was told up to a tick. Gives the
-/// tick before which it ends.
-fn check(folder: &Path, told: &mut [Told], up_to: Tick) -> u64 {
-    told.sort_by_key(|told| told.tick);
+/// Who plays, kill after kill.
+struct Crowd {
+    witnesses: Vec<Witness>,
+    seed: u64,
+}
+
+impl Crowd {
+    /// Lets so many in. Those of `before` come back with their tickets, as who they were.
+    async fn join(address: SocketAddr, bots: usize, before: Option<Crowd>, seed: u64) -> Crowd {
+        let known = before.map_or(vec![], |crowd| crowd.witnesses);
+        let known = known.iter().map(|witness| {
+            let client = &witness.client;
+            Some((client.ticket(), client.view().entity()))
+        });
+        let known = known.chain(std::iter::repeat(None)).take(bots);
+        let joins = known.map(|known| async move {
+            let witness = Witness::join(address, known.map(|(ticket, _)| ticket)).await;
+            if let Some((_, entity)) = known {
+                assert_eq!(witness.client.view().entity(), entity, "seed {seed}");
+            }
+            witness
+        });
+        Crowd {
+            witnesses: all(joins.collect()).await,
+            seed,
+        }
+    }
+
+    async fn play(self, time: Duration) -> Crowd {
+        let seed = self.seed;
+        let plays = self.witnesses.into_iter().zip(0..);
+        let plays = plays.map(|(mut witness, number)| async move {
+            witness.play(&mut dice(mix(seed, number)), time).await;
+            witness
+        });
+        Crowd {
+            witnesses: all(plays.collect()).await,
+            seed,
+        }
+    }
+
+    /// The newest tick that anybody was told is kept.
+    fn kept(&self) -> Tick {
+        let kept = self
+            .witnesses
+            .iter()
+            .map(|witness| witness.client.view().kept());
+        kept.flatten().max().expect("a world that is kept")
+    }
+
+    /// What any of them was told of hit points.
+    fn told(&self) -> Vec<Told> {
+        let schema = self.witnesses[0].client.view().schema();
+        let hp = schema.column("hp").expect("such an attribute") as u16;
+        let told = self
+            .witnesses
+            .iter()
+            .flat_map(|witness| witness.told(&[hp]));
+        told.collect()
+    }
+}
+
+/// Waits until all of these have ended.
+async fn all<T: 'static>(futures: Vec<impl Future<Output = T> + 'static>) -> Vec<T> {
+    let running = async {
+        let tasks: Vec<_> = futures.into_iter().map(spawn_local).collect();
+        let mut ended = vec![];
+        for task in tasks {
+            ended.push(task.await.expect("a bot plays"));
+        }
+        ended
+    };
+    LocalSet::new().run_until(running).await
+}
+
+fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |below: u64| {
+        state = mix(state, 1);
+        state % below
+    }
+}
+
+/// What a test has checked.
+#[derive(Default)]
+struct Figures {
+    kills: u64,
+    /// Values that were told, each of a tick and an entity.
+    told: usize,
+    checked: usize,
+    /// From each start of the process until it listens, and from then until all are back.
+    starts: Vec<Duration>,
+    returns: Vec<Duration>,
+}
+
+impl Figures {
+    fn print(&mut self, level: &str, bots: usize, seed: u64) {
+        let Figures {
+            kills,
+            told,
+            checked,
+            starts,
+            returns,
+        } = self;
+        let late = returns.iter().filter(|time| time.as_secs() >= 3).count();
+        let [starts, returns] = [starts, returns].map(|times: &mut Vec<Duration>| {
+            times.sort_unstable();
+            let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_millis();
+            format!(r#"{{"p50":{},"p99":{},"max":{}}}"#, at(50), at(99), at(100))
+        });
+        // Another line would have ended the test.
+        println!(
+            r#"{{"level":"{level}","bots":{bots},"seed":{seed},"kills":{kills},"told":{told},"checked":{checked},"lost":0,"start_ms":{starts},"all_back_ms":{returns},"not_back_in_3_s":{late}}}"#
+        );
+    }
+}
+
+/// What [`check`] has found.
+struct Checked {
+    /// The tick before which the journal ends.
+    end: u64,
+    values: usize,
+}
+
+/// Runs the journal of a folder, and checks everything that was told up to a tick.
+fn check(folder: &Path, told: &mut Vec<Told>, up_to: Tick) -> Checked {
+    // Many were told the same.
+    told.sort_unstable();
+    told.dedup();
     let first = told.first().map_or(0, |told| told.tick.0);
     let disk = Folder::new(folder);
     let stored = recovery::newest(&disk, Some(first))
@@ -254,7 +396,8 @@ fn check(folder: &Path, told: &mut [Told], up_to: Tick) -> u64 {
     let mut backend = CpuBackend::new(world, 1, None).unwrap();
     backend.restore(&stored.body.snapshot).unwrap();
     let (tick, previous) = (stored.head.tick, stored.head.previous);
-    let mut journal = Journal::open(&disk, 64, tick, Some(previous)).unwrap();
+    let capacity = world.schema.world.capacity;
+    let mut journal = Journal::open(&disk, capacity, tick, Some(previous)).unwrap();
     let mut checked = 0;
     let mut left = told.iter().filter(|told| told.tick <= up_to).peekable();
     while let Ok(read) = journal.read().unwrap() {
@@ -281,7 +424,10 @@ fn check(folder: &Path, told: &mut [Told], up_to: Tick) -> u64 {
         );
     }
     assert!(checked > 0, "nothing was told");
-    journal.next_tick()
+    Checked {
+        end: journal.next_tick(),
+        values: checked,
+    }
 }
 
 fn bots(address: SocketAddr, seed: u64) -> Swarm {
@@ -307,52 +453,55 @@ fn bots(address: SocketAddr, seed: u64) -> Swarm {
 async fn kill_many(level: &str, kills: u64) {
     let folder = TestFolder::new(&format!("killed-{level}"));
     let world = folder.join("world.toml");
-    fs::write(&world, FIGHT).unwrap();
+    let (bots, seed) = (given("BOTS", 8) as usize, given("SEED", 7));
+    fs::write(&world, fight(bots)).unwrap();
     let data = folder.join("data");
-    let seed = 7;
-    let mut state = seed;
-    let mut dice = move |below: u64| {
-        state = mix(state, 1);
-        state % below
-    };
+    let mut dice = dice(seed);
     // The port stays, as it does where players are.
-    let mut listen = "127.0.0.1:0".to_owned();
-    let mut came_back: Option<(Ticket, EntityId)> = None;
-    let mut hurt = 0;
+    let mut listen = format!("127.0.0.1:{}", given("PORT", 0));
+    let (mut crowd, mut hurt) = (None, 0);
+    let mut figures = Figures::default();
     for kill in 0..kills {
         let server = Process::start(&data, &world, level, &listen);
         listen = server.address.to_string();
-        let mut witness = Witness::join(server.address, came_back.map(|(ticket, _)| ticket)).await;
-        if let Some((_, entity)) = came_back {
-            assert_eq!(witness.client.view().entity(), entity, "kill {kill}");
-        }
-        let mut swarm = bots(server.address, kill);
-        swarm.play();
+        let listening = Instant::now();
+        figures.starts.push(listening - server.begun);
+        let joined = Crowd::join(server.address, bots, crowd.take(), mix(seed, kill)).await;
+        figures.returns.push(listening.elapsed());
         let time = Duration::from_millis(300 + dice(700));
-        witness.play(&mut dice, time).await;
-        server.kill();
-        // What was on its way.
-        witness.play(&mut dice, Duration::from_millis(50)).await;
-        let kept = witness.client.view().kept().expect("a world that is kept");
+        let killed = async {
+            sleep(time).await;
+            server.kill();
+        };
+        // What was on its way still comes.
+        let playing = joined.play(time + Duration::from_millis(50));
+        let (played, ()) = tokio::join!(playing, killed);
+        let kept = played.kept();
         let up_to = match level {
             "told" => Tick(u64::MAX),
             _ => kept,
         };
-        let schema = witness.client.view().schema();
-        let hp = schema.column("hp").expect("such an attribute") as u16;
-        let mut told = witness.told(&[hp]);
+        let mut told = played.told();
         hurt += told.iter().filter(|told| told.value < 100).count();
-        let end = check(&data, &mut told, up_to);
-        assert!(kept.0 < end, "kill {kill}: tick {kept} was kept");
-        came_back = Some((witness.client.ticket(), witness.client.view().entity()));
-        drop(swarm);
+        let checked = check(&data, &mut told, up_to);
+        assert!(kept.0 < checked.end, "kill {kill}: tick {kept} was kept");
+        figures.kills += 1;
+        figures.told += told.len();
+        figures.checked += checked.values;
+        crowd = Some(played);
     }
     assert!(hurt > 0, "nobody fought");
+    figures.print(level, bots, seed);
 }
 
 fn kills() -> u64 {
-    let number = std::env::var("KILLS").ok();
-    number.map_or(10, |text| text.parse().expect("a number"))
+    given("KILLS", 10)
+}
+
+/// A number that a variable of the environment may give.
+fn given(variable: &str, own: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.map_or(own, |text| text.parse().expect("a number"))
 }
 
 #[tokio::test]
@@ -370,7 +519,7 @@ async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
 async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() {
     let folder = TestFolder::new("killed-primary");
     let world = folder.join("world.toml");
-    fs::write(&world, FIGHT).unwrap();
+    fs::write(&world, fight(8)).unwrap();
     let key = folder.join("link.pem").display().to_string();
     myriad(&["link-key", &key]);
     let mut data = ["one", "two"].map(|name| folder.join(name));
@@ -391,11 +540,7 @@ async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() 
     primary.listens();
     let mut came_back: Option<(Ticket, EntityId)> = None;
     let mut hurt = 0;
-    let mut state = 7;
-    let mut dice = move |below: u64| {
-        state = mix(state, 1);
-        state % below
-    };
+    let mut dice = dice(7);
     for kill in 0..kills().div_ceil(3) {
         let follow = primary.says("a standby may follow at ");
         let more = [&strict[..], &["--follow", &follow]].concat();
@@ -428,7 +573,7 @@ async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() 
 }
 
 fn myriad(arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_myriad"))
+    let output = Command::new(myriad_binary())
         .args(arguments)
         .output()
         .expect("the binary runs");
@@ -440,7 +585,7 @@ fn myriad(arguments: &[&str]) {
 async fn a_server_that_is_told_to_stop_says_when_to_come_back_and_leaves_a_checkpoint() {
     let folder = TestFolder::new("stopped");
     let world = folder.join("world.toml");
-    fs::write(&world, FIGHT).unwrap();
+    fs::write(&world, fight(8)).unwrap();
     let data = folder.join("data");
     let server = Process::start(&data, &world, "soon", "127.0.0.1:0");
     let listen = server.address.to_string();

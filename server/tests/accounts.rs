@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use client_bot::connect::{ClientError, hello};
 use common::names::{ByName, named};
-use common::{Player, ROOM, Vanished, eventually, scratch, start_with, until};
+use common::{Player, ROOM, Vanished, eventually, myriad_binary, scratch, start_with, until};
 use server::Server;
 use server::accounts::authenticator::UnixTime;
 use server::accounts::identity::Account;
@@ -193,7 +193,7 @@ async fn a_token_of_the_command_line_lets_in() {
     let key = scratch("token.key");
     std::fs::write(&key, [KEY, b"\n"].concat()).unwrap();
     let issue = |arguments: &[&str], key: &Path| {
-        let myriad = Command::new(env!("CARGO_BIN_EXE_myriad"))
+        let myriad = Command::new(myriad_binary())
             .arg("token")
             .args(arguments)
             .arg("--key")

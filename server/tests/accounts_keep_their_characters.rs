@@ -11,7 +11,7 @@ use std::sync::Arc;
 use client_bot::connect::hello;
 use common::folder::TestFolder;
 use common::names::{ByName, named};
-use common::{Player, eventually, listen_for, start_with, ticks, until};
+use common::{Player, eventually, listen_for, myriad_binary, start_with, ticks, until};
 use script::builtin;
 use server::Server;
 use server::durable::disk::Folder;
@@ -61,7 +61,7 @@ impl Place {
     }
 
     fn myriad(&self, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let mut command = Command::new(myriad_binary());
         let folder = self.0.display().to_string();
         let words = words
             .iter()

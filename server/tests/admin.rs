@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::names::{ByName, join_named as join, named};
-use common::{Player, ROOM, eventually, scratch, start_with, until};
+use common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until};
 use server::Server;
 use server::admin::request::{Answer, Listed};
 use shared::wire::control::Hello;
@@ -29,7 +29,7 @@ fn start(file: &str) -> (Server, PathBuf) {
 
 /// What `myriad admin` prints: standard output, or the error.
 async fn admin(socket: &Path, arguments: &[&str]) -> Result<String, String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let mut command = Command::new(myriad_binary());
     command
         .arg("admin")
         .arg("--socket")

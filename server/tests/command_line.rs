@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::{Command, Output};
 
-use common::scratch;
+use common::{myriad_binary, scratch};
 
 #[test]
 fn a_demo_ends_with_one_json_object_and_success() {
@@ -54,7 +54,7 @@ fn a_demo_ends_with_one_json_object_and_success() {
 
 #[test]
 fn options_may_be_variables_of_the_environment() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let mut command = Command::new(myriad_binary());
     command
         .arg("serve")
         .env("MYRIAD_LISTEN", "localhost:0")
@@ -228,7 +228,7 @@ fn a_port_in_use_is_refused() {
 }
 
 fn myriad(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_myriad"))
+    Command::new(myriad_binary())
         .args(arguments)
         .output()
         .expect("the binary runs")

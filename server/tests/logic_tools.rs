@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::scratch;
+use common::{myriad_binary, scratch};
 
 #[test]
 fn a_new_script_can_be_checked_measured_and_run() {
@@ -268,7 +268,7 @@ fn empty(name: &str) -> PathBuf {
 }
 
 fn myriad(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_myriad"))
+    Command::new(myriad_binary())
         .args(arguments)
         .current_dir(folder)
         .output()

@@ -48,7 +48,12 @@ impl BackendOptions {
 
     /// The backends that the options name.
     pub fn named(&self) -> impl Iterator<Item = Candidate> {
-        self.backends.iter().map(|&backend| Candidate {
+        self.backends.iter().map(|&backend| self.of(backend))
+    }
+
+    /// A backend, whether or not the options name it.
+    pub fn of(&self, backend: BackendName) -> Candidate {
+        Candidate {
             name: backend.name(),
             approach: "the server's tick",
             backend,
@@ -56,7 +61,7 @@ impl BackendOptions {
                 BackendName::Cpu => self.run.threads(),
                 BackendName::Cuda => 1,
             },
-        })
+        }
     }
 }
 

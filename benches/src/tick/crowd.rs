@@ -137,7 +137,7 @@ fn sample(
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);
     let births = backend.tick(&frame)?;
-    let mut moves = Moves::after_births(&config, &births);
+    let mut moves = Moves::after_births(&config, &births)?;
     drop(births);
     let (mut samples, mut outcomes) = (vec![], vec![]);
     for _ in 0..ticks {

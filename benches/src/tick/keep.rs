@@ -18,7 +18,7 @@ use server::offline;
 use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
 
-use super::backends::{BackendOptions, Candidate};
+use super::backends::{BackendName, BackendOptions, Candidate};
 use super::clients::ClientCounts;
 use super::worlds;
 use crate::bench::Bench;
@@ -69,6 +69,9 @@ pub struct Options {
     /// Ticks of the fight that are recovered: 30 seconds at 10 Hz
     #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
     recover_ticks: usize,
+    /// Backend that writes the fight that is recovered [default: each that is measured]
+    #[arg(long, value_enum, value_name = "NAME")]
+    written_on: Option<BackendName>,
     /// Folder for the journals, on the disk to measure
     #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
     folder: PathBuf,

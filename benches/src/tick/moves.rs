@@ -1,4 +1,5 @@
-use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
+use device::cpu::Workers;
+use gpu_kernels::{Batch, CommandOrder, Frame, Observer, ObserverChange, Target, TickOutput};
 use script::builtin;
 use shared::world::mix::Random;
 use shared::{ClientRow, EntityId, Fixed, Tick, WorldConfig};
@@ -11,6 +12,10 @@ pub struct Moves {
     entities: Vec<EntityId>,
     positions: Vec<[i32; 2]>,
     frame: Frame,
+    workers: Workers,
+    /// One for each part of the clients.
+    batches: Vec<Batch>,
+    order: CommandOrder,
 }
 
 /// A client with its entity, at the beginning of a tick.
@@ -25,23 +30,32 @@ pub struct Actor<'a> {
 
 impl Moves {
     /// Continues from the tick in which all entities were born.
-    pub fn after_births(config: &WorldConfig, births: &TickOutput) -> Moves {
+    pub fn after_births(config: &WorldConfig, births: &TickOutput) -> anyhow::Result<Moves> {
         let born = births.births.iter().filter_map(|birth| birth.entity);
         let rows = births
             .birth_rows
             .chunks_exact(config.schema.attributes.len());
-        Moves {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Ok(Moves {
             seed: config.seed,
             size: config.size_raw()[0],
             entities: born.collect(),
             positions: rows.map(|row| [row[0], row[1]]).collect(),
             frame: Frame::new(births.tick),
-        }
+            workers: Workers::new(cores)?,
+            batches: vec![],
+            order: CommandOrder::new(),
+        })
     }
 
     /// The position of each entity, by slot, in raw units.
     pub fn positions(&self) -> &[[i32; 2]] {
         &self.positions
+    }
+
+    /// The tick of the next frame.
+    pub fn next_tick(&self) -> Tick {
+        self.frame.tick.next()
     }
 
     /// The next tick's frame. The first one also gives each client an observer that
@@ -50,43 +64,46 @@ impl Moves {
         self.next_frame_with(|_, _, _| {})
     }
 
+    /// Takes the last frame away, and gives the memory of another one for it.
+    pub fn exchange(&mut self, mut memory: Frame) -> Frame {
+        memory.reset(self.frame.tick);
+        std::mem::replace(&mut self.frame, memory)
+    }
+
     /// The same, with what `act` lets each client do beside moving.
     pub fn next_frame_with(
         &mut self,
-        mut act: impl FnMut(&Actor<'_>, &mut Random, &mut Frame),
+        act: impl Fn(&Actor<'_>, &mut Random, &mut Batch) + Sync,
     ) -> &mut Frame {
-        let tick = self.frame.tick.next();
+        let tick = self.next_tick();
         self.frame.reset(tick);
         if tick == Tick(1) {
             self.observe();
         }
-        let actors = self.entities.iter().zip(&mut self.positions);
-        for (client, (entity, position)) in actors.enumerate() {
-            let mut random = Random::new(self.seed, tick, *entity);
-            let step = position.map(|from| {
-                let length = 1 + random.below(Fixed::ONE.raw() as u32) as i32;
-                let step = if random.below(2) == 0 {
-                    length
-                } else {
-                    -length
+        let (seed, size, entities) = (self.seed, self.size, &self.entities);
+        let parts = self.positions.chunks_mut(CLIENTS_OF_A_PART);
+        self.batches.resize_with(parts.len(), Batch::default);
+        let tasks = parts.zip(&mut self.batches).enumerate().collect();
+        self.workers.run(tasks, |(part, (positions, batch))| {
+            batch.clear();
+            for (client, position) in (part * CLIENTS_OF_A_PART..).zip(positions) {
+                let entity = entities[client];
+                let mut random = Random::new(seed, tick, entity);
+                let step = position.map(|from| step_from(from, size, &mut random));
+                batch.push(entity, tick.low(), builtin::MOVE, &step);
+                let actor = Actor {
+                    client: ClientRow(client as u32),
+                    entity,
+                    position: *position,
+                    entities,
                 };
-                // Steps are reflected at the edge of the map.
-                match (0..self.size).contains(&(from + step)) {
-                    true => step,
-                    false => -step,
-                }
-            });
-            self.frame.push(*entity, tick.low(), builtin::MOVE, &step);
-            let actor = Actor {
-                client: ClientRow(client as u32),
-                entity: *entity,
-                position: *position,
-                entities: &self.entities,
-            };
-            act(&actor, &mut random, &mut self.frame);
-            *position = [position[0] + step[0], position[1] + step[1]];
-        }
-        self.frame.order(self.seed);
+                act(&actor, &mut random, batch);
+                *position = [position[0] + step[0], position[1] + step[1]];
+            }
+        });
+        let batches: Vec<&Batch> = self.batches.iter().collect();
+        self.frame.append(&self.workers, &batches);
+        self.order.order(&self.workers, &mut self.frame, seed);
         &mut self.frame
     }
 
@@ -103,6 +120,22 @@ impl Moves {
         }
     }
 }
+
+/// A step along an axis, reflected at the edge of the map.
+fn step_from(from: i32, size: i32, random: &mut Random) -> i32 {
+    let length = 1 + random.below(Fixed::ONE.raw() as u32) as i32;
+    let step = match random.below(2) {
+        0 => length,
+        _ => -length,
+    };
+    match (0..size).contains(&(from + step)) {
+        true => step,
+        false => -step,
+    }
+}
+
+/// As many as take a thread some 100 µs.
+const CLIENTS_OF_A_PART: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -136,7 +169,7 @@ mod tests {
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let births = backend.tick(&frame).unwrap();
-        let mut moves = Moves::after_births(&config, &births);
+        let mut moves = Moves::after_births(&config, &births).unwrap();
         for _ in 0..20 {
             let before = moves.positions().to_vec();
             let output = backend.tick(moves.next_frame()).unwrap();

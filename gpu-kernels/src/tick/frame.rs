@@ -122,9 +122,32 @@ impl Frame {
 
     /// Clears the frame for another tick, keeping its memory.
     pub fn reset(&mut self, tick: Tick) {
-        self.tick = tick;
         self.commands.clear();
         self.words.clear();
+        self.reset_rest(tick);
+    }
+
+    /// The same for a frame of this many commands and words, which the caller writes: memory
+    /// of earlier ticks is not cleared before.
+    pub fn refill(
+        &mut self,
+        tick: Tick,
+        commands: usize,
+        words: usize,
+    ) -> (&mut [Command], &mut [i32]) {
+        self.reset_rest(tick);
+        self.words.truncate(words);
+        self.words.resize(words, 0);
+        (self.commands.refill(commands), &mut self.words)
+    }
+
+    /// Whether so many commands and words fit without moving to other memory.
+    pub fn has_room(&self, commands: usize, words: usize) -> bool {
+        self.commands.memory().capacity() >= commands && self.words.capacity() >= words
+    }
+
+    fn reset_rest(&mut self, tick: Tick) {
+        self.tick = tick;
         self.after.clear();
         self.observers.clear();
         self.regions.clear();

@@ -305,6 +305,13 @@ impl StageTimes {
         self.0[stage as usize]
     }
 
+    /// Adds the times of another tick.
+    pub fn add(&mut self, other: &StageTimes) {
+        for (sum, time) in self.0.iter_mut().zip(other.0) {
+            *sum += time;
+        }
+    }
+
     pub fn set(&mut self, stage: Stage, time: Duration) {
         self.0[stage as usize] = time;
     }

@@ -5,7 +5,7 @@
 //! guess: each a length of two bytes, and what follows a record's head.
 
 use device::cpu::Workers;
-use gpu_kernels::StateHash;
+use gpu_kernels::{Frame, StateHash};
 use libfuzzer_sys::fuzz_target;
 use server::durable::epoch::Epoch;
 use server::durable::frame_code::FrameCoder;
@@ -24,14 +24,16 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         };
         // A journal is read up to the first record that can't be.
-        let Ok(entry) = checked.decode(&mut reader) else {
+        let Ok(entry) = checked.decode(&mut reader, &workers, Frame::default()) else {
             return;
         };
         let mut written = vec![];
         record::encode(&checked.place, &entry, &mut writer, &workers, &mut written);
         let again = record::check(&written).unwrap();
         assert_eq!(again.place, checked.place);
-        let again = again.decode(&mut second_reader).unwrap();
+        let again = again
+            .decode(&mut second_reader, &workers, Frame::default())
+            .unwrap();
         assert_eq!(again.frame, entry.frame);
         assert_eq!(again.before, entry.before);
         (rest, tick) = (next, tick + 1);

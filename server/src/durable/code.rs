@@ -31,7 +31,22 @@ pub fn put_signed(out: &mut Vec<u8>, number: i32) {
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
+    /// Numbers of up to eight bytes are taken in one go: how many they are is hard to predict.
     pub fn number(&mut self) -> Result<u64, CodeError> {
+        if let Some((head, _)) = self.0.split_first_chunk() {
+            let bytes = u64::from_le_bytes(*head);
+            let ends = !bytes & CONTINUES;
+            if ends != 0 {
+                let length = ends.trailing_zeros() as usize / 8 + 1;
+                self.0 = self.0.get(length..).ok_or(CodeError::TooShort)?;
+                // The bits up to the first end.
+                return Ok(squeezed(bytes & (ends ^ (ends - 1))));
+            }
+        }
+        self.number_by_bytes()
+    }
+
+    fn number_by_bytes(&mut self) -> Result<u64, CodeError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let [byte] = *self.array()?;
@@ -66,12 +81,27 @@ impl<'a> Bytes<'a> {
 
     /// The next bytes, with their number before them.
     pub fn slice(&mut self) -> Result<&'a [u8], CodeError> {
-        let length: usize = self.small("a length")?;
+        let length = self.small("a length")?;
+        self.split_off(length)
+    }
+
+    /// The next `length` bytes.
+    pub fn split_off(&mut self, length: usize) -> Result<&'a [u8], CodeError> {
         let (head, rest) = self.0.split_at_checked(length).ok_or(CodeError::TooShort)?;
         self.0 = rest;
         Ok(head)
     }
 }
+
+/// The lowest seven bits of each byte, without gaps.
+fn squeezed(bytes: u64) -> u64 {
+    let pairs = bytes & 0x007f_007f_007f_007f | (bytes & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
+}
+
+/// The bit of each byte that says that more follow.
+const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
 fn low_byte(number: u64) -> u8 {
     (number & 0x7f) as u8
@@ -98,6 +128,23 @@ mod tests {
         }
         assert!(left.0.is_empty());
         assert_eq!(left.number(), Err(CodeError::TooShort));
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_read_alike_in_one_go_and_by_bytes() {
+        let mut dice = crate::durable::test_dice(3);
+        for _ in 0..20_000 {
+            let number = dice(u64::MAX) >> dice(64);
+            let mut bytes = vec![];
+            put(&mut bytes, number);
+            let length = bytes.len();
+            bytes.extend((0..dice(9)).map(|_| dice(256) as u8));
+            let (mut fast, mut slow) = (Bytes(&bytes), Bytes(&bytes));
+            assert_eq!(fast.number(), Ok(number));
+            assert_eq!(slow.number_by_bytes(), Ok(number));
+            assert_eq!(fast.0, &bytes[length..]);
+            assert_eq!(fast.0, slow.0);
+        }
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Files as the journal needs them. Tests put a disk in their place that fails.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::Errno;
 
 /// A folder of files.
-pub trait Disk: Send {
+pub trait Disk: Send + Sync {
     type File: DiskFile;
 
     /// The names of all files.
@@ -19,6 +19,15 @@ pub trait Disk: Send {
     fn create(&self, name: &str, bytes: u64) -> io::Result<Self::File>;
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    /// The same into the memory of another file.
+    fn read_into(&self, name: &str, bytes: &mut Vec<u8>) -> io::Result<()> {
+        *bytes = self.read(name)?;
+        Ok(())
+    }
+
+    /// Says that a file will be read soon. The disk may begin, or do nothing.
+    fn expect(&self, _name: &str) {}
 
     /// The length of a file in bytes.
     fn length(&self, name: &str) -> io::Result<u64>;
@@ -94,6 +103,19 @@ impl Disk for Folder {
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         fs::read(self.at(name))
+    }
+
+    fn read_into(&self, name: &str, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        File::open(self.at(name))?.read_to_end(bytes)?;
+        Ok(())
+    }
+
+    fn expect(&self, name: &str) {
+        if let Ok(file) = File::open(self.at(name)) {
+            // A system that can't read ahead reads later.
+            let _ = fadvise(&file, 0, None, Advice::WillNeed);
+        }
     }
 
     fn length(&self, name: &str) -> io::Result<u64> {

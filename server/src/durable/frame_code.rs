@@ -1,5 +1,9 @@
 //! Frames as bytes: a command of two short words takes some eight.
 //!
+//! Commands are coded in chunks that know nothing of each other, so that several threads can
+//! write and read a large frame. Before the chunks stands the number of commands, and of each
+//! chunk how many bytes it takes, and how many words its commands have.
+//!
 //! | part of a command | bytes |
 //! | --- | --- |
 //! | `kind << 3`, and the three flags below | 1 or 2 |
@@ -10,21 +14,23 @@
 //!
 //! A command continues if its sequence number follows the one before: that of the command
 //! before it in the frame, of the same entity, or else that of the entity in earlier frames.
-//! So a coder goes through the frames of a segment in order. Commands are coded in chunks
-//! that know nothing of each other, so that several threads can code a large frame.
+//! So a coder goes through the frames of a segment in order.
 
+mod read;
+
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::cpu::Workers;
-use gpu_kernels::tick::frame::{Commands, PersonChange, Saying};
-use gpu_kernels::{After, Command, Frame, ObserverChange, RegionChange};
-use serde::{Deserialize, Serialize};
+use gpu_kernels::tick::frame::{PersonChange, Saying};
+use gpu_kernels::{Command, Frame, ObserverChange, RegionChange};
+use serde::Serialize;
 use shared::wire::codec;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::logic::LogicConfig;
-use shared::{ClientRow, EntityId, Slot, Tick};
+use shared::{ClientRow, EntityId, Slot};
 
-use super::code::{Bytes, CodeError, put, put_signed};
+use super::code::{put, put_signed};
 
 /// Codes the frames of one segment, in order.
 pub struct FrameCoder {
@@ -32,6 +38,8 @@ pub struct FrameCoder {
     newest: Vec<AtomicU64>,
     /// Reused: the bytes of each chunk.
     chunks: Vec<Vec<u8>>,
+    /// A frame whose memory was too small for the last one that was read.
+    outgrown: Option<Frame>,
 }
 
 /// What a frame has beside its commands.
@@ -46,25 +54,20 @@ struct Rest<'a> {
     said: &'a [Saying],
 }
 
-/// The same as it is read.
-#[derive(Deserialize)]
-struct ReadRest {
-    observers: Vec<ObserverChange>,
-    regions: Vec<RegionChange>,
-    forget: Vec<ClientRow>,
-    release: Vec<Slot>,
-    logic: Option<Box<LogicConfig>>,
-    people: Vec<PersonChange>,
-    said: Vec<Saying>,
-}
-
 impl FrameCoder {
     /// A coder for the first frame of a segment, of a world with this many slots.
     pub fn new(capacity: u32) -> FrameCoder {
         FrameCoder {
             newest: (0..capacity).map(|_| AtomicU64::new(0)).collect(),
             chunks: vec![],
+            outgrown: None,
         }
+    }
+
+    /// A frame whose memory was too small for the last one that was read: a device may have
+    /// locked that memory, so the thread that runs frames is to drop it.
+    pub fn take_outgrown(&mut self) -> Option<Frame> {
+        self.outgrown.take()
     }
 
     /// Begins another segment.
@@ -119,12 +122,14 @@ impl FrameCoder {
             buffer.clear();
             coder.encode_chunk(frame, chunk, buffer);
         });
+        for (chunk, buffer) in chunks.clone().zip(&buffers) {
+            put(out, buffer.len() as u64);
+            put(out, words_of(chunk) as u64);
+        }
         for buffer in &buffers[..chunks.len()] {
             out.extend_from_slice(buffer);
         }
-        workers.run(chunks.collect(), |chunk| {
-            chunk.iter().for_each(|command| coder.note(command));
-        });
+        workers.run(chunks.collect(), |chunk| coder.note(chunk));
         self.chunks = buffers;
     }
 
@@ -155,93 +160,6 @@ impl FrameCoder {
         }
     }
 
-    /// Reads a frame.
-    pub fn decode(&mut self, tick: Tick, bytes: &mut Bytes<'_>) -> Result<Frame, CodeError> {
-        let mut frame = Frame::new(tick);
-        self.decode_commands(bytes, &mut frame)?;
-        // Each takes some bytes, so memory grows with what is there.
-        for _ in 0..bytes.number()? {
-            let ticks = bytes.small("a delay")?;
-            let command = decode_alone(bytes, &mut frame)?;
-            frame.after.push(After { ticks, command });
-        }
-        let rest: ReadRest = codec::from_bytes::<REST_BYTES_MAX, _>(bytes.slice()?)
-            .map_err(|_| CodeError::Malformed("the rest of a frame can't be read"))?;
-        frame.observers = rest.observers;
-        frame.regions = rest.regions;
-        frame.forget = rest.forget;
-        frame.release = rest.release;
-        frame.logic = rest.logic;
-        frame.people = rest.people;
-        frame.said = rest.said;
-        Ok(frame)
-    }
-
-    fn decode_commands(
-        &mut self,
-        bytes: &mut Bytes<'_>,
-        frame: &mut Frame,
-    ) -> Result<(), CodeError> {
-        let mut left = bytes.number()?;
-        let mut commands = vec![];
-        while left > 0 {
-            let mut before = Before::default();
-            for _ in 0..left.min(CHUNK_COMMANDS as u64) {
-                let command = self.decode_command(bytes, &before, frame)?;
-                before.note(&command);
-                commands.push(command);
-                left -= 1;
-            }
-        }
-        commands.iter().for_each(|command| self.note(command));
-        frame.commands = Commands::from(commands);
-        Ok(())
-    }
-
-    fn decode_command(
-        &self,
-        bytes: &mut Bytes<'_>,
-        before: &Before,
-        frame: &mut Frame,
-    ) -> Result<Command, CodeError> {
-        let head = bytes.number()?;
-        let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {
-            what: "a command's number",
-            found: head >> 3,
-        })?;
-        let (is_same, continues, is_usual) = (head & 1 == 1, head & 2 == 2, head & 4 == 4);
-        let slot = match (is_same, before.entity) {
-            (false, _) => slot_of(bytes.number()?)?,
-            (true, Some(entity)) => entity.slot,
-            (true, None) => return Err(CodeError::Malformed("no entity is named")),
-        };
-        let (entity, sequence) = if continues {
-            let newest = match before.entity.filter(|_| is_same) {
-                Some(entity) => Some((entity.generation, before.sequence)),
-                None => self.newest_in(slot),
-            };
-            let (generation, sequence) =
-                newest.ok_or(CodeError::Malformed("no command is continued"))?;
-            (EntityId { slot, generation }, sequence.wrapping_add(1))
-        } else {
-            let generation = bytes.small("a generation")?;
-            (EntityId { slot, generation }, bytes.small("a sequence")?)
-        };
-        let word_count = match is_usual {
-            true => before.words_of(kind),
-            false => bytes.small("a number of words")?,
-        };
-        let mut command = Command {
-            entity,
-            sequence,
-            word_start: 0,
-            kind,
-            word_count,
-        };
-        decode_words(bytes, &mut command, frame)?;
-        Ok(command)
-    }
-
     /// The sequence that the next command of an entity is expected to have.
     fn newest_of(&self, entity: EntityId) -> Option<u32> {
         let (generation, sequence) = self.newest_in(entity.slot)?;
@@ -254,11 +172,23 @@ impl FrameCoder {
     }
 
     /// The largest stays, so that the order in which threads come here makes no difference.
-    fn note(&self, command: &Command) {
-        if let Some(newest) = self.newest.get(command.entity.slot.index()) {
-            newest.fetch_max(pack(command), Ordering::Relaxed);
+    fn note(&self, commands: &[Command]) {
+        let place = |command: &Command| self.newest.get(command.entity.slot.index());
+        // A change waits for its memory, and the next one for it. Reading all before makes
+        // processors fetch many at a time.
+        let read = commands.iter().filter_map(place);
+        black_box(read.fold(0, |sum, newest| sum ^ newest.load(Ordering::Relaxed)));
+        for command in commands {
+            if let Some(newest) = place(command) {
+                newest.fetch_max(pack(command), Ordering::Relaxed);
+            }
         }
     }
+}
+
+fn words_of(commands: &[Command]) -> usize {
+    let counts = commands.iter().map(|command| command.word_count);
+    counts.map(usize::from).sum()
 }
 
 /// The commands before one, in its chunk.
@@ -312,46 +242,9 @@ fn encode_alone(frame: &Frame, command: &Command, out: &mut Vec<u8>) {
     }
 }
 
-fn decode_alone(bytes: &mut Bytes<'_>, frame: &mut Frame) -> Result<Command, CodeError> {
-    let kind = bytes.small("a command's number")?;
-    let slot = slot_of(bytes.number()?)?;
-    let generation = bytes.small("a generation")?;
-    let mut command = Command {
-        entity: EntityId { slot, generation },
-        sequence: bytes.small("a sequence")?,
-        word_start: 0,
-        kind,
-        word_count: bytes.small("a number of words")?,
-    };
-    decode_words(bytes, &mut command, frame)?;
-    Ok(command)
-}
-
-fn decode_words(
-    bytes: &mut Bytes<'_>,
-    command: &mut Command,
-    frame: &mut Frame,
-) -> Result<(), CodeError> {
-    let start = frame.words.len();
-    command.word_start =
-        u32::try_from(start).map_err(|_| CodeError::Malformed("a frame has too many words"))?;
-    for _ in 0..command.word_count {
-        frame.words.push(bytes.signed()?);
-    }
-    Ok(())
-}
-
 /// No entity is 0.
 fn slot_code(entity: EntityId) -> u64 {
     u64::from(entity.slot.0.wrapping_add(1))
-}
-
-fn slot_of(code: u64) -> Result<Slot, CodeError> {
-    let code = u32::try_from(code).map_err(|_| CodeError::OutOfRange {
-        what: "a slot",
-        found: code,
-    })?;
-    Ok(Slot(code.wrapping_sub(1)))
 }
 
 /// Never 0: entities have a generation of at least 1.
@@ -363,19 +256,18 @@ fn low(packed: u64) -> u32 {
     u32::try_from(packed & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
 
-/// Commands that a thread codes in some 100 µs.
-const CHUNK_COMMANDS: usize = 8192;
+/// Commands that a thread codes in some 100 µs. It is a part of the format.
+const CHUNK_COMMANDS: usize = 4096;
 /// As many words as a step in the plane has.
 const USUAL_WORDS: u16 = 2;
-/// On a par with the longest record.
-const REST_BYTES_MAX: usize = 1 << 32;
 
 #[cfg(test)]
 mod tests {
     use gpu_kernels::tick::frame::{Listeners, Person};
     use gpu_kernels::{Observer, Target};
-    use shared::{CommandKind, Name, Text};
+    use shared::{CommandKind, Name, Text, Tick};
 
+    use super::super::code::Bytes;
     use super::*;
 
     const MOVE: CommandKind = CommandKind::DESPAWN;
@@ -433,13 +325,17 @@ mod tests {
         for seed in 0..20 {
             let (mut one, mut four, mut reader) = (coder(), coder(), coder());
             let mut dice = crate::durable::test_dice(seed);
+            let workers = Workers::new(1 + dice(3) as usize).unwrap();
+            let mut memory = Frame::default();
             for tick in 0..4 {
                 let frame = random_frame(Tick(tick), &mut dice);
                 let bytes = bytes_of(&mut one, &frame, 1);
                 assert_eq!(bytes, bytes_of(&mut four, &frame, 4), "seed {seed}");
                 let mut left = Bytes(&bytes);
-                let read = reader.decode(frame.tick, &mut left).unwrap();
-                assert_same(&read, &frame);
+                memory = reader
+                    .decode(&workers, frame.tick, &mut left, memory)
+                    .unwrap();
+                assert_same(&memory, &frame);
                 assert!(left.0.is_empty(), "seed {seed}");
             }
         }
@@ -492,9 +388,10 @@ mod tests {
     #[test]
     fn arbitrary_bytes_are_read_or_rejected() {
         let mut dice = crate::durable::test_dice(1);
+        let workers = Workers::new(1).unwrap();
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..dice(60)).map(|_| dice(256) as u8).collect();
-            let _ = coder_small().decode(Tick(1), &mut Bytes(&bytes));
+            let _ = coder_small().decode(&workers, Tick(1), &mut Bytes(&bytes), Frame::default());
         }
     }
 

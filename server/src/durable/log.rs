@@ -7,7 +7,11 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use device::cpu::{ThreadError, Workers};
+use gpu_kernels::Frame;
 use thiserror::Error;
 
 use super::checkpoint;
@@ -22,29 +26,43 @@ pub struct Log<'a, D: Disk> {
     segments: Vec<SegmentName>,
     /// All records before this tick were synced, say checkpoints.
     synced: u64,
-    coder: FrameCoder,
+    decoder: Decoder,
     /// The tick of the next record.
     next: u64,
     /// The checksum of the record before it; `None` if it is not known.
     previous: Option<u32>,
     open: Option<Open>,
+    /// Segments that were read, for their memory.
+    spent: Vec<Arc<Vec<u8>>>,
+    /// How long the disk has taken to read segments.
+    reading: Duration,
+}
+
+/// Decodes the records of a journal, in order.
+pub struct Decoder {
+    coder: FrameCoder,
+    workers: Workers,
 }
 
 /// A segment in memory.
 struct Open {
     index: usize,
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     offset: usize,
     /// The tick of the record at `offset`, and the checksum of the one before.
     tick: u64,
     previous: u32,
 }
 
-/// Where a record is in the open segment.
-struct Found {
-    place: Place,
-    checksum: u32,
+/// A record whose checksum is right, in the memory of its segment.
+pub struct Found {
+    pub place: Place,
+    pub checksum: u32,
+    segment: Arc<Vec<u8>>,
     range: Range<usize>,
+    /// It comes before the tick at which the journal was opened.
+    pub is_before: bool,
+    is_old: bool,
 }
 
 /// A record that was read.
@@ -85,6 +103,8 @@ pub enum LogError {
     Unreadable { tick: u64, reason: NoRecord },
     #[error("cannot read the journal: {0}")]
     Disk(#[from] io::Error),
+    #[error(transparent)]
+    Threads(#[from] ThreadError),
 }
 
 impl<'a, D: Disk> Log<'a, D> {
@@ -100,10 +120,12 @@ impl<'a, D: Disk> Log<'a, D> {
             segments: segment::segments(disk)?,
             synced: checkpoint::newest_name(disk)?.unwrap_or(0),
             disk,
-            coder: FrameCoder::new(capacity),
+            decoder: Decoder::new(capacity, 1)?,
             next: tick,
             previous,
             open: None,
+            spent: vec![],
+            reading: Duration::ZERO,
         })
     }
 
@@ -125,25 +147,12 @@ impl<'a, D: Disk> Log<'a, D> {
     /// Reads the next record, or says where the journal ends.
     pub fn read(&mut self) -> Result<Result<Read, End>, LogError> {
         loop {
-            let found = match self.find()? {
+            let found = match self.next_record()? {
                 Ok(found) => found,
                 Err(end) => return Ok(Err(end)),
             };
-            let tick = found.place.tick;
-            let bytes = match &self.open {
-                Some(open) => &open.bytes[found.range.clone()],
-                None => &[],
-            };
-            let decoded = record::check(bytes).and_then(|checked| checked.decode(&mut self.coder));
-            // Its checksum is right, so it was written like this.
-            let entry = decoded.map_err(|reason| LogError::Unreadable { tick, reason })?;
-            if self.pass(&found) {
-                return Ok(Ok(Read {
-                    place: found.place,
-                    checksum: found.checksum,
-                    length: found.range.len(),
-                    entry,
-                }));
+            if let Some(read) = self.decoder.decode(&found, Frame::default())? {
+                return Ok(Ok(read));
             }
         }
     }
@@ -151,24 +160,36 @@ impl<'a, D: Disk> Log<'a, D> {
     /// Reads the bytes of the next record, and whether a segment begins with it.
     pub fn read_bytes(&mut self) -> Result<Result<(Vec<u8>, bool), End>, LogError> {
         loop {
-            let found = match self.find()? {
-                Ok(found) => found,
+            match self.next_record()? {
+                Ok(found) if found.is_before => {}
+                Ok(found) => return Ok(Ok((found.bytes().to_vec(), found.begins_segment()))),
                 Err(end) => return Ok(Err(end)),
-            };
-            if self.pass(&found) {
-                let begins_segment = found.range.start == segment::HEAD_BYTES;
-                let bytes = match &self.open {
-                    Some(open) => open.bytes[found.range].to_vec(),
-                    None => vec![],
-                };
-                return Ok(Ok((bytes, begins_segment)));
             }
         }
     }
 
-    /// What decodes the record after the last that was read.
-    pub fn into_coder(self) -> FrameCoder {
-        self.coder
+    /// Finds the next record, for a [`Decoder`]. Those of its segment that are before the tick
+    /// at which the journal was opened come first.
+    pub fn next_record(&mut self) -> Result<Result<Found, End>, LogError> {
+        let mut found = match self.find()? {
+            Ok(found) => found,
+            Err(end) => return Ok(Err(end)),
+        };
+        found.is_before = !self.pass(&found);
+        Ok(Ok(found))
+    }
+
+    /// What decodes the record after the last that was read, with so many threads.
+    pub fn into_decoder(self, threads: usize) -> Result<Decoder, ThreadError> {
+        Ok(Decoder {
+            workers: Workers::new(threads)?,
+            ..self.decoder
+        })
+    }
+
+    /// How long the disk has taken to read segments.
+    pub fn reading(&self) -> Duration {
+        self.reading
     }
 
     /// The checksum of the record before the end, if there is one in the segment of the end.
@@ -208,6 +229,9 @@ impl<'a, D: Disk> Log<'a, D> {
             place: checked.place,
             checksum: checked.checksum,
             range: offset..offset + checked.length,
+            is_before: false,
+            is_old: checked.is_old,
+            segment: open.bytes.clone(),
         }))
     }
 
@@ -229,12 +253,25 @@ impl<'a, D: Disk> Log<'a, D> {
     /// Reads a segment's bytes. An inner error says why it has no records.
     fn open_segment(&mut self, index: usize) -> Result<Result<(), NoRecord>, LogError> {
         let name = self.segments[index];
-        let bytes = self.disk.read(&name.to_string())?;
-        self.coder.reset();
+        self.spent.extend(self.open.take().map(|open| open.bytes));
+        // One that nobody reads any more.
+        let unread = self
+            .spent
+            .iter_mut()
+            .position(|b| Arc::get_mut(b).is_some());
+        let spent = unread.map(|at| self.spent.swap_remove(at));
+        let mut bytes = spent.and_then(Arc::into_inner).unwrap_or_default();
+        let begun = Instant::now();
+        self.disk.read_into(&name.to_string(), &mut bytes)?;
+        self.reading += begun.elapsed();
+        if let Some(next) = self.segments.get(index + 1) {
+            self.disk.expect(&next.to_string());
+        }
+        self.decoder.begin_segment();
         let head = segment::check_head(&bytes, name.first);
         self.open = Some(Open {
             index,
-            bytes,
+            bytes: Arc::new(bytes),
             offset: segment::HEAD_BYTES,
             tick: name.first,
             previous: head.unwrap_or(0),
@@ -301,6 +338,70 @@ impl<'a, D: Disk> Log<'a, D> {
             }
         }
         false
+    }
+}
+
+impl Found {
+    pub fn bytes(&self) -> &[u8] {
+        &self.segment[self.range.clone()]
+    }
+
+    /// Whether a segment begins with it.
+    pub fn begins_segment(&self) -> bool {
+        self.range.start == segment::HEAD_BYTES
+    }
+}
+
+impl Decoder {
+    /// A decoder for a world with this many slots, with so many threads.
+    pub fn new(capacity: u32, threads: usize) -> Result<Decoder, ThreadError> {
+        Ok(Decoder {
+            coder: FrameCoder::new(capacity),
+            workers: Workers::new(threads)?,
+        })
+    }
+
+    /// The next record begins a segment.
+    pub fn begin_segment(&mut self) {
+        self.coder.reset();
+    }
+
+    /// Decodes the next record, of which nothing but the checksum was looked at.
+    pub fn decode_checked(
+        &mut self,
+        record: &Checked<'_>,
+        memory: Frame,
+    ) -> Result<Entry, NoRecord> {
+        record.decode(&mut self.coder, &self.workers, memory)
+    }
+
+    /// A frame whose memory was too small for a record.
+    pub fn take_outgrown(&mut self) -> Option<Frame> {
+        self.coder.take_outgrown()
+    }
+
+    /// Decodes the next record, its frame into the memory of another one. `None`: it is only
+    /// needed for those after it.
+    pub fn decode(&mut self, found: &Found, memory: Frame) -> Result<Option<Read>, LogError> {
+        if found.begins_segment() {
+            self.begin_segment();
+        }
+        if found.is_before && found.is_old {
+            return Ok(None);
+        }
+        let checked = record::check_again(found.bytes());
+        let decoded = checked.and_then(|checked| self.decode_checked(&checked, memory));
+        // Its checksum is right, so it was written like this.
+        let entry = decoded.map_err(|reason| LogError::Unreadable {
+            tick: found.place.tick,
+            reason,
+        })?;
+        Ok((!found.is_before).then_some(Read {
+            place: found.place,
+            checksum: found.checksum,
+            length: found.range.len(),
+            entry,
+        }))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | part | bytes |
 //! | --- | --- |
-//! | mark | 4 |
+//! | mark, other in each version of the format | 4 |
 //! | length of what follows the head | 4 |
 //! | CRC-32C of all that follows | 4 |
 //! | CRC-32C of the record before | 4 |
@@ -58,6 +58,8 @@ pub struct Checked<'a> {
     pub checksum: u32,
     /// Of the whole record, in bytes.
     pub length: usize,
+    /// It was written by an earlier version, and can't be decoded.
+    pub is_old: bool,
     rest: Bytes<'a>,
 }
 
@@ -76,6 +78,11 @@ pub enum NoRecord {
     NotNext,
     #[error("the segment's head is damaged")]
     Head,
+    #[error(
+        "an earlier version of Myriad wrote it: start that one, and stop it with Ctrl-C, before \
+         this one goes on"
+    )]
+    Version,
     #[error("the record can't be read: {0}")]
     Unreadable(#[from] CodeError),
 }
@@ -114,6 +121,22 @@ pub fn encode(
 
 /// Checks the record with which these bytes begin.
 pub fn check(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
+    let (head, body) = split(bytes)?;
+    let length = HEAD_BYTES + body.len();
+    if crc32c::crc32c(&bytes[PREVIOUS_AT..length]) != number(head, CHECKSUM_AT) {
+        return Err(NoRecord::Checksum);
+    }
+    checked(head, body)
+}
+
+/// The same for a record that was checked before.
+pub fn check_again(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
+    let (head, body) = split(bytes)?;
+    checked(head, body)
+}
+
+/// The head of the record with which these bytes begin, and what follows the head.
+fn split(bytes: &[u8]) -> Result<(&[u8; HEAD_BYTES], &[u8]), NoRecord> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD_BYTES>() else {
         let is_empty = bytes.iter().all(|&byte| byte == 0);
         return Err(if is_empty {
@@ -125,22 +148,19 @@ pub fn check(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
     if *head == [0; HEAD_BYTES] {
         return Err(NoRecord::Empty);
     }
-    if head[..MARK.len()] != MARK {
+    if !is_mark(&head[..MARK.len()]) {
         return Err(NoRecord::NoMark);
     }
-    let number = |at: usize| {
-        let number = head[at..].first_chunk().copied().unwrap_or_default();
-        u32::from_le_bytes(number)
-    };
-    let length = number(LENGTH_AT) as usize;
-    if length > rest.len() {
-        return Err(NoRecord::CutShort);
+    let length = number(head, LENGTH_AT) as usize;
+    match rest.get(..length) {
+        Some(body) => Ok((head, body)),
+        None => Err(NoRecord::CutShort),
     }
-    let checksum = number(CHECKSUM_AT);
-    if crc32c::crc32c(&bytes[PREVIOUS_AT..HEAD_BYTES + length]) != checksum {
-        return Err(NoRecord::Checksum);
-    }
-    let mut rest = Bytes(&rest[..length]);
+}
+
+fn checked<'a>(head: &[u8; HEAD_BYTES], body: &'a [u8]) -> Result<Checked<'a>, NoRecord> {
+    let number = |at| number(head, at);
+    let mut rest = Bytes(body);
     let tick = u64::from(number(TICK_AT)) | u64::from(number(TICK_AT + 4)) << 32;
     let unsynced = tick.saturating_sub(rest.number()?);
     let place = Place {
@@ -152,22 +172,38 @@ pub fn check(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
     };
     Ok(Checked {
         place,
-        checksum,
-        length: HEAD_BYTES + length,
+        checksum: number(CHECKSUM_AT),
+        is_old: head[..MARK.len()] == OLD_MARK,
+        length: HEAD_BYTES + body.len(),
         rest,
     })
 }
 
+fn number(head: &[u8; HEAD_BYTES], at: usize) -> u32 {
+    let number = head[at..].first_chunk().copied().unwrap_or_default();
+    u32::from_le_bytes(number)
+}
+
 impl Checked<'_> {
-    /// Reads what the record says. All records of a segment must be read in order.
-    pub fn decode(&self, coder: &mut FrameCoder) -> Result<Entry, NoRecord> {
+    /// Reads what the record says, its frame into the memory of another one. All records of a
+    /// segment must be read in order.
+    pub fn decode(
+        &self,
+        coder: &mut FrameCoder,
+        workers: &Workers,
+        memory: Frame,
+    ) -> Result<Entry, NoRecord> {
+        if self.is_old {
+            return Err(NoRecord::Version);
+        }
         let mut rest = self.rest;
         let count: usize = rest.small("a number of hashes")?;
         let mut parts = vec![];
         for _ in 0..count {
             parts.push(u64::from_le_bytes(*rest.array()?));
         }
-        let frame = coder.decode(tick_of(self.place.tick)?, &mut rest)?;
+        let tick = tick_of(self.place.tick)?;
+        let frame = coder.decode(workers, tick, &mut rest, memory)?;
         let changes = codec::from_bytes::<CHANGES_BYTES_MAX, _>(rest.slice()?)
             .map_err(|_| CodeError::Malformed("changes of clients can't be read"))?;
         if !rest.0.is_empty() {
@@ -193,11 +229,17 @@ pub fn tick_of(number: u64) -> Result<Tick, CodeError> {
 /// Where the next mark is, from `start` on.
 pub fn find_mark(bytes: &[u8], start: usize) -> Option<usize> {
     let rest = bytes.get(start..)?;
-    let found = rest.windows(MARK.len()).position(|window| window == MARK);
+    let found = rest.windows(MARK.len()).position(is_mark);
     found.map(|at| start + at)
 }
 
-const MARK: [u8; 4] = [0xd1, b'T', b'I', b'K'];
+fn is_mark(bytes: &[u8]) -> bool {
+    bytes == MARK || bytes == OLD_MARK
+}
+
+const MARK: [u8; 4] = [0xd1, b'T', b'I', b'L'];
+/// Of records whose frames are coded otherwise.
+const OLD_MARK: [u8; 4] = [0xd1, b'T', b'I', b'K'];
 const LENGTH_AT: usize = 4;
 const CHECKSUM_AT: usize = 8;
 const PREVIOUS_AT: usize = 12;
@@ -253,8 +295,8 @@ mod tests {
     fn the_bytes_of_a_record_stay_the_same() {
         let expected = [
             // mark, length, checksum
-            "d154494b",
-            "2d000000",
+            "d154494c",
+            "2f000000",
             "????????",
             // record before, epoch, version of the tick, tick
             "04030201",
@@ -266,8 +308,11 @@ mod tests {
             "02",
             "0100000000000000",
             "0200000000000000",
-            // two commands: of slot 9, with generation and sequence; the next in line
+            // two commands, in a chunk of 11 bytes and 4 words
             "02",
+            "0b",
+            "04",
+            // of slot 9, with generation and sequence; the next in line
             "24",
             "0a",
             "02",
@@ -305,12 +350,26 @@ mod tests {
         let bytes = bytes();
         let checked = check(&bytes).unwrap();
         assert_eq!((checked.place, checked.length), (place(), bytes.len()));
-        let read = checked.decode(&mut FrameCoder::new(16)).unwrap();
+        let workers = Workers::new(1).unwrap();
+        let read = checked.decode(&mut FrameCoder::new(16), &workers, Frame::default());
+        let read = read.unwrap();
         let expected = entry();
         assert_eq!(read.frame.commands, expected.frame.commands);
         assert_eq!(read.frame.words, expected.frame.words);
         assert_eq!(read.before, expected.before);
         assert_eq!(read.changes, expected.changes);
+    }
+
+    /// So a world that was stopped goes on from its checkpoint with records of either before it.
+    #[test]
+    fn a_record_of_an_earlier_version_is_checked_and_not_decoded() {
+        let mut bytes = bytes();
+        bytes[..MARK.len()].copy_from_slice(&OLD_MARK);
+        let checked = check(&bytes).unwrap();
+        assert_eq!((checked.place, checked.length), (place(), bytes.len()));
+        let workers = Workers::new(1).unwrap();
+        let read = checked.decode(&mut FrameCoder::new(16), &workers, Frame::default());
+        assert_eq!(read.unwrap_err(), NoRecord::Version);
     }
 
     #[test]

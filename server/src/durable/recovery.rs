@@ -11,14 +11,16 @@ use shared::file::UncheckedWorld;
 use shared::wire::codec;
 use tracing::{info, warn};
 
+use super::ahead::{self, Reached, Work};
 use super::checkpoint::{self, Body, Head};
 use super::differences;
 use super::disk::Disk;
 use super::epoch::Epoch;
 use super::journal::Start;
-use super::log::{End, Log};
-use super::rerun::Run;
+use super::log::{Decoder, End, Log};
+use super::rerun::{Run, RunTimes};
 use super::roster::Roster;
+use crate::metrics::machine;
 
 /// A checkpoint that can be gone on from.
 #[derive(Debug)]
@@ -41,6 +43,10 @@ pub struct Recovered {
     /// The highest that a record had.
     pub epoch: Epoch,
     pub progress: Progress,
+    /// What reading the journal has cost.
+    pub work: Work,
+    /// What running it has cost.
+    pub times: RunTimes,
 }
 
 impl Recovered {
@@ -148,40 +154,38 @@ pub fn genesis(world: &WorldConfig, backend: &mut dyn Backend) -> Result<Stored>
 /// state on the way is not the recorded one.
 pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(Recovered, End)> {
     let (head, capacity) = (stored.head, stored.body.world.schema.world.capacity);
-    let mut run = Run::begin(replay.backend, stored)?;
-    let mut log = Log::open(disk, capacity, head.tick, Some(head.previous))?;
     let begun = Instant::now();
+    let mut run = Run::begin(replay.backend, stored)?;
+    let log = Log::open(disk, capacity, head.tick, Some(head.previous))?;
+    let decoder = Decoder::new(capacity, machine::cores())?;
     let mut told = begun;
     let mut progress = Progress {
         from: head.tick,
         ..Progress::default()
     };
-    let end = loop {
-        progress.tick = log.next_tick();
-        progress.time = begun.elapsed();
+    let reached = ahead::read(log, decoder, replay.until, |read| {
         if told.elapsed() >= TELL_PERIOD {
             told = Instant::now();
+            progress.tick = read.place.tick;
+            progress.time = begun.elapsed();
             (replay.progress)(&progress);
         }
-        if replay.until == Some(log.next_tick()) {
-            break End {
-                tick: log.next_tick(),
-                torn: None,
-                reason: None,
-            };
-        }
-        let read = match log.read()? {
-            Ok(read) => read,
-            Err(end) => break end,
-        };
-        run.take(&read.place, read.entry)?;
-    };
+        run.take(&read.place, read.entry)
+    });
+    let Reached {
+        end,
+        previous,
+        work,
+    } = reached?;
+    progress.tick = end.tick;
     progress.time = begun.elapsed();
     let start = Start {
         tick: end.tick,
-        previous: log.previous().unwrap_or(head.previous),
+        previous: previous.unwrap_or(head.previous),
     };
-    Ok((run.finish(start, progress)?, end))
+    let mut recovered = run.finish(start, progress)?;
+    recovered.work = work;
+    Ok((recovered, end))
 }
 
 /// Fails if a world file says something else than the world that was kept, and names what.

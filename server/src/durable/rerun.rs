@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::tick::VERSION;
-use gpu_kernels::{Backend, Frame, StateHash, TickOutput, Ticket};
+use gpu_kernels::{Backend, Frame, StageTimes, StateHash, TickOutput, Ticket};
 use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
 use shared::{EntityId, Schema, Tick, WorldConfig};
 
+use super::ahead::Work;
 use super::checkpoint::Body;
 use super::epoch::Epoch;
 use super::journal::Start;
@@ -29,14 +31,36 @@ pub struct Run<'a> {
     /// to characters, no later one tells.
     waiting: Option<Entry>,
     epoch: Epoch,
+    times: RunTimes,
+}
+
+/// What a run has cost the thread that it is on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunTimes {
+    /// Until the backend has the state of the checkpoint.
+    pub restoring: Duration,
+    /// The hash of that state.
+    pub hashing: Duration,
+    /// Handing frames to the backend. CPUs run their ticks meanwhile.
+    pub submitting: Duration,
+    /// Waiting for ticks.
+    pub collecting: Duration,
+    /// Copying the state at the end.
+    pub copying: Duration,
+    /// Of all ticks.
+    pub stages: StageTimes,
 }
 
 impl<'a> Run<'a> {
     /// Begins with a checkpoint. Fails if its state is not the one that it says.
     pub fn begin(backend: &'a mut dyn Backend, stored: Stored) -> Result<Run<'a>> {
         let Stored { head, body } = stored;
+        let mut times = RunTimes::default();
+        let begun = Instant::now();
         backend.restore(&body.snapshot)?;
+        times.restoring = begun.elapsed();
         let found = backend.state_hash()?;
+        times.hashing = begun.elapsed() - times.restoring;
         compare(&body.world.schema, head.tick, &body.hash, &found)?;
         backend.set_quiet(true);
         Ok(Run {
@@ -53,6 +77,7 @@ impl<'a> Run<'a> {
             in_flight: None,
             waiting: None,
             epoch: head.epoch,
+            times,
         })
     }
 
@@ -111,7 +136,9 @@ impl<'a> Run<'a> {
         }
         self.collect()?;
         self.backend.set_quiet(false);
+        let begun = Instant::now();
         let snapshot = self.backend.snapshot()?;
+        self.times.copying = begun.elapsed();
         if snapshot.tick.0 != start.tick {
             bail!(
                 "the world is before tick {}, and its journal before {}",
@@ -128,6 +155,8 @@ impl<'a> Run<'a> {
             start,
             epoch: self.epoch,
             progress,
+            work: Work::default(),
+            times: self.times,
         })
     }
 
@@ -182,8 +211,10 @@ impl<'a> Run<'a> {
         if let Some(logic) = &frame.logic {
             self.world = with_logic(&self.world, logic)?;
         }
+        let begun = Instant::now();
         let ticket = self.backend.submit(frame);
         self.in_flight = Some(ticket.with_context(|| format!("tick {}", frame.tick))?);
+        self.times.submitting += begun.elapsed();
         Ok(())
     }
 
@@ -192,7 +223,10 @@ impl<'a> Run<'a> {
         let Some(ticket) = self.in_flight.take() else {
             return Ok(None);
         };
+        let begun = Instant::now();
         let output = self.backend.collect(ticket)?;
+        self.times.collecting += begun.elapsed();
+        self.times.stages.add(&output.stages);
         self.hash.clone_from(&output.hash);
         self.last.tick = output.tick;
         self.last.births.clone_from(&output.births);

@@ -6,19 +6,20 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use gpu_kernels::Frame;
 
 use super::link::Has;
 use crate::durable::checkpoint;
 use crate::durable::disk::{Disk, Folder};
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::DataFolder;
-use crate::durable::frame_code::FrameCoder;
 use crate::durable::journal::SPARE;
-use crate::durable::log::{self, Log};
+use crate::durable::log::{self, Decoder, Log};
 use crate::durable::record::{self, Entry, Place};
 use crate::durable::recovery::{self, Stored};
 use crate::durable::role::{Role, Standing};
 use crate::durable::segment::{self, SegmentName};
+use crate::metrics::machine;
 
 /// A folder that gets a primary's records.
 pub struct Replica {
@@ -34,7 +35,7 @@ pub struct Replica {
 struct Records {
     next: u64,
     previous: u32,
-    coder: FrameCoder,
+    decoder: Decoder,
     segment: Option<File>,
 }
 
@@ -95,7 +96,7 @@ impl Replica {
         replica.records = Some(Records {
             next: end.tick,
             previous: log.previous().unwrap_or(head.previous),
-            coder: log.into_coder(),
+            decoder: log.into_decoder(machine::cores())?,
             segment,
         });
         Ok(replica)
@@ -177,7 +178,7 @@ impl Replica {
         self.records = Some(Records {
             next: tick,
             previous: stored.head.previous,
-            coder: FrameCoder::new(stored.body.world.schema.world.capacity),
+            decoder: Decoder::new(stored.body.world.schema.world.capacity, machine::cores())?,
             segment: None,
         });
         Ok(stored)
@@ -207,7 +208,7 @@ impl Replica {
             );
         }
         if begins_segment {
-            records.coder.reset();
+            records.decoder.begin_segment();
             let name = SegmentName {
                 first: place.tick,
                 number: 1,
@@ -226,7 +227,7 @@ impl Replica {
         let Some(segment) = &mut records.segment else {
             bail!("the record of tick {} belongs to no segment", place.tick);
         };
-        let entry = checked.decode(&mut records.coder)?;
+        let entry = records.decoder.decode_checked(&checked, Frame::default())?;
         segment.write_all(bytes)?;
         records.next += 1;
         records.previous = checksum;

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use shared::wire::control::Hello;
 use tokio::time::{sleep, timeout};
 
-use crate::common::{DEADLINE, eventually, scratch};
+use crate::common::{DEADLINE, eventually, myriad_binary, scratch};
 
 /// A server and its honest clients.
 pub struct Field {
@@ -225,7 +225,7 @@ impl Process {
         let dashboard_token = file("dashboard-token");
         fs::write(&world, WORLD).expect("a world file");
         fs::write(&dashboard_token, DASHBOARD_TOKEN).expect("a token's file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let mut command = Command::new(myriad_binary());
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--backend", "cpu"])
             .args(["--shards", "1", "--threads", "1"])

@@ -91,9 +91,19 @@ pub async fn ticks(server: &Server, count: u64) {
     .await;
 }
 
-/// A path for a test's own file, in the build's folder.
+/// A path for a test's own file: in the build's folder, or in the one that `MYRIAD_SCRATCH`
+/// names, so that tests can run where nothing was built, and side by side.
 pub fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+    given_or("MYRIAD_SCRATCH", env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// The server's binary: the one of this build, or the one that `MYRIAD_BINARY` names.
+pub fn myriad_binary() -> PathBuf {
+    given_or("MYRIAD_BINARY", env!("CARGO_BIN_EXE_myriad"))
+}
+
+fn given_or(variable: &str, own: &str) -> PathBuf {
+    PathBuf::from(std::env::var_os(variable).unwrap_or_else(|| own.into()))
 }
 
 /// A number of units as a command's word.

@@ -32,7 +32,7 @@ impl Arena {
         frame.populate(config);
         let output = backend.tick(&frame)?;
         ensure!(output.counts.births == u64::from(config.schema.world.capacity));
-        let frames = Frames::after_births(config, &output);
+        let frames = Frames::after_births(config, &output)?;
         Ok(Arena {
             backend,
             frames,

@@ -12,20 +12,23 @@ pub struct Frames {
 
 impl Frames {
     /// Continues from the tick in which all entities were born.
-    pub fn after_births(config: &WorldConfig, births: &TickOutput) -> Frames {
-        Frames {
-            moves: Moves::after_births(config, births),
-        }
+    pub fn after_births(config: &WorldConfig, births: &TickOutput) -> anyhow::Result<Frames> {
+        let moves = Moves::after_births(config, births)?;
+        Ok(Frames { moves })
+    }
+
+    /// Takes the last frame away, and gives the memory of another one for it.
+    pub fn exchange(&mut self, memory: Frame) -> Frame {
+        self.moves.exchange(memory)
     }
 
     /// The next tick's frame: all clients move, and of eight clients three strike an
     /// entity that the last tick delivered to them, one heals itself and one blasts.
     /// The bots' behaviour `fight` does the same.
     pub fn next(&mut self, last: &TickOutput) -> &mut Frame {
-        self.moves.next_frame_with(|actor, random, frame| {
-            let mut push = |kind, words: &[i32]| {
-                frame.push(actor.entity, frame.tick.low(), kind, words);
-            };
+        let sequence = self.moves.next_tick().low();
+        self.moves.next_frame_with(|actor, random, batch| {
+            let mut push = |kind, words: &[i32]| batch.push(actor.entity, sequence, kind, words);
             match random.below(8) {
                 0..3 => {
                     if let Some(target) = target(actor, last, random) {

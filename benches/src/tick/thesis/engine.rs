@@ -35,7 +35,7 @@ impl Engine {
         frame.populate(&config);
         let output = backend.tick(&frame)?;
         ensure!(output.counts.births == u64::from(scenario.clients));
-        let moves = Moves::after_births(&config, &output);
+        let moves = Moves::after_births(&config, &output)?;
         let engine = Engine { backend, output };
         Ok((engine, moves))
     }

@@ -2,9 +2,9 @@ use std::ops::{Deref, DerefMut};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use shared::Tick;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::mix::order_key;
+use shared::{EntityId, Tick};
 
 use super::Command;
 use device::HostVec;
@@ -44,6 +44,14 @@ impl Commands {
     /// Makes room for this many more commands.
     pub(super) fn reserve(&mut self, additional: usize) {
         self.items.reserve(additional);
+    }
+
+    /// Sets the number of commands, for the caller to write: each is what it was, or any.
+    pub(super) fn refill(&mut self, len: usize) -> &mut [Command] {
+        self.survey = None;
+        self.items.truncate(len);
+        self.items.resize(len, ANY);
+        &mut self.items
     }
 
     /// Appends commands whose words come behind the first `words`.
@@ -195,6 +203,14 @@ impl<'de> Deserialize<'de> for Commands {
     }
 }
 
+/// What stands where a command is to be written.
+const ANY: Command = Command {
+    entity: EntityId::NONE,
+    sequence: 0,
+    word_start: 0,
+    kind: 0,
+    word_count: 0,
+};
 /// The number of commands that take a thread about 20 µs.
 const GRAIN: usize = 16 * 1024;
 
