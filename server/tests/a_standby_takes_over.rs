@@ -320,6 +320,36 @@ async fn a_deposed_server_does_not_start_again_but_follows() {
     drop(back.promote().expect("back again"));
 }
 
+#[tokio::test]
+async fn a_promoted_server_that_was_restarted_still_deposes_the_one_before() {
+    let pair = Pair::new("untold");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    // It is down when the other one is promoted, and comes back to the port that it had.
+    let at = primary.followers().unwrap();
+    primary.stop().unwrap();
+    let promoted = pair_promoted(&pair, standby);
+    ticks(&promoted, 5).await;
+    promoted.stop().unwrap();
+    let followed = |listen: SocketAddr| {
+        let key = pair.key();
+        move |options: &mut ServerOptions| {
+            let feed = FeedOptions::default();
+            options.standby = Some(StandbyOptions { listen, key, feed });
+        }
+    };
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let again = Server::start(pair.options("standby", followed(any))).unwrap();
+    let back = Server::start(pair.options("primary", followed(at))).unwrap();
+    eventually("the server before is deposed", || !back.is_running()).await;
+    let reason = back.stop().expect_err("it was deposed").to_string();
+    assert!(reason.contains("a standby was promoted"), "{reason}");
+    let untold = pair.folder.join("standby").join("untold");
+    eventually("it is told once", || !untold.exists()).await;
+    again.stop().unwrap();
+}
+
 /// Promotes with a port for the next standby.
 fn pair_promoted(pair: &Pair, standby: Standby) -> Server {
     let mut standby = standby;

@@ -198,11 +198,13 @@ impl Feed {
     pub fn wait(&self, tick: u64) -> Result<()> {
         let begun = Instant::now();
         let mut state = self.lock();
+        let was_in_force = state.is_in_force;
         loop {
             check(&state)?;
             let has_seat = state.seat.is_some();
             if has_seat && state.acknowledged > tick {
-                if !std::mem::replace(&mut state.is_in_force, true) {
+                state.is_in_force = true;
+                if !was_in_force {
                     info!(
                         tick,
                         "the standby is up to date: level `standby` is in force"
