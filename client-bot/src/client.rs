@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use client_core::event::PendingRequest;
-use client_core::{Region, Session, TalkRequest, View};
+use client_core::{Region, RetryOptions, Route, Session, TalkRequest, View};
 use quic::Turns;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::control::{Close, Hello, Ticket};
@@ -24,6 +24,7 @@ pub struct Client {
     session: Session,
     /// Bytes of the stream that came with the welcome.
     rest: Vec<u8>,
+    route: Route,
     turns: Turns,
     /// When the last turn began.
     turned: Instant,
@@ -32,24 +33,69 @@ pub struct Client {
 impl Client {
     /// Connects and waits to be welcomed.
     pub async fn connect(connector: &Connector, hello: &Hello) -> Result<Client, ClientError> {
+        let connected = connector.connect(hello).await?;
+        Ok(Client::begin(connected, Route::default()))
+    }
+
+    fn begin(connected: Connected, mut route: Route) -> Client {
         let Connected {
             connection,
             send,
             receive,
+            welcome,
             session,
             rest,
             turns,
-            ..
-        } = connector.connect(hello).await?;
-        Ok(Client {
+        } = connected;
+        route.welcome(&welcome.standby);
+        Client {
             connection,
             send,
             receive,
             session,
             rest,
+            route,
             turns,
             turned: Instant::now(),
-        })
+        }
+    }
+
+    /// Comes back after the connection has ended, as the same entity where that still waits: to
+    /// the standby, if the server has named one, and to the servers before it, in turn. `hello`
+    /// is that of the first connection; the ticket is this client's. Gives the last error once
+    /// `retry` gives up, and one that says that the client is not wanted at once.
+    pub async fn come_back(
+        &mut self,
+        connector: &Connector,
+        hello: &Hello,
+        retry: &RetryOptions,
+    ) -> Result<(), ClientError> {
+        let hello = Hello {
+            resume: Some(self.ticket()),
+            ..hello.clone()
+        };
+        let round_trip = self.connection.rtt();
+        let mut route = self.route.clone();
+        route.tell(self.session.standby());
+        let mut wait = route.lose(retry);
+        let mut last = ClientError::Ended("the client does not try again".to_owned());
+        while let Some(time) = wait {
+            tokio::time::sleep(time).await;
+            match connector.connect_by(&route, round_trip, &hello).await {
+                Ok(connected) => {
+                    *self = Client::begin(connected, route);
+                    return Ok(());
+                }
+                Err(error @ (ClientError::Refused(_) | ClientError::Unreadable(_))) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    wait = route.fail(matches!(error, ClientError::Standby(_)), retry);
+                    last = error;
+                }
+            }
+        }
+        Err(last)
     }
 
     pub fn view(&self) -> &View {
@@ -64,6 +110,11 @@ impl Client {
     /// Whether the entity is the one of the hello's ticket.
     pub fn is_resumed(&self) -> bool {
         self.session.is_resumed()
+    }
+
+    /// See [`Session::standby`].
+    pub fn standby(&self) -> &str {
+        self.session.standby()
     }
 
     pub fn connection(&self) -> &Connection {

@@ -64,6 +64,24 @@ pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
         .ok_or_else(|| unknown("it has none".to_owned()))
 }
 
+/// Looks up an address that a server has told, for a socket that reaches `server`. It may take a
+/// while, unless it is an address in numbers.
+pub fn resolve_told(told: &str, server: SocketAddr) -> Result<SocketAddr, ClientError> {
+    let unknown = |message: String| ClientError::Address {
+        server: told.to_owned(),
+        message,
+    };
+    let addresses = told.to_socket_addrs();
+    let mut addresses = addresses.map_err(|error| unknown(error.to_string()))?;
+    addresses
+        .find(|address| address.is_ipv4() == server.is_ipv4())
+        .ok_or_else(|| {
+            unknown(format!(
+                "the socket that reaches {server} reaches none of it"
+            ))
+        })
+}
+
 /// Why a connection could not be opened, or why it ended.
 #[derive(Debug, Error)]
 pub enum ClientError {
@@ -81,6 +99,9 @@ pub enum ClientError {
     Connect(#[from] ConnectError),
     #[error("the server refused: {0}")]
     Refused(String),
+    /// It follows another server, which has the players.
+    #[error("{0}")]
+    Standby(String),
     #[error("no welcome from {server} within {seconds} seconds")]
     TimedOut { server: SocketAddr, seconds: f64 },
     #[error("the connection ended: {0}")]
@@ -95,9 +116,14 @@ pub fn ended(error: ConnectionError) -> ClientError {
         return ClientError::Ended(error.to_string());
     };
     let reason = String::from_utf8_lossy(&close.reason).into_owned();
-    let refusals = [Close::Refused, Close::Full].map(|c| u64::from(c.code()));
-    if refusals.contains(&close.error_code.into_inner()) {
+    let is_one_of = |codes: &[Close]| {
+        let mut codes = codes.iter().map(|code| u64::from(code.code()));
+        codes.any(|code| code == close.error_code.into_inner())
+    };
+    if is_one_of(&[Close::Refused, Close::Full]) {
         ClientError::Refused(reason)
+    } else if is_one_of(&[Close::Standby]) {
+        ClientError::Standby(reason)
     } else {
         ClientError::Ended(reason)
     }

@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use client_core::{Handshake, Session, Welcomed};
+use client_core::{Handshake, Route, Session, Welcomed};
 use quic::Turns;
 use quinn::{Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime};
 use shared::wire::DecodeError;
 use shared::wire::control::{Hello, Welcome};
 
-use crate::connect::{ClientError, Trust, client_config, ended};
+use crate::connect::{ClientError, Trust, client_config, ended, resolve_told};
 
 /// A socket from which to connect.
 pub struct Connector {
@@ -74,17 +74,54 @@ impl Connector {
 
     /// Connects, sends the hello and waits for the welcome.
     pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
-        let connecting = tokio::time::timeout(self.timeout, self.try_connect(hello));
+        self.connect_within(self.timeout, self.server, hello).await
+    }
+
+    /// The same, to the server whose turn it is. An answer takes about `round_trip`.
+    pub async fn connect_by(
+        &self,
+        route: &Route,
+        round_trip: Duration,
+        hello: &Hello,
+    ) -> Result<Connected, ClientError> {
+        let patience = route.patience(self.timeout, round_trip);
+        let server = match route.address() {
+            None => self.server,
+            Some(told) => {
+                let (told, server) = (told.to_owned(), self.server);
+                let found = tokio::task::spawn_blocking(move || resolve_told(&told, server));
+                let found = tokio::time::timeout(patience, found).await;
+                let seconds = patience.as_secs_f64();
+                match found {
+                    Ok(Ok(found)) => found?,
+                    _ => return Err(ClientError::TimedOut { server, seconds }),
+                }
+            }
+        };
+        self.connect_within(patience, server, hello).await
+    }
+
+    async fn connect_within(
+        &self,
+        patience: Duration,
+        server: SocketAddr,
+        hello: &Hello,
+    ) -> Result<Connected, ClientError> {
+        let connecting = tokio::time::timeout(patience, self.try_connect(server, hello));
         connecting.await.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
-                server: self.server,
-                seconds: self.timeout.as_secs_f64(),
+                server,
+                seconds: patience.as_secs_f64(),
             })
         })
     }
 
-    async fn try_connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
-        let connecting = self.endpoint.connect(self.server, &self.name)?;
+    async fn try_connect(
+        &self,
+        server: SocketAddr,
+        hello: &Hello,
+    ) -> Result<Connected, ClientError> {
+        let connecting = self.endpoint.connect(server, &self.name)?;
         let connection = connecting.await.map_err(ended)?;
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
         let Welcomed {

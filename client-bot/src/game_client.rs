@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use client_core::{
@@ -16,7 +17,7 @@ use quic::{
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::connect::{ClientError, Trust, client_config};
+use crate::connect::{ClientError, Trust, client_config, resolve_told};
 
 /// A [`Game`] and the connections that it runs over.
 ///
@@ -32,6 +33,13 @@ pub struct GameClient {
     server: SocketAddr,
     name: String,
     handle: Option<Handle>,
+    lookup: Option<Lookup>,
+}
+
+/// The address of a name that a server has told is being looked up.
+struct Lookup {
+    attempt: Attempt,
+    found: Receiver<Result<SocketAddr, ClientError>>,
 }
 
 /// The number of an attempt to connect: only the latest one matters.
@@ -46,7 +54,7 @@ struct Driver {
 
 impl GameClient {
     /// Opens a socket towards a server, whose certificate must carry `name` if an authority
-    /// signed it. The first [`GameClient::poll`] begins to connect.
+    /// signed it; so must that of the standby that the server may name. The first [`GameClient::poll`] begins to connect.
     pub fn new(
         server: SocketAddr,
         name: &str,
@@ -72,6 +80,7 @@ impl GameClient {
             server,
             name: name.to_owned(),
             handle: None,
+            lookup: None,
         })
     }
 
@@ -117,6 +126,7 @@ impl GameClient {
         }
         self.endpoint.receive(&mut self.driver, PACKETS_MAX);
         self.endpoint.upkeep(&mut self.driver);
+        self.take_found();
         match self.driver.game.next_step(self.driver.now()) {
             Step::Wait => {}
             Step::Connect => self.connect(),
@@ -206,9 +216,56 @@ impl GameClient {
 
     fn connect(&mut self) {
         self.driver.attempt += 1;
+        let Some(told) = self.driver.game.address() else {
+            return self.connect_to(self.server);
+        };
+        // In numbers, as most are.
+        if told.parse::<SocketAddr>().is_ok() {
+            let found = resolve_told(told, self.server);
+            return self.connect_if(found);
+        }
+        let (told, server) = (told.to_owned(), self.server);
+        let (to, found) = channel();
+        let lookup = std::thread::Builder::new().name("lookup".to_owned());
+        let started = lookup.spawn(move || {
+            // The game may be over.
+            let _ = to.send(resolve_told(&told, server));
+        });
+        match started {
+            Ok(_) => {
+                let attempt = self.driver.attempt;
+                self.lookup = Some(Lookup { attempt, found });
+            }
+            Err(error) => self.connect_if(Err(ClientError::Socket(error))),
+        }
+    }
+
+    /// Connects to where a server was found, if that is still wanted.
+    fn take_found(&mut self) {
+        let Some(lookup) = &self.lookup else { return };
+        let found = match lookup.found.try_recv() {
+            Ok(found) => Some(found),
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => None,
+        };
+        let is_wanted = lookup.attempt == self.driver.attempt;
+        self.lookup = None;
+        if let Some(found) = found.filter(|_| is_wanted) {
+            self.connect_if(found);
+        }
+    }
+
+    fn connect_if(&mut self, found: Result<SocketAddr, ClientError>) {
+        match found {
+            Ok(address) => self.connect_to(address),
+            Err(error) => self.driver.end(None, error.to_string()),
+        }
+    }
+
+    fn connect_to(&mut self, address: SocketAddr) {
         let connecting = self.endpoint.connect(
             self.config.clone(),
-            self.server,
+            address,
             &self.name,
             0,
             self.driver.attempt,

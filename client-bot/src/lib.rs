@@ -53,7 +53,7 @@ pub use game_client::GameClient;
 #[cfg(feature = "bots")]
 pub use report::SwarmReport;
 #[cfg(feature = "bots")]
-pub use swarm::{Swarm, SwarmOptions};
+pub use swarm::{Progress, Swarm, SwarmOptions};
 
 /// The client without I/O that this one is made of.
 pub use client_core;

@@ -33,6 +33,9 @@ pub struct Progress {
     pub connected: u64,
     /// Bots that were in the world and lost their connection.
     pub lost: u64,
+    /// How often bots lost their connection, came back as the same entity, or as another one
+    /// where that was gone, and had a command processed.
+    pub came_back: u64,
     pub commands_sent: u64,
     pub updates_delivered: u64,
     pub latency_ms_p50: f64,
@@ -61,6 +64,7 @@ impl Swarm {
         Progress {
             connected: state.connected.load(Relaxed),
             lost: state.lost.load(Relaxed),
+            came_back: state.came_back.load(Relaxed),
             commands_sent: state.commands_sent.load(Relaxed),
             updates_delivered: state.updates_delivered.load(Relaxed),
             latency_ms_p50,

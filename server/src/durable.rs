@@ -9,6 +9,7 @@
 //! | `certificate.pem`, `key.pem`, `reset.key` | by what clients know the server again |
 //! | `journal-<tick>` | a segment: records from this tick on, in order |
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
+//! | `untold` | the address of a server that was deposed, and may not know it |
 //! | `role` | whether players are in this world, or it is a copy |
 //! | `characters.redb` | what accounts keep, in worlds where they keep something |
 //! | `spare` | room for the next segment, set aside while there is some |

@@ -245,6 +245,13 @@ impl Server {
                 (started, outside, (None, None))
             }
         };
+        let fence = match (&options.data, &kept) {
+            (Some(data), Some(kept)) => {
+                let key = options.standby.as_ref().map(|standby| &*standby.key);
+                Fence::again(&data.folder, key, kept.recovered.epoch)?
+            }
+            _ => None,
+        };
         Server::go_on(
             options,
             Begun {
@@ -254,7 +261,7 @@ impl Server {
                 readiness,
                 kept,
                 standby,
-                fence: None,
+                fence,
             },
         )
     }
@@ -286,7 +293,9 @@ impl Server {
         };
         standing.write(folder.path())?;
         let fence = match primary {
-            Some((primary, key)) => Some(Fence::start(primary, key, recovered.epoch)?),
+            Some((primary, key)) => {
+                Some(Fence::start(folder.path(), primary, key, recovered.epoch)?)
+            }
             None => None,
         };
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");

@@ -137,6 +137,8 @@ pub struct Session {
     player: Option<Player>,
     /// The client has not been told yet that commands or notifications have changed.
     has_old_interface: bool,
+    /// Where the client knows to find the standby; empty: nowhere.
+    standby: Arc<str>,
     /// The client has not been told of its new entity yet.
     is_reborn: bool,
     is_ending: bool,
@@ -182,6 +184,7 @@ impl Session {
         Session {
             player: None,
             has_old_interface: false,
+            standby: Arc::default(),
             is_reborn: false,
             is_ending: false,
             acknowledgement: Acknowledgement::default(),
@@ -223,7 +226,8 @@ impl Session {
         }
     }
 
-    /// Welcomes the client, which acts as `player` from `tick` on.
+    /// Welcomes the client, which acts as `player` from `tick` on, and finds a standby at an
+    /// address, if there is one.
     pub fn assign(
         &mut self,
         player: Player,
@@ -231,8 +235,10 @@ impl Session {
         resumed: bool,
         tick: Tick,
         world: &SessionWorld,
+        standby: &Arc<str>,
     ) {
         self.player = Some(player);
+        self.standby = standby.clone();
         self.acknowledgement.newest = tick;
         self.quota.start(tick);
         self.stream.push_welcome(&Welcome {
@@ -245,6 +251,7 @@ impl Session {
             quotas: Quotas::of(&world.config.limits, world.config.spectators),
             schema: world.schema.clone(),
             forecast: world.forecast.clone(),
+            standby: standby.to_string(),
         });
     }
 

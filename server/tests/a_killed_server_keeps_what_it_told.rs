@@ -2,28 +2,36 @@
 //! everything that anybody was told is there, at any level everything up to the tick that
 //! clients were told is kept, and clients come back with their tickets.
 //!
-//! A primary that is killed at level `standby` lives on at its standby, with all that it told.
+//! A primary that is killed at level `standby` lives on at its standby, with all that it told,
+//! and bots play on there by themselves. With `--nocapture` each kill is a line of JSON.
 //!
-//! `KILLS=1000` kills it so many times, `BOTS=200` lets so many play, `SEED` makes other plays,
-//! and `PORT` is the server's: one that the system gives to nobody while the server is dead.
-//! Each test prints a line of JSON that says what it checked.
+//! | variable | sets |
+//! | --- | --- |
+//! | `KILLS` | how often a server is killed |
+//! | `BOTS` | how many bots play (8) |
+//! | `SEED` | other plays |
+//! | `PORT` | the server's port: one that the system gives to nobody while the server is dead |
+//! | `PROMOTE_AFTER_MS` | how long after a primary's death its standby is promoted (1000) |
 
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use client_bot::client_core::RetryOptions;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
 use common::folder::TestFolder;
-use common::{DEADLINE, Log, myriad_binary, units};
+use common::{DEADLINE, Log, eventually, myriad_binary, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
+use serde::Serialize;
 use server::durable::checkpoint;
 use server::durable::disk::Folder;
 use server::durable::log::Log as Journal;
@@ -78,28 +86,25 @@ struct Process {
     address: SocketAddr,
     output: BufReader<ChildStdout>,
     begun: Instant,
+    /// What it has logged so far.
+    log: Arc<Mutex<String>>,
 }
 
 impl Process {
     fn start(folder: &Path, world: &Path, level: &str, listen: &str) -> Process {
         let world = world.display().to_string();
-        let mut process = Process::spawn(folder, listen, &["--level", level, "--world", &world]);
+        let more = ["--level", level, "--world", &world];
+        let mut process = Process::spawn(folder, listen, 1, &more);
         process.listens();
         process
     }
 
-    fn spawn(folder: &Path, listen: &str, more: &[&str]) -> Process {
+    fn spawn(folder: &Path, listen: &str, threads: usize, more: &[&str]) -> Process {
+        let threads = threads.to_string();
         let mut command = Command::new(myriad_binary());
         command
-            .args([
-                "serve",
-                "--backend",
-                "cpu",
-                "--threads",
-                "1",
-                "--shards",
-                "1",
-            ])
+            .args(["serve", "--backend", "cpu"])
+            .args(["--threads", &threads, "--shards", &threads])
             .args(["--listen", listen, "--keep"])
             .args(["--checkpoint-every", "1"])
             .arg("--data")
@@ -110,11 +115,23 @@ impl Process {
         let begun = Instant::now();
         let mut child = command.spawn().expect("the binary runs");
         let output = BufReader::new(child.stdout.take().expect("its output"));
+        let errors = BufReader::new(child.stderr.take().expect("its errors"));
+        let log = Arc::new(Mutex::new(String::new()));
+        let written = log.clone();
+        // Otherwise it would wait for somebody to read them. The thread ends with the process.
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                let mut log = written.lock().expect("nobody panics with it");
+                *log += &line;
+                log.push('\n');
+            }
+        });
         Process {
             child,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             output,
             begun,
+            log,
         }
     }
 
@@ -130,16 +147,23 @@ impl Process {
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line).expect("text") == 0 {
-                let mut error = String::new();
-                let mut stderr = self.child.stderr.take().expect("its errors");
-                stderr.read_to_string(&mut error).expect("text");
-                panic!("the server does not say `{beginning}`:\n{said}{error}");
+                let log = self.log.lock().expect("nobody panics with it");
+                panic!("the server does not say `{beginning}`:\n{said}{log}");
             }
             said += &line;
             if let Some(rest) = line.strip_prefix(beginning) {
                 return rest.trim().to_owned();
             }
         }
+    }
+
+    /// Waits until it has logged something.
+    async fn logs(&self, what: &str) {
+        eventually(what, || {
+            let log = self.log.lock().expect("nobody panics with it");
+            log.contains(what)
+        })
+        .await;
     }
 
     /// Tells it to stop, as a system does that shuts down, and waits for its end.
@@ -168,7 +192,7 @@ impl Drop for Process {
 struct Witness {
     client: Client,
     log: Log,
-    _connector: Connector,
+    connector: Connector,
 }
 
 /// The value of an attribute after a tick, as somebody was told.
@@ -194,7 +218,7 @@ impl Witness {
                     return Witness {
                         client,
                         log: Log::default(),
-                        _connector: connector,
+                        connector,
                     };
                 }
                 Err(ClientError::Ended(_)) if started.elapsed() < DEADLINE => {
@@ -230,6 +254,14 @@ impl Witness {
             });
             let _ = wait.await;
         }
+    }
+
+    /// Comes back to wherever the world is now, and is told of all anew.
+    async fn rejoin(&mut self) {
+        let (hello, retry) = (hello("", None), RetryOptions::default());
+        let coming = self.client.come_back(&self.connector, &hello, &retry);
+        let came = timeout(DEADLINE, coming).await.expect("an answer");
+        came.expect("a server welcomes the witness again");
     }
 
     /// The values that it was told of attributes that last.
@@ -430,13 +462,13 @@ fn check(folder: &Path, told: &mut Vec<Told>, up_to: Tick) -> Checked {
     }
 }
 
-fn bots(address: SocketAddr, seed: u64) -> Swarm {
+fn bots(address: SocketAddr, clients: usize, seed: u64) -> Swarm {
     Swarm::start(SwarmOptions {
         server: address,
         name: "localhost".to_owned(),
         trust: Trust::AnyCertificate,
         token: String::new(),
-        clients: 8,
+        clients,
         spectators: 0,
         behaviour: BehaviourKind::Fight,
         play: None,
@@ -514,62 +546,138 @@ async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
     kill_many("soon", kills()).await;
 }
 
-/// The servers change their roles with each kill: who was killed follows who was promoted.
+/// What a kill of a primary cost, in milliseconds.
+#[derive(Serialize)]
+struct Takeover {
+    kill: u64,
+    bots: usize,
+    /// How long the promotion took.
+    promotion_ms: u64,
+    /// From the beginning of the promotion until a command of every bot was processed again.
+    play_after_promotion_ms: u64,
+    /// The same, from the death of the primary.
+    play_after_kill_ms: u64,
+    /// Values that were told, and found at the standby.
+    checked: u64,
+}
+
+/// The servers change their roles with each kill: who was killed follows who was promoted. All
+/// bots, and a witness, live through all of it.
 #[tokio::test]
-async fn everything_that_was_told_is_there_at_the_standby_of_a_killed_primary() {
+async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_that_was_told() {
+    let kills = given("KILLS", 3);
+    let clients = given("BOTS", 8) as usize;
+    let promote_after = Duration::from_millis(given("PROMOTE_AFTER_MS", 1000));
+    let threads = if clients < 100 { 1 } else { 4 };
     let folder = TestFolder::new("killed-primary");
     let world = folder.join("world.toml");
-    fs::write(&world, fight(8)).unwrap();
+    fs::write(&world, fight(clients)).unwrap();
     let key = folder.join("link.pem").display().to_string();
     myriad(&["link-key", &key]);
     let mut data = ["one", "two"].map(|name| folder.join(name));
     let world = world.display().to_string();
-    let strict = [
+    let at_level = [
         "--level",
         "standby",
-        "--standby-required",
-        "--standby-wait",
-        "60",
         "--followers",
         "127.0.0.1:0",
         "--link-key",
         &key,
     ];
-    let first = [&strict[..], &["--world", &world]].concat();
-    let mut primary = Process::spawn(&data[0], "127.0.0.1:0", &first);
+    let first = [&at_level[..], &["--world", &world]].concat();
+    let mut primary = Process::spawn(&data[0], "127.0.0.1:0", threads, &first);
     primary.listens();
-    let mut came_back: Option<(Ticket, EntityId)> = None;
-    let mut hurt = 0;
+    let mut witness = Witness::join(primary.address, None).await;
+    let entity = witness.client.view().entity();
+    let mut swarm = bots(primary.address, clients, 7);
+    eventually("all bots are connected", || swarm.is_settled()).await;
+    swarm.play();
     let mut dice = dice(7);
-    for kill in 0..kills().div_ceil(3) {
+    let mut takeovers = vec![];
+    let mut hurt = 0;
+    for kill in 0..kills {
         let follow = primary.says("a standby may follow at ");
-        let more = [&strict[..], &["--follow", &follow]].concat();
-        let mut standby = Process::spawn(&data[1], "127.0.0.1:0", &more);
-        let ticket = came_back.map(|(ticket, _)| ticket);
-        let mut witness = Witness::join(primary.address, ticket).await;
-        if let Some((_, entity)) = came_back {
-            assert_eq!(witness.client.view().entity(), entity, "kill {kill}");
-        }
-        let mut swarm = bots(primary.address, kill);
-        swarm.play();
+        let more = [&at_level[..], &["--follow", &follow]].concat();
+        let mut standby = Process::spawn(&data[1], "127.0.0.1:0", threads, &more);
+        // Before that, what is told may be lost.
+        let in_force = primary.logs("level `standby` is in force");
+        tokio::join!(
+            in_force,
+            witness.play(&mut dice, Duration::from_millis(100))
+        );
+        witness.log = Log::default();
+        witness.rejoin().await;
         let time = Duration::from_millis(500 + dice(700));
         witness.play(&mut dice, time).await;
         primary.kill();
+        let killed = Instant::now();
         // What was on its way.
         witness.play(&mut dice, Duration::from_millis(50)).await;
-        myriad(&["promote", &data[1].display().to_string()]);
-        standby.listens();
         let schema = witness.client.view().schema();
         let hp = schema.column("hp").expect("such an attribute") as u16;
         let mut told = witness.told(&[hp]);
         hurt += told.iter().filter(|told| told.value < 100).count();
+        sleep(promote_after.saturating_sub(killed.elapsed())).await;
+        let promoting = Instant::now();
+        myriad(&["promote", &data[1].display().to_string()]);
+        let promotion = promoting.elapsed();
+        let back = clients as u64 * (kill + 1);
+        eventually("all bots play on", || {
+            let progress = swarm.progress();
+            assert_eq!(progress.lost, 0, "kill {kill}");
+            progress.came_back >= back
+        })
+        .await;
+        let played = Instant::now();
+        assert_eq!(
+            swarm.progress().came_back,
+            back,
+            "kill {kill}: some came back twice"
+        );
+        standby.listens();
+        witness.rejoin().await;
+        assert_eq!(witness.client.view().entity(), entity, "kill {kill}");
         check(&data[1], &mut told, Tick(u64::MAX));
-        came_back = Some((witness.client.ticket(), witness.client.view().entity()));
-        drop(swarm);
+        let ms = |since: Instant| (played - since).as_millis() as u64;
+        let takeover = Takeover {
+            kill,
+            bots: clients,
+            promotion_ms: promotion.as_millis() as u64,
+            play_after_promotion_ms: ms(promoting),
+            play_after_kill_ms: ms(killed),
+            checked: told.len() as u64,
+        };
+        println!("{}", serde_json::to_string(&takeover).expect("numbers"));
+        takeovers.push(takeover);
         primary = standby;
         data.swap(0, 1);
     }
     assert!(hurt > 0, "nobody fought");
+    show(&takeovers);
+    drop(swarm);
+}
+
+/// Prints least, median and most of what was measured.
+fn show(takeovers: &[Takeover]) {
+    type Column = (&'static str, fn(&Takeover) -> u64);
+    let columns: [Column; 3] = [
+        ("promotion", |takeover| takeover.promotion_ms),
+        ("promotion to play", |takeover| {
+            takeover.play_after_promotion_ms
+        }),
+        ("kill to play", |takeover| takeover.play_after_kill_ms),
+    ];
+    println!(
+        "{:>20} {:>8} {:>8} {:>8} {:>8}",
+        "ms", "least", "median", "most", "> 2 s"
+    );
+    for (name, of) in columns {
+        let mut all: Vec<u64> = takeovers.iter().map(of).collect();
+        all.sort_unstable();
+        let late = all.iter().filter(|&&ms| ms > 2000).count();
+        let (least, median, most) = (all[0], all[all.len() / 2], all[all.len() - 1]);
+        println!("{name:>20} {least:>8} {median:>8} {most:>8} {late:>8}");
+    }
 }
 
 fn myriad(arguments: &[&str]) {

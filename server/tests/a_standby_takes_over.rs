@@ -4,11 +4,13 @@ mod common;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use client_bot::BehaviourKind;
+use client_bot::client_core::{Event, GameOptions};
+use client_bot::connect::{ClientError, hello};
+use client_bot::{BehaviourKind, GameClient};
 use common::folder::{TestFolder, refusal};
-use common::{Bots, DEADLINE, Player, eventually, go, ticks, until, world};
+use common::{Bots, DEADLINE, Player, eventually, go, ticks, trust, until, world};
 use script::builtin;
 use server::durable::level::Level;
 use server::server::standby::{Follow, Standby, promote_folder};
@@ -17,7 +19,7 @@ use server::standby::feed::FeedOptions;
 use server::standby::link::{Hello, ToPrimary};
 use server::standby::trust::LinkKey;
 use server::{Server, ServerOptions};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 const WORLD: &str = "
     [world]
@@ -148,6 +150,102 @@ async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
 }
 
 #[tokio::test]
+async fn clients_learn_where_the_standby_is_and_go_on_there_by_themselves() {
+    let pair = Pair::new("by-themselves");
+    let primary = pair.primary(|_| ());
+    let mut early = Player::join(&primary).await;
+    assert_eq!(early.client.standby(), "");
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let address = standby.address();
+    until(&mut [&mut early], "it is told of the standby", |p| {
+        p[0].client.standby() == address.to_string()
+    })
+    .await;
+    let mut late = Player::join(&primary).await;
+    assert_eq!(late.client.standby(), address.to_string());
+    // It is the same server to them, and says what it is.
+    let turned_away = Player::try_join_at(&primary, address, &hello("", None)).await;
+    let Err(ClientError::Standby(reason)) = turned_away else {
+        panic!("a standby lets players in");
+    };
+    assert!(reason.contains("is a standby"), "{reason}");
+    let mut game = game(&primary);
+    play_until(&mut game, "its entity", |e| {
+        matches!(e, Event::Entered { .. })
+    });
+    let entity = game.view().expect("a world").entity();
+    let last = early
+        .client
+        .view()
+        .newest()
+        .max(late.client.view().newest());
+    eventually("the standby has what clients were told", || {
+        primary.acknowledged() > Some(last)
+    })
+    .await;
+    drop(primary);
+    let lost = play_until(&mut game, "the loss", |e| matches!(e, Event::Lost { .. }));
+    assert!(!lost.iter().any(|e| matches!(e, Event::Resumed(_))));
+    let coming = tokio::spawn(async move {
+        for player in [&mut early, &mut late] {
+            let entity = player.entity();
+            player.come_back().await;
+            assert_eq!(player.entity(), entity);
+            assert_eq!(player.client.connection().remote_address(), address);
+        }
+    });
+    sleep(Duration::from_millis(300)).await;
+    let promoted = standby.promote().expect("a promotion");
+    assert_eq!(promoted.address(), address);
+    coming.await.expect("players that come back");
+    let back = play_until(&mut game, "its return", |e| matches!(e, Event::Resumed(_)));
+    assert!(back.contains(&Event::Resumed(entity)), "{back:?}");
+    promoted.stop().unwrap();
+}
+
+fn game(server: &Server) -> GameClient {
+    let options = GameOptions::default();
+    let game = GameClient::new(server.address(), "localhost", &trust(server), options);
+    game.expect("a socket")
+}
+
+/// Polls until an event comes, and gives all events up to it.
+fn play_until(game: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
+    let started = Instant::now();
+    let mut events = vec![];
+    while !events.iter().any(&is_it) {
+        assert!(
+            started.elapsed() < DEADLINE,
+            "waited in vain for {what}: {events:?}"
+        );
+        game.wait(Duration::from_millis(10)).expect("a socket");
+        events.extend(game.poll());
+        game.flush();
+    }
+    events
+}
+
+#[tokio::test]
+async fn bots_play_on_at_the_promoted_standby() {
+    let pair = Pair::new("bots");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let bots = Bots::start_with(&primary, 12, BehaviourKind::Fight, |bots| {
+        bots.verify = false;
+    })
+    .await;
+    ticks(&primary, 20).await;
+    drop(primary);
+    let promoted = standby.promote().expect("a promotion");
+    eventually("all bots play on", || bots.progress().came_back == 12).await;
+    assert_eq!(bots.progress().lost, 0);
+    bots.go_home();
+    promoted.stop().unwrap();
+}
+
+#[tokio::test]
 async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
     let pair = Pair::new("crowd");
     let primary = pair.primary(|_| ());
@@ -220,6 +318,36 @@ async fn a_deposed_server_does_not_start_again_but_follows() {
     complete(&back).await;
     drop(promoted);
     drop(back.promote().expect("back again"));
+}
+
+#[tokio::test]
+async fn a_promoted_server_that_was_restarted_still_deposes_the_one_before() {
+    let pair = Pair::new("untold");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    // It is down when the other one is promoted, and comes back to the port that it had.
+    let at = primary.followers().unwrap();
+    primary.stop().unwrap();
+    let promoted = pair_promoted(&pair, standby);
+    ticks(&promoted, 5).await;
+    promoted.stop().unwrap();
+    let followed = |listen: SocketAddr| {
+        let key = pair.key();
+        move |options: &mut ServerOptions| {
+            let feed = FeedOptions::default();
+            options.standby = Some(StandbyOptions { listen, key, feed });
+        }
+    };
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let again = Server::start(pair.options("standby", followed(any))).unwrap();
+    let back = Server::start(pair.options("primary", followed(at))).unwrap();
+    eventually("the server before is deposed", || !back.is_running()).await;
+    let reason = back.stop().expect_err("it was deposed").to_string();
+    assert!(reason.contains("a standby was promoted"), "{reason}");
+    let untold = pair.folder.join("standby").join("untold");
+    eventually("it is told once", || !untold.exists()).await;
+    again.stop().unwrap();
 }
 
 /// Promotes with a port for the next standby.

@@ -28,6 +28,7 @@ use crate::prediction::Prediction;
 use crate::record::{Record, Recorder};
 use crate::request::PredicateTooLong;
 use crate::retry::{RetryOptions, is_worth_a_retry};
+use crate::route::Route;
 use crate::scene::Scene;
 use crate::session::Session;
 use crate::view::View;
@@ -37,8 +38,9 @@ use crate::{Region, TalkRequest, Welcomed};
 pub struct Game {
     options: GameOptions,
     stage: Stage,
-    /// Attempts in a row that failed.
-    failed: u32,
+    route: Route,
+    /// How long the attempt may take that is under way.
+    patience: Duration,
     ticket: Option<Ticket>,
     first_round_trip: Option<Duration>,
     /// `None` before the first welcome.
@@ -61,7 +63,7 @@ pub struct GameOptions {
     /// From the attempt until the welcome.
     pub connect_timeout: Duration,
     /// A connection over which nothing was heard for this long is lost. Servers say
-    /// something each second.
+    /// something each second, and one that has a standby may be silent for 2 seconds.
     pub silence_timeout: Duration,
     pub retry: RetryOptions,
 }
@@ -85,7 +87,7 @@ impl Default for GameOptions {
 pub enum Step {
     /// Nothing.
     Wait,
-    /// Open a connection with a stream.
+    /// Open a connection with a stream, to [`Game::address`].
     Connect,
     /// Close the connection, with a code and a sentence.
     Close(Close, &'static str),
@@ -141,7 +143,8 @@ impl Game {
         Game {
             options,
             stage: Stage::Waiting(Duration::ZERO),
-            failed: 0,
+            route: Route::default(),
+            patience: Duration::ZERO,
             ticket: None,
             first_round_trip: None,
             world: None,
@@ -294,23 +297,26 @@ impl Game {
     pub fn next_step(&mut self, now: Duration) -> Step {
         match self.stage {
             Stage::Waiting(until) if now >= until => {
-                let until = now + self.options.connect_timeout;
+                let round_trip = self.first_round_trip.unwrap_or_default();
+                let longest = self.options.connect_timeout;
+                self.patience = self.route.patience(longest, round_trip);
+                let until = now + self.patience;
                 self.stage = Stage::Connecting { until };
                 Step::Connect
             }
             Stage::Connecting { until } | Stage::Greeting { until, .. } if now >= until => {
-                let seconds = self.options.connect_timeout.as_secs_f64();
-                self.lose(format!("no welcome within {seconds} seconds"), true, now);
+                let seconds = self.patience.as_secs_f64();
+                self.lose(format!("no welcome within {seconds} seconds"), None, now);
                 // Not for good: the client wants to resume.
                 Step::Close(Close::Resumed, "no welcome in time")
             }
-            Stage::Playing { heard } if now >= heard + self.options.silence_timeout => {
-                let seconds = self.options.silence_timeout.as_secs_f64();
-                self.lose(
-                    format!("nothing was heard for {seconds} seconds"),
-                    true,
-                    now,
-                );
+            Stage::Playing { heard }
+                if now >= heard + self.route.silence(self.options.silence_timeout) =>
+            {
+                let seconds = self.route.silence(self.options.silence_timeout);
+                let seconds = seconds.as_secs_f64();
+                let reason = format!("nothing was heard for {seconds} seconds");
+                self.lose(reason, None, now);
                 Step::Close(Close::Resumed, "nothing was heard")
             }
             _ => Step::Wait,
@@ -339,7 +345,7 @@ impl Game {
     /// The connection has ended, or could not be opened.
     pub fn closed(&mut self, ending: Ending, now: Duration) {
         if !matches!(self.stage, Stage::Waiting(_) | Stage::Over) {
-            self.lose(ending.reason, ending.code.is_none_or(is_worth_a_retry), now);
+            self.lose(ending.reason, ending.code, now);
         }
     }
 
@@ -348,6 +354,12 @@ impl Game {
     pub fn leave(&mut self) {
         self.stage = Stage::Over;
         self.ticket = None;
+    }
+
+    /// Where to connect, as HOST:PORT: an address that a server has told. `None`: the one that the
+    /// player gave. Certificates are those of the server that the player gave, in either case.
+    pub fn address(&self) -> Option<&str> {
+        self.route.address()
     }
 
     /// Reads bytes of the stream. After an error the transport should close the connection.
@@ -361,10 +373,12 @@ impl Game {
             }
             Stage::Playing { heard } => {
                 *heard = now;
-                match &mut self.world {
-                    Some(world) => world.handle_stream(bytes, now),
-                    None => Ok(()),
-                }
+                let Some(world) = &mut self.world else {
+                    return Ok(());
+                };
+                world.handle_stream(bytes, now)?;
+                self.route.tell(world.session.standby());
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -425,7 +439,7 @@ impl Game {
         } = welcomed;
         let forecast = Forecast::from_bytes(&welcome.forecast, &welcome.schema)?;
         self.stage = Stage::Playing { heard: now };
-        self.failed = 0;
+        self.route.welcome(&welcome.standby);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
         let mut world = match before {
@@ -449,9 +463,14 @@ impl Game {
         world.handle_stream(&rest, now)
     }
 
-    fn lose(&mut self, reason: String, may_retry: bool, now: Duration) {
-        let wait = self.options.retry.wait(self.failed).filter(|_| may_retry);
-        self.failed += 1;
+    /// `code` is that of a close by the server.
+    fn lose(&mut self, reason: String, code: Option<u64>, now: Duration) {
+        let is_standby = code == Some(u64::from(Close::Standby.code()));
+        let wait = match self.stage {
+            Stage::Playing { .. } => self.route.lose(&self.options.retry),
+            _ => self.route.fail(is_standby, &self.options.retry),
+        };
+        let wait = wait.filter(|_| code.is_none_or(is_worth_a_retry));
         self.stage = match wait {
             Some(wait) => Stage::Waiting(now + wait),
             None => Stage::Over,

@@ -27,6 +27,7 @@
 //! | [`scene`] | what is shown between what was heard |
 //! | [`prediction`] | the own entity, ahead of the server |
 //! | [`retry`] | when a lost client connects again |
+//! | [`route`] | where it connects then |
 //! | [`handshake`] | hello and welcome |
 //! | [`session`] | one client's end of a connection |
 //! | [`view`] | the world as one client was told of it |
@@ -48,6 +49,7 @@ mod receipt;
 mod record;
 pub mod request;
 pub mod retry;
+pub mod route;
 pub mod scene;
 pub mod session;
 mod usage;
@@ -61,6 +63,7 @@ pub use handshake::{Handshake, Welcomed, hello};
 pub use prediction::Prediction;
 pub use request::PredicateTooLong;
 pub use retry::RetryOptions;
+pub use route::Route;
 pub use scene::Scene;
 pub use session::Session;
 pub use view::{Entity, View, ViewCounts};

@@ -223,8 +223,8 @@ impl EventHandler for Recorder<'_> {
                 tick,
                 talk: talk.clone(),
             },
-            // See `refused`.
-            Message::Refused { .. } => return,
+            // See `refused`, and the session.
+            Message::Refused { .. } | Message::Standby(_) => return,
             Message::Lost(id) => Event::SubscriptionLost(*id),
             Message::Interface(interface) => {
                 self.forecast = Some(interface.forecast.clone());

@@ -21,6 +21,8 @@ use crate::{Message, Movement, Region, TalkRequest};
 pub struct Session {
     ticket: Ticket,
     is_resumed: bool,
+    /// Where clients reach the server that takes over; empty: there is none.
+    standby: String,
     view: View,
     receipt: Receipt,
     frames: FrameReader,
@@ -59,6 +61,7 @@ impl Session {
         Ok(Session {
             ticket: welcome.ticket,
             is_resumed: welcome.resumed,
+            standby: welcome.standby.clone(),
             view: View::new(schema.clone(), welcome.entity, welcome.tick),
             acknowledged: receipt.acknowledgement(),
             receipt,
@@ -89,6 +92,12 @@ impl Session {
     /// Whether this session goes on as the entity of the hello's ticket.
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
+    }
+
+    /// Where clients reach the server that takes over if this one is gone, as HOST:PORT; empty:
+    /// there is none.
+    pub fn standby(&self) -> &str {
+        &self.standby
     }
 }
 
@@ -141,6 +150,7 @@ impl Session {
                 handler.message(frame.tick, &message);
                 match message {
                     Message::Interface(interface) => self.change_interface(interface)?,
+                    Message::Standby(address) => self.standby = address,
                     Message::Refused {
                         first_low,
                         count,

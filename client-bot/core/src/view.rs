@@ -326,6 +326,7 @@ impl View {
             | Message::Lost(_)
             | Message::Refused { .. }
             | Message::Interface(_)
+            | Message::Standby(_)
             | Message::Talk(_) => {}
         }
     }

@@ -54,6 +54,55 @@ fn lost(reason: &str) -> Ending {
     }
 }
 
+/// A close by a server that is a standby.
+fn turned_away() -> Ending {
+    Ending {
+        code: Some(u64::from(Close::Standby.code())),
+        reason: "a standby".to_owned(),
+    }
+}
+
+#[test]
+fn a_lost_game_goes_to_the_standby_and_back_until_one_of_them_welcomes_it() {
+    let mut game = Game::new(GameOptions::default());
+    let mut now = Duration::ZERO;
+    let standby = "two.example:4433".to_owned();
+    let named = Welcome {
+        standby: standby.clone(),
+        ..welcome()
+    };
+    join(&mut game, now, &named, Some(Duration::from_millis(20)));
+    // It may have taken over already, so two seconds of silence are enough.
+    now += Duration::from_millis(1999);
+    assert_eq!(game.next_step(now), Step::Wait);
+    now += Duration::from_millis(1);
+    assert!(matches!(game.next_step(now), Step::Close(..)));
+    for _ in 0..50 {
+        now += Duration::from_millis(500);
+        assert_eq!(game.next_step(now), Step::Connect);
+        assert_eq!(game.address(), Some(&*standby));
+        game.closed(turned_away(), now);
+        assert_eq!(game.next_step(now), Step::Connect);
+        assert_eq!(game.address(), None);
+        // Nobody answers there.
+        now += Duration::from_secs(1);
+        assert!(matches!(game.next_step(now), Step::Close(..)));
+        game.poll(now);
+    }
+    now += Duration::from_millis(500);
+    let resumed = Welcome {
+        resumed: true,
+        ..welcome()
+    };
+    join(&mut game, now, &resumed, None);
+    assert_eq!(game.poll(now).last(), Some(&Event::Resumed(OWN)));
+    // From now on it is the first that it tries.
+    game.closed(lost("gone"), now);
+    now += Duration::from_millis(500);
+    assert_eq!(game.next_step(now), Step::Connect);
+    assert_eq!(game.address(), Some(&*standby));
+}
+
 #[test]
 fn a_game_is_told_who_entered_changed_and_left() {
     let server = Server::new();

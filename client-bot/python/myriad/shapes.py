@@ -37,5 +37,5 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
          "spectates": "bool"}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
-           **FORECAST}
+           **FORECAST, "standby": "text"}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, **FORECAST}

@@ -123,6 +123,8 @@ class World:
                            "TooEarly", "TooLate")
                 return "refused", {"first_low": first, "count": count,
                                    "reason": reasons[bits.get(3)]}
+            case 11:
+                return "standby", {"address": bits.bytes(8).decode()}
             case 14:
                 return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
             case 15:

@@ -15,7 +15,7 @@ use shared::wire::control::{Close, Hello, Quotas};
 use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use super::thread::{Attempt, Bots};
+use super::thread::{Attempt, Bots, Lost};
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
@@ -44,6 +44,11 @@ struct Playing {
     /// Whether it has no entity.
     spectates: bool,
     was_in_world: bool,
+    /// It has come back, and no command of it was processed since.
+    is_back_unseen: bool,
+    /// When it heard of the server.
+    heard: Instant,
+    round_trip: Duration,
     dice: Dice,
     /// The time from turn to turn.
     period: Duration,
@@ -61,11 +66,11 @@ struct Playing {
 impl Bot {
     pub fn new(attempt: Attempt, options: &SwarmOptions) -> Bot {
         Bot {
-            attempt,
             stage: Stage::Joining(Handshake::new(&Hello {
                 spectates: options.spectates(attempt.number),
-                ..hello(&options.token, None)
+                ..hello(&options.token, attempt.lost.map(|lost| lost.ticket))
             })),
+            attempt,
         }
     }
 
@@ -81,6 +86,7 @@ impl Bot {
 
     pub fn take_datagram(&mut self, bytes: &[u8], bots: &mut Bots) -> Result<(), ClientError> {
         if let Stage::Playing(bot) = &mut self.stage {
+            bot.heard = Instant::now();
             let mut log = bot.log.of(bots);
             bot.session.handle_datagram(bytes, &mut log)?;
         }
@@ -106,14 +112,18 @@ impl Bot {
                 };
                 let quotas = welcomed.welcome.quotas;
                 let session = welcomed.session;
-                let playing = Playing::new(self.attempt.number, session, quotas, bots);
+                self.attempt.route.welcome(session.standby());
+                let playing = Playing::new(&self.attempt, session, quotas, bots);
                 let playing = playing.map_err(ClientError::Ended)?;
                 self.stage = Stage::Playing(Box::new(playing));
                 self.take_stream_bytes(&welcomed.rest, bots)
             }
             Stage::Playing(bot) => {
+                bot.heard = Instant::now();
                 let mut log = bot.log.of(bots);
-                Ok(bot.session.handle_stream(bytes, &mut log)?)
+                bot.session.handle_stream(bytes, &mut log)?;
+                self.attempt.route.tell(bot.session.standby());
+                Ok(())
             }
             Stage::Done => Ok(()),
         }
@@ -125,14 +135,21 @@ impl Bot {
             // The rest of the welcome waits for the acknowledgement.
             return link.send_now();
         };
+        bot.round_trip = link.round_trip();
         // A bot counts as connected once it sees its own entity, if it has one.
         let is_in_world = bot.spectates || bot.session.view().own().is_some();
         if !bot.was_in_world && is_in_world {
             bot.was_in_world = true;
-            bots.state.connected.fetch_add(1, Relaxed);
+            if self.attempt.lost.is_none() {
+                bots.state.connected.fetch_add(1, Relaxed);
+            }
             // Bots take their turns at different moments, as people do.
             let first = bot.period.mul_f64(bot.dice.unit());
             bots.wake_at(link.handle(), link.now() + first);
+        }
+        if bot.is_back_unseen && bot.session.view().processed() > 0 {
+            bot.is_back_unseen = false;
+            bots.state.came_back.fetch_add(1, Relaxed);
         }
         let newest = bot.session.view().newest();
         if newest > bot.acted {
@@ -153,8 +170,13 @@ impl Bot {
             Stage::Joining(_) => return self.leave(link),
             Stage::Done => return,
         };
+        let silence = self.attempt.route.silence(Duration::MAX);
         match bots.state.phase() {
             Phase::Connect => bot.flush(link),
+            Phase::Play if bot.heard.elapsed() > silence => {
+                // Not for good: it wants to come back.
+                return link.close(Close::Resumed.code(), "nothing was heard");
+            }
             Phase::Play => return bot.play(link, bots),
             Phase::Rest => bot.rest(link, bots),
             Phase::Compare | Phase::Leave => {
@@ -188,25 +210,60 @@ impl Bot {
 
     /// What a bot does that could not join, and after which wait; `None` if it was welcomed,
     /// or has tried for long.
-    pub fn next_attempt(&self, seed: u64) -> Option<(Duration, Attempt)> {
-        let Attempt { number, repeated } = self.attempt;
-        let retry = RetryOptions {
-            seed: seed.wrapping_add(number as u64),
-            ..JOIN_RETRY
+    pub fn next_join(&self, seed: u64) -> Option<(Duration, Attempt)> {
+        if !matches!(self.stage, Stage::Joining(_)) {
+            return None;
+        }
+        let mut attempt = self.attempt.clone();
+        let wait = attempt.route.fail(false, &self.retry(seed))?;
+        Some((wait, attempt))
+    }
+
+    /// The same for a bot that was in the world, if its server has named a standby. `error` is
+    /// why it lost its connection, or could not come back.
+    pub fn way_back(
+        &self,
+        options: &SwarmOptions,
+        error: &ClientError,
+    ) -> Option<(Duration, Attempt)> {
+        let mut attempt = self.attempt.clone();
+        let retry = self.retry(options.seed);
+        // What a bot was told is compared within one connection.
+        if options.verify || !attempt.route.has_standby() && attempt.lost.is_none() {
+            return None;
+        }
+        let wait = match &self.stage {
+            Stage::Playing(bot) => {
+                attempt.lost = Some(Lost {
+                    ticket: bot.session.ticket(),
+                    round_trip: bot.round_trip,
+                });
+                attempt.route.lose(&retry)?
+            }
+            Stage::Joining(_) => {
+                let is_standby = matches!(error, ClientError::Standby(_));
+                attempt.route.fail(is_standby, &retry)?
+            }
+            Stage::Done => return None,
         };
-        let wait = retry.wait(repeated)?;
-        let repeated = repeated + 1;
-        let is_joining = matches!(self.stage, Stage::Joining(_));
-        is_joining.then_some((wait, Attempt { number, repeated }))
+        Some((wait, attempt))
+    }
+
+    fn retry(&self, seed: u64) -> RetryOptions {
+        RetryOptions {
+            seed: seed.wrapping_add(self.attempt.number as u64),
+            ..JOIN_RETRY
+        }
     }
 
     /// The connection has ended before its time.
-    pub fn lost(self, error: &ClientError, state: &SwarmState) {
-        self.count_loss(error, state);
-    }
-
-    fn count_loss(&self, error: &ClientError, state: &SwarmState) {
+    pub fn count_loss(&self, error: &ClientError, state: &SwarmState) {
+        let came_back_before = self.attempt.lost.is_some();
         match &self.stage {
+            Stage::Playing(_) | Stage::Joining(_) if came_back_before => {
+                state.lost.fetch_add(1, Relaxed);
+                state.complain(format!("a bot did not come back: {error}"));
+            }
             Stage::Playing(bot) if bot.was_in_world => {
                 state.lost.fetch_add(1, Relaxed);
                 state.complain(format!("a bot lost its connection: {error}"));
@@ -227,12 +284,13 @@ impl Bot {
 impl Playing {
     /// The error says what is wrong with the bot's script.
     fn new(
-        number: usize,
+        attempt: &Attempt,
         session: Session,
         quotas: Quotas,
         bots: &mut Bots,
     ) -> Result<Playing, String> {
         let Bots { options, state, .. } = bots;
+        let number = attempt.number;
         let schema = session.view().schema();
         state.schema.get_or_init(|| schema.clone());
         let history = state
@@ -261,6 +319,9 @@ impl Playing {
             acted: Tick(0),
             spectates,
             was_in_world: false,
+            is_back_unseen: attempt.lost.is_some(),
+            heard: Instant::now(),
+            round_trip: Duration::ZERO,
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
             session,

@@ -34,6 +34,8 @@ pub struct SwarmState {
     pub joins_repeated: AtomicU64,
     /// Bots that were in the world and lost their connection.
     pub lost: AtomicU64,
+    /// How often bots lost their connection, came back and played on.
+    pub came_back: AtomicU64,
     /// Bots whose last commands are processed, at rest.
     pub resting: AtomicU64,
     /// Packets that the system did not take.
@@ -71,6 +73,7 @@ impl SwarmState {
             failed: AtomicU64::new(0),
             joins_repeated: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            came_back: AtomicU64::new(0),
             resting: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             socket_drops: AtomicU64::new(0),

@@ -1,19 +1,22 @@
 //! One thread's bots, with sockets of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use client_core::Route;
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Socket, Turns};
+use shared::wire::control::Ticket;
 
 use super::bot::Bot;
 use super::latency::Latencies;
 use super::lateness::Lateness;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use crate::connect::{ClientError, client_config, ended};
+use crate::connect::{ClientError, client_config, ended, resolve_told};
 
 /// Starts a thread that runs its share of the bots from first to last.
 pub fn spawn(
@@ -34,6 +37,8 @@ struct Thread {
     /// The numbers of the bots that are still to connect.
     numbers: std::iter::StepBy<std::ops::Range<usize>>,
     connected: usize,
+    /// Where the addresses lead that servers have told.
+    found: HashMap<String, SocketAddr>,
 }
 
 /// What the bots of a thread share.
@@ -43,16 +48,32 @@ pub struct Bots {
     pub latencies: Latencies,
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
-    /// Bots that try again to join, by the time when they do.
+    /// Bots that try again to join or to come back, by the time when they do.
     again: BTreeMap<(Instant, usize), Attempt>,
 }
 
-/// A bot's attempt to join.
-#[derive(Clone, Copy)]
+/// A bot's attempt to join, or to come back.
+#[derive(Clone)]
 pub struct Attempt {
     pub number: usize,
-    /// How often it has tried before.
-    pub repeated: u32,
+    pub route: Route,
+    /// Of the connection that it has lost; `None`: it joins.
+    pub lost: Option<Lost>,
+}
+
+/// What a bot has lost.
+#[derive(Clone, Copy)]
+pub struct Lost {
+    pub ticket: Ticket,
+    pub round_trip: Duration,
+}
+
+impl Attempt {
+    /// How long it may take.
+    fn patience(&self) -> Duration {
+        let round_trip = self.lost.map_or(Duration::ZERO, |lost| lost.round_trip);
+        self.route.patience(JOIN_WAIT, round_trip)
+    }
 }
 
 impl Thread {
@@ -70,6 +91,7 @@ impl Thread {
             turns,
             numbers: (thread..options.clients).step_by(threads),
             connected: 0,
+            found: HashMap::new(),
             bots: Bots {
                 options,
                 latencies: Latencies::new(state.clone()),
@@ -110,7 +132,8 @@ impl Thread {
         while self.endpoint.load().handshakes < HANDSHAKES_MAX {
             let first = |number| Attempt {
                 number,
-                repeated: 0,
+                route: Route::default(),
+                lost: None,
             };
             let now = Instant::now();
             let again = self.bots.again.first_entry();
@@ -121,24 +144,47 @@ impl Thread {
             let Some(attempt) = attempt else {
                 return;
             };
+            let server = match self.find(&attempt) {
+                Ok(server) => server,
+                Err(error) => {
+                    self.bots
+                        .try_again(Bot::new(attempt, &self.bots.options), false, &error);
+                    continue;
+                }
+            };
             let Bots { options, state, .. } = &self.bots;
             let socket = self.connected % self.endpoint.sockets().len();
             self.connected += 1;
+            let (number, patience) = (attempt.number, attempt.patience());
             let connecting = self.endpoint.connect(
                 self.config.clone(),
-                options.server,
+                server,
                 &options.name,
                 socket,
                 Bot::new(attempt, options),
                 now,
             );
             match connecting {
-                Ok(handle) => self.bots.wake_at(handle, now + JOIN_WAIT),
+                Ok(handle) => self.bots.wake_at(handle, now + patience),
                 Err(error) => {
-                    state.fail(format!("bot {}: cannot connect: {error}", attempt.number));
+                    state.fail(format!("bot {number}: cannot connect: {error}"));
                 }
             }
         }
+    }
+
+    /// Where a bot connects. The first that comes to a name waits for its address.
+    fn find(&mut self, attempt: &Attempt) -> Result<SocketAddr, ClientError> {
+        let server = self.bots.options.server;
+        let Some(told) = attempt.route.address() else {
+            return Ok(server);
+        };
+        if let Some(found) = self.found.get(told) {
+            return Ok(*found);
+        }
+        let found = resolve_told(told, server)?;
+        self.found.insert(told.to_owned(), found);
+        Ok(found)
     }
 
     /// Lets those bots act whose time has come.
@@ -177,6 +223,29 @@ impl Thread {
 }
 
 impl Bots {
+    /// Lets a bot without a connection try again, if it may.
+    fn try_again(&mut self, bot: Bot, is_refused: bool, error: &ClientError) {
+        let phase = self.state.phase();
+        let again = match phase {
+            // In a crowd at the door, some are not heard.
+            Phase::Connect if is_refused => None,
+            Phase::Connect => bot.next_join(self.options.seed),
+            Phase::Play => bot.way_back(&self.options, error),
+            Phase::Rest | Phase::Compare | Phase::Leave => None,
+        };
+        match again {
+            Some((wait, attempt)) => {
+                if attempt.lost.is_none() {
+                    self.state.joins_repeated.fetch_add(1, Relaxed);
+                }
+                let at = Instant::now() + wait;
+                self.again.insert((at, attempt.number), attempt);
+            }
+            None if phase < Phase::Leave => bot.count_loss(error, &self.state),
+            None => {}
+        }
+    }
+
     /// Wakes a bot at a time, unless a word of the server comes before.
     pub fn wake_at(&mut self, handle: Handle, at: Instant) {
         if self.wakes.len() <= handle.index() {
@@ -216,27 +285,15 @@ impl Application for Bots {
         if let Some(wake) = self.wakes.get_mut(handle.index()) {
             *wake = None;
         }
-        let phase = self.state.phase();
         let is_refused = matches!(reason, ConnectionError::ApplicationClosed(_));
-        match bot.next_attempt(self.options.seed) {
-            // In a crowd at the door, some are not heard.
-            Some((wait, attempt)) if phase == Phase::Connect && !is_refused => {
-                self.state.joins_repeated.fetch_add(1, Relaxed);
-                let at = Instant::now() + wait;
-                self.again.insert((at, attempt.number), attempt);
-            }
-            _ if phase < Phase::Leave => {
-                let error = match reason {
-                    ConnectionError::LocallyClosed => ClientError::TimedOut {
-                        server: self.options.server,
-                        seconds: JOIN_WAIT.as_secs_f64(),
-                    },
-                    reason => ended(reason),
-                };
-                bot.lost(&error, &self.state);
-            }
-            _ => {}
-        }
+        let error = match reason {
+            ConnectionError::LocallyClosed => ClientError::TimedOut {
+                server: self.options.server,
+                seconds: JOIN_WAIT.as_secs_f64(),
+            },
+            reason => ended(reason),
+        };
+        self.try_again(bot, is_refused, &error);
     }
 }
 

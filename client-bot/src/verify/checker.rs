@@ -200,6 +200,7 @@ impl Checker {
             | Message::Lost(_)
             | Message::Refused { .. }
             | Message::Interface(_)
+            | Message::Standby(_)
             | Message::Name { .. }
             | Message::Talk(_) => {}
         }

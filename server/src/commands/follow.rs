@@ -1,6 +1,7 @@
 //! `myriad serve --follow`: a standby, until it is promoted. And the options of both sides.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::connect::resolve;
 use client_bot::say;
+use shared::wire::control::ADDRESS_BYTES_MAX;
 use tracing::info;
 
 use super::arguments::seconds;
@@ -41,7 +43,7 @@ pub struct StandbyArguments {
     standby_wait: f64,
     /// Where clients reach this standby, as HOST:PORT [default: the address from which it
     /// follows, and its port]
-    #[arg(long, value_name = "HOST:PORT", requires = "follow")]
+    #[arg(long, value_name = "HOST:PORT", requires = "follow", value_parser = host_and_port)]
     clients_at: Option<String>,
 }
 
@@ -124,6 +126,19 @@ pub fn follow_until_promoted(
             .send(told.map_err(|error| format!("{error:#}")));
         drop(control);
         return promoted.map(Some);
+    }
+}
+
+/// Reads an address as clients will be told it. This machine need not know the name.
+fn host_and_port(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':');
+    let is_address =
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<NonZeroU16>().is_ok());
+    match is_address && text.len() <= ADDRESS_BYTES_MAX {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "expected HOST:PORT of at most {ADDRESS_BYTES_MAX} bytes"
+        )),
     }
 }
 

@@ -55,7 +55,7 @@ impl DataFolder {
         &self,
         make: impl FnOnce() -> Result<(String, String)>,
     ) -> Result<(PathBuf, PathBuf)> {
-        let (certificate, key) = (self.path.join("certificate.pem"), self.path.join("key.pem"));
+        let (certificate, key) = self.identity_files();
         // The key comes first: a certificate without one is of no use.
         if !certificate.exists() {
             let (certificate_text, key_text) = make()?;
@@ -63,6 +63,11 @@ impl DataFolder {
             self.write("certificate.pem", certificate_text.as_bytes())?;
         }
         Ok((certificate, key))
+    }
+
+    /// Where the self-signed certificate and its key are, or will be.
+    pub fn identity_files(&self) -> (PathBuf, PathBuf) {
+        (self.path.join("certificate.pem"), self.path.join("key.pem"))
     }
 
     /// With the same key after a restart, clients learn at once that their connections are

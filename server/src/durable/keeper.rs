@@ -197,6 +197,12 @@ impl Keeper {
         unsynced.checked_sub(1).map(Tick)
     }
 
+    /// Where clients reach the standby; empty: there is none.
+    pub fn standby(&self) -> Arc<str> {
+        let feed = self.feed.as_ref();
+        feed.map_or_else(Arc::default, |feed| feed.clients_at(Instant::now()))
+    }
+
     /// Fails if the world must end before its journal does.
     pub fn check(&self) -> Result<()> {
         match &self.shared.lock().must_end {

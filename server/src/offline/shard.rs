@@ -79,7 +79,14 @@ impl OfflineShard {
             {
                 let session = &mut self.sessions[session as usize];
                 let player = Player { client, entity };
-                session.assign(player, ticket, resumed, publication.tick, &self.world);
+                session.assign(
+                    player,
+                    ticket,
+                    resumed,
+                    publication.tick,
+                    &self.world,
+                    &publication.standby,
+                );
             }
         }
         let mut counts = FanOutCounts::default();

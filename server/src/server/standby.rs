@@ -1,5 +1,6 @@
 //! A server that follows another one, until it takes its place.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::{DataOptions, Server, ServerOptions};
 use crate::durable::folder::DataFolder;
 use crate::durable::recovery;
 use crate::durable::role::{Role, Standing};
+use crate::standby::closed_port::ClosedPort;
 use crate::standby::follower::{FollowOptions, Follower, Progress};
 use crate::standby::runner::RunOptions;
 use crate::standby::trust::LinkKey;
@@ -20,6 +22,8 @@ pub struct Standby {
     key: Arc<LinkKey>,
     primary: String,
     follower: Follower,
+    /// Where clients will find it.
+    port: ClosedPort,
 }
 
 /// Whom to follow.
@@ -36,23 +40,23 @@ pub struct Follow {
 impl Standby {
     /// Starts to follow. `options` are those of the server that it may become; its world is
     /// the primary's.
-    pub fn start(options: ServerOptions, follow: Follow) -> Result<Standby> {
-        let Some(data) = &options.data else {
+    pub fn start(mut options: ServerOptions, follow: Follow) -> Result<Standby> {
+        let Some(data) = options.data.clone() else {
             bail!("a standby needs a folder");
         };
         let folder = DataFolder::open(&data.folder)?;
-        let listen = options.listen.port();
+        let identity = options.identity.clone();
+        let identity = identity.unwrap_or_else(|| folder.identity_files());
+        let port = ClosedPort::open(options.listen, identity)?;
+        options.listen = port.address();
         let follower = Follower::start(
             folder,
             &follow.key,
             FollowOptions {
                 primary: follow.primary.clone(),
-                run: run_options(&options, data),
-                clients_at: follow.clients_at.unwrap_or_else(|| match listen {
-                    // It is not known before the promotion.
-                    0 => String::new(),
-                    port => format!(":{port}"),
-                }),
+                run: run_options(&options, &data),
+                clients_at: (follow.clients_at)
+                    .unwrap_or_else(|| format!(":{}", port.address().port())),
             },
         )?;
         Ok(Standby {
@@ -60,7 +64,13 @@ impl Standby {
             key: follow.key,
             primary: follow.primary,
             follower,
+            port,
         })
+    }
+
+    /// Where clients will find it.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
     }
 
     pub fn progress(&self) -> Progress {
@@ -80,6 +90,8 @@ impl Standby {
     /// Takes over.
     pub fn promote(self) -> Result<Server> {
         let stopped = self.follower.stop()?;
+        // The server takes it over.
+        drop(self.port);
         Server::promote(self.options, stopped, Some((self.primary, &self.key)))
     }
 }

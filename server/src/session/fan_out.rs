@@ -169,6 +169,10 @@ impl Session {
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));
         self.refused.write(&mut frame);
+        if self.standby != view.publication.standby {
+            self.standby.clone_from(&view.publication.standby);
+            codec.standby(frame.begun(), &self.standby);
+        }
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.begun(), player.entity);
         }

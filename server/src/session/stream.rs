@@ -108,6 +108,7 @@ mod tests {
             quotas: Default::default(),
             schema: script::world::default().schema,
             forecast: vec![],
+            standby: String::new(),
         });
         let welcome = stream.unsent().len();
         assert!(welcome > 101);

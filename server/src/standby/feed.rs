@@ -5,7 +5,7 @@
 //! waits. There is one standby: who comes second is refused.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -53,6 +53,10 @@ struct State {
     /// The tick of the next record.
     next: u64,
     seat: Option<Seat>,
+    /// Where clients find the standby that has a seat, or had the last one; empty: nowhere.
+    clients_at: Arc<str>,
+    /// When the last one lost it.
+    left: Option<Instant>,
     /// How many there were.
     seats: u64,
     /// The first tick that the standby has not acknowledged.
@@ -68,7 +72,6 @@ struct State {
 #[derive(Debug)]
 struct Seat {
     number: u64,
-    clients_at: String,
     /// Messages, oldest first.
     queue: VecDeque<Vec<u8>>,
     queue_bytes: usize,
@@ -124,8 +127,9 @@ impl Feed {
         }
     }
 
-    /// Takes the place of the standby; `None` if another one has it.
-    pub fn take_seat(&self, clients_at: String) -> Option<Seated<'_>> {
+    /// Takes the place of the standby, which clients will find at an address; `None` if another
+    /// one has it.
+    pub fn take_seat(&self, clients_at: &str) -> Option<Seated<'_>> {
         let mut state = self.lock();
         if state.seat.is_some() || state.deposed.is_some() {
             return None;
@@ -133,9 +137,9 @@ impl Feed {
         state.seats += 1;
         state.acknowledged = 0;
         let number = state.seats;
+        state.clients_at = clients_at.into();
         state.seat = Some(Seat {
             number,
-            clients_at,
             queue: VecDeque::new(),
             queue_bytes: 0,
         });
@@ -149,7 +153,7 @@ impl Feed {
 
     /// The standby must come again.
     pub fn unseat(&self, reason: &str) {
-        if self.lock().seat.take().is_some() {
+        if self.lock().stand_up() {
             warn!(reason, "the standby is sent away");
             self.tell_all();
         }
@@ -159,7 +163,7 @@ impl Feed {
     pub fn depose(&self, epoch: Epoch) {
         let mut state = self.lock();
         state.deposed = Some(epoch);
-        state.seat = None;
+        state.stand_up();
         drop(state);
         self.tell_all();
     }
@@ -169,10 +173,15 @@ impl Feed {
         check(&self.lock())
     }
 
-    /// Where clients will find the standby, if there is one.
-    pub fn clients_at(&self) -> Option<String> {
-        let state = self.lock();
-        state.seat.as_ref().map(|seat| seat.clients_at.clone())
+    /// Where clients will find the standby; empty: nowhere. One that lost its seat a moment ago
+    /// may come again, or have been promoted: then clients need to know it most.
+    pub fn clients_at(&self, now: Instant) -> Arc<str> {
+        let mut state = self.lock();
+        let is_gone = |left: &mut Instant| now.saturating_duration_since(*left) > ABSENCE_MAX;
+        if state.seat.is_none() && state.left.take_if(is_gone).is_some() {
+            state.clients_at = Arc::default();
+        }
+        state.clients_at.clone()
     }
 
     /// The first tick of which clients may not be told yet.
@@ -189,11 +198,13 @@ impl Feed {
     pub fn wait(&self, tick: u64) -> Result<()> {
         let begun = Instant::now();
         let mut state = self.lock();
+        let was_in_force = state.is_in_force;
         loop {
             check(&state)?;
             let has_seat = state.seat.is_some();
             if has_seat && state.acknowledged > tick {
-                if !std::mem::replace(&mut state.is_in_force, true) {
+                state.is_in_force = true;
+                if !was_in_force {
                     info!(
                         tick,
                         "the standby is up to date: level `standby` is in force"
@@ -218,7 +229,7 @@ impl Feed {
                 }
                 state.is_in_force = false;
                 // Otherwise the next tick would wait for it, too.
-                if state.seat.take().is_some() {
+                if state.stand_up() {
                     table::STANDBYS.set(0);
                     self.arrived.notify_one();
                 }
@@ -289,10 +300,21 @@ impl Drop for Seated<'_> {
     fn drop(&mut self) {
         let mut state = self.feed.lock();
         if state.seat.as_ref().map(|seat| seat.number) == Some(self.number) {
-            state.seat = None;
+            state.stand_up();
             drop(state);
             self.feed.tell_all();
         }
+    }
+}
+
+impl State {
+    /// Takes the standby's seat away. False if there was none.
+    fn stand_up(&mut self) -> bool {
+        let had_seat = self.seat.take().is_some();
+        if had_seat {
+            self.left = Some(Instant::now());
+        }
+        had_seat
     }
 }
 
@@ -306,6 +328,8 @@ fn check(state: &State) -> Result<()> {
     }
 }
 
+/// A standby that lost its seat for longer is gone.
+const ABSENCE_MAX: Duration = Duration::from_secs(10);
 /// A standby that is so far behind is waited for again.
 const CLOSE_TICKS: u64 = 4;
 
@@ -326,7 +350,7 @@ mod tests {
     #[test]
     fn a_required_standby_is_waited_for_and_without_it_the_world_ends() {
         let feed = feed(true, 20);
-        let seated = feed.take_seat(String::new()).unwrap();
+        let seated = feed.take_seat("").unwrap();
         feed.push(10, &[1], true);
         assert!(seated.acknowledge(11));
         feed.wait(10).unwrap();
@@ -343,7 +367,7 @@ mod tests {
         let feed = feed(false, 20);
         feed.push(10, &[1], true);
         feed.wait(10).unwrap();
-        let seated = feed.take_seat(String::new()).unwrap();
+        let seated = feed.take_seat("").unwrap();
         for tick in 11..30 {
             feed.push(tick, &[1], false);
             feed.wait(tick).unwrap();
@@ -355,7 +379,7 @@ mod tests {
         feed.wait(30).unwrap();
         assert!(!feed.lock().is_in_force);
         // It has lost its place, so it comes again.
-        let seated = feed.take_seat(String::new()).unwrap();
+        let seated = feed.take_seat("").unwrap();
         feed.wait(30).unwrap();
         assert!(!feed.lock().is_in_force);
         assert!(seated.acknowledge(31));
@@ -366,11 +390,27 @@ mod tests {
     #[test]
     fn a_standby_that_is_too_slow_or_lies_loses_its_place() {
         let feed = feed(false, 20);
-        let seated = feed.take_seat(String::new()).unwrap();
-        assert!(feed.take_seat(String::new()).is_none());
+        let seated = feed.take_seat("").unwrap();
+        assert!(feed.take_seat("").is_none());
         assert!(!seated.acknowledge(11), "nothing was pushed");
         feed.push(10, &[0; 2000], true);
-        assert!(feed.take_seat(String::new()).is_some());
+        assert!(feed.take_seat("").is_some());
+    }
+
+    #[test]
+    fn clients_know_a_standby_for_a_moment_longer_than_it_is_there() {
+        let feed = feed(false, 20);
+        let soon = || Instant::now() + ABSENCE_MAX / 2;
+        let late = || Instant::now() + ABSENCE_MAX * 2;
+        assert_eq!(&*feed.clients_at(late()), "");
+        let seated = feed.take_seat("one:4433").unwrap();
+        assert_eq!(&*feed.clients_at(late()), "one:4433");
+        drop(seated);
+        assert_eq!(&*feed.clients_at(soon()), "one:4433");
+        let seated = feed.take_seat("two:4433").unwrap();
+        assert_eq!(&*feed.clients_at(late()), "two:4433");
+        drop(seated);
+        assert_eq!(&*feed.clients_at(late()), "");
     }
 
     #[test]
@@ -379,6 +419,6 @@ mod tests {
         feed.depose(Epoch(9));
         assert!(feed.wait(10).is_err());
         assert!(feed.check().is_err());
-        assert!(feed.take_seat(String::new()).is_none());
+        assert!(feed.take_seat("").is_none());
     }
 }

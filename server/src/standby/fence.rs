@@ -1,21 +1,24 @@
 //! At a standby that was promoted: tells the server before it, which may be alive or come back,
 //! that it is deposed.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use quinn::{ClientConfig, VarInt};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::follower::connect;
 use super::link::{Hello, Reader, ToPrimary, ToStandby};
 use super::port::read;
 use super::trust::LinkKey;
 use crate::durable::epoch::Epoch;
+use crate::durable::folder::write;
 
 /// Tries until the other server has heard it. Dropping it ends that.
 pub struct Fence {
@@ -24,9 +27,37 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// `primary` is the port of the server before, `epoch` that of this one.
-    pub fn start(primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+    /// `primary` is the port of the server before, `epoch` that of this one, which has its world
+    /// in this folder.
+    pub fn start(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+        write(folder, FILE, primary.as_bytes())?;
+        Fence::go_on(folder, primary, key, epoch)
+    }
+
+    /// Goes on in a folder after a restart, if the server before was not told by then.
+    pub fn again(folder: &Path, key: Option<&LinkKey>, epoch: Epoch) -> Result<Option<Fence>> {
+        let path = folder.join(FILE);
+        let primary = match fs::read_to_string(&path) {
+            Ok(primary) => primary,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+        };
+        let Some(key) = key else {
+            warn!(
+                primary,
+                "the server before may not know that it is deposed, and can't be told without \
+                 --followers and --link-key"
+            );
+            return Ok(None);
+        };
+        Fence::go_on(folder, primary, key, epoch).map(Some)
+    }
+
+    fn go_on(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
         let config = key.client_config()?;
+        let path = folder.join(FILE);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -35,7 +66,11 @@ impl Fence {
         let tell = async move {
             tokio::select! {
                 () = is_over.notified() => {}
-                () = tell_until_heard(&primary, &config, epoch) => {}
+                () = tell_until_heard(&primary, &config, epoch) => {
+                    if let Err(error) = fs::remove_file(&path) {
+                        warn!(%error, "the server before is told again after a restart");
+                    }
+                }
             }
         };
         let thread = std::thread::Builder::new()
@@ -87,5 +122,7 @@ async fn tell(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> 
     heard.map(drop)
 }
 
+/// In the folder of a server that was promoted: the port of the server before, until that knows.
+const FILE: &str = "untold";
 const RETRY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(5);

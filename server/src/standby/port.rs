@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use quinn::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, VarInt};
+use shared::wire::control::ADDRESS_BYTES_MAX;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
@@ -134,21 +135,14 @@ async fn converse(incoming: Incoming, primary: &Primary) -> Result<()> {
     if hello.is_promoted {
         return Ok(());
     }
-    let clients_at = match hello.clients_at.strip_prefix(':') {
-        Some(port) => match port.parse() {
-            Ok(port) => SocketAddr::new(connection.remote_address().ip(), port).to_string(),
-            Err(_) => String::new(),
-        },
-        None => hello.clients_at.clone(),
-    };
-    let Some(seated) = primary.feed.take_seat(clients_at) else {
+    let clients_at = clients_at(&hello.clients_at, connection.remote_address());
+    let Some(seated) = primary.feed.take_seat(&clients_at) else {
         table::FOLLOWERS_REFUSED.add_to("second", 1);
         let reason = "another standby follows".to_owned();
         return refuse(primary, reason, send).await;
     };
     let (first, plan) = (seated.first, plan(primary, &hello).await?);
-    let clients_at = primary.feed.clients_at();
-    info!(from = %connection.remote_address(), ?clients_at, ?hello.has, first, "a standby follows");
+    info!(from = %connection.remote_address(), clients_at, ?hello.has, first, "a standby follows");
     let welcome = ToStandby::Welcome(Welcome {
         epoch: primary.epoch,
         tick_hz: primary.tick_hz,
@@ -190,6 +184,17 @@ async fn greet(incoming: Incoming) -> Result<Greeted> {
             hello,
         }),
         _ => Err(malformed(&"the first message is no hello")),
+    }
+}
+
+/// Where clients will find a standby that says where and follows from an address; empty:
+/// nowhere.
+fn clients_at(said: &str, from: SocketAddr) -> String {
+    match said.strip_prefix(':').map(str::parse) {
+        Some(Ok(port)) => SocketAddr::new(from.ip(), port).to_string(),
+        Some(Err(_)) => String::new(),
+        None if said.len() > ADDRESS_BYTES_MAX => String::new(),
+        None => said.to_owned(),
     }
 }
 

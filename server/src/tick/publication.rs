@@ -23,6 +23,8 @@ pub struct Publication {
     pub tick: Tick,
     /// The newest tick that can't be lost; none in a world that is not kept.
     pub kept: Option<Tick>,
+    /// Where clients reach the server that takes over; empty: there is none.
+    pub standby: Arc<str>,
     pub output: Arc<TickOutput>,
     /// The world after the tick, until every shard has reported.
     pub mirror: SharedMirror,

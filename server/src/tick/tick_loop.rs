@@ -648,6 +648,10 @@ impl TickLoop {
         Publication {
             tick: output.tick,
             kept: self.keeper.as_ref().and_then(Keeper::kept),
+            standby: self
+                .keeper
+                .as_ref()
+                .map_or_else(Arc::default, Keeper::standby),
             output,
             mirror: self.mirror.clone(),
             subscribed,

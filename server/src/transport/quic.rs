@@ -19,7 +19,7 @@ use super::browsers::{ByProtocol, Renewed};
 /// A certificate chain and its key.
 pub struct Identity {
     pub chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
+    pub key: PrivateKeyDer<'static>,
 }
 
 impl Identity {

@@ -365,7 +365,7 @@ impl Shard {
     pub fn act_on(
         &mut self,
         event: &SessionEvent,
-        tick: Tick,
+        publication: &Publication,
         link: &mut Link<'_>,
         client: &mut Client,
     ) {
@@ -382,7 +382,8 @@ impl Shard {
                 ..
             } => {
                 let player = crate::session::Player { client, entity };
-                session.assign(player, ticket, resumed, tick, &self.world.session);
+                let Publication { tick, standby, .. } = publication;
+                session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
             SessionEvent::Talk { place, talk, .. } => session.hear(*place, talk.clone()),

@@ -255,7 +255,7 @@ impl Thread {
         let now = Instant::now();
         self.endpoint
             .visit(handle, &mut self.shard, now, |shard, link, client| {
-                shard.act_on(event, publication.tick, link, client);
+                shard.act_on(event, publication, link, client);
             });
     }
 

@@ -24,8 +24,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use client_bot::EventHandler;
+use client_bot::client_core::RetryOptions;
 use client_bot::connect::{ClientError, hello};
-use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, SwarmReport, Trust};
+use client_bot::{
+    BehaviourKind, Client, Connector, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
+};
 use quic::Faults;
 use script::builtin;
 use server::server::WebServing;
@@ -152,6 +155,10 @@ impl Bots {
         Bots { swarm, options }
     }
 
+    pub fn progress(&self) -> Progress {
+        self.swarm.progress()
+    }
+
     /// Ends the play as it is.
     pub fn go_home(self) {
         self.swarm.finish().expect("the bots report");
@@ -182,7 +189,7 @@ pub struct Player {
     pub client: Client,
     pub log: Log,
     /// Its socket.
-    _connector: Connector,
+    connector: Connector,
 }
 
 #[derive(Default)]
@@ -235,8 +242,17 @@ impl Player {
         Ok(Player {
             client,
             log: Log::default(),
-            _connector: connector,
+            connector,
         })
+    }
+
+    /// Comes back after its connection has ended, wherever the world is now.
+    pub async fn come_back(&mut self) {
+        let retry = RetryOptions::default();
+        let hello = hello("", None);
+        let coming = self.client.come_back(&self.connector, &hello, &retry);
+        let came = timeout(DEADLINE, coming).await.expect("an answer");
+        came.expect("a server welcomes the client again");
     }
 
     /// Takes in what arrives soon, and acknowledges it.

@@ -27,6 +27,7 @@ fuzz_target!(|data: &[u8]| {
         quotas: Default::default(),
         schema: schema.clone(),
         forecast: vec![],
+        standby: String::new(),
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

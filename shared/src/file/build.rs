@@ -8,7 +8,9 @@ use super::{
 };
 use crate::predicate::{NameError, WorldNames};
 use crate::wire::codec;
-use crate::wire::control::{FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome};
+use crate::wire::control::{
+    ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
+};
 use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
 use crate::world::fixed::Fixed;
@@ -256,9 +258,10 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         quotas: Quotas::default(),
         schema: schema.clone(),
         forecast: vec![0; FORECAST_BYTES_MAX],
+        standby: "0".repeat(ADDRESS_BYTES_MAX),
     }
 }
 
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
-const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - 256;
+const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - ADDRESS_BYTES_MAX - 257;

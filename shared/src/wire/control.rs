@@ -20,6 +20,9 @@ pub const WELCOME_BYTES_MAX: usize = FRAME_BYTES_MAX;
 /// The most bytes of a forecast.
 pub const FORECAST_BYTES_MAX: usize = 64 * 1024;
 
+/// The most bytes of an address at which clients reach a server, as HOST:PORT.
+pub const ADDRESS_BYTES_MAX: usize = 255;
+
 /// Proves that a reconnecting client is the one whose connection was lost.
 pub type Ticket = [u8; 16];
 
@@ -62,6 +65,9 @@ pub struct Welcome {
     pub schema: Schema,
     /// What a client needs to predict its own entity; empty: it can't.
     pub forecast: Vec<u8>,
+    /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
+    /// empty: there is none.
+    pub standby: String,
 }
 
 /// What a client may do, and how long the server waits for it.
@@ -150,6 +156,12 @@ impl Welcome {
                 found: welcome.tick.0,
             });
         }
+        if welcome.standby.len() > ADDRESS_BYTES_MAX {
+            return Err(DecodeError::TooLong {
+                found: welcome.standby.len(),
+                limit: ADDRESS_BYTES_MAX,
+            });
+        }
         welcome.schema.check()?;
         Ok(welcome)
     }
@@ -181,6 +193,8 @@ pub enum Close {
     Kicked = 9,
     /// The server is starting: try again soon.
     Starting = 10,
+    /// The server follows another one, which has the players: try that one, or again soon.
+    Standby = 11,
 }
 
 impl Close {

@@ -13,6 +13,7 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
+//! | standby | its bytes (8), each 8: where clients reach the server that takes over; empty: there is none |
 //! | name | slot of an entity that has entered, bytes (6), each 8: what its player is called |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (3): a [`Refusal`] |
@@ -20,7 +21,7 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::codec;
-use super::control::Interface;
+use super::control::{ADDRESS_BYTES_MAX, Interface};
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::length;
 use super::notice::{Notice, NoticeCodec};
@@ -88,6 +89,9 @@ pub enum Message {
     },
     /// The world's commands or notifications have changed.
     Interface(Interface),
+    /// Where clients reach the server that takes over if this one is gone, from now on; empty:
+    /// there is none.
+    Standby(String),
     /// What the player of an entity is called; behind the entity's enter.
     Name { slot: Slot, name: Name },
     /// Somebody spoke.
@@ -240,6 +244,15 @@ impl StreamCodec {
         put_bytes(writer, &bytes, INTERFACE_LENGTH_BITS);
     }
 
+    /// Writes where clients reach the server that takes over. An address beyond
+    /// [`ADDRESS_BYTES_MAX`] is none.
+    pub fn standby(&self, writer: &mut BitWriter, address: &str) {
+        let is_short = address.len() <= ADDRESS_BYTES_MAX;
+        let address = if is_short { address } else { "" };
+        writer.put(TAG_STANDBY, TAG_BITS);
+        put_bytes(writer, address.as_bytes(), ADDRESS_LENGTH_BITS);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -285,6 +298,10 @@ impl StreamCodec {
                 count: reader.get_rice(REFUSED_PARAMETER)?.saturating_add(1),
                 reason: read_refusal(reader)?,
             },
+            TAG_STANDBY => {
+                let bytes = read_bytes(reader, ADDRESS_LENGTH_BITS)?;
+                Message::Standby(read_text(bytes, "a standby's address")?)
+            }
             TAG_NAME => Message::Name {
                 slot: self.fields.slot(reader)?,
                 name: read_name(reader)?,
@@ -346,8 +363,7 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
         });
     }
     let bytes = read_bytes(reader, REASON_LENGTH_BITS)?;
-    let reason = String::from_utf8(bytes)
-        .map_err(|error| DecodeError::Malformed(format!("the reason in an answer: {error}")))?;
+    let reason = read_text(bytes, "the reason in an answer")?;
     Ok(Answer {
         request,
         result: Err(reason),
@@ -372,6 +388,11 @@ fn read_name(reader: &mut BitReader<'_>) -> Result<Name, DecodeError> {
     let malformed = |error: &dyn std::fmt::Display| DecodeError::Malformed(error.to_string());
     let text = String::from_utf8(bytes).map_err(|error| malformed(&error))?;
     Name::new(text).map_err(|error| malformed(&error))
+}
+
+fn read_text(bytes: Vec<u8>, what: &str) -> Result<String, DecodeError> {
+    let text = String::from_utf8(bytes);
+    text.map_err(|error| DecodeError::Malformed(format!("{what}: {error}")))
 }
 
 /// Writes bytes behind their number.
@@ -400,6 +421,7 @@ const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
 const TAG_REFUSED: u64 = 10;
+const TAG_STANDBY: u64 = 11;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const REFUSED_PARAMETER: u32 = 1;
@@ -408,10 +430,13 @@ const REFUSAL_BITS: u32 = 3;
 const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].
 const REASON_LENGTH_BITS: u32 = 10;
+/// Holds [`ADDRESS_BYTES_MAX`].
+const ADDRESS_LENGTH_BITS: u32 = 8;
 /// Holds [`NAME_BYTES_MAX`].
 const NAME_LENGTH_BITS: u32 = 6;
 /// Holds [`TALK_BYTES_MAX`].
 const TALK_LENGTH_BITS: u32 = 16;
 
+const _: () = assert!(ADDRESS_BYTES_MAX < 1 << ADDRESS_LENGTH_BITS);
 const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);
 const _: () = assert!(TALK_BYTES_MAX < 1 << TALK_LENGTH_BITS);

@@ -7,7 +7,7 @@
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
-use shared::wire::control::{Hello, Welcome};
+use shared::wire::control::{ADDRESS_BYTES_MAX, Hello, Welcome};
 use shared::wire::length;
 use shared::wire::movement::{Movement, MovementCodec};
 use shared::wire::notice::NoticeBody;
@@ -87,6 +87,10 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
+            Message::Standby(address) => {
+                assert!(address.len() <= ADDRESS_BYTES_MAX);
+                continue;
+            }
             // Both are checked as they are read.
             Message::Name { .. } | Message::Talk(_) => continue,
             Message::Full | Message::Lost(_) | Message::Refused { .. } => continue,
@@ -137,6 +141,7 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             reason,
         } => codec.refused(writer, (*first_low).into(), *count, *reason),
         Message::Interface(interface) => codec.interface(writer, interface),
+        Message::Standby(address) => codec.standby(writer, address),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

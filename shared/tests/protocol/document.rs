@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use shared::Refusal;
 use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX};
 use shared::wire::control::{
-    Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
+    ADDRESS_BYTES_MAX, Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
 };
 use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
 use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
@@ -78,6 +78,7 @@ fn limits_are_those_of_the_code() {
             ),
             ("bytes of the reason in an answer", ANSWER_BYTES_MAX as u64),
             ("bytes of a forecast", FORECAST_BYTES_MAX as u64),
+            ("bytes of a standby's address", ADDRESS_BYTES_MAX as u64),
             (
                 "bytes of what a talk message carries",
                 TALK_BYTES_MAX as u64,
@@ -137,6 +138,7 @@ fn close_codes_are_those_of_the_code() {
         Close::Replaced,
         Close::Kicked,
         Close::Starting,
+        Close::Standby,
     ];
     // A code that is new must be added above, and to the document.
     let name = |close: Close| match close {
@@ -151,6 +153,7 @@ fn close_codes_are_those_of_the_code() {
         Close::Replaced => "Replaced",
         Close::Kicked => "Kicked",
         Close::Starting => "Starting",
+        Close::Standby => "Standby",
     };
     let expected = all.map(|close| (name(close), close.code().into()));
     assert_table("| close code |", &expected);

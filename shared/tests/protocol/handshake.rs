@@ -74,6 +74,7 @@ pub fn first(schema: Schema) -> Welcome {
         },
         schema,
         forecast: vec![],
+        standby: String::new(),
     }
 }
 
@@ -86,6 +87,7 @@ fn watching(schema: Schema) -> Welcome {
             ..Quotas::default()
         },
         forecast: vec![7, 8, 9],
+        standby: "standby.example:4433".to_owned(),
         ..first(schema)
     }
 }

@@ -86,6 +86,9 @@ enum Told {
         reason: Refusal,
     },
     Interface(Interface),
+    Standby {
+        address: String,
+    },
     Name {
         slot: Slot,
         name: Name,
@@ -165,6 +168,8 @@ fn lasting() -> Vec<Message> {
             notifications: flat().notifications.split_off(2),
             forecast: vec![1, 2, 3],
         }),
+        Message::Standby("standby.example:4433".to_owned()),
+        Message::Standby(String::new()),
     ]
 }
 
@@ -289,6 +294,10 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         Message::Lost(_) => ("lost", "a subscription has ended"),
         Message::Refused { .. } => ("refused", "commands that had no effect"),
         Message::Interface(_) => ("interface", "commands and notifications have changed"),
+        Message::Standby(address) if address.is_empty() => {
+            ("standby-gone", "no server would take over")
+        }
+        Message::Standby(_) => ("standby", "another server would take over"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -397,6 +406,7 @@ fn told(message: Message, schema: &Schema) -> Told {
             reason,
         },
         Message::Interface(interface) => Told::Interface(interface),
+        Message::Standby(address) => Told::Standby { address },
         Message::Name { slot, name } => Told::Name { slot, name },
         Message::Talk(talk) => Told::Talk(talk),
     }
@@ -469,6 +479,7 @@ fn word(message: &Message) -> &'static str {
         Message::Lost(_) => "lost",
         Message::Refused { .. } => "refused",
         Message::Interface(_) => "interface",
+        Message::Standby(_) => "standby",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
     }

@@ -240,6 +240,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             forecast: vec![commands_epoch; 3],
         })
     });
+    let standby = any_address().prop_map(Message::Standby);
     let name = (0..schema.world.capacity, any_name());
     let name = name.prop_map(|(slot, name)| Message::Name {
         slot: Slot(slot),
@@ -260,6 +261,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         Just(Message::Full),
         lost,
         interface,
+        standby,
         name,
         talk
     ]
@@ -394,6 +396,7 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 *count,
                 *reason,
             ),
+            Sent::Other(Message::Standby(address)) => codec.standby(&mut writer, address),
             Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
@@ -478,8 +481,9 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
 
 pub fn any_welcome() -> impl Strategy<Value = Welcome> {
     let numbers = (any_tick(), any::<u64>(), any::<u8>());
-    (numbers, any::<[u8; 16]>(), any::<bool>(), any_schema()).prop_map(
-        |((tick, entity, commands_epoch), ticket, resumed, schema)| Welcome {
+    let again = (any::<[u8; 16]>(), any::<bool>(), any_address());
+    (numbers, again, any_schema()).prop_map(
+        |((tick, entity, commands_epoch), (ticket, resumed, standby), schema)| Welcome {
             tick,
             entity: EntityId::from_bits(entity),
             commands_epoch,
@@ -492,8 +496,14 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             },
             schema: schema.clone(),
             forecast: ticket.to_vec(),
+            standby,
         },
     )
+}
+
+/// Where a standby may be, or nowhere.
+fn any_address() -> impl Strategy<Value = String> {
+    "[a-z0-9.:]{0,255}"
 }
 
 fn entity(schema: &Schema) -> BoxedStrategy<(u16, Vec<i32>)> {

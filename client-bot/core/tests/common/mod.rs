@@ -54,6 +54,7 @@ pub fn welcome() -> Welcome {
         quotas: Quotas::default(),
         schema: schema(),
         forecast: vec![],
+        standby: String::new(),
     }
 }
 

@@ -63,6 +63,7 @@ fn view(
         quotas: Quotas::default(),
         schema: schema.clone(),
         forecast: vec![],
+        standby: String::new(),
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_told {

@@ -52,6 +52,7 @@ impl Bot {
             quotas: Quotas::default(),
             schema: schema.clone(),
             forecast: vec![],
+            standby: String::new(),
         };
         let history = History::new(&schema, 0, 2);
         history.register(0, OWN);
