@@ -19,6 +19,7 @@
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
 //! | [`characters`] | `myriad characters` |
+//! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
@@ -34,6 +35,7 @@ pub mod arguments;
 pub mod characters;
 pub mod check;
 pub mod cli;
+pub mod database;
 pub mod demo;
 pub mod difference;
 pub mod doctor;

@@ -9,6 +9,7 @@ use client_bot::cli::at_least_one;
 use client_bot::say;
 
 use super::arguments::load_world;
+use super::database::DatabaseArguments;
 use super::kept::{open, recover};
 use crate::durable::characters::CharacterStore;
 use crate::durable::checkpoint;
@@ -31,6 +32,8 @@ pub struct MigrateArguments {
     /// Remove the entities of kinds that the file lacks
     #[arg(long)]
     remove_entities: bool,
+    #[command(flatten)]
+    database: DatabaseArguments,
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
@@ -73,7 +76,8 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let archive = keep_before(path, tick)?;
     if !characters.is_empty() {
         // The new world reads them by name.
-        CharacterStore::open(path)?.put(&before, &characters)?;
+        let database = arguments.database.database()?;
+        CharacterStore::open(path, database.as_ref())?.put(&before, &characters)?;
     }
     let body = checkpoint::encode(&body);
     store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
