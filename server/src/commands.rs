@@ -18,6 +18,7 @@
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
+//! | [`export`] | `myriad export` |
 //! | [`characters`] | `myriad characters` |
 //! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
@@ -39,6 +40,7 @@ pub mod database;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod export;
 pub mod follow;
 pub mod fork;
 pub mod inspect;

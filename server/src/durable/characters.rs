@@ -116,19 +116,25 @@ impl CharacterStore {
 pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
     let attributes = persisted(world).zip(row);
     let entry = |((attribute, _), &value): ((&Attribute, &KindAttribute), &i32)| {
-        let value = match attribute.ty {
-            AttributeType::I32 | AttributeType::Entity => value.into(),
-            AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
-            AttributeType::Bool => (value != 0).into(),
-            AttributeType::Symbol => {
-                let symbol = usize::try_from(value).ok();
-                let symbol = symbol.and_then(|place| world.schema.symbols.get(place));
-                symbol.cloned().map_or(Value::Null, Value::String)
-            }
-        };
-        (attribute.name.clone(), value)
+        (attribute.name.clone(), value_of(world, attribute, value))
     };
     attributes.map(entry).collect()
+}
+
+/// A value of an attribute.
+pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value {
+    match attribute.ty {
+        AttributeType::I32 | AttributeType::Entity => value.into(),
+        AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
+        AttributeType::Bool => (value != 0).into(),
+        AttributeType::Symbol => symbol_of(world, value).map_or(Value::Null, Value::from),
+    }
+}
+
+/// The symbol that a value stands for.
+pub fn symbol_of(world: &WorldConfig, value: i32) -> Option<&str> {
+    let place = usize::try_from(value).ok()?;
+    world.schema.symbols.get(place).map(String::as_str)
 }
 
 /// The row of a character, as far as the world has such attributes and values.
