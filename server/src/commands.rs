@@ -18,7 +18,9 @@
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
+//! | [`export`] | `myriad export` |
 //! | [`characters`] | `myriad characters` |
+//! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
 //! | [`difference`] | where two states differ |
@@ -34,9 +36,11 @@ pub mod arguments;
 pub mod characters;
 pub mod check;
 pub mod cli;
+pub mod database;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod export;
 pub mod follow;
 pub mod fork;
 pub mod inspect;

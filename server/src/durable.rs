@@ -12,6 +12,7 @@
 //! | `untold` | the address of a server that was deposed, and may not know it |
 //! | `role` | whether players are in this world, or it is a copy |
 //! | `characters.redb` | what accounts keep, in worlds where they keep something |
+//! | `characters.world` | the name of the world in the database that has them instead |
 //! | `spare` | room for the next segment, set aside while there is some |
 //!
 //! A record holds the tick's frame and what changed among clients. It is written while the

@@ -10,6 +10,7 @@
 //! | [`admin`] | what an operator asks of a running server |
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | worlds that are kept, recordings |
+//! | [`export`] | the entities of a kept world, for analysts |
 //! | [`standby`] | a second server that follows, and can take over |
 //! | [`playback`] | a recording, played to any tick |
 //! | [`log`] | the log, so many lines a second |
@@ -24,6 +25,7 @@ pub mod accounts;
 pub mod admin;
 pub mod commands;
 pub mod durable;
+pub mod export;
 pub mod http;
 pub mod log;
 pub mod metrics;

@@ -21,6 +21,7 @@ use crate::accounts::guard::Guard;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
+use crate::durable::characters::postgres::Database;
 use crate::durable::folder::DataFolder;
 use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
@@ -118,6 +119,8 @@ pub struct DataOptions {
     pub keeps_all: bool,
     pub checkpoint_seconds: u32,
     pub segment_bytes: u64,
+    /// Where accounts keep their characters; none: in the folder.
+    pub characters: Option<Database>,
     /// Told now and then while the world is recovered.
     pub progress: fn(&Progress),
 }
@@ -131,6 +134,7 @@ impl DataOptions {
             keeps_all: false,
             checkpoint_seconds: CHECKPOINT_SECONDS,
             segment_bytes: SEGMENT_BYTES,
+            characters: None,
             progress: |_| (),
         }
     }

@@ -173,6 +173,36 @@ async fn players_return_to_a_world_that_has_changed() {
 }
 
 #[tokio::test]
+async fn the_population_of_a_new_kind_is_born() {
+    let place = Place::new("population");
+    let server = place.start(WORLD);
+    common::ticks(&server, 2).await;
+    server.stop().unwrap();
+    let trees = "    [[kind]]\n    name = 'tree'\n    population = 40\n";
+    fs::write(place.0.join("trees.toml"), format!("{NEXT}{trees}")).unwrap();
+    let said = text(&place.migrate(&["--world", "trees.toml"]));
+    assert!(
+        said.contains("kind tree: its population of 40 entities is born"),
+        "{said}"
+    );
+    // Once, however often the world goes on.
+    for _ in 0..2 {
+        let server = place.start(&format!("{NEXT}{trees}"));
+        let mut ann = Player::join(&server).await;
+        common::listen_for(&server, &mut [&mut ann], 3).await;
+        server.stop().unwrap();
+        let mut export = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let exported = text(&export.arg("export").arg(place.data()).output().unwrap());
+        let count = |kind: &str| exported.lines().filter(|line| line.contains(kind)).count();
+        assert_eq!(
+            (count("\"tree\""), count("\"item\"")),
+            (40, 5),
+            "{exported}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_world_as_it_was_can_go_on_instead() {
     let place = Place::new("back");
     let server = place.start(WORLD);

@@ -10,8 +10,10 @@ use client_bot::say;
 use serde_json::{Map, Value, json};
 use shared::WorldConfig;
 
-use super::kept::open;
+use super::database::DatabaseArguments;
+use super::kept;
 use crate::accounts::identity::Account;
+use crate::durable::characters::postgres::Database;
 use crate::durable::characters::{CharacterStore, change, character_of, default_row, row_of};
 use crate::durable::folder::DataFolder;
 use crate::durable::log::Log;
@@ -21,6 +23,8 @@ use crate::durable::recovery;
 pub struct CharactersArguments {
     #[command(subcommand)]
     action: Action,
+    #[command(flatten)]
+    database: DatabaseArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,16 +64,18 @@ enum Action {
 
 /// Does what the command line says, while no server uses the folder.
 pub fn run(arguments: &CharactersArguments) -> Result<()> {
+    let database = arguments.database.database()?;
+    let open = |folder: &Path| Characters::open(folder, database.as_ref());
     match &arguments.action {
         Action::List { folder } => {
-            let characters = Characters::open(folder)?;
+            let characters = open(folder)?;
             characters
                 .all()?
                 .keys()
                 .for_each(|account| say!("{account}"));
         }
         Action::Show { folder, account } => {
-            let characters = Characters::open(folder)?;
+            let characters = open(folder)?;
             say!("{}", Value::Object(characters.named(account)?));
         }
         Action::Set {
@@ -77,7 +83,7 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
             account,
             values,
         } => {
-            let characters = Characters::open(folder)?;
+            let characters = open(folder)?;
             let values = values
                 .iter()
                 .map(|text| parse(text))
@@ -87,14 +93,14 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
             say!("{}", Value::Object(characters.named(account)?));
         }
         Action::Export { folder } => {
-            let characters = Characters::open(folder)?;
+            let characters = open(folder)?;
             for (account, row) in characters.all()? {
                 let character = character_of(&characters.world, &row);
                 say!("{}", json!({ "account": account, "character": character }));
             }
         }
         Action::Import { folder, file } => {
-            let characters = Characters::open(folder)?;
+            let characters = open(folder)?;
             let count = characters.import(file)?;
             say!("{count} characters are read");
         }
@@ -110,8 +116,8 @@ struct Characters {
 }
 
 impl Characters {
-    fn open(folder: &Path) -> Result<Characters> {
-        let disk = open(folder)?;
+    fn open(folder: &Path, database: Option<&Database>) -> Result<Characters> {
+        let disk = kept::open(folder)?;
         let locked = DataFolder::open(folder)?;
         let stored = recovery::newest(&disk, None)?.context("there is no world in it")?;
         let (world, head) = (stored.body.world, stored.head);
@@ -126,7 +132,7 @@ impl Characters {
         }
         Ok(Characters {
             world,
-            store: CharacterStore::open(folder)?,
+            store: CharacterStore::open(folder, database)?,
             _locked: locked,
         })
     }

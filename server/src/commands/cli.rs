@@ -9,6 +9,7 @@ use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
+use super::export::{self, ExportArguments};
 use super::fork::{self, ForkArguments};
 use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
@@ -58,6 +59,8 @@ enum Command {
     Fork(ForkArguments),
     /// Let a kept world go on with another world file
     Migrate(MigrateArguments),
+    /// Write the entities of a kept world as lines of JSON or as Parquet
+    Export(ExportArguments),
     /// See and change what accounts keep
     Characters(CharactersArguments),
     /// Check this machine and suggest fixes
@@ -101,6 +104,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
         Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
+        Command::Export(arguments) => export::run(&arguments).map(|()| true),
         Command::Characters(arguments) => characters::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => {

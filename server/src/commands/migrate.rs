@@ -9,14 +9,16 @@ use client_bot::cli::at_least_one;
 use client_bot::say;
 
 use super::arguments::load_world;
+use super::database::DatabaseArguments;
 use super::kept::{open, recover};
 use crate::durable::characters::CharacterStore;
 use crate::durable::checkpoint;
 use crate::durable::differences;
 use crate::durable::folder::DataFolder;
-use crate::durable::migration::{self, Migrated, MigrationOptions, store};
+use crate::durable::migration::{self, Migrated, MigrationOptions, populations, store};
 use crate::durable::recovery::Stored;
-use crate::tick::backend::BackendOptions;
+use crate::metrics::machine;
+use crate::tick::backend::{BackendOptions, start_backend};
 
 #[derive(Debug, Args)]
 pub struct MigrateArguments {
@@ -31,6 +33,8 @@ pub struct MigrateArguments {
     /// Remove the entities of kinds that the file lacks
     #[arg(long)]
     remove_entities: bool,
+    #[command(flatten)]
+    database: DatabaseArguments,
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
@@ -60,7 +64,12 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let options = MigrationOptions {
         removes_entities: arguments.remove_entities,
     };
-    let Migrated { body, changes } = migration::migrate(body, &given, options)?;
+    let migrated = migration::migrate(body, &given, options)?;
+    let Migrated {
+        mut body,
+        changes,
+        populations,
+    } = migrated;
     let tick = head.tick;
     say!("before tick {tick}:");
     changes.iter().for_each(|line| say!("  {line}"));
@@ -70,16 +79,29 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         say!("nothing is changed");
         return Ok(());
     }
+    let mut head = head;
+    if !populations.is_empty() {
+        let (threads, memory) = (
+            arguments.threads.unwrap_or_else(machine::cores),
+            machine::memory_available(),
+        );
+        let mut backend = start_backend(arguments.backend, &given, threads, memory)?.backend;
+        let born = populations::bear(&mut body, &populations, &mut *backend)?;
+        head.tick = body.snapshot.tick.0;
+        say!("{born} entities are born");
+    }
     let archive = keep_before(path, tick)?;
     if !characters.is_empty() {
         // The new world reads them by name.
-        CharacterStore::open(path)?.put(&before, &characters)?;
+        let database = arguments.database.database()?;
+        CharacterStore::open(path, database.as_ref())?.put(&before, &characters)?;
     }
     let body = checkpoint::encode(&body);
     store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
     say!(
-        "{} goes on before tick {tick} with {}",
+        "{} goes on before tick {} with {}",
         path.display(),
+        head.tick,
         arguments.world.display()
     );
     say!("the world as it was is in {}", archive.display());

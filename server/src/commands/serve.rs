@@ -14,6 +14,7 @@ use client_bot::say;
 
 use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, with_tick_hz};
+use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
@@ -80,6 +81,8 @@ pub struct ServeArguments {
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     checkpoint_every: u32,
     #[command(flatten)]
+    database: DatabaseArguments,
+    #[command(flatten)]
     standby: StandbyArguments,
     #[command(flatten)]
     accounts: AccountArguments,
@@ -102,6 +105,10 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let interrupted = on_interrupt()?;
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
     let follow = arguments.standby.follow()?;
+    let characters = arguments.database.database()?;
+    if characters.is_some() && arguments.data.is_none() {
+        bail!("--characters needs the folder of a world that is kept: --data DIR");
+    }
     let options = ServerOptions {
         listen: arguments.listen,
         world: with_tick_hz(world, arguments.tick_hz),
@@ -117,6 +124,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             level: arguments.level,
             keeps_all: arguments.keep,
             checkpoint_seconds: arguments.checkpoint_every,
+            characters,
             progress: print_progress,
             ..DataOptions::new(folder)
         }),

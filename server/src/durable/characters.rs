@@ -1,43 +1,80 @@
-//! What accounts keep while they have no entity: `characters.redb` in the folder of a world
-//! that is kept. The journal says what changed since the last checkpoint, so the file may be
-//! as old as that.
+//! What accounts keep while they have no entity, in a file of the world's folder or in a
+//! database. The journal says what changed since the last checkpoint, so they may be as old as
+//! that.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`file`] | `characters.redb` in the folder |
+//! | [`postgres`] | tables of a PostgreSQL database |
+
+pub mod file;
+pub mod postgres;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use redb::backends::FileBackend;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde_json::{Map, Value};
 use shared::world::schema::KindAttribute;
 use shared::{Attribute, AttributeType, Fixed, WorldConfig};
+use thiserror::Error;
+use tracing::info;
 
+use self::file::{FILE, FileStore};
+use self::postgres::{Database, PostgresStore};
 use crate::accounts::identity::Account;
 
 /// By account: the values of the world's `persists`, in its order.
 pub type Rows = HashMap<Account, Vec<i32>>;
 
-/// The file.
-pub struct CharacterStore(Database);
+/// Where characters are kept: texts by account.
+pub trait Store: Send + Sync {
+    /// From now on only this one writes: the `put` of those who did before fails.
+    fn claim(&self) -> Result<()>;
+    fn all(&self) -> Result<BTreeMap<String, String>>;
+    /// Writes texts, all or none. They can't be lost once this returns.
+    fn put(&self, texts: &BTreeMap<String, String>) -> Result<()>;
+}
+
+/// Another server writes the characters by now, so this one must end.
+#[derive(Debug, Error)]
+#[error("another server of {0} has begun to write its characters")]
+pub struct Superseded(pub String);
+
+/// The characters of a world.
+pub struct CharacterStore(Box<dyn Store>);
 
 impl CharacterStore {
-    /// Opens the file of a folder, which is made if there is none.
-    pub fn open(folder: &Path) -> Result<CharacterStore> {
-        let path = folder.join(FILE);
-        let mut options = OpenOptions::new();
-        let options = options.create(true).truncate(false).read(true).write(true);
-        let opened = options.mode(0o600).open(&path).map_err(redb::Error::from);
-        let database = opened.and_then(|file| {
-            let backend = FileBackend::new(file)?;
-            Ok(Database::builder().create_with_backend(backend)?)
-        });
-        let database = database.with_context(|| format!("cannot open {}", path.display()))?;
-        let store = CharacterStore(database);
-        // So that there is a table to read.
-        store.put_texts(std::iter::empty())?;
-        Ok(store)
+    /// Those of a folder, or of the database that has them.
+    pub fn open(folder: &Path, database: Option<&Database>) -> Result<CharacterStore> {
+        let (marker, file) = (folder.join(MARKER), folder.join(FILE));
+        let Some(database) = database else {
+            if marker.exists() {
+                bail!(
+                    "the characters of {} are in a database: give it with --characters",
+                    folder.display()
+                );
+            }
+            return Ok(CharacterStore(Box::new(FileStore::open(folder)?)));
+        };
+        let store = PostgresStore::open(database)?;
+        if file.exists() && !marker.exists() {
+            let texts = FileStore::open(folder)?.all()?;
+            store.put(&texts)?;
+            info!(
+                characters = texts.len(),
+                "characters are copied into the database"
+            );
+        }
+        let marked = fs::write(&marker, format!("{}\n", database.world));
+        marked.with_context(|| format!("cannot write {}", marker.display()))?;
+        Ok(CharacterStore(Box::new(store)))
+    }
+
+    /// From now on only this one writes.
+    pub fn claim(&self) -> Result<()> {
+        self.0.claim()
     }
 
     /// All characters, as a world has them: what it has got since is at its default, and what
@@ -59,36 +96,19 @@ impl CharacterStore {
         }
         let texts = rows.iter().map(|(account, row)| {
             let character = Value::Object(character_of(world, row));
-            (account.as_str(), character.to_string())
+            (account.clone(), character.to_string())
         });
-        self.put_texts(texts)
+        self.0.put(&texts.collect())
     }
 
     /// All characters by account, as they were written.
     pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
-        let reading = self.0.begin_read()?;
-        let table = reading.open_table(TABLE)?;
-        let mut all = BTreeMap::new();
-        for entry in table.iter()? {
-            let (account, text) = entry?;
-            let account = account.value().to_owned();
-            let character = serde_json::from_str(text.value())
+        let read = |(account, text): (String, String)| {
+            let character = serde_json::from_str(&text)
                 .with_context(|| format!("the character of {account:?} can't be read"))?;
-            all.insert(account, character);
-        }
-        Ok(all)
-    }
-
-    fn put_texts<'a>(&self, texts: impl Iterator<Item = (&'a str, String)>) -> Result<()> {
-        let writing = self.0.begin_write()?;
-        {
-            let mut table = writing.open_table(TABLE)?;
-            for (account, text) in texts {
-                table.insert(account, text.as_str())?;
-            }
-        }
-        writing.commit()?;
-        Ok(())
+            Ok((account, character))
+        };
+        self.0.all()?.into_iter().map(read).collect()
     }
 }
 
@@ -96,19 +116,25 @@ impl CharacterStore {
 pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
     let attributes = persisted(world).zip(row);
     let entry = |((attribute, _), &value): ((&Attribute, &KindAttribute), &i32)| {
-        let value = match attribute.ty {
-            AttributeType::I32 | AttributeType::Entity => value.into(),
-            AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
-            AttributeType::Bool => (value != 0).into(),
-            AttributeType::Symbol => {
-                let symbol = usize::try_from(value).ok();
-                let symbol = symbol.and_then(|place| world.schema.symbols.get(place));
-                symbol.cloned().map_or(Value::Null, Value::String)
-            }
-        };
-        (attribute.name.clone(), value)
+        (attribute.name.clone(), value_of(world, attribute, value))
     };
     attributes.map(entry).collect()
+}
+
+/// A value of an attribute.
+pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value {
+    match attribute.ty {
+        AttributeType::I32 | AttributeType::Entity => value.into(),
+        AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
+        AttributeType::Bool => (value != 0).into(),
+        AttributeType::Symbol => symbol_of(world, value).map_or(Value::Null, Value::from),
+    }
+}
+
+/// The symbol that a value stands for.
+pub fn symbol_of(world: &WorldConfig, value: i32) -> Option<&str> {
+    let place = usize::try_from(value).ok()?;
+    world.schema.symbols.get(place).map(String::as_str)
 }
 
 /// The row of a character, as far as the world has such attributes and values.
@@ -183,8 +209,8 @@ fn persisted(world: &WorldConfig) -> impl Iterator<Item = (&Attribute, &KindAttr
     })
 }
 
-pub const FILE: &str = "characters.redb";
-const TABLE: TableDefinition<'_, &str, &str> = TableDefinition::new("characters");
+/// In the folder of a world whose characters are in a database: under which name.
+pub const MARKER: &str = "characters.world";
 
 #[cfg(test)]
 mod tests {
@@ -210,12 +236,12 @@ mod tests {
         let mut row = default_row(&before);
         let values = serde_json::json!({ "gold": 70, "luck": -2.25, "team": "blue" });
         change(&before, &mut row, values.as_object().unwrap()).unwrap();
-        let store = CharacterStore::open(&folder).unwrap();
+        let store = CharacterStore::open(&folder, None).unwrap();
         store
             .put(&before, &[("ann".to_owned(), row.clone())].into())
             .unwrap();
         drop(store);
-        let store = CharacterStore::open(&folder).unwrap();
+        let store = CharacterStore::open(&folder, None).unwrap();
         let ann = Account::new("ann").unwrap();
         assert_eq!(
             store.load(&before).unwrap(),

@@ -7,12 +7,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use gpu_kernels::{Birth, Frame, Snapshot, StateHash};
 use shared::{EntityId, Tick, WorldConfig};
 use tracing::{error, info, warn};
 
-use super::characters::CharacterStore;
+use super::characters::{CharacterStore, Superseded};
 use super::checkpoint::{self, Body, Head};
 use super::disk::Disk;
 use super::folder::DataFolder;
@@ -75,7 +75,7 @@ enum Message {
     /// The state at the boundary.
     Snapshot(Box<Snapshot>),
     /// A checkpoint was written, or not.
-    Written(u64, std::io::Result<()>, Batch),
+    Written(u64, Result<()>, Batch),
     Finish,
 }
 
@@ -491,7 +491,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         let reply = Reply {
             to: self.to_self.clone(),
             tick: head.tick,
-            written: Err(std::io::Error::other("its thread has failed")),
+            written: Err(anyhow!("its thread has failed")),
             batch: std::mem::take(&mut roster.characters),
         };
         let store = self.characters.clone();
@@ -508,7 +508,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             // What a checkpoint does not have must be in the file before it.
             let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
             if let Err(error) = stored {
-                reply.written = Err(std::io::Error::other(error.to_string()));
+                reply.written = Err(error);
                 return;
             }
             let body = checkpoint::encode(&Body {
@@ -519,7 +519,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 births,
                 deaths,
             });
-            reply.written = checkpoint::write(&disk, &head, &body);
+            reply.written = checkpoint::write(&disk, &head, &body).map_err(Into::into);
         };
         std::thread::Builder::new()
             .name("checkpoint".to_owned())
@@ -528,7 +528,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         Ok(())
     }
 
-    fn note_checkpoint(&mut self, tick: u64, written: std::io::Result<()>, batch: Batch) {
+    fn note_checkpoint(&mut self, tick: u64, written: Result<()>, batch: Batch) {
         self.shared.change(|state| state.writing -= 1);
         match written {
             Ok(()) => {
@@ -543,7 +543,15 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             Err(error) => {
                 self.keep_for_later(batch);
                 table::CHECKPOINTS.add_to("failed", 1);
-                error!(tick, %error, "a checkpoint can't be written; the journal goes on");
+                if error.is::<Superseded>() {
+                    let reason = format!("{error:#}");
+                    self.shared.change(|state| state.must_end = Some(reason));
+                }
+                let error = format!("{error:#}");
+                error!(
+                    tick,
+                    error, "a checkpoint can't be written; the journal goes on"
+                );
             }
         }
     }
@@ -553,7 +561,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
 struct Reply {
     to: SyncSender<Message>,
     tick: u64,
-    written: std::io::Result<()>,
+    written: Result<()>,
     /// What accounts keep with it.
     batch: Batch,
 }

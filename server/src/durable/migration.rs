@@ -7,12 +7,14 @@
 //! | `slots` | entities and their values |
 //! | `waiting` | commands that wait for their tick |
 //! | `clients` | clients, and what they hold |
+//! | [`populations`] | the populations of kinds that are new |
 //! | [`changes`] | what changes, for people |
 //! | [`store`] | the new checkpoint beside the old files, and their archive |
 
 pub mod changes;
 mod clients;
 mod names;
+pub mod populations;
 mod slots;
 pub mod store;
 mod waiting;
@@ -42,6 +44,8 @@ pub struct Migrated {
     pub body: Body,
     /// What changes, a line each.
     pub changes: Vec<String>,
+    /// What is to be born still: see [`populations::bear`].
+    pub populations: Vec<(u16, u32)>,
 }
 
 /// Why a world can't go on with another file.
@@ -119,7 +123,18 @@ pub fn migrate(
         columns,
         given.limits.observers_per_client as usize,
     );
-    note_populations(&names, &mut changes);
+    // A world that has not begun bears all of its own.
+    let populations = match snapshot.tick {
+        Tick(0) => vec![],
+        _ => populations::of_new_kinds(&names),
+    };
+    for &(kind, population) in &populations {
+        let kind = &given.schema.kinds[usize::from(kind)].name;
+        let population = counted(u64::from(population), "entity", "entities");
+        changes.say(format!(
+            "kind {kind}: its population of {population} is born"
+        ));
+    }
     Ok(Migrated {
         body: Body {
             world: given.clone(),
@@ -130,6 +145,7 @@ pub fn migrate(
             deaths,
         },
         changes: changes.lines,
+        populations,
     })
 }
 
@@ -158,21 +174,6 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         timed: vec![],
         next_sequence: 0,
         logic: given.logic.clone(),
-    }
-}
-
-/// Populations are born in a world's first tick, which is past.
-fn note_populations(names: &Names<'_>, changes: &mut Changes) {
-    let given = names.given;
-    for (kind, &population) in given.schema.kinds.iter().zip(&given.populations) {
-        let is_new = names.kept.schema.kind(&kind.name).is_none();
-        if is_new && population > 0 {
-            changes.say(format!(
-                "kind {}: its population of {} is not born, since the world has begun already",
-                kind.name,
-                counted(u64::from(population), "entity", "entities")
-            ));
-        }
     }
 }
 

@@ -112,7 +112,8 @@ pub fn keep(
     let (store, characters) = match recovered.world.persists.is_empty() {
         true => (None, Rows::new()),
         false => {
-            let store = CharacterStore::open(&data.folder)?;
+            let store = CharacterStore::open(&data.folder, data.characters.as_ref())?;
+            store.claim()?;
             let rows = store.load(&recovered.world)?;
             (Some(store), rows)
         }

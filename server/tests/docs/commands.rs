@@ -41,6 +41,7 @@ fn the_commands_for_worlds_that_are_kept_work() {
     check("server/standby.md");
     check("server/migration.md");
     check("server/characters.md");
+    check("server/export.md");
 }
 
 #[test]
@@ -105,13 +106,14 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 8] = [
+pub const OPERATORS: [&str; 9] = [
     "server/README.md",
     "server/operations.md",
     "server/durability.md",
     "server/standby.md",
     "server/migration.md",
     "server/characters.md",
+    "server/export.md",
     "server/accounts.md",
     "server/talk.md",
 ];

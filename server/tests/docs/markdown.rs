@@ -25,6 +25,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/standby.md", 110),
     ("server/migration.md", 100),
     ("server/characters.md", 100),
+    ("server/export.md", 60),
     ("server/accounts.md", 130),
     ("server/dashboard.md", 120),
     ("server/replay.md", 70),

@@ -58,6 +58,13 @@ fn begin_journal<D: Disk>(disk: &D, head: &Head) -> io::Result<()> {
 
 /// Whether a file is a part of a world, and not of its use or of another archive.
 fn is_of_world(name: &str) -> bool {
-    let is_kept = ["certificate.pem", "key.pem", "reset.key", characters::FILE].contains(&name);
+    let is_kept = [
+        "certificate.pem",
+        "key.pem",
+        "reset.key",
+        characters::file::FILE,
+        characters::MARKER,
+    ]
+    .contains(&name);
     is_kept || name.starts_with("checkpoint-") || SegmentName::parse(name).is_some()
 }

@@ -1,0 +1,53 @@
+//! `myriad export`: the entities of a kept world, for those who analyse it.
+
+use std::fs::File;
+use std::io::{BufWriter, stdout};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use client_bot::cli::at_least_one;
+
+use super::kept::{open, recover};
+use crate::export::{Entities, json, parquet};
+use crate::tick::backend::BackendOptions;
+
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Folder of `myriad serve --data`
+    folder: PathBuf,
+    /// The world as it was before this tick [default: as it is]
+    #[arg(long, value_name = "TICK")]
+    at: Option<u64>,
+    /// File to write: Parquet if it ends in .parquet, else lines of JSON [default: lines of
+    /// JSON to standard output]
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    backend: BackendOptions,
+    /// Threads of the cpu backend [default: all cores]
+    #[arg(long, value_parser = at_least_one)]
+    threads: Option<usize>,
+}
+
+/// Writes all entities.
+pub fn run(arguments: &ExportArguments) -> Result<()> {
+    let disk = open(&arguments.folder)?;
+    let (recovered, end) = recover(&disk, arguments.at, arguments.backend, arguments.threads)?;
+    if let Some(at) = arguments.at
+        && end.tick != at
+    {
+        bail!("the journal ends before tick {}", end.tick);
+    }
+    let entities = Entities::of(&recovered);
+    let Some(path) = &arguments.to else {
+        let mut out = BufWriter::new(stdout().lock());
+        return json::write(&entities, &mut out).context("cannot write to standard output");
+    };
+    let failed = || format!("cannot write {}", path.display());
+    let mut file = BufWriter::new(File::create(path).with_context(failed)?);
+    match path.extension().is_some_and(|ending| ending == "parquet") {
+        true => parquet::write(&entities, &mut file).with_context(failed),
+        false => json::write(&entities, &mut file).with_context(failed),
+    }
+}

@@ -1,0 +1,205 @@
+//! What accounts keep in PostgreSQL is there for the next server, whatever ends.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::folder::TestFolder;
+use common::names::{ByName, named};
+use common::postgres::Postgres;
+use common::{DEADLINE, Player, eventually, listen_for, start_with, ticks};
+use server::Server;
+use server::server::DataOptions;
+
+/// Accounts keep gold. Nothing is put off to a later tick.
+const WORLD: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 8
+    resume_seconds = 0
+
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'gold', type = 'i32', default = 20, min = 0, persist = true, audience = 'state' },
+    ]
+";
+
+fn start(folder: &Path, place: &str, checkpoint_seconds: u32) -> Server {
+    start_with(WORLD, |options| {
+        options.authenticator = Arc::new(ByName);
+        options.data = Some(DataOptions {
+            checkpoint_seconds,
+            characters: Some(place.parse().unwrap()),
+            ..DataOptions::new(folder)
+        });
+    })
+}
+
+async fn gold(server: &Server, account: &str) -> i32 {
+    let mut player = Player::join_as(server, &named(account)).await;
+    listen_for(server, &mut [&mut player], 4).await;
+    let gold = player.value(player.entity(), "gold");
+    leave(server, player).await;
+    gold
+}
+
+async fn leave(server: &Server, player: Player) {
+    let before = server.stats().figures().clients;
+    drop(player);
+    eventually("the client is gone", || {
+        server.stats().figures().clients < before
+    })
+    .await;
+    ticks(server, 3).await;
+}
+
+fn myriad(words: &[&str], place: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    command.args(words).env("MYRIAD_CHARACTERS", place);
+    command.output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < DEADLINE, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[tokio::test]
+async fn an_operator_and_the_next_server_find_what_a_server_wrote() {
+    let Some(postgres) = Postgres::start("database") else {
+        return;
+    };
+    let place = postgres.place_of("glade");
+    let folder = TestFolder::absent("database");
+    let dir = folder.display().to_string();
+    let server = start(&folder, &place, 1000);
+    assert_eq!(gold(&server, "ann").await, 20);
+    server.stop().unwrap();
+    let row = "SELECT world, account, character->>'gold' FROM myriad_characters";
+    assert_eq!(postgres.sql(row), "glade|ann|20");
+    let set = myriad(&["characters", "set", &dir, "ann", "gold=70"], &place);
+    assert_eq!(text(&set), "{\"gold\":70}\n");
+    // Another world has its own.
+    let other = myriad(&["characters", "list", &dir], &postgres.place_of("heath"));
+    assert_eq!(text(&other), "");
+    let server = start(&folder, &place, 1000);
+    assert_eq!(gold(&server, "ann").await, 70);
+    server.stop().unwrap();
+    // The folder knows that they are elsewhere.
+    let mut without = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let without = without.args(["characters", "list", &dir]).output().unwrap();
+    assert!(
+        text(&without).contains("give it with --characters"),
+        "{}",
+        text(&without)
+    );
+}
+
+#[tokio::test]
+async fn a_world_moves_from_its_file_into_a_database() {
+    let Some(postgres) = Postgres::start("moves") else {
+        return;
+    };
+    let place = postgres.place_of("glade");
+    let folder = TestFolder::absent("database-moves");
+    let dir = folder.display().to_string();
+    let server = start_with(WORLD, |options| {
+        options.authenticator = Arc::new(ByName);
+        options.data = Some(DataOptions::new(&*folder));
+    });
+    assert_eq!(gold(&server, "ann").await, 20);
+    server.stop().unwrap();
+    let listed = myriad(&["characters", "export", &dir], &place);
+    let expected = "{\"account\":\"ann\",\"character\":{\"gold\":20}}\n";
+    assert_eq!(text(&listed), expected);
+}
+
+#[tokio::test]
+async fn play_goes_on_while_the_database_is_away() {
+    let Some(mut postgres) = Postgres::start("away") else {
+        return;
+    };
+    let place = postgres.place_of("glade");
+    let folder = TestFolder::absent("database-away");
+    let server = start(&folder, &place, 1);
+    postgres.stop();
+    assert_eq!(gold(&server, "ann").await, 20);
+    // No checkpoint may hide from the journal what the database lacks.
+    ticks(&server, 40).await;
+    let crashed = folder.crashed("database-away-crashed");
+    postgres.go_on();
+    let count = "SELECT count(*) FROM myriad_characters";
+    wait_for("the server writes again", || postgres.sql(count) == "1");
+    server.stop().unwrap();
+    postgres.sql("DELETE FROM myriad_characters");
+    let server = start(&crashed, &place, 1000);
+    assert_eq!(gold(&server, "ann").await, 20);
+    server.stop().unwrap();
+    assert_eq!(postgres.sql(count), "1");
+}
+
+#[tokio::test]
+async fn of_two_servers_of_a_world_the_older_one_ends() {
+    let Some(postgres) = Postgres::start("fenced") else {
+        return;
+    };
+    let place = postgres.place_of("glade");
+    let folder = TestFolder::absent("database-fenced");
+    let first = start(&folder, &place, 1);
+    let copy = folder.crashed("database-fenced-copy");
+    let second = start(&copy, &place, 1000);
+    assert_eq!(gold(&first, "ann").await, 20);
+    wait_for("the first server ends", || !first.is_running());
+    let ended = format!("{:#}", first.stop().unwrap_err());
+    assert!(
+        ended.contains("another server of glade has begun"),
+        "{ended}"
+    );
+    let count = "SELECT count(*) FROM myriad_characters";
+    assert_eq!(postgres.sql(count), "0");
+    assert_eq!(gold(&second, "bob").await, 20);
+    second.stop().unwrap();
+    assert_eq!(postgres.sql(count), "1");
+}
+
+#[test]
+fn passwords_are_in_no_message() {
+    let folder = TestFolder::absent("database-secret");
+    let dir = folder.display().to_string();
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--data",
+        &dir,
+        "--stop-after",
+        "0.1",
+    ];
+    for place in [
+        "postgres://myriad:secret-word@/postgres",
+        "postgres://myriad:secret-word@%2Fnowhere/postgres?sslmode=secret#glade",
+        "postgres://myriad:secret-word@127.0.0.1:1/postgres#glade",
+    ] {
+        let words = [&serve[..], &["--world", "worlds/hollow.toml"]].concat();
+        let refused = myriad(&words, place);
+        assert!(!refused.status.success());
+        let said = text(&refused);
+        assert!(!said.contains("secret-word"), "{said}");
+    }
+}
