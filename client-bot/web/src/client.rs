@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client_core::{Ending, Game, GameOptions, RetryOptions, Step, View};
+use client_core::{Ending, Game, GameOptions, Prediction, RetryOptions, Step, View};
 use serde::Serialize;
 use shared::CommandKind;
 
@@ -154,7 +154,8 @@ impl Client {
     /// After how many ticks a command can be used again; 0: now, or nothing is known.
     pub fn rest(&self, kind: u32, now_ms: f64) -> f64 {
         let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
-        let ready = self.game.ready_at(kind);
+        let next = self.game.prediction().map(Prediction::input_tick);
+        let ready = self.game.ready_at(kind).filter(|&ready| Some(ready) > next);
         let due = (self.game.clock()).and_then(|clock| clock.input_tick(time(now_ms)));
         match (ready, due) {
             (Some(ready), Some(due)) => (ready.0 as f64 - due).max(0.0),
