@@ -4,7 +4,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`file`] | `characters.redb` in the folder |
+//! | [`mod@file`] | `characters.redb` in the folder |
 //! | [`postgres`] | tables of a PostgreSQL database |
 
 pub mod file;
