@@ -14,10 +14,12 @@
 //! | [`backlog`] | at the primary: what a standby lacks, from the folder |
 //! | [`replica`] | at the standby: the folder |
 //! | [`runner`] | at the standby: the thread that runs the ticks |
+//! | [`background`] | threads of ports and connections |
 //! | [`closed_port`] | at the standby: what clients are told that come before it takes over |
 //! | [`follower`] | at the standby: the thread that follows |
 //! | [`fence`] | at a standby that was promoted: tells the one before that it is deposed |
 
+pub mod background;
 pub mod backlog;
 pub mod closed_port;
 pub mod feed;

@@ -1,80 +1,45 @@
 //! At the standby: the port for clients, before it takes over. Who connects is told at once that
 //! the players are elsewhere, and so knows that this machine is up.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig, VarInt};
+use quinn::{Endpoint, Incoming, ServerConfig, TransportConfig, VarInt};
 use rustls::crypto::ring;
 use shared::wire;
 use shared::wire::control::Close;
-use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
+use super::background::{Background, open_port, runtime};
 use crate::transport::quic::Identity;
 
 /// A port that lets nobody in. Dropping it closes it.
 pub struct ClosedPort {
     address: SocketAddr,
-    stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
+    _serving: Background,
 }
 
 impl ClosedPort {
     /// Opens the port at an address; port 0 picks a free one. It answers once there is a
     /// certificate, which a standby gets from its primary, and a key in these files.
     pub fn open(address: SocketAddr, identity: (PathBuf, PathBuf)) -> Result<ClosedPort> {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build()?;
-        let within = runtime.enter();
-        let socket =
-            UdpSocket::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-        let address = socket.local_addr()?;
-        let endpoint = Endpoint::new(
-            EndpointConfig::default(),
-            None,
-            socket,
-            Arc::new(quinn::TokioRuntime),
-        )?;
-        drop(within);
-        let stop = Arc::new(Notify::new());
-        let is_over = stop.clone();
-        let serve = async move {
-            tokio::select! {
-                () = is_over.notified() => {}
-                () = serve(endpoint, identity) => {}
-            }
-        };
-        let thread = std::thread::Builder::new()
-            .name("closed-port".to_owned())
-            .spawn(move || runtime.block_on(serve))
-            .context("cannot start the thread for the standby's closed port")?;
+        let runtime = runtime()?;
+        let (endpoint, address) = open_port(&runtime, address, None)?;
+        let serve = serve(endpoint, identity);
         Ok(ClosedPort {
             address,
-            stop,
-            thread: Some(thread),
+            _serving: Background::start_abortable("closed-port", runtime, serve)?,
         })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-}
-
-impl Drop for ClosedPort {
-    fn drop(&mut self) {
-        self.stop.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing left that could fail.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -2,17 +2,15 @@
 //! that it is deposed.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
 use quinn::{ClientConfig, VarInt};
-use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
+use super::background::{Background, runtime};
 use super::follower::connect;
 use super::link::{Hello, Reader, ToPrimary, ToStandby};
 use super::port::read;
@@ -22,8 +20,7 @@ use crate::durable::folder::write;
 
 /// Tries until the other server has heard it. Dropping it ends that.
 pub struct Fence {
-    stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
+    _telling: Background,
 }
 
 impl Fence {
@@ -58,39 +55,15 @@ impl Fence {
     fn go_on(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
         let config = key.client_config()?;
         let path = folder.join(FILE);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let stop = Arc::new(Notify::new());
-        let is_over = stop.clone();
         let tell = async move {
-            tokio::select! {
-                () = is_over.notified() => {}
-                () = tell_until_heard(&primary, &config, epoch) => {
-                    if let Err(error) = fs::remove_file(&path) {
-                        warn!(%error, "the server before is told again after a restart");
-                    }
-                }
+            tell_until_heard(&primary, &config, epoch).await;
+            if let Err(error) = fs::remove_file(&path) {
+                warn!(%error, "the server before is told again after a restart");
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("fence".to_owned())
-            .spawn(move || runtime.block_on(tell))
-            .context("cannot start the thread that tells the server before")?;
         Ok(Fence {
-            stop,
-            thread: Some(thread),
+            _telling: Background::start_abortable("fence", runtime()?, tell)?,
         })
-    }
-}
-
-impl Drop for Fence {
-    fn drop(&mut self) {
-        self.stop.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing left that could fail.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{error, info, warn};
 
+use super::background::runtime;
 use super::link::{Hello, Reader, ToPrimary, ToStandby, Welcome};
 use super::port::read;
 use super::replica::{Piece, Replica};
@@ -78,9 +79,7 @@ impl Follower {
             }),
             stop: Notify::new(),
         });
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = runtime()?;
         let thread = Thread {
             replica,
             runner,

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use quinn::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, VarInt};
+use quinn::{Connection, Endpoint, Incoming, RecvStream, SendStream, VarInt};
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
+use super::background::{Background, open_port, runtime};
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
 use super::link::{Decode, Hello, Reader, ToPrimary, ToStandby, Welcome};
@@ -27,8 +27,7 @@ use crate::metrics::table;
 /// An open port. Dropping it closes it.
 pub struct LinkPort {
     address: SocketAddr,
-    stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
+    _serving: Background,
 }
 
 /// What a primary has to say.
@@ -47,45 +46,18 @@ pub struct Primary {
 impl LinkPort {
     /// Opens the port at an address; port 0 picks a free one.
     pub fn open(address: SocketAddr, key: &LinkKey, primary: Primary) -> Result<LinkPort> {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build()?;
-        let within = runtime.enter();
-        let socket = std::net::UdpSocket::bind(address)
-            .with_context(|| format!("cannot listen for a standby on {address}"))?;
-        let address = socket.local_addr()?;
-        let endpoint = Endpoint::new(
-            EndpointConfig::default(),
-            Some(key.server_config()?),
-            socket,
-            Arc::new(quinn::TokioRuntime),
-        )?;
-        drop(within);
-        let stop = Arc::new(Notify::new());
-        let is_over = stop.clone();
-        let serve = move || runtime.block_on(serve(endpoint, primary, &is_over));
-        let thread = std::thread::Builder::new()
-            .name("followers".to_owned())
-            .spawn(serve)
-            .context("cannot start the thread for the standby's port")?;
+        let runtime = runtime()?;
+        let (endpoint, address) = open_port(&runtime, address, Some(key.server_config()?))
+            .context("the port for a standby")?;
+        let serve = |stop: Arc<Notify>| async move { serve(endpoint, primary, &stop).await };
         Ok(LinkPort {
             address,
-            stop,
-            thread: Some(thread),
+            _serving: Background::start("followers", runtime, serve)?,
         })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-}
-
-impl Drop for LinkPort {
-    fn drop(&mut self) {
-        self.stop.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing left that could fail.
-            let _ = thread.join();
-        }
     }
 }
 
