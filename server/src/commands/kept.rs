@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use gpu_kernels::Backend;
+use shared::WorldConfig;
 
 use crate::durable::checkpoint;
 use crate::durable::disk::Folder;
@@ -35,15 +37,24 @@ pub fn recover(
         Some(at) => format!("there is no checkpoint before tick {at}"),
         None => "there is no checkpoint".to_owned(),
     })?;
-    let threads = threads.unwrap_or_else(machine::cores);
-    let available = machine::memory_available();
-    let mut backend = start_backend(backend, &stored.body.world, threads, available)?.backend;
+    let mut backend = start(backend, &stored.body.world, threads)?;
     let replay = Replay {
         backend: &mut *backend,
         until: at,
         progress: &mut |_| (),
     };
     recovery::replay(disk, stored, replay)
+}
+
+/// A backend with as many threads as are asked for.
+pub fn start(
+    backend: BackendOptions,
+    world: &WorldConfig,
+    threads: Option<usize>,
+) -> Result<Box<dyn Backend>> {
+    let threads = threads.unwrap_or_else(machine::cores);
+    let available = machine::memory_available();
+    Ok(start_backend(backend, world, threads, available)?.backend)
 }
 
 /// A number of bytes for people.

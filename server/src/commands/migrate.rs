@@ -10,15 +10,14 @@ use client_bot::say;
 
 use super::arguments::load_world;
 use super::database::DatabaseArguments;
-use super::kept::{open, recover};
+use super::kept::{open, recover, start};
 use crate::durable::characters::CharacterStore;
 use crate::durable::checkpoint;
 use crate::durable::differences;
 use crate::durable::folder::DataFolder;
 use crate::durable::migration::{self, Migrated, MigrationOptions, populations, store};
 use crate::durable::recovery::Stored;
-use crate::metrics::machine;
-use crate::tick::backend::{BackendOptions, start_backend};
+use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
 pub struct MigrateArguments {
@@ -45,6 +44,8 @@ pub struct MigrateArguments {
 /// Migrates a world, or says what that would change.
 pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let path = &arguments.folder;
+    // What can't be read is to change nothing.
+    let database = arguments.database.database()?;
     let disk = open(path)?;
     // A world that runs can be looked at.
     let _locked = match arguments.dry_run {
@@ -59,17 +60,16 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         say!("the world file says what the world says: nothing is to be changed");
         return Ok(());
     }
-    let Stored { head, body } = recovered.into_stored();
+    let Stored { mut head, body } = recovered.into_stored();
     let (before, characters) = (body.world.clone(), body.roster.characters.clone());
     let options = MigrationOptions {
         removes_entities: arguments.remove_entities,
     };
-    let migrated = migration::migrate(body, &given, options)?;
     let Migrated {
         mut body,
         changes,
         populations,
-    } = migrated;
+    } = migration::migrate(body, &given, options)?;
     let tick = head.tick;
     say!("before tick {tick}:");
     changes.iter().for_each(|line| say!("  {line}"));
@@ -79,13 +79,8 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         say!("nothing is changed");
         return Ok(());
     }
-    let mut head = head;
     if !populations.is_empty() {
-        let (threads, memory) = (
-            arguments.threads.unwrap_or_else(machine::cores),
-            machine::memory_available(),
-        );
-        let mut backend = start_backend(arguments.backend, &given, threads, memory)?.backend;
+        let mut backend = start(arguments.backend, &given, arguments.threads)?;
         let born = populations::bear(&mut body, &populations, &mut *backend)?;
         head.tick = body.snapshot.tick.0;
         say!("{born} entities are born");
@@ -93,7 +88,6 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let archive = keep_before(path, tick)?;
     if !characters.is_empty() {
         // The new world reads them by name.
-        let database = arguments.database.database()?;
         CharacterStore::open(path, database.as_ref())?.put(&before, &characters)?;
     }
     let body = checkpoint::encode(&body);
