@@ -62,10 +62,10 @@ impl InterestKernels {
         run.items(self.offsets, clients)
     }
 
-    /// Finds what clients in a crowd see: the same clients as in the launch before.
+    /// Finds what clients in a crowd see.
     fn see_crowds(
         &self,
-        run: &Launcher,
+        run: &mut Launcher,
         kernel: Kernel,
         warps: u32,
         words: u32,
@@ -74,12 +74,7 @@ impl InterestKernels {
             return Ok(());
         }
         let resident = RESIDENT_WARPS / warps * run.device.multiprocessors();
-        let grid = Grid {
-            blocks: run.tick.clients_used.div_ceil(warps).min(resident),
-            threads: warps * 32,
-            shared_bytes: warps * words * 4,
-        };
-        run.grid(kernel, grid)
+        run.clients_by(kernel, 0..run.tick.clients_used, warps, words, resident)
     }
 
     /// Finds the deliveries in the ranges form.

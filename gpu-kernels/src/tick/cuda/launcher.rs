@@ -34,10 +34,22 @@ impl Launcher<'_> {
         warps: u32,
         words: u32,
     ) -> Result<(), DriverError> {
+        self.clients_by(kernel, range, warps, words, u32::MAX)
+    }
+
+    /// The same with at most so many blocks, whose warps loop over the clients.
+    pub fn clients_by(
+        &mut self,
+        kernel: Kernel,
+        range: Range<u32>,
+        warps: u32,
+        words: u32,
+        blocks_max: u32,
+    ) -> Result<(), DriverError> {
         self.tick.client_first = range.start;
         self.tick.client_end = range.end;
         let grid = Grid {
-            blocks: (range.end - range.start).div_ceil(warps),
+            blocks: (range.end - range.start).div_ceil(warps).min(blocks_max),
             threads: warps * 32,
             shared_bytes: warps * words * 4,
         };
