@@ -54,7 +54,8 @@ struct Driver {
 
 impl GameClient {
     /// Opens a socket towards a server, whose certificate must carry `name` if an authority
-    /// signed it; so must that of the standby that the server may name. The first [`GameClient::poll`] begins to connect.
+    /// signed it; so must that of the standby that the server may name. The first
+    /// [`GameClient::poll`] begins to connect.
     pub fn new(
         server: SocketAddr,
         name: &str,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::folder::{TestFolder, copy_kept, refusal};
-use common::{Player, go, myriad_binary, start_with, until, world};
+use common::{Player, go, myriad_binary, start_with, text, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
@@ -106,11 +106,6 @@ fn keep(options: &mut ServerOptions, folder: &Path) {
     options.data = Some(DataOptions::new(folder));
 }
 
-fn text(output: &Output) -> String {
-    let all = [output.stdout.as_slice(), &output.stderr].concat();
-    String::from_utf8(all).unwrap()
-}
-
 #[tokio::test]
 async fn players_return_to_a_world_that_has_changed() {
     let place = Place::new("players");
@@ -191,7 +186,7 @@ async fn the_population_of_a_new_kind_is_born() {
         let mut ann = Player::join(&server).await;
         common::listen_for(&server, &mut [&mut ann], 3).await;
         server.stop().unwrap();
-        let mut export = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        let mut export = Command::new(myriad_binary());
         let exported = text(&export.arg("export").arg(place.data()).output().unwrap());
         let count = |kind: &str| exported.lines().filter(|line| line.contains(kind)).count();
         assert_eq!(

@@ -23,11 +23,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use client_bot::client_core::RetryOptions;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
 use common::folder::TestFolder;
-use common::{DEADLINE, Log, eventually, myriad_binary, units};
+use common::{DEADLINE, Log, come_back, eventually, myriad_binary, units};
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use quic::Faults;
 use script::builtin;
@@ -258,10 +257,7 @@ impl Witness {
 
     /// Comes back to wherever the world is now, and is told of all anew.
     async fn rejoin(&mut self) {
-        let (hello, retry) = (hello("", None), RetryOptions::default());
-        let coming = self.client.come_back(&self.connector, &hello, &retry);
-        let came = timeout(DEADLINE, coming).await.expect("an answer");
-        came.expect("a server welcomes the witness again");
+        come_back(&mut self.client, &self.connector).await;
     }
 
     /// The values that it was told of attributes that last.

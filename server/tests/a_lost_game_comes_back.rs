@@ -2,11 +2,11 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client_bot::GameClient;
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
-use common::{DEADLINE, ROOM, start, trust};
+use common::{ROOM, play_until, start, trust};
 use quic::Faults;
 
 /// Quick, so that the test is.
@@ -21,22 +21,6 @@ fn options() -> GameOptions {
         },
         ..GameOptions::default()
     }
-}
-
-/// Polls until an event comes, and gives all events up to it.
-fn play_until(client: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
-    let started = Instant::now();
-    let mut events = vec![];
-    while !events.iter().any(&is_it) {
-        assert!(
-            started.elapsed() < DEADLINE,
-            "waited in vain for {what}: {events:?}"
-        );
-        client.wait(Duration::from_millis(10)).expect("a socket");
-        events.extend(client.poll());
-        client.flush();
-    }
-    events
 }
 
 #[test]

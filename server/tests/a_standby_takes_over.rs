@@ -4,13 +4,13 @@ mod common;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client_bot::client_core::{Event, GameOptions};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, GameClient};
 use common::folder::{TestFolder, refusal};
-use common::{Bots, DEADLINE, Player, eventually, go, ticks, trust, until, world};
+use common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until, world};
 use script::builtin;
 use server::durable::level::Level;
 use server::server::standby::{Follow, Standby, promote_folder};
@@ -208,22 +208,6 @@ fn game(server: &Server) -> GameClient {
     let options = GameOptions::default();
     let game = GameClient::new(server.address(), "localhost", &trust(server), options);
     game.expect("a socket")
-}
-
-/// Polls until an event comes, and gives all events up to it.
-fn play_until(game: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
-    let started = Instant::now();
-    let mut events = vec![];
-    while !events.iter().any(&is_it) {
-        assert!(
-            started.elapsed() < DEADLINE,
-            "waited in vain for {what}: {events:?}"
-        );
-        game.wait(Duration::from_millis(10)).expect("a socket");
-        events.extend(game.poll());
-        game.flush();
-    }
-    events
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use common::folder::TestFolder;
 use common::names::{ByName, named};
-use common::{Player, listen_for, start_with};
+use common::{Player, listen_for, myriad_binary, start_with};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ const WORLD: &str = "
 ";
 
 fn export(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let mut command = Command::new(myriad_binary());
     command.arg("export").arg(folder).args(arguments);
     command.output().unwrap()
 }

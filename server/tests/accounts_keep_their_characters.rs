@@ -11,7 +11,7 @@ use std::sync::Arc;
 use client_bot::connect::hello;
 use common::folder::TestFolder;
 use common::names::{ByName, named};
-use common::{Player, eventually, listen_for, myriad_binary, start_with, ticks, until};
+use common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
 use script::builtin;
 use server::Server;
 use server::durable::disk::Folder;
@@ -108,20 +108,6 @@ async fn has_hp(player: &mut Player, expected: i32) {
         hp(p[0]) == expected
     })
     .await;
-}
-
-async fn leave(server: &Server, player: Player) {
-    let before = server.stats().figures().clients;
-    drop(player);
-    eventually("the client is gone", || {
-        server.stats().figures().clients < before
-    })
-    .await;
-    ticks(server, 3).await;
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
 }
 
 #[tokio::test]

@@ -5,12 +5,11 @@ mod common;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use common::folder::TestFolder;
 use common::names::{ByName, named};
 use common::postgres::Postgres;
-use common::{DEADLINE, Player, eventually, listen_for, start_with, ticks};
+use common::{Player, eventually, leave, listen_for, myriad_binary, start_with, text, ticks};
 use server::Server;
 use server::server::DataOptions;
 
@@ -52,32 +51,10 @@ async fn gold(server: &Server, account: &str) -> i32 {
     gold
 }
 
-async fn leave(server: &Server, player: Player) {
-    let before = server.stats().figures().clients;
-    drop(player);
-    eventually("the client is gone", || {
-        server.stats().figures().clients < before
-    })
-    .await;
-    ticks(server, 3).await;
-}
-
 fn myriad(words: &[&str], place: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let mut command = Command::new(myriad_binary());
     command.args(words).env("MYRIAD_CHARACTERS", place);
     command.output().unwrap()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < DEADLINE, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[tokio::test]
@@ -102,7 +79,7 @@ async fn an_operator_and_the_next_server_find_what_a_server_wrote() {
     assert_eq!(gold(&server, "ann").await, 70);
     server.stop().unwrap();
     // The folder knows that they are elsewhere.
-    let mut without = Command::new(env!("CARGO_BIN_EXE_myriad"));
+    let mut without = Command::new(myriad_binary());
     let without = without.args(["characters", "list", &dir]).output().unwrap();
     assert!(
         text(&without).contains("give it with --characters"),
@@ -145,7 +122,7 @@ async fn play_goes_on_while_the_database_is_away() {
     let crashed = folder.crashed("database-away-crashed");
     postgres.go_on();
     let count = "SELECT count(*) FROM myriad_characters";
-    wait_for("the server writes again", || postgres.sql(count) == "1");
+    eventually("the server writes again", || postgres.sql(count) == "1").await;
     server.stop().unwrap();
     postgres.sql("DELETE FROM myriad_characters");
     let server = start(&crashed, &place, 1000);
@@ -165,7 +142,7 @@ async fn of_two_servers_of_a_world_the_older_one_ends() {
     let copy = folder.crashed("database-fenced-copy");
     let second = start(&copy, &place, 1000);
     assert_eq!(gold(&first, "ann").await, 20);
-    wait_for("the first server ends", || !first.is_running());
+    eventually("the first server ends", || !first.is_running()).await;
     let ended = format!("{:#}", first.stop().unwrap_err());
     assert!(
         ended.contains("another server of glade has begun"),

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::{Command, Output};
 
-use common::{myriad_binary, scratch};
+use common::{myriad_binary, scratch, text};
 
 #[test]
 fn a_demo_ends_with_one_json_object_and_success() {
@@ -232,9 +232,4 @@ fn myriad(arguments: &[&str]) -> Output {
         .args(arguments)
         .output()
         .expect("the binary runs")
-}
-
-fn text(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{myriad_binary, scratch};
+use common::{myriad_binary, scratch, text};
 
 #[test]
 fn a_new_script_can_be_checked_measured_and_run() {
@@ -273,11 +273,6 @@ fn myriad(folder: &Path, arguments: &[&str]) -> Output {
         .current_dir(folder)
         .output()
         .expect("the binary runs")
-}
-
-fn text(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
 }
 
 #[test]

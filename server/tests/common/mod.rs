@@ -20,15 +20,16 @@ use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
+use std::process::Output;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use client_bot::EventHandler;
-use client_bot::client_core::RetryOptions;
+use client_bot::client_core::{Event, RetryOptions};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{
-    BehaviourKind, Client, Connector, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
+    BehaviourKind, Client, Connector, GameClient, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
 };
 use quic::Faults;
 use script::builtin;
@@ -84,6 +85,46 @@ pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
         sleep(POLL).await;
     }
+}
+
+/// What a program has said.
+pub fn text(output: &Output) -> String {
+    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
+}
+
+/// Lets a player go for good, and waits until the world knows it.
+pub async fn leave(server: &Server, player: Player) {
+    let before = server.stats().figures().clients;
+    drop(player);
+    eventually("the client is gone", || {
+        server.stats().figures().clients < before
+    })
+    .await;
+    ticks(server, 3).await;
+}
+
+/// Lets a client come back after its connection has ended, wherever the world is now.
+pub async fn come_back(client: &mut Client, connector: &Connector) {
+    let (hello, retry) = (hello("", None), RetryOptions::default());
+    let coming = client.come_back(connector, &hello, &retry);
+    let came = timeout(DEADLINE, coming).await.expect("an answer");
+    came.expect("a server welcomes the client again");
+}
+
+/// Polls until an event comes, and gives all events up to it.
+pub fn play_until(game: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
+    let started = Instant::now();
+    let mut events = vec![];
+    while !events.iter().any(&is_it) {
+        assert!(
+            started.elapsed() < DEADLINE,
+            "waited in vain for {what}: {events:?}"
+        );
+        game.wait(Duration::from_millis(10)).expect("a socket");
+        events.extend(game.poll());
+        game.flush();
+    }
+    events
 }
 
 /// Waits until a server has run this many more ticks.
@@ -249,11 +290,7 @@ impl Player {
 
     /// Comes back after its connection has ended, wherever the world is now.
     pub async fn come_back(&mut self) {
-        let retry = RetryOptions::default();
-        let hello = hello("", None);
-        let coming = self.client.come_back(&self.connector, &hello, &retry);
-        let came = timeout(DEADLINE, coming).await.expect("an answer");
-        came.expect("a server welcomes the client again");
+        come_back(&mut self.client, &self.connector).await;
     }
 
     /// Takes in what arrives soon, and acknowledges it.
