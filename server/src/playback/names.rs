@@ -6,11 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use gpu_kernels::tick::frame::PersonChange;
 use shared::{ClientRow, Name};
 
-/// Each client row's names, with the tick from which on it has each.
+/// The names of each client row, in their order.
 #[derive(Default)]
 pub struct Names {
-    rows: Mutex<HashMap<ClientRow, Vec<(u64, Option<Name>)>>>,
+    rows: Mutex<HashMap<ClientRow, Vec<Called>>>,
 }
+
+/// From this tick on, what a client is called.
+type Called = (u64, Option<Name>);
 
 impl Names {
     /// Takes in who came in a tick. Ticks come in their order.

@@ -20,8 +20,8 @@ pub struct Ticks {
 }
 
 enum Source {
-    Recorded(Recorded),
-    Kept(Kept),
+    Recorded(Box<Recorded>),
+    Kept(Box<Kept>),
 }
 
 /// What was found when it was opened.
@@ -57,11 +57,11 @@ impl Ticks {
         let (source, found) = match path.is_dir() {
             true => {
                 let (kept, found) = Kept::open(path)?;
-                (Source::Kept(kept), found)
+                (Source::Kept(Box::new(kept)), found)
             }
             false => {
                 let (recorded, found) = Recorded::open(path)?;
-                (Source::Recorded(recorded), found)
+                (Source::Recorded(Box::new(recorded)), found)
             }
         };
         let found = Arc::new(found);
@@ -72,8 +72,8 @@ impl Ticks {
     pub fn again(&self) -> Result<Ticks> {
         Ok(Ticks {
             source: match &self.source {
-                Source::Recorded(recorded) => Source::Recorded(recorded.again()?),
-                Source::Kept(kept) => Source::Kept(kept.again()),
+                Source::Recorded(recorded) => Source::Recorded(Box::new(recorded.again()?)),
+                Source::Kept(kept) => Source::Kept(Box::new(kept.again())),
             },
             found: self.found.clone(),
         })
