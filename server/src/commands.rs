@@ -10,6 +10,7 @@
 //! | [`accounts`] | its options for who may come in |
 //! | [`admin`] | `myriad admin` |
 //! | [`follow`] | `myriad serve --follow`, and its options |
+//! | [`lease`] | `myriad serve --lease`: its options, and how a standby waits |
 //! | [`promote`] | `myriad promote` |
 //! | [`link_key`] | `myriad link-key` |
 //! | [`token`] | `myriad token` |
@@ -46,6 +47,7 @@ pub mod fork;
 pub mod inspect;
 pub mod interrupt;
 pub mod kept;
+pub mod lease;
 pub mod link_key;
 pub mod logic;
 pub mod migrate;

@@ -12,6 +12,7 @@
 //! | [`durable`] | worlds that are kept, recordings |
 //! | [`export`] | the entities of a kept world, for analysts |
 //! | [`standby`] | a second server that follows, and can take over |
+//! | [`lease`] | which of two servers is the primary, by a third party |
 //! | [`playback`] | a recording, played to any tick |
 //! | [`log`] | the log, so many lines a second |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
@@ -27,6 +28,7 @@ pub mod commands;
 pub mod durable;
 pub mod export;
 pub mod http;
+pub mod lease;
 pub mod log;
 pub mod metrics;
 pub mod offline;

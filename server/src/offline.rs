@@ -347,7 +347,7 @@ mod tests {
         let opened = world_data::open(&data, &mut world).unwrap();
         let recovered = world_data::recover(opened, &data, &world, &mut backend);
         let (folder_lock, recovered) = recovered.unwrap();
-        let kept = world_data::keep(folder_lock, &data, recovered, 1, None).unwrap();
+        let kept = world_data::keep(folder_lock, &data, recovered, 1, None, None).unwrap();
         let run = run(Options {
             backend: Box::new(backend),
             world,

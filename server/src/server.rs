@@ -27,6 +27,7 @@ use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::{Progress, Recovered};
 use crate::durable::role::{Role, Standing};
+use crate::lease::keeper::{Contender, HeldLease, LeaseOptions};
 use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
@@ -76,6 +77,8 @@ pub struct ServerOptions {
     pub data: Option<DataOptions>,
     /// Lets a standby follow.
     pub standby: Option<StandbyOptions>,
+    /// Keeps the world only while it holds this lease.
+    pub lease: Option<LeaseOptions>,
     /// Says who a client is, by its token.
     pub authenticator: Arc<dyn Authenticator>,
     /// Judges what players say.
@@ -102,6 +105,7 @@ impl ServerOptions {
             record: None,
             data: None,
             standby: None,
+            lease: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
             admin: None,
@@ -193,6 +197,8 @@ pub struct Server {
     _admin: Option<AdminPort>,
     standby: Option<Followed>,
     _fence: Option<Fence>,
+    /// Given back once nobody is told anything any more.
+    _lease: Option<HeldLease>,
 }
 
 /// Where a standby gets records from.
@@ -201,14 +207,20 @@ struct Followed {
     port: LinkPort,
 }
 
+/// A world that is kept, who gets its records, and by what it may go on.
+struct Keeping {
+    kept: Kept,
+    standby: Option<Followed>,
+    lease: Option<HeldLease>,
+}
+
 /// A world whose state is known, and what clients meet.
 struct Begun {
     started: Started,
     outside: Outside,
     guard: Arc<Guard>,
     readiness: Readiness,
-    kept: Option<Kept>,
-    standby: Option<Followed>,
+    kept: Option<Keeping>,
     fence: Option<Fence>,
 }
 
@@ -233,26 +245,26 @@ impl Server {
         // The port answers as soon as it is known what there is to say.
         let readiness = show_metrics(&options)?;
         let is_open = &readiness.is_open;
-        let (started, outside, (kept, standby)) = match (stored, &options.data) {
+        let (started, outside, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
                 let outside = Outside::start(&options, Some(&stored.folder), &guard, is_open)?;
                 let mut started = start(&options.world)?;
                 let backend = &mut *started.backend;
                 let (folder, recovered) =
                     world_data::recover(stored, data, &options.world, backend)?;
-                let (kept, standby) = keep(&options, folder, recovered)?;
-                (started, outside, (Some(kept), standby))
+                let kept = keep(&options, folder, recovered, None)?;
+                (started, outside, Some(kept))
             }
             _ => {
                 let started = start(&options.world)?;
                 let outside = Outside::start(&options, None, &guard, is_open)?;
-                (started, outside, (None, None))
+                (started, outside, None)
             }
         };
         let fence = match (&options.data, &kept) {
             (Some(data), Some(kept)) => {
                 let key = options.standby.as_ref().map(|standby| &*standby.key);
-                Fence::again(&data.folder, key, kept.recovered.epoch)?
+                Fence::again(&data.folder, key, kept.kept.recovered.epoch)?
             }
             _ => None,
         };
@@ -264,18 +276,19 @@ impl Server {
                 guard,
                 readiness,
                 kept,
-                standby,
                 fence,
             },
         )
     }
 
     /// Goes on with the world of a standby, in an epoch above all that are known.
-    /// `primary` is the port of the server before, which is told.
+    /// `primary` is the port of the server before, which is told. `lease` is what was taken for
+    /// it.
     pub fn promote(
         mut options: ServerOptions,
         stopped: Stopped,
         primary: Option<(String, &LinkKey)>,
+        lease: Option<HeldLease>,
     ) -> Result<Server> {
         let Stopped {
             folder,
@@ -287,6 +300,17 @@ impl Server {
             tick_hz,
         } = stopped;
         recovered.epoch = recovered.epoch.max(epoch).promoted()?;
+        if let Some(lease) = &lease {
+            if lease.epoch < recovered.epoch {
+                bail!(
+                    "the lease was taken for epoch {}, and the records need {}: is its name \
+                     another world's?",
+                    lease.epoch,
+                    recovered.epoch
+                );
+            }
+            recovered.epoch = lease.epoch;
+        }
         if tick_hz > 0 {
             recovered.world.schema.world.tick_hz = tick_hz;
         }
@@ -307,7 +331,7 @@ impl Server {
         let guard = start_guard(&options);
         let readiness = show_metrics(&options)?;
         let outside = Outside::start(&options, Some(&folder), &guard, &readiness.is_open)?;
-        let (kept, standby) = keep(&options, folder, recovered)?;
+        let kept = keep(&options, folder, recovered, lease)?;
         Server::go_on(
             options,
             Begun {
@@ -316,7 +340,6 @@ impl Server {
                 guard,
                 readiness,
                 kept: Some(kept),
-                standby,
                 fence,
             },
         )
@@ -330,9 +353,12 @@ impl Server {
             guard,
             readiness: Readiness { is_open, stop },
             kept,
-            standby,
             fence,
         } = begun;
+        let (kept, standby, lease) = match kept {
+            Some(keeping) => (Some(keeping.kept), keeping.standby, keeping.lease),
+            None => (None, None, None),
+        };
         if let Some(kept) = &kept {
             options.world = kept.recovered.world.clone();
         }
@@ -438,6 +464,7 @@ impl Server {
             _admin: admin,
             standby,
             _fence: fence,
+            _lease: lease,
         })
     }
 
@@ -521,16 +548,34 @@ fn keep(
     options: &ServerOptions,
     folder: DataFolder,
     recovered: Recovered,
-) -> Result<(Kept, Option<Followed>)> {
+    lease: Option<HeldLease>,
+) -> Result<Keeping> {
     let Some(data) = &options.data else {
         bail!("a world without a folder can't be kept");
     };
+    let standing = Standing {
+        role: Role::Primary,
+        epoch: recovered.epoch,
+    };
+    let lease = match (lease, &options.lease) {
+        (None, Some(lease)) => {
+            // First here: an epoch that etcd knows must not be used again.
+            standing.write(folder.path())?;
+            Some(Contender::new(lease.clone())?.take(recovered.epoch)?)
+        }
+        (lease, _) => lease,
+    };
+    let belief = lease.as_ref().map(HeldLease::belief);
     let Some(standby) = &options.standby else {
         if data.level == Level::Standby {
             bail!("level standby needs a port for the standby: --followers ADDRESS");
         }
-        let kept = world_data::keep(folder, data, recovered, options.threads, None)?;
-        return Ok((kept, None));
+        let kept = world_data::keep(folder, data, recovered, options.threads, None, belief)?;
+        return Ok(Keeping {
+            kept,
+            standby: None,
+            lease,
+        });
     };
     if !recovered.world.persists.is_empty() {
         // Its records don't hold the characters of accounts that were away all the time.
@@ -553,15 +598,15 @@ fn keep(
             None => Some(folder.export()?),
         },
     };
-    let standing = Standing {
-        role: Role::Primary,
-        epoch: recovered.epoch,
-    };
     standing.write(folder.path())?;
     let threads = options.threads;
-    let kept = world_data::keep(folder, data, recovered, threads, Some(feed.clone()))?;
+    let kept = world_data::keep(folder, data, recovered, threads, Some(feed.clone()), belief)?;
     let port = LinkPort::open(standby.listen, &standby.key, primary)?;
-    Ok((kept, Some(Followed { feed, port })))
+    Ok(Keeping {
+        kept,
+        standby: Some(Followed { feed, port }),
+        lease,
+    })
 }
 
 /// What the dashboard reads of the running server.

@@ -15,6 +15,7 @@ use shared::wire::control::ADDRESS_BYTES_MAX;
 use tracing::info;
 
 use super::arguments::seconds;
+use super::lease::Watch;
 use crate::admin::port::{self, Answers};
 use crate::admin::request::{Answer, Request};
 use crate::server::standby::{Follow, Standby};
@@ -92,6 +93,7 @@ pub fn follow_until_promoted(
     let folder = options.data.as_ref().map(|data| data.folder.clone());
     let folder = folder.context("a standby needs a folder")?;
     let primary = follow.primary.clone();
+    let mut watch = options.lease.clone().map(Watch::new);
     let standby = Standby::start(options, follow)?;
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
@@ -111,7 +113,14 @@ pub fn follow_until_promoted(
         }
         let promotion = match promotions.recv_timeout(LOOK_PERIOD) {
             Ok(promotion) => promotion,
-            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Timeout) => {
+                let watch = watch.as_mut();
+                let Some(lease) = watch.and_then(|watch| watch.look(&standby)) else {
+                    continue;
+                };
+                drop(control);
+                return standby.promote_with(Some(lease)).map(Some);
+            }
             Err(RecvTimeoutError::Disconnected) => bail!("the control socket has failed"),
         };
         if let Err(reason) = standby.check(promotion.is_forced) {
@@ -119,7 +128,14 @@ pub fn follow_until_promoted(
             let _ = promotion.done.send(Err(format!("{reason:#}")));
             continue;
         }
-        let promoted = standby.promote();
+        let lease = match watch.as_ref().map(Watch::take).transpose() {
+            Ok(lease) => lease,
+            Err(reason) => {
+                let _ = promotion.done.send(Err(format!("{reason:#}")));
+                continue;
+            }
+        };
+        let promoted = standby.promote_with(lease);
         let told = promoted.as_ref().map(|_| ());
         let _ = promotion
             .done

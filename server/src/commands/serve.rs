@@ -17,6 +17,7 @@ use super::arguments::{load_world, seconds, with_tick_hz};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
+use super::lease::LeaseArguments;
 use super::web::{WebArguments, say_page};
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
@@ -85,6 +86,8 @@ pub struct ServeArguments {
     #[command(flatten)]
     standby: StandbyArguments,
     #[command(flatten)]
+    lease: LeaseArguments,
+    #[command(flatten)]
     accounts: AccountArguments,
     /// Open a control socket for `myriad admin` at this path
     #[arg(long, value_name = "PATH")]
@@ -129,6 +132,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             ..DataOptions::new(folder)
         }),
         standby: arguments.standby.primary()?,
+        lease: arguments.lease.options(arguments.listen),
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(WordList::load(path)?),

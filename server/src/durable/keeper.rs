@@ -21,6 +21,7 @@ use super::level::Level;
 use super::record::Entry;
 use super::roster::Roster;
 use super::segment;
+use crate::lease::keeper::Belief;
 use crate::metrics::table;
 use crate::priority::give_way;
 use crate::standby::feed::Feed;
@@ -39,6 +40,7 @@ pub struct Keeper {
     is_copying: bool,
     /// Where a standby gets records from; none without a port for one.
     feed: Option<Arc<Feed>>,
+    lease: Option<Arc<Belief>>,
     /// Held until all is written.
     _folder: DataFolder,
 }
@@ -53,6 +55,8 @@ pub struct KeepOptions {
     pub checkpoint_ticks: u64,
     /// Where a standby gets records from.
     pub feed: Option<Arc<Feed>>,
+    /// Clients are told of nothing once it may be another server's.
+    pub lease: Option<Arc<Belief>>,
 }
 
 /// A moment between two ticks of which there is to be a checkpoint.
@@ -147,6 +151,7 @@ impl Keeper {
         Ok(Keeper {
             level: options.level,
             feed: options.feed,
+            lease: options.lease,
             messages,
             shared,
             written,
@@ -167,8 +172,13 @@ impl Keeper {
     pub fn wait(&self, tick: Tick) -> Result<()> {
         self.wait_for_disk(tick.0)?;
         match &self.feed {
-            Some(feed) if self.level == Level::Standby => feed.wait(tick.0),
-            Some(feed) => feed.check(),
+            Some(feed) if self.level == Level::Standby => feed.wait(tick.0)?,
+            Some(feed) => feed.check()?,
+            None => {}
+        }
+        // Last, since the waiting may have outlasted it.
+        match &self.lease {
+            Some(lease) => lease.check(),
             None => Ok(()),
         }
     }

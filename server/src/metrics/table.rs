@@ -208,6 +208,12 @@ table! {
         "standbys that have stopped because their state was another one";
     FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],
         "what the port for a standby turned away: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
+    LEASE_HELD: Gauge = "myriad_lease_held",
+        "1 while this server holds the lease that makes it the primary";
+    LEASE_RENEWALS: Counter = "myriad_lease_renewals_total",
+        "renewals of the lease";
+    LEASE_FAILURES: Counter = "myriad_lease_failures_total",
+        "renewals of the lease that failed: etcd gave no answer, or a wrong one";
     CLIENTS: Gauge = "myriad_clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "myriad_age_at_client_seconds",

@@ -11,6 +11,7 @@ use super::{DataOptions, Server, ServerOptions};
 use crate::durable::folder::DataFolder;
 use crate::durable::recovery;
 use crate::durable::role::{Role, Standing};
+use crate::lease::keeper::{Contender, HeldLease};
 use crate::standby::closed_port::ClosedPort;
 use crate::standby::follower::{FollowOptions, Follower, Progress};
 use crate::standby::runner::RunOptions;
@@ -89,10 +90,20 @@ impl Standby {
 
     /// Takes over.
     pub fn promote(self) -> Result<Server> {
+        let lease = match &self.options.lease {
+            Some(lease) => Some(Contender::new(lease.clone())?.succeed()?),
+            None => None,
+        };
+        self.promote_with(lease)
+    }
+
+    /// Takes over with a lease that was taken for it.
+    pub fn promote_with(self, lease: Option<HeldLease>) -> Result<Server> {
         let stopped = self.follower.stop()?;
         // The server takes it over.
         drop(self.port);
-        Server::promote(self.options, stopped, Some((self.primary, &self.key)))
+        let primary = Some((self.primary, &*self.key));
+        Server::promote(self.options, stopped, primary, lease)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::durable::keeper::{KeepOptions, Keeper};
 use crate::durable::log;
 use crate::durable::recovery::{self, Recovered, Replay, Stored};
 use crate::durable::role::Standing;
+use crate::lease::keeper::Belief;
 use crate::standby::feed::Feed;
 use crate::tick::tick_loop::Kept;
 
@@ -91,6 +92,7 @@ pub fn keep(
     recovered: Recovered,
     threads: usize,
     feed: Option<Arc<Feed>>,
+    lease: Option<Arc<Belief>>,
 ) -> Result<Kept> {
     let disk = folder.disk();
     let settings = Settings {
@@ -108,6 +110,7 @@ pub fn keep(
         keeps_all: data.keeps_all,
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
         feed,
+        lease,
     };
     let (store, characters) = match recovered.world.persists.is_empty() {
         true => (None, Rows::new()),

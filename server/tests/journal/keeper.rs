@@ -48,6 +48,7 @@ impl Kept {
             keeps_all: false,
             checkpoint_ticks: 1_000_000,
             feed: None,
+            lease: None,
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {

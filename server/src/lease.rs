@@ -1,0 +1,12 @@
+//! Which of two servers is the primary, decided by a third party: it holds a key as long as
+//! its lease is renewed.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`holding`] | how long a server may believe that it has the key, without I/O and without a clock |
+//! | [`etcd`] | the third party: etcd, by its JSON gateway |
+//! | [`keeper`] | the key with the thread that renews its lease |
+
+pub mod etcd;
+pub mod holding;
+pub mod keeper;

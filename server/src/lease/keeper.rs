@@ -1,0 +1,246 @@
+//! The key of the primary, and the thread that renews its lease.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+use tracing::{error, info, warn};
+
+use super::etcd::Etcd;
+use super::holding::{Holding, Next};
+use crate::durable::epoch::Epoch;
+use crate::metrics::table;
+
+/// Where the key is, and what this server says of itself there.
+#[derive(Clone, Debug)]
+pub struct LeaseOptions {
+    pub urls: Vec<String>,
+    pub name: String,
+    pub lease: Duration,
+    pub holder: String,
+}
+
+/// A server's way to the key.
+pub struct Contender {
+    options: LeaseOptions,
+    etcd: Etcd,
+    runtime: Runtime,
+}
+
+/// The key. Dropping it gives it back.
+pub struct HeldLease {
+    belief: Arc<Belief>,
+    /// The epoch that has the key.
+    pub epoch: Epoch,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread that renews and the one that tells clients share.
+#[derive(Debug)]
+pub struct Belief {
+    /// When it was taken.
+    begun: Duration,
+    holding: Mutex<Holding>,
+}
+
+impl Contender {
+    pub fn new(options: LeaseOptions) -> Result<Contender> {
+        // Several tries fit into the time for which a lease is believed.
+        let patience = options.lease.mul_f64(PATIENCE);
+        let etcd = Etcd::new(&options.urls, &options.name, patience)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        Ok(Contender {
+            options,
+            etcd,
+            runtime,
+        })
+    }
+
+    /// Who has the key, if anybody has.
+    pub fn holder(&self) -> Result<Option<String>> {
+        Ok(self.runtime.block_on(self.etcd.look())?.holder)
+    }
+
+    /// Takes the key for a server that starts in this epoch.
+    pub fn take(self, epoch: Epoch) -> Result<HeldLease> {
+        let held = self.try_take(|known| match known {
+            Some(known) if known >= epoch => bail!(
+                "the lease {} was held in epoch {known}, and this server has epoch {epoch}: the \
+                 world goes on elsewhere, follow it with --follow",
+                self.options.name
+            ),
+            _ => Ok(epoch),
+        })?;
+        self.start(held)
+    }
+
+    /// Takes the key for a standby, in the epoch after the last one.
+    pub fn succeed(self) -> Result<HeldLease> {
+        let held = self.try_take(|known| known.unwrap_or_default().promoted())?;
+        self.start(held)
+    }
+
+    fn try_take(
+        &self,
+        choose: impl Fn(Option<Epoch>) -> Result<Epoch>,
+    ) -> Result<(i64, Epoch, Belief)> {
+        let (etcd, options) = (&self.etcd, &self.options);
+        let take = async {
+            let known = etcd.look().await?;
+            if let Some(holder) = &known.holder {
+                bail!("the lease {} is held by {holder}", options.name);
+            }
+            let epoch = choose(known.epoch)?;
+            let begun = now();
+            let lease = etcd.grant(options.lease).await?;
+            let holding = Holding::taken(Duration::ZERO, options.lease);
+            let taken = etcd.take(lease, &known, epoch, &options.holder).await;
+            if !matches!(taken, Ok(true)) {
+                // Also where the answer is lost: nobody may hold the key without knowing it.
+                if let Err(error) = etcd.revoke(lease).await {
+                    warn!("a lease that is not needed is left to end: {error:#}");
+                }
+                taken?;
+                bail!(
+                    "another server was first to take the lease {}",
+                    options.name
+                );
+            }
+            Ok((
+                lease,
+                epoch,
+                Belief {
+                    begun,
+                    holding: Mutex::new(holding),
+                },
+            ))
+        };
+        let taken = self.runtime.block_on(take)?;
+        info!(name = options.name, epoch = %taken.1, "the lease is taken");
+        Ok(taken)
+    }
+
+    fn start(self, (lease, epoch, belief): (i64, Epoch, Belief)) -> Result<HeldLease> {
+        let belief = Arc::new(belief);
+        let stop = Arc::new(Notify::new());
+        let (shared, is_over) = (belief.clone(), stop.clone());
+        let Contender { etcd, runtime, .. } = self;
+        let keep = async move {
+            tokio::select! {
+                () = is_over.notified() => {}
+                () = renew(&etcd, lease, &shared) => {}
+            }
+            shared.lock().lost();
+            table::LEASE_HELD.set(0);
+            // Others need not wait for its end.
+            if let Err(error) = etcd.revoke(lease).await {
+                warn!("the lease is not given back, and ends by itself: {error:#}");
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("lease".to_owned())
+            .spawn(move || runtime.block_on(keep))
+            .context("cannot start the thread that renews the lease")?;
+        Ok(HeldLease {
+            belief,
+            epoch,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl HeldLease {
+    pub fn belief(&self) -> Arc<Belief> {
+        self.belief.clone()
+    }
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // The lease ends by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Belief {
+    /// Fails if another server may be the primary.
+    pub fn check(&self) -> Result<()> {
+        if self.lock().holds(self.age()) {
+            return Ok(());
+        }
+        table::LEASE_HELD.set(0);
+        bail!(
+            "the lease could not be renewed in time, so another server may go on with the world: \
+             this server must not go on"
+        )
+    }
+
+    /// How long ago the lease was asked for.
+    fn age(&self) -> Duration {
+        now().saturating_sub(self.begun)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Holding> {
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Since the machine was started. The clock of [`Instant`](std::time::Instant) stands still while
+/// a machine is suspended; leases don't.
+fn now() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Renews until it is too late.
+async fn renew(etcd: &Etcd, lease: i64, belief: &Belief) {
+    table::LEASE_HELD.set(1);
+    loop {
+        let next = belief.lock().next(belief.age());
+        match next {
+            Next::Wait(time) => tokio::time::sleep(time).await,
+            Next::End => {
+                error!("the lease was not renewed in time");
+                return;
+            }
+            Next::Renew => {
+                let sent = belief.age();
+                let answer = etcd.renew(lease).await;
+                let now = belief.age();
+                match answer {
+                    Ok(Some(time)) => {
+                        table::LEASE_RENEWALS.add(1);
+                        belief.lock().renewed(sent, time, now);
+                    }
+                    Ok(None) => {
+                        error!("the lease has ended at etcd");
+                        belief.lock().lost();
+                        return;
+                    }
+                    Err(error) => {
+                        table::LEASE_FAILURES.add(1);
+                        let mut holding = belief.lock();
+                        holding.failed(now);
+                        let left = holding.left(now);
+                        warn!(?left, "the lease is not renewed: {error:#}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The part of a lease that one question to one server may take.
+const PATIENCE: f64 = 0.15;

@@ -1,0 +1,457 @@
+//! A lease at a third party decides which server is the primary.
+
+mod common;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use client_bot::connect::{ClientError, hello};
+use client_bot::{Client, Connector, Trust};
+use common::folder::TestFolder;
+use common::{DEADLINE, Log};
+use server::lease::holding::{Holding, Next};
+use shared::wire::control::Ticket;
+use shared::world::mix::mix;
+use tokio::time::{sleep, timeout};
+
+/// A server of the simulation. Its clock is off by up to a tenth, and begins anywhere.
+struct Contender {
+    rate: f64,
+    holding: Option<Holding>,
+    lease: u64,
+    paused_until: u64,
+    /// Of a question that was sent, until it is answered or given up: when, by its own clock.
+    asked: Option<(Duration, u64)>,
+    /// When it arrives there and the answer arrives here, and what it is.
+    on_its_way: VecDeque<(u64, Message)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Message {
+    Ask {
+        is_renewal: bool,
+        lease: u64,
+        sent: Duration,
+    },
+    Answer {
+        is_renewal: bool,
+        is_good: bool,
+        sent: Duration,
+    },
+}
+
+const LEASE_MS: u64 = 1000;
+
+/// Time is in steps of a millisecond. The third party frees the key once the lease of its
+/// holder has ended by its own clock; each grant and each renewal counts from its arrival.
+fn simulate(seed: u64) -> u64 {
+    let mut state = seed;
+    let mut dice = move |below: u64| {
+        state = mix(state, 1);
+        state % below
+    };
+    let mut servers: Vec<Contender> = (0..3)
+        .map(|_| Contender {
+            rate: 0.9 + dice(201) as f64 / 1000.0,
+            holding: None,
+            lease: 0,
+            paused_until: 0,
+            asked: None,
+            on_its_way: VecDeque::new(),
+        })
+        .collect();
+    let (mut holder, mut ends_at, mut last_lease) = (None::<(usize, u64)>, 0, 0);
+    let mut takes = 0;
+    for now in 0..60_000_u64 {
+        if holder.is_some() && now >= ends_at {
+            holder = None;
+        }
+        for (index, server) in servers.iter_mut().enumerate() {
+            // What arrives at the third party does so even if its sender is paused.
+            let clock = Duration::from_secs_f64(now as f64 * server.rate / 1000.0);
+            let mut answers = vec![];
+            for _ in 0..server.on_its_way.len() {
+                let Some((at, message)) = server.on_its_way.pop_front() else {
+                    break;
+                };
+                match message {
+                    _ if at > now => server.on_its_way.push_back((at, message)),
+                    Message::Ask {
+                        is_renewal,
+                        lease,
+                        sent,
+                    } => {
+                        let is_good = match is_renewal {
+                            true => holder == Some((index, lease)),
+                            false => holder.is_none(),
+                        };
+                        if is_good {
+                            holder = Some((index, lease));
+                            ends_at = now + LEASE_MS;
+                        }
+                        // One answer in five is lost.
+                        if dice(5) > 0 {
+                            let back = now + 1 + dice(400);
+                            let answer = Message::Answer {
+                                is_renewal,
+                                is_good,
+                                sent,
+                            };
+                            server.on_its_way.push_back((back, answer));
+                        }
+                    }
+                    Message::Answer { .. } if server.paused_until > now => {
+                        server.on_its_way.push_back((at, message));
+                    }
+                    Message::Answer { .. } => answers.push(message),
+                }
+            }
+            if server.paused_until > now {
+                continue;
+            }
+            for answer in answers {
+                let Message::Answer {
+                    is_renewal,
+                    is_good,
+                    sent,
+                } = answer
+                else {
+                    continue;
+                };
+                if server.asked.map(|(asked, _)| asked) != Some(sent) {
+                    continue;
+                }
+                server.asked = None;
+                let lease = Duration::from_millis(LEASE_MS);
+                match (&mut server.holding, is_good) {
+                    (Some(holding), true) => holding.renewed(sent, lease, clock),
+                    (Some(holding), false) if is_renewal => holding.lost(),
+                    (None, true) if !is_renewal => {
+                        server.holding = Some(Holding::taken(sent, lease));
+                        takes += 1;
+                    }
+                    _ => {}
+                }
+            }
+            if server.asked.is_some_and(|(_, given_up)| now >= given_up) {
+                server.asked = None;
+                if let Some(holding) = &mut server.holding {
+                    holding.failed(clock);
+                }
+            }
+            let wants = match &mut server.holding {
+                Some(holding) => match holding.next(clock) {
+                    Next::Renew => true,
+                    Next::Wait(_) => false,
+                    Next::End => {
+                        server.holding = None;
+                        false
+                    }
+                },
+                None => dice(100) == 0,
+            };
+            if wants && server.asked.is_none() {
+                let is_renewal = server.holding.is_some();
+                if !is_renewal {
+                    last_lease += 1;
+                    server.lease = last_lease;
+                }
+                let ask = Message::Ask {
+                    is_renewal,
+                    lease: server.lease,
+                    sent: clock,
+                };
+                server.asked = Some((clock, now + 300));
+                if dice(5) > 0 {
+                    server.on_its_way.push_back((now + 1 + dice(400), ask));
+                }
+            }
+            if dice(3000) == 0 {
+                server.paused_until = now + dice(4000);
+            }
+        }
+        // A paused server tells nobody anything, and looks at its clock before it does.
+        let mut believers = vec![];
+        for (index, server) in servers.iter_mut().enumerate() {
+            let clock = Duration::from_secs_f64(now as f64 * server.rate / 1000.0);
+            if let Some(holding) = &mut server.holding
+                && holding.clone().holds(clock)
+            {
+                believers.push(index);
+            }
+        }
+        assert!(
+            believers.len() <= 1,
+            "seed {seed}: {believers:?} at {now} ms"
+        );
+        if let Some(&believer) = believers.first() {
+            let of = holder.map(|(index, _)| index);
+            assert_eq!(of, Some(believer), "seed {seed}: at {now} ms");
+        }
+    }
+    takes
+}
+
+#[test]
+fn two_servers_never_both_believe_that_they_hold_the_lease() {
+    let takes: u64 = (0..40).map(simulate).sum();
+    assert!(
+        takes > 100,
+        "the lease has changed hands only {takes} times"
+    );
+}
+
+#[test]
+fn a_lease_is_believed_from_the_sending_and_never_again_after_its_end() {
+    let ms = Duration::from_millis;
+    let mut holding = Holding::taken(ms(0), ms(1000));
+    assert_eq!(holding.next(ms(0)), Next::Wait(ms(200)));
+    assert_eq!(holding.next(ms(200)), Next::Renew);
+    holding.renewed(ms(200), ms(1000), ms(700));
+    assert!(holding.holds(ms(949)));
+    assert!(!holding.holds(ms(950)));
+    holding.renewed(ms(900), ms(1000), ms(960));
+    assert_eq!(holding.next(ms(961)), Next::End);
+}
+
+const WORLD: &str = "
+    [world]
+    size = [60, 60]
+    aoi = 60
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    clients = 48
+    resume_seconds = 60
+
+    [[kind]]
+    name = 'player'
+    attributes = [{ name = 'hp', type = 'i32', default = 100, audience = 'state' }]
+";
+
+/// An etcd of its own. It ends when it is dropped.
+struct Etcd {
+    child: Child,
+    url: String,
+}
+
+impl Etcd {
+    /// `None`, and a line that says so, where there is none.
+    fn start(folder: &Path) -> Option<Etcd> {
+        let free = || {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            listener.local_addr().expect("an address").port()
+        };
+        let url = format!("http://127.0.0.1:{}", free());
+        let peers = format!("http://127.0.0.1:{}", free());
+        let child = Command::new("etcd")
+            .arg("--data-dir")
+            .arg(folder)
+            .args([
+                "--listen-client-urls",
+                &url,
+                "--advertise-client-urls",
+                &url,
+            ])
+            .args([
+                "--listen-peer-urls",
+                &peers,
+                "--initial-advertise-peer-urls",
+                &peers,
+            ])
+            .args(["--initial-cluster", &format!("default={peers}")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(child) = child else {
+            println!("skipped: there is no etcd (apt-get install etcd-server)");
+            return None;
+        };
+        let begun = Instant::now();
+        // It answers before it has chosen its leader, which is itself.
+        while !is_healthy(&url["http://".len()..]).unwrap_or(false) {
+            assert!(begun.elapsed() < DEADLINE, "etcd does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(Etcd { child, url })
+    }
+}
+
+fn is_healthy(address: &str) -> io::Result<bool> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.contains("\"health\":\"true\""))
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server in a process of its own.
+struct Process {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn spawn(folder: &Path, more: &[&str]) -> Process {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
+            .args([
+                "serve",
+                "--backend",
+                "cpu",
+                "--threads",
+                "1",
+                "--shards",
+                "1",
+            ])
+            .args(["--listen", "127.0.0.1:0", "--lease-seconds", "2"])
+            .arg("--data")
+            .arg(folder)
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        Process { child, output }
+    }
+
+    /// Waits for a line, and gives the rest of it.
+    fn says(&mut self, beginning: &str) -> String {
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).expect("text") == 0 {
+                let error = self.errors();
+                panic!("the server does not say `{beginning}`:\n{error}");
+            }
+            if let Some(rest) = line.strip_prefix(beginning) {
+                return rest.trim().to_owned();
+            }
+        }
+    }
+
+    /// All that it said until its end.
+    fn errors(&mut self) -> String {
+        let mut error = String::new();
+        let mut stderr = self.child.stderr.take().expect("its errors");
+        stderr.read_to_string(&mut error).expect("text");
+        error
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let told = Command::new("kill").args([name, &pid]).status();
+        assert!(told.expect("the command runs").success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+async fn join(address: &str, ticket: Option<Ticket>) -> (Client, Connector) {
+    let address: SocketAddr = address.parse().expect("an address");
+    let begun = Instant::now();
+    loop {
+        let trust = Trust::AnyCertificate;
+        let connector = Connector::new(address, "localhost", &trust).expect("a socket");
+        let joining = timeout(DEADLINE, async {
+            Client::connect(&connector, &hello("", ticket)).await
+        });
+        match joining.await.expect("an answer") {
+            Ok(client) => return (client, connector),
+            Err(ClientError::Ended(_)) if begun.elapsed() < DEADLINE => {
+                sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A primary with a player, and a standby that takes over by itself once `fail` has hit it.
+async fn take_over(name: &str, fail: &str) {
+    let folder = TestFolder::new(name);
+    let Some(etcd) = Etcd::start(&folder.join("etcd")) else {
+        return;
+    };
+    let world = folder.join("world.toml");
+    fs::write(&world, WORLD).unwrap();
+    let key = folder.join("link.pem").display().to_string();
+    let made = Command::new(env!("CARGO_BIN_EXE_myriad"))
+        .args(["link-key", &key])
+        .status();
+    assert!(made.expect("the binary runs").success());
+    let both = ["--lease", &etcd.url, "--link-key", &key];
+    let world = world.display().to_string();
+    let strict = [
+        "--world",
+        &world,
+        "--followers",
+        "127.0.0.1:0",
+        "--level",
+        "standby",
+        "--standby-required",
+        "--standby-wait",
+        "60",
+    ];
+    let mut primary = Process::spawn(&folder.join("one"), &[&both[..], &strict].concat());
+    let address = primary.says("listening on ");
+    let follow = primary.says("a standby may follow at ");
+    let following = [&both[..], &["--follow", &follow]].concat();
+    let mut standby = Process::spawn(&folder.join("two"), &following);
+    let (mut client, _connector) = join(&address, None).await;
+    let mut log = Log::default();
+    // The standby has seen by now that the lease is held.
+    let _ = timeout(Duration::from_secs(2), async {
+        while client.receive(&mut log).await.is_ok() {}
+    })
+    .await;
+    primary.signal(fail);
+    let promoted = standby.says("listening on ");
+    let newest = client.view().newest();
+    let (again, _connector) = join(&promoted, Some(client.ticket())).await;
+    assert_eq!(again.view().entity(), client.view().entity());
+    assert!(again.view().newest() >= newest);
+    if fail == "-STOP" {
+        // What was on its way before it was stopped is not of the time after it.
+        let _ = timeout(Duration::from_millis(100), async {
+            while client.receive(&mut log).await.is_ok() {}
+        })
+        .await;
+        let told = client.view().newest();
+        primary.signal("-CONT");
+        let ended = async { while client.receive(&mut log).await.is_ok() {} };
+        timeout(DEADLINE, ended).await.expect("an end");
+        assert_eq!(client.view().newest(), told, "it told of a tick");
+        let errors = primary.errors();
+        let is_said = errors.contains("must not go on");
+        assert!(is_said, "{errors}");
+        assert!(!primary.child.wait().expect("it ends").success());
+    }
+}
+
+#[tokio::test]
+async fn a_standby_takes_over_by_itself_from_a_primary_that_is_killed() {
+    take_over("lease-killed", "-KILL").await;
+}
+
+#[tokio::test]
+async fn a_primary_that_was_stopped_for_too_long_tells_nobody_anything_and_ends() {
+    take_over("lease-stopped", "-STOP").await;
+}
