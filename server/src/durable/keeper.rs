@@ -39,6 +39,7 @@ pub struct Keeper {
     is_copying: bool,
     /// Where a standby gets records from; none without a port for one.
     feed: Option<Arc<Feed>>,
+    characters: Option<Arc<CharacterStore>>,
     /// Held until all is written.
     _folder: DataFolder,
 }
@@ -109,7 +110,7 @@ impl Keeper {
         mut journal: Journal<D>,
         roster: Roster,
         options: KeepOptions,
-        characters: Option<CharacterStore>,
+        characters: Option<Arc<CharacterStore>>,
     ) -> Result<Keeper> {
         journal
             .set_room_aside()
@@ -130,7 +131,7 @@ impl Keeper {
         let mut thread = Thread {
             journal,
             roster,
-            characters: characters.map(Arc::new),
+            characters: characters.clone(),
             options: options.clone(),
             shared: shared.clone(),
             to_self: messages.clone(),
@@ -147,6 +148,7 @@ impl Keeper {
         Ok(Keeper {
             level: options.level,
             feed: options.feed,
+            characters,
             messages,
             shared,
             written,
@@ -195,6 +197,11 @@ impl Keeper {
             unsynced = unsynced.min(feed.released());
         }
         unsynced.checked_sub(1).map(Tick)
+    }
+
+    /// What accounts keep; none where they keep nothing.
+    pub fn characters(&self) -> Option<Arc<CharacterStore>> {
+        self.characters.clone()
     }
 
     /// Where clients reach the standby; empty: there is none.

@@ -11,6 +11,7 @@ pub mod browser;
 pub mod chromium;
 pub mod folder;
 pub mod names;
+pub mod pair;
 pub mod postgres;
 pub mod python;
 pub mod raw;

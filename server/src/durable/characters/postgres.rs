@@ -4,7 +4,6 @@
 //! it, and each write checks it in its own transaction. So of two servers of a world only the
 //! last one that started writes, however late the words of the other arrive.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +16,7 @@ use rustls::crypto::ring::default_provider;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{Store, Superseded};
+use super::{Store, Superseded, Texts};
 
 /// A world's place in a database: `postgres://USER:PASSWORD@HOST/DATABASE#WORLD`.
 #[derive(Clone)]
@@ -135,14 +134,14 @@ impl Store for PostgresStore {
         })
     }
 
-    fn all(&self) -> Result<BTreeMap<String, String>> {
+    fn all(&self) -> Result<Texts> {
         let world = &self.database.world;
         let rows = self.run(|transaction, _| Ok(transaction.query(SELECT, &[world])?))?;
         let pair = |row: &::postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
         rows.iter().map(pair).collect()
     }
 
-    fn put(&self, texts: &BTreeMap<String, String>) -> Result<()> {
+    fn put(&self, texts: &Texts) -> Result<()> {
         let world = &self.database.world;
         let (accounts, texts): (Vec<&String>, Vec<&String>) = texts.iter().unzip();
         self.run(|transaction, claim| {
