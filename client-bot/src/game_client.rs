@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client_core::{
@@ -39,7 +40,8 @@ pub struct GameClient {
 /// The address of a name that a server has told is being looked up.
 struct Lookup {
     attempt: Attempt,
-    found: Receiver<Result<SocketAddr, ClientError>>,
+    /// Never locked: engines share references to clients, which a bare receiver forbids.
+    found: Mutex<Receiver<Result<SocketAddr, ClientError>>>,
 }
 
 /// The number of an attempt to connect: only the latest one matters.
@@ -235,6 +237,7 @@ impl GameClient {
         match started {
             Ok(_) => {
                 let attempt = self.driver.attempt;
+                let found = Mutex::new(found);
                 self.lookup = Some(Lookup { attempt, found });
             }
             Err(error) => self.connect_if(Err(ClientError::Socket(error))),
@@ -243,8 +246,14 @@ impl GameClient {
 
     /// Connects to where a server was found, if that is still wanted.
     fn take_found(&mut self) {
-        let Some(lookup) = &self.lookup else { return };
-        let found = match lookup.found.try_recv() {
+        let Some(lookup) = &mut self.lookup else {
+            return;
+        };
+        let found = lookup
+            .found
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = match found.try_recv() {
             Ok(found) => Some(found),
             Err(TryRecvError::Empty) => return,
             Err(TryRecvError::Disconnected) => None,
@@ -378,8 +387,8 @@ const TURN_PERIOD: Duration = Duration::from_millis(20);
 const PACKETS_MAX: usize = 1024;
 const LEAVE_WAIT: Duration = Duration::from_secs(1);
 
-/// An engine moves its clients to any thread.
+/// An engine moves its clients to any thread, and shares references to them.
 const _: () = {
-    const fn is_send<T: Send>() {}
-    is_send::<GameClient>();
+    const fn is_free<T: Send + Sync>() {}
+    is_free::<GameClient>();
 };

@@ -1,19 +1,24 @@
-//! A recording, played to any tick: forwards tick by tick, elsewhere from a snapshot beside
-//! the recording.
+//! A recording or a kept world, played to any tick: forwards tick by tick, elsewhere from a
+//! snapshot beside it.
 //!
-//! A position is the number of ticks that were run: at position 0 nothing has happened yet,
-//! and at position 1 the first tick has been run.
+//! A position is the number of ticks that the world has run: at position 0 nothing has happened
+//! yet, and at position 1 the first tick has been run. A recording begins at position 0, a kept
+//! world with its oldest checkpoint.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`ticks`] | the ticks of a recording, by their number |
-//! | [`shelf`] | snapshots in a folder beside the recording |
-//! | [`surveyor`] | the thread that runs the whole recording once, and makes the snapshots |
+//! | [`ticks`] | the ticks, by their number; [`recorded`] and [`kept`] read them |
+//! | [`names`] | what players are called |
+//! | [`shelf`] | snapshots in a folder beside what is played |
+//! | [`surveyor`] | the thread that runs all ticks once, and makes the snapshots |
 //! | [`player`] | the state at any position |
 //! | [`moment`] | a state, what the tick before it changed, and which commands caused it |
 
+pub mod kept;
 pub mod moment;
+pub mod names;
 pub mod player;
+pub mod recorded;
 pub mod shelf;
 pub mod surveyor;
 pub mod ticks;

@@ -10,10 +10,13 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::chromium::Chromium;
-use common::{scratch, units};
+use common::folder::TestFolder;
+use common::names::{ByName, named};
+use common::{Player, listen_for, scratch, start_with, units};
 use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -21,10 +24,22 @@ use script::builtin;
 use serde_json::{Value, json};
 use server::durable::recording::{Next, RecordingReader, RecordingWriter};
 use server::offline::{self, Options};
-use server::playback::{Moment, Player, surveyor};
+use server::playback::{Moment, Player as LookedAt, surveyor};
+use server::server::DataOptions;
 use server::tick::tick_loop::FanOutMode;
 use server::web::replay::ReplaySite;
 use shared::{EntityId, Tick, WorldConfig};
+
+const KEPT: &str = "
+    [world]
+    size = [200, 200]
+    capacity = 64
+    tick_hz = 20
+
+    [[kind]]
+    name = 'player'
+    attributes = []
+";
 
 #[test]
 fn the_state_at_any_tick_is_that_of_a_straight_replay() {
@@ -34,7 +49,7 @@ fn the_state_at_any_tick_is_that_of_a_straight_replay() {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
     // Snapshots of all ticks; of a few, because there is no room for more; and none.
     for (span, bytes_max) in [(0, u64::MAX), (0, 60_000), (600, u64::MAX)] {
-        let (mut player, survey) = Player::with_shelf(&file.0, 1, bytes_max).unwrap();
+        let (mut player, survey) = LookedAt::with_shelf(&file.0, 1, bytes_max).unwrap();
         survey.every(Duration::from_secs(span)).run();
         let progress = surveyor::read(&player.progress());
         assert!(
@@ -67,7 +82,7 @@ fn a_damaged_snapshot_is_not_used_and_not_replaced() {
     let file = played("snapshots", 16, 40);
     let (world, hashes) = straight(&file.0);
     let survey = || {
-        let (player, survey) = Player::open(&file.0, 1).unwrap();
+        let (player, survey) = LookedAt::open(&file.0, 1).unwrap();
         survey.every(Duration::ZERO).run();
         player
     };
@@ -114,7 +129,7 @@ fn every_command_that_updated_an_attribute_is_named() {
     tick(frame);
     recording.finish().unwrap();
 
-    let (mut player, survey) = Player::open(&file.0, 1).unwrap();
+    let (mut player, survey) = LookedAt::open(&file.0, 1).unwrap();
     survey.run();
     let born = player.at(1).unwrap();
     assert_eq!(born.births, [(a, 0), (b, 0)]);
@@ -138,6 +153,70 @@ fn every_command_that_updated_an_attribute_is_named() {
     fs::remove_dir_all(player.shelf().folder()).unwrap();
 }
 
+#[tokio::test]
+async fn a_kept_world_is_shown_with_the_names_of_its_players() {
+    let place = TestFolder::new("looked-at");
+    let data = place.join("data");
+    let start = || {
+        start_with(KEPT, |options| {
+            options.authenticator = Arc::new(ByName);
+            options.data = Some(DataOptions::new(&data));
+        })
+    };
+    // A restart is in the middle of what is shown.
+    let mut seen = vec![];
+    for name in ["ann", "bob"] {
+        let server = start();
+        let mut player = Player::join_as(&server, &named(name)).await;
+        let step = player.client.view().schema().command_named("move").unwrap();
+        let step = step.kind;
+        for _ in 0..5 {
+            player.client.command(step, &[units(0.5), 0]).unwrap();
+            listen_for(&server, &mut [&mut player], 3).await;
+        }
+        let own = player.client.view().own().unwrap();
+        seen.push((name, player.entity(), own.row[0]));
+        server.stop().unwrap();
+    }
+
+    let show = || {
+        let (player, survey) = LookedAt::open(&data, 1).unwrap();
+        survey.every(Duration::ZERO).run();
+        player
+    };
+    let mut shown = show();
+    let progress = surveyor::read(&shown.progress());
+    assert_eq!(progress.ends_early, None);
+    assert!(progress.is_done && progress.first < progress.ticks);
+    assert!(shown.at(progress.ticks + 1).is_err());
+    let check = |shown: &mut LookedAt| {
+        // Each player is where it said that it was, in some tick, and has its name there.
+        for (name, entity, x) in &seen {
+            let found = (progress.first..=progress.ticks)
+                .rev()
+                .find_map(|position| {
+                    let moment = shown.at(position).unwrap();
+                    let mut clients = moment.clients();
+                    let client = clients.find(|(_, own)| *own == Some(*entity))?.0;
+                    let spot = moment.spot(entity.slot)?;
+                    (spot.position[0] == *x).then_some((client, position))
+                });
+            let (client, position) = found.expect("the player is there");
+            let called = shown.names().at(client, position).unwrap();
+            assert_eq!(&called.to_string(), name);
+        }
+    };
+    check(&mut shown);
+    // The same with the snapshots of the first look.
+    assert!(!shown.shelf().positions().is_empty());
+    check(&mut show());
+    // Somebody who walks is a cause.
+    let moves = (progress.first..=progress.ticks)
+        .flat_map(|position| shown.at(position).unwrap().changes.clone())
+        .filter(|change| change.column == 0 && !change.causes.is_empty());
+    assert!(moves.count() >= 4);
+}
+
 #[test]
 fn what_is_good_of_a_damaged_recording_is_shown() {
     let file = played("damaged", 16, 40);
@@ -145,7 +224,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
     let bytes = fs::read(&file.0).unwrap();
     let cut = Recording::new("cut");
     fs::write(&cut.0, &bytes[..bytes.len() - 3]).unwrap();
-    let (mut player, survey) = Player::open(&cut.0, 1).unwrap();
+    let (mut player, survey) = LookedAt::open(&cut.0, 1).unwrap();
     survey.run();
     let progress = surveyor::read(&player.progress());
     assert_eq!(progress.ticks, hashes.len() as u64 - 1);
@@ -156,7 +235,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
     fs::remove_dir_all(player.shelf().folder()).unwrap();
 
     fs::write(&cut.0, "MYRIADJ1 and more").unwrap();
-    let refused = Player::open(&cut.0, 1).err().unwrap().to_string();
+    let refused = LookedAt::open(&cut.0, 1).err().unwrap().to_string();
     assert!(
         refused.contains("is not a recording of this version"),
         "{refused}"
@@ -290,7 +369,7 @@ fn seeking_in_an_hour_of_a_thousand_clients() {
         bytes >> 20
     );
     let begun = Instant::now();
-    let (mut player, survey) = Player::open(&file.0, 1).unwrap();
+    let (mut player, survey) = LookedAt::open(&file.0, 1).unwrap();
     println!("opened in {:?}", begun.elapsed());
     let begun = Instant::now();
     survey.run();

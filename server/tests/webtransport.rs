@@ -32,7 +32,7 @@ async fn a_browser_plays_beside_bots_and_leaves_for_good() {
     let now = || begun.elapsed().unwrap();
     let mut buffer = vec![0; 4096];
     // It sees itself and others, and is told of their movement.
-    while game.view().is_none_or(|view| view.counts().movements < 100) {
+    while game.view().is_none_or(|view| view.counts().movements < 10) {
         tokio::select! {
             read = receive.read(&mut buffer) => {
                 let count = read.unwrap().expect("the stream goes on");

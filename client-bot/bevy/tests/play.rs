@@ -1,10 +1,5 @@
-//! Apps play in a real world: the program `myriad`, found by `MYRIAD_SERVER` or as the main
-//! workspace's debug build.
+//! Apps play in a real world.
 
-use std::env;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -17,9 +12,15 @@ use bevy_myriad::client_bot::{GameClient, Trust};
 use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
 use bevy_transform::components::Transform;
 
+#[path = "../../tests/served/mod.rs"]
+mod served;
+use served::{Server, serve};
+
+const WORLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/world.toml");
+
 #[test]
 fn the_own_entity_follows_a_move() {
-    let server = serve();
+    let server = serve(WORLD);
     let mut app = join(&server);
     until(&mut [&mut app], "the own entity is spawned", |apps| {
         own(apps[0]).is_some()
@@ -47,7 +48,7 @@ fn the_own_entity_follows_a_move() {
 
 #[test]
 fn another_client_is_spawned_and_despawned() {
-    let server = serve();
+    let server = serve(WORLD);
     let (mut first, mut second) = (join(&server), join(&server));
     until(
         &mut [&mut first, &mut second],
@@ -91,7 +92,7 @@ fn another_client_is_spawned_and_despawned() {
 
 #[test]
 fn an_unknown_command_is_refused_by_its_name() {
-    let server = serve();
+    let server = serve(WORLD);
     let mut app = join(&server);
     until(&mut [&mut app], "the own entity is spawned", |apps| {
         own(apps[0]).is_some()
@@ -101,57 +102,6 @@ fn an_unknown_command_is_refused_by_its_name() {
         .command("fly", &[1.0])
         .expect_err("the world has no such command");
     assert_eq!(error.to_string(), "the world has no command `fly`");
-}
-
-struct Server {
-    child: Child,
-    address: String,
-    fingerprint: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Fails only if it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn serve() -> Server {
-    let world = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world.toml");
-    let program = program();
-    let mut child = Command::new(&program)
-        .args(["serve", "--listen", "127.0.0.1:0", "--world"])
-        .arg(world)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()));
-    let output = child.stdout.take().expect("piped");
-    let mut server = Server {
-        child,
-        address: String::new(),
-        fingerprint: String::new(),
-    };
-    for line in BufReader::new(output).lines() {
-        let line = line.expect("text");
-        if let Some(address) = line.strip_prefix("listening on ") {
-            server.address = address.to_owned();
-        } else if let Some(fingerprint) = line.strip_prefix("fingerprint ") {
-            server.fingerprint = fingerprint.to_owned();
-            return server;
-        }
-    }
-    panic!("the server ended before it said its fingerprint");
-}
-
-fn program() -> PathBuf {
-    if let Some(path) = env::var_os("MYRIAD_SERVER") {
-        return path.into();
-    }
-    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    target.unwrap_or(root).join("debug/myriad")
 }
 
 fn join(server: &Server) -> App {

@@ -38,7 +38,7 @@ pub struct ReplayArguments {
     /// Threads of the cpu backend [default: all cores]
     #[arg(long, value_parser = at_least_one)]
     threads: Option<usize>,
-    /// Show a recording to browsers, tick by tick, on http://ADDRESS/replay
+    /// Show it to browsers, tick by tick, on http://ADDRESS/replay
     /// [default address: 127.0.0.1:8434]
     #[arg(
         long,
@@ -83,23 +83,15 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     Ok(replayed.broken_off.is_none())
 }
 
-/// Shows a recording to browsers until Ctrl-C.
+/// Shows a recording or a kept world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
-    if arguments.file.is_dir() {
-        bail!(
-            "--web shows recordings of `myriad serve --record`; this is the folder of a kept world"
-        );
-    }
     let token = arguments.token.read()?;
     let interrupted = on_interrupt()?;
     let shown = ReplaySite::start(&arguments.file, address, token, threads)?;
     if let Some(reason) = shown.ends_early() {
-        say!(
-            "the recording breaks off after {} ticks: {reason}",
-            shown.ticks()
-        );
+        say!("it breaks off before tick {}: {reason}", shown.ticks());
     }
-    say!("see the recording on http://{}/replay", shown.address());
+    say!("see it on http://{}/replay", shown.address());
     // The sender lives as long as the process.
     let _ = interrupted.recv();
     Ok(shown.ends_early().is_none())

@@ -9,7 +9,7 @@ use client_bot::say;
 use super::kept::open;
 use crate::durable::checkpoint;
 use crate::durable::disk::Folder;
-use crate::durable::log::Log;
+use crate::durable::log::{self, Log};
 use crate::durable::recovery;
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
 fn check_records(disk: &Folder) -> Result<(u64, u64)> {
     let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
     let capacity = stored.body.world.schema.world.capacity;
-    let first = Log::first(disk)?.unwrap_or(stored.head.tick);
+    let first = log::first(disk)?.unwrap_or(stored.head.tick);
     let mut log = Log::open(disk, capacity, first, None)?;
     while let Ok(_read) = log.read()? {}
     Ok((first, log.next_tick()))

@@ -36,7 +36,7 @@ pub struct Reached {
 
 /// Reads the records of a log up to a tick (`None`: to the end), and hands each to `take`.
 pub fn read<D: Disk>(
-    log: Log<'_, D>,
+    log: Log<D>,
     mut decoder: Decoder,
     until: Option<u64>,
     mut take: impl FnMut(Read) -> Result<()>,
@@ -95,7 +95,7 @@ type Decoded = Next<(Read, Option<Frame>), (End, Receiver<Frame>)>;
 
 /// Ends early if nobody takes more.
 fn check_all<D: Disk>(
-    mut log: Log<'_, D>,
+    mut log: Log<D>,
     until: Option<u64>,
     to: &SyncSender<Checked>,
     work: &Mutex<Work>,

@@ -21,8 +21,8 @@ use super::record::{self, Checked, Entry, NoRecord, Place};
 use super::segment::{self, SegmentName};
 
 /// A journal, record by record.
-pub struct Log<'a, D: Disk> {
-    disk: &'a D,
+pub struct Log<D: Disk> {
+    disk: D,
     segments: Vec<SegmentName>,
     /// All records before this tick were synced, say checkpoints.
     synced: u64,
@@ -107,18 +107,18 @@ pub enum LogError {
     Threads(#[from] ThreadError),
 }
 
-impl<'a, D: Disk> Log<'a, D> {
+impl<D: Disk> Log<D> {
     /// Opens a journal at a tick of a world with this many slots. `previous` is the checksum
     /// of the record before, if it is known.
     pub fn open(
-        disk: &'a D,
+        disk: D,
         capacity: u32,
         tick: u64,
         previous: Option<u32>,
-    ) -> Result<Log<'a, D>, LogError> {
+    ) -> Result<Log<D>, LogError> {
         Ok(Log {
-            segments: segment::segments(disk)?,
-            synced: checkpoint::newest_name(disk)?.unwrap_or(0),
+            segments: segment::segments(&disk)?,
+            synced: checkpoint::newest_name(&disk)?.unwrap_or(0),
             disk,
             decoder: Decoder::new(capacity, 1)?,
             next: tick,
@@ -127,11 +127,6 @@ impl<'a, D: Disk> Log<'a, D> {
             spent: vec![],
             reading: Duration::ZERO,
         })
-    }
-
-    /// The first tick of the oldest segment.
-    pub fn first(disk: &D) -> io::Result<Option<u64>> {
-        Ok(segment::segments(disk)?.first().map(|name| name.first))
     }
 
     /// The tick of the next record.
@@ -403,6 +398,11 @@ impl Decoder {
             entry,
         }))
     }
+}
+
+/// The first tick of the oldest segment.
+pub fn first(disk: &impl Disk) -> io::Result<Option<u64>> {
+    Ok(segment::segments(disk)?.first().map(|name| name.first))
 }
 
 /// Cuts what is behind the end, so that another server can go on there. That may also be

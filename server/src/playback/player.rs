@@ -1,4 +1,4 @@
-//! The state at any position of a recording.
+//! The state at any position.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -10,12 +10,13 @@ use script::logic::compile_with;
 use shared::WorldConfig;
 
 use super::moment::Moment;
+use super::names::Names;
 use super::shelf::{SHELF_BYTES_MAX, Shelf};
 use super::surveyor::{self, Progress, SharedProgress, Surveyor, restore};
-use super::ticks::{Ticks, compare};
+use super::ticks::Ticks;
 use crate::metrics::machine;
 
-/// Plays a recording.
+/// Plays a recording or a kept world.
 pub struct Player {
     ticks: Ticks,
     backend: CpuBackend,
@@ -23,6 +24,7 @@ pub struct Player {
     start: Snapshot,
     shelf: Arc<Shelf>,
     progress: SharedProgress,
+    names: Arc<Names>,
     /// Where the backend is; `None` after an error.
     position: Option<u64>,
     world: Arc<WorldConfig>,
@@ -31,7 +33,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Opens a recording, and gives what makes its snapshots.
+    /// Opens a recording or the folder of a kept world, and gives what makes its snapshots.
     pub fn open(path: &Path, threads: usize) -> Result<(Player, Surveyor)> {
         Player::with_shelf(path, threads, SHELF_BYTES_MAX)
     }
@@ -40,32 +42,48 @@ impl Player {
     pub fn with_shelf(path: &Path, threads: usize, bytes_max: u64) -> Result<(Player, Surveyor)> {
         let ticks = Ticks::open(path)?;
         let available = machine::memory_available();
-        let world = ticks.world().clone();
+        let found = ticks.found().clone();
+        let world = found.world.clone();
         let mut backend = CpuBackend::new(&world, threads, available)?;
+        // The player has the rest of the machine's threads while somebody looks.
+        let mut surveyed = CpuBackend::new(&world, 1, available)?;
+        if let Some(snapshot) = &found.snapshot {
+            backend.restore(snapshot)?;
+            surveyed.restore(snapshot)?;
+        }
         let start = backend.snapshot()?;
-        let shelf = Arc::new(Shelf::open(path, ticks.found().identity, bytes_max)?);
+        let shelf = Arc::new(Shelf::open(path, found.identity, bytes_max)?);
         let progress = SharedProgress::new(Mutex::new(Progress {
-            ticks: ticks.len(),
-            ends_early: ticks.found().broken_off.clone(),
+            first: found.first,
+            ticks: found.end,
+            reached: found.first,
+            ends_early: found.broken_off.clone(),
             ..Progress::default()
         }));
-        // The player has the rest of the machine's threads while somebody looks.
-        let surveyed = CpuBackend::new(&world, 1, available)?;
-        let surveyor = Surveyor::new(ticks.again()?, surveyed, shelf.clone(), progress.clone());
+        let names = Arc::new(Names::default());
+        names.note(0, &found.people);
+        let surveyor = Surveyor::new(
+            ticks.again()?,
+            surveyed,
+            shelf.clone(),
+            progress.clone(),
+            names.clone(),
+        );
         let player = Player {
             ticks,
             backend,
             start,
             shelf,
             progress,
-            position: Some(0),
+            names,
+            position: Some(found.first),
             world: Arc::new(world),
             recent: VecDeque::new(),
         };
         Ok((player, surveyor))
     }
 
-    /// The world as the recording begins.
+    /// The world before the first tick.
     pub fn world(&self) -> &Arc<WorldConfig> {
         &self.world
     }
@@ -78,22 +96,26 @@ impl Player {
         self.progress.clone()
     }
 
-    /// The state at a position. Fails with a sentence where the recording was not run up to
-    /// it, so that nobody waits long.
+    /// What players are called, up to where the surveyor has come.
+    pub fn names(&self) -> Arc<Names> {
+        self.names.clone()
+    }
+
+    /// The state at a position. Fails with a sentence where the ticks were not run up to it, so
+    /// that nobody waits long.
     pub fn at(&mut self, position: u64) -> Result<Arc<Moment>> {
         if let Some(found) = self.recent.iter().find(|m| m.position == position) {
             return Ok(found.clone());
         }
         let progress = surveyor::read(&self.progress);
-        if position > progress.ticks {
-            bail!("the recording has {} ticks", progress.ticks);
+        if !(progress.first..=progress.ticks).contains(&position) {
+            let Progress { first, ticks, .. } = progress;
+            bail!("tick {position} is not there: expected {first} to {ticks}");
         }
         let is_next = self.position == position.checked_sub(1);
-        if position > progress.reached && !is_next && position > NEAR {
-            bail!(
-                "the recording was read up to tick {} so far: try again soon",
-                progress.reached
-            );
+        if position > progress.reached && !is_next && position > progress.first + NEAR {
+            let reached = progress.reached;
+            bail!("the ticks up to {reached} were run so far: try again soon");
         }
         let result = self.seek(position);
         if result.is_err() {
@@ -108,16 +130,18 @@ impl Player {
     }
 
     fn seek(&mut self, position: u64) -> Result<Moment> {
-        let Some(tick) = position.checked_sub(1) else {
+        let first = self.ticks.found().first;
+        if position == first {
             self.backend.restore(&self.start)?;
-            self.position = Some(0);
+            self.position = Some(first);
             return Ok(Moment::start(self.world.clone(), self.start.clone()));
-        };
+        }
+        let tick = position - 1;
         self.go_before(tick)?;
         let before = self.backend.snapshot()?;
-        let (frame, recorded) = self.ticks.read(tick)?;
+        let (frame, written) = self.ticks.read(tick)?;
         let (output, trace) = self.backend.tick_traced(&frame)?;
-        compare(&self.world.schema, tick, &recorded, &output.hash)?;
+        written.compare(&self.world.schema, tick, &output.hash)?;
         self.position = Some(position);
         let after = self.backend.snapshot()?;
         let world = self.world_of(&after)?;
@@ -134,7 +158,7 @@ impl Player {
             }
             let Some(snapshot) = snapshot else {
                 self.backend.restore(&self.start)?;
-                self.position = Some(0);
+                self.position = Some(self.ticks.found().first);
                 break;
             };
             match restore(&mut self.backend, &mut self.ticks, &self.shelf, snapshot) {
@@ -145,10 +169,10 @@ impl Player {
                 }
             }
         }
-        for next in self.position.unwrap_or(0)..tick {
-            let (frame, recorded) = self.ticks.read(next)?;
+        for next in self.position.unwrap_or(tick)..tick {
+            let (frame, written) = self.ticks.read(next)?;
             let output = self.backend.tick(&frame)?;
-            compare(&self.world.schema, next, &recorded, &output.hash)?;
+            written.compare(&self.world.schema, next, &output.hash)?;
             self.position = Some(next + 1);
         }
         Ok(())

@@ -63,7 +63,7 @@ impl Shelf {
     pub fn read(&self, position: u64) -> Result<Snapshot> {
         let (head, bytes) = checkpoint::read(&self.folder, position)?;
         if head.epoch != Epoch(self.identity) || head.tick_version != VERSION {
-            bail!("the snapshot before tick {position} is of another recording");
+            bail!("the snapshot before tick {position} is of another world or version");
         }
         let snapshot: Snapshot = codec::from_bytes::<BYTES_MAX, _>(&bytes)
             .with_context(|| format!("the snapshot before tick {position} can't be read"))?;
@@ -114,10 +114,13 @@ impl Shelf {
 
 /// The folder beside a recording; one for temporary files where that can't be written.
 fn create(recording: &Path, identity: u32) -> Result<PathBuf> {
-    let name = recording.file_name().context("expected a file")?;
+    // A folder may be given as `.`.
+    let path = recording.canonicalize();
+    let path = path.with_context(|| format!("cannot find {}", recording.display()))?;
+    let name = path.file_name().context("expected a file or a folder")?;
     let mut name = name.to_owned();
     name.push(format!(".seek-{identity:08x}"));
-    let beside = recording.with_file_name(&name);
+    let beside = path.with_file_name(&name);
     if fs::create_dir_all(&beside).is_ok() && is_writable(&beside) {
         return Ok(beside);
     }

@@ -1,5 +1,4 @@
-//! The thread that runs the whole recording once: it compares every state with the recorded
-//! one, and keeps a snapshot whenever the ticks since the last one took a while.
+//! The thread that runs all ticks once: it compares every state with the recorded one, and keeps a snapshot whenever the ticks since the last one took a while.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,20 +7,23 @@ use anyhow::{Context, Result};
 use gpu_kernels::{Backend, CpuBackend};
 use serde::Serialize;
 
+use super::names::Names;
 use super::shelf::Shelf;
-use super::ticks::{Ticks, compare};
+use super::ticks::Ticks;
 use crate::priority::give_way;
 
-/// How far the recording is known.
+/// How far it is known what is played.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// The last position that the recording may have.
+    /// The first position.
+    pub first: u64,
+    /// The last position that there may be.
     pub ticks: u64,
     /// The last position up to which it was run.
     pub reached: u64,
     /// Whether the end has been reached.
     pub is_done: bool,
-    /// Why the recording ends early, if it does; a sentence.
+    /// Why it ends early, if it does; a sentence.
     pub ends_early: Option<String>,
     /// Why there are no further snapshots, if there was a problem.
     pub shelf_problem: Option<String>,
@@ -35,12 +37,13 @@ pub fn read(progress: &SharedProgress) -> Progress {
     progress.clone()
 }
 
-/// Runs the recording from the last snapshot on.
+/// Runs the ticks from the last snapshot on.
 pub struct Surveyor {
     ticks: Ticks,
     backend: CpuBackend,
     shelf: Arc<Shelf>,
     progress: SharedProgress,
+    names: Arc<Names>,
     position: u64,
     /// Between two snapshots.
     span: Duration,
@@ -53,13 +56,15 @@ impl Surveyor {
         backend: CpuBackend,
         shelf: Arc<Shelf>,
         progress: SharedProgress,
+        names: Arc<Names>,
     ) -> Surveyor {
         Surveyor {
+            position: ticks.found().first,
             ticks,
             backend,
             shelf,
             progress,
-            position: 0,
+            names,
             span: SPAN,
             keeps: true,
         }
@@ -71,7 +76,7 @@ impl Surveyor {
         self
     }
 
-    /// Starts the thread, which ends with the recording.
+    /// Starts the thread, which ends with the last tick.
     pub fn start(self) -> Result<()> {
         std::thread::Builder::new()
             .name("surveyor".to_owned())
@@ -83,11 +88,13 @@ impl Surveyor {
         Ok(())
     }
 
-    /// Runs the recording to its end.
+    /// Runs all ticks.
     pub fn run(mut self) {
-        self.resume();
+        if let Err(error) = self.resume() {
+            return self.end(Some(format!("{error:#}")));
+        }
         let mut since = Duration::ZERO;
-        while self.position < self.ticks.len() {
+        while self.position < self.ticks.found().end {
             let begun = Instant::now();
             if let Err(error) = self.step() {
                 return self.end(Some(format!("{error:#}")));
@@ -102,30 +109,37 @@ impl Surveyor {
         self.end(None);
     }
 
-    /// Goes on where an earlier survey has ended.
-    fn resume(&mut self) {
+    /// Goes on where an earlier survey has ended. Of the ticks before, only who came is read.
+    fn resume(&mut self) -> Result<()> {
         let positions = self.shelf.positions();
+        if positions.is_empty() {
+            return Ok(());
+        }
+        let start = self.backend.snapshot()?;
         for &position in positions.iter().rev() {
             match restore(&mut self.backend, &mut self.ticks, &self.shelf, position) {
                 Ok(()) => {
                     self.position = position;
                     self.note(|progress, position| progress.reached = position);
-                    return;
+                    for tick in self.ticks.found().first..position {
+                        let (frame, _) = self.ticks.read(tick)?;
+                        self.names.note(tick, &frame.people);
+                    }
+                    return Ok(());
                 }
                 Err(_) => self.shelf.distrust(position),
             }
         }
+        // One that is not as written may have left anything.
+        Ok(self.backend.restore(&start)?)
     }
 
     fn step(&mut self) -> Result<()> {
-        let (frame, recorded) = self.ticks.read(self.position)?;
+        let tick = self.position;
+        let (frame, written) = self.ticks.read(tick)?;
         let output = self.backend.tick(&frame)?;
-        compare(
-            &self.ticks.world().schema,
-            self.position,
-            &recorded,
-            &output.hash,
-        )?;
+        written.compare(&self.ticks.found().world.schema, tick, &output.hash)?;
+        self.names.note(tick, &frame.people);
         self.position += 1;
         Ok(())
     }
@@ -167,15 +181,11 @@ pub fn restore(
     position: u64,
 ) -> Result<()> {
     let snapshot = shelf.read(position)?;
-    let recorded = ticks.hash_at(position)?;
+    let written = ticks.written_at(position)?;
     backend.restore(&snapshot)?;
-    match recorded {
-        Some(recorded) => {
-            let found = backend.state_hash()?;
-            compare(&ticks.world().schema, position - 1, &recorded, &found)
-        }
-        None => Ok(()),
-    }
+    let found = backend.state_hash()?;
+    let schema = &ticks.found().world.schema;
+    written.compare(schema, position.saturating_sub(1), &found)
 }
 
 /// The ticks between two snapshots take so long: a seek is to take less than a second, also

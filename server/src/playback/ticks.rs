@@ -1,83 +1,81 @@
-//! The ticks of a recording, by their number.
+//! The ticks of what is played, by their number, whatever they are read from.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
-use gpu_kernels::{Frame, StateHash};
+use anyhow::{Result, bail, ensure};
+use gpu_kernels::tick::frame::PersonChange;
+use gpu_kernels::{Frame, Snapshot, StateHash};
 use shared::{Schema, WorldConfig};
 
+use super::kept::Kept;
+use super::recorded::Recorded;
 use crate::commands::difference::differing_parts;
-use crate::durable::recording::{Next, RecordingReader};
 
-/// A recording whose records have been found. Each reader has its own.
+/// A recording or the journal of a kept world, whose records have been found. Each reader has
+/// its own.
 pub struct Ticks {
-    reader: RecordingReader,
+    source: Source,
     found: Arc<Found>,
-    /// The tick that the reader is before.
-    next: u64,
 }
 
-/// What was found when the recording was opened.
-#[derive(Debug)]
+enum Source {
+    Recorded(Box<Recorded>),
+    Kept(Box<Kept>),
+}
+
+/// What was found when it was opened.
 pub struct Found {
-    path: PathBuf,
-    /// Where each tick's record begins, in bytes.
-    starts: Vec<u64>,
-    /// Of the world and the first tick: what tells this recording from others.
+    /// As it was before the first tick.
+    pub world: WorldConfig,
+    /// The state before the first tick; `None`: that of a new world.
+    pub snapshot: Option<Snapshot>,
+    /// Who is there before the first tick.
+    pub people: Vec<PersonChange>,
+    /// The first tick, and the one behind the last.
+    pub first: u64,
+    pub end: u64,
+    /// Of the world and how it begins: what tells this from others.
     pub identity: u32,
-    /// Why the recording ends early, if it does.
+    /// Why it ends early, if it does.
     pub broken_off: Option<String>,
 }
 
+/// What was written of the state after a tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    Hash(StateHash),
+    /// What clients know is not compared: after a restart all are told anew.
+    ButForKnown(StateHash),
+    Nothing,
+}
+
 impl Ticks {
-    /// Opens a recording, and compares the checksums of all records.
+    /// Opens a recording or the folder of a kept world, and compares the checksums of all
+    /// records.
     pub fn open(path: &Path) -> Result<Ticks> {
-        let mut reader = RecordingReader::open(path)?;
-        let (mut starts, mut broken_off) = (vec![], None);
-        let mut first_end = reader.offset();
-        loop {
-            let start = reader.offset();
-            match reader.pass_tick() {
-                Ok(true) => starts.push(start),
-                Ok(false) => break,
-                Err(reason) => {
-                    broken_off = Some(reason);
-                    break;
-                }
+        let (source, found) = match path.is_dir() {
+            true => {
+                let (kept, found) = Kept::open(path)?;
+                (Source::Kept(Box::new(kept)), found)
             }
-            if starts.len() == 1 {
-                first_end = reader.offset();
+            false => {
+                let (recorded, found) = Recorded::open(path)?;
+                (Source::Recorded(Box::new(recorded)), found)
             }
-        }
-        let mut head = vec![];
-        let file = File::open(path)?;
-        BufReader::new(file)
-            .take(first_end)
-            .read_to_end(&mut head)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        let found = Found {
-            path: path.to_owned(),
-            starts,
-            identity: crc32c::crc32c(&head),
-            broken_off,
         };
-        let next = found.starts.len() as u64;
-        Ok(Ticks {
-            reader,
-            found: Arc::new(found),
-            next,
-        })
+        let found = Arc::new(found);
+        Ok(Ticks { source, found })
     }
 
-    /// Another reader of the same recording.
+    /// Another reader of the same.
     pub fn again(&self) -> Result<Ticks> {
         Ok(Ticks {
-            reader: RecordingReader::open(&self.found.path)?,
+            source: match &self.source {
+                Source::Recorded(recorded) => Source::Recorded(Box::new(recorded.again()?)),
+                Source::Kept(kept) => Source::Kept(Box::new(kept.again())),
+            },
             found: self.found.clone(),
-            next: 0,
         })
     }
 
@@ -85,54 +83,40 @@ impl Ticks {
         &self.found
     }
 
-    pub fn world(&self) -> &WorldConfig {
-        &self.reader.config
-    }
-
-    /// The number of ticks.
-    pub fn len(&self) -> u64 {
-        self.found.starts.len() as u64
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A tick's frame, and the hash of the state after it.
-    pub fn read(&mut self, tick: u64) -> Result<(Box<Frame>, StateHash)> {
-        if tick != self.next {
-            let start = usize::try_from(tick).ok();
-            let start = start.and_then(|tick| self.found.starts.get(tick));
-            let start = start.with_context(|| format!("the recording has no tick {tick}"))?;
-            self.reader.seek(*start)?;
+    /// A tick's frame, and what was written of the state after it.
+    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, Written)> {
+        let Found { first, end, .. } = *self.found;
+        if !(first..end).contains(&tick) {
+            bail!("there is no tick {tick}: expected {first} to {end}");
         }
-        // Where the reader is after an error does not matter: the next tick is sought.
-        self.next = u64::MAX;
-        match self.reader.next_tick() {
-            Next::Tick(frame, hash) => {
-                self.next = tick + 1;
-                Ok((frame, hash))
-            }
-            Next::End => bail!("the recording ends before tick {tick}"),
-            Next::BrokenOff(reason) => bail!("{reason}"),
+        match &mut self.source {
+            Source::Recorded(recorded) => recorded.read(tick),
+            Source::Kept(kept) => kept.read(tick),
         }
     }
 
-    /// The hash of the state at a position.
-    pub fn hash_at(&mut self, position: u64) -> Result<Option<StateHash>> {
+    /// What was written of the state at a position.
+    pub fn written_at(&mut self, position: u64) -> Result<Written> {
         match position.checked_sub(1) {
-            Some(tick) => Ok(Some(self.read(tick)?.1)),
-            None => Ok(None),
+            Some(tick) if tick >= self.found.first => Ok(self.read(tick)?.1),
+            _ => Ok(Written::Nothing),
         }
     }
 }
 
-/// Fails if the state after a tick is not the recorded one.
-pub fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) -> Result<()> {
-    ensure!(
-        recorded == found,
-        "tick {tick}: the state differs from the recorded one in {}",
-        differing_parts(schema, recorded, found)
-    );
-    Ok(())
+impl Written {
+    /// Fails if the state after a tick is another one.
+    pub fn compare(&self, schema: &Schema, tick: u64, found: &StateHash) -> Result<()> {
+        let (written, is_same) = match self {
+            Written::Hash(hash) => (hash, hash == found),
+            Written::ButForKnown(hash) => (hash, hash.agrees_but_for_known(found)),
+            Written::Nothing => return Ok(()),
+        };
+        ensure!(
+            is_same,
+            "tick {tick}: the state differs from the recorded one in {}",
+            differing_parts(schema, written, found)
+        );
+        Ok(())
+    }
 }

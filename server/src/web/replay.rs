@@ -1,4 +1,4 @@
-//! A recording in the browser: a time line, the world at any tick, what the tick changed and
+//! A recording or a kept world in the browser: a time line, the world at any tick, what the tick changed and
 //! which commands caused it, and what one client saw.
 //!
 //! | module | holds |
@@ -31,7 +31,7 @@ use crate::playback::Player;
 use crate::playback::surveyor::{self, SharedProgress};
 use data::Source;
 
-/// A recording that is served until this is dropped.
+/// A recording or a kept world that is served until this is dropped.
 pub struct ReplaySite {
     address: SocketAddr,
     progress: SharedProgress,
@@ -39,7 +39,7 @@ pub struct ReplaySite {
 }
 
 impl ReplaySite {
-    /// Opens a recording and shows it at an address, with the rules of the dashboard for
+    /// Opens what is to be played and shows it at an address, with the rules of the dashboard for
     /// those who look.
     pub fn start(
         recording: &Path,
@@ -74,7 +74,7 @@ impl ReplaySite {
         self.address
     }
 
-    /// The number of ticks that can be seen.
+    /// The last position that can be seen.
     pub fn ticks(&self) -> u64 {
         surveyor::read(&self.progress).ticks
     }

@@ -1,15 +1,17 @@
 //! What the page gets, as JSON.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_kernels::Command;
 use hyper::StatusCode;
 use serde::Serialize;
-use shared::{EntityId, Fixed, Slot, WorldConfig};
+use shared::{ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
 
 use super::query::{Look, Query};
 use crate::http::Page;
 use crate::playback::moment::{Change, Sight};
+use crate::playback::names::Names;
 use crate::playback::surveyor::{self, Progress, SharedProgress};
 use crate::playback::{Moment, Player};
 use crate::tick::mirror::Spot;
@@ -22,6 +24,7 @@ pub struct Source {
     name: String,
     world: Arc<WorldConfig>,
     progress: SharedProgress,
+    names: Arc<Names>,
     /// All who look share it.
     player: Mutex<Player>,
 }
@@ -64,8 +67,8 @@ struct Shown {
     deaths: Vec<(u32, u32)>,
     deaths_total: usize,
     notifications: usize,
-    /// Row, and slot of the entity that it follows. At most [`CLIENTS_MAX`].
-    clients: Vec<(u32, Option<u32>)>,
+    /// Row, slot of the entity that it follows, and name. At most [`CLIENTS_MAX`].
+    clients: Vec<(u32, Option<u32>, Option<Name>)>,
     progress: Progress,
 }
 
@@ -75,6 +78,8 @@ struct Entity {
     slot: u32,
     generation: u32,
     kind: String,
+    /// Of its player.
+    name: Option<Name>,
     attributes: Vec<Attribute>,
 }
 
@@ -104,6 +109,8 @@ struct Given {
     name: String,
     /// Slot and generation; none gives the command of a birth.
     entity: Option<(u32, u32)>,
+    /// Of the entity's player.
+    player: Option<Name>,
     words: Vec<(String, Value)>,
 }
 
@@ -113,6 +120,7 @@ impl Source {
             name,
             world: player.world().clone(),
             progress: player.progress(),
+            names: player.names(),
             player: Mutex::new(player),
         }
     }
@@ -152,11 +160,43 @@ impl Source {
             player.at(look.tick)
         };
         let moment = moment.map_err(|error| format!("{error:#}"))?;
-        Ok(shown(&moment, look, surveyor::read(&self.progress)))
+        let progress = surveyor::read(&self.progress);
+        Ok(shown(
+            &moment,
+            look,
+            &Players::of(&moment, &self.names),
+            progress,
+        ))
     }
 }
 
-fn shown(moment: &Moment, look: &Look, progress: Progress) -> Shown {
+/// What the players of a moment are called.
+struct Players<'a> {
+    names: &'a Names,
+    position: u64,
+    clients: HashMap<EntityId, ClientRow>,
+}
+
+impl Players<'_> {
+    fn of<'a>(moment: &Moment, names: &'a Names) -> Players<'a> {
+        let clients = moment.clients();
+        Players {
+            names,
+            position: moment.position,
+            clients: clients.filter_map(|(row, id)| Some((id?, row))).collect(),
+        }
+    }
+
+    fn client(&self, client: ClientRow) -> Option<Name> {
+        self.names.at(client, self.position)
+    }
+
+    fn entity(&self, entity: EntityId) -> Option<Name> {
+        self.client(*self.clients.get(&entity)?)
+    }
+}
+
+fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress) -> Shown {
     let view = look.client.map(|client| Seen {
         sights: moment.sights(client),
         known: moment.known(client),
@@ -166,7 +206,7 @@ fn shown(moment: &Moment, look: &Look, progress: Progress) -> Shown {
     let areas: Vec<Area> = look.area.into_iter().collect();
     let mut found = look_at(&moment.world, moment.position, spots, &areas);
     let entities: u32 = found.density.kinds.iter().sum();
-    let (changes, commands) = changed(moment, look.slot);
+    let (changes, commands) = changed(moment, players, look.slot);
     let of_area = |area: &Area| [area.centre[0], area.centre[1], area.edge];
     let births = moment.births.iter();
     let deaths = moment.deaths.iter();
@@ -175,7 +215,7 @@ fn shown(moment: &Moment, look: &Look, progress: Progress) -> Shown {
         density: found.density,
         area: look.area.as_ref().map(of_area),
         crowd: found.crowds.pop(),
-        entity: look.slot.and_then(|slot| entity(moment, slot)),
+        entity: look.slot.and_then(|slot| entity(moment, players, slot)),
         view: look.client.zip(view).map(|(client, view)| View {
             client: client.0,
             sights: view.sights.iter().map(circle).collect(),
@@ -198,7 +238,10 @@ fn shown(moment: &Moment, look: &Look, progress: Progress) -> Shown {
         notifications: moment.notifications,
         clients: moment
             .clients()
-            .map(|(row, entity)| (row.0, entity.map(|entity| entity.slot.0)))
+            .map(|(row, entity)| {
+                let slot = entity.map(|entity| entity.slot.0);
+                (row.0, slot, players.client(row))
+            })
             .take(CLIENTS_MAX)
             .collect(),
         progress,
@@ -229,13 +272,14 @@ fn circle(sight: &Sight) -> [f64; 3] {
     [sight.centre[0], sight.centre[1], sight.radius]
 }
 
-fn entity(moment: &Moment, slot: Slot) -> Option<Entity> {
+fn entity(moment: &Moment, players: &Players<'_>, slot: Slot) -> Option<Entity> {
     let spot = moment.spot(slot)?;
     let schema = &moment.world.schema;
     let columns = schema.kind_columns();
     Some(Entity {
         slot: slot.0,
         generation: spot.entity.generation,
+        name: players.entity(spot.entity),
         kind: schema.kinds[usize::from(spot.kind)].name.clone(),
         attributes: attributes(
             &moment.world,
@@ -246,7 +290,11 @@ fn entity(moment: &Moment, slot: Slot) -> Option<Entity> {
 }
 
 /// The changes to list, and the commands that they name.
-fn changed(moment: &Moment, chosen: Option<Slot>) -> (Vec<Changed>, Vec<Given>) {
+fn changed(
+    moment: &Moment,
+    players: &Players<'_>,
+    chosen: Option<Slot>,
+) -> (Vec<Changed>, Vec<Given>) {
     let (mut changes, mut commands, mut numbers) = (vec![], vec![], vec![]);
     let is_chosen = |change: &&Change| Some(change.slot) == chosen;
     let own = moment.changes.iter().filter(is_chosen);
@@ -258,7 +306,8 @@ fn changed(moment: &Moment, chosen: Option<Slot>) -> (Vec<Changed>, Vec<Given>) 
             let known = numbers.iter().position(|&known| known == number);
             known.unwrap_or_else(|| {
                 numbers.push(number);
-                commands.push(given(moment, &moment.trace.commands[number as usize]));
+                let command = &moment.trace.commands[number as usize];
+                commands.push(given(moment, players, command));
                 numbers.len() - 1
             })
         };
@@ -274,7 +323,7 @@ fn changed(moment: &Moment, chosen: Option<Slot>) -> (Vec<Changed>, Vec<Given>) 
     (changes, commands)
 }
 
-fn given(moment: &Moment, command: &Command) -> Given {
+fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> Given {
     let schemas = moment.world.schema.commands.iter();
     let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
     let schema = own.next();
@@ -284,6 +333,7 @@ fn given(moment: &Moment, command: &Command) -> Given {
     Given {
         name: schema.map_or_else(|| format!("command {}", command.kind), |s| s.name.clone()),
         entity: entity.map(|entity| (entity.slot.0, entity.generation)),
+        player: entity.and_then(|entity| players.entity(entity)),
         words: words
             .map(|(word, &raw)| (word.name.clone(), value(&moment.world, word.ty, raw)))
             .collect(),

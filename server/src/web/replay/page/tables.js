@@ -11,7 +11,7 @@ export function text(value) {
 }
 
 export function showEntity(entity, slot) {
-  byId("inspected-title").textContent = entity ? `Entity ${slot}.${entity.generation}, ${entity.kind}` : "Inspect";
+  byId("inspected-title").textContent = entity ? `${entity.name ? `${entity.name}: entity` : "Entity"} ${slot}.${entity.generation}, ${entity.kind}` : "Inspect";
   byId("inspected").classList.toggle("faint", !entity);
   if (!entity) {
     byId("inspected").textContent = slot === null ? "Click an entity." : `No entity lives in slot ${slot} at this tick.`;
@@ -39,8 +39,8 @@ export function showChanges(shown, chosen) {
 }
 
 /// A command in words; with the value that it wanted if there were several.
-function cause({ name, entity, words }, value, isOneOfMany) {
-  const who = entity ? ` of ${entity[0]}` : "";
+function cause({ name, entity, player, words }, value, isOneOfMany) {
+  const who = entity ? ` of ${player ?? entity[0]}` : "";
   const list = words.map(([word, of]) => `${word} ${text(of)}`).join(", ");
   return `${name}${who}${list ? ` (${list})` : ""}${isOneOfMany ? `: ${text(value)}` : ""}`;
 }
@@ -57,7 +57,7 @@ export function showLives({ births, births_total: born, deaths, deaths_total: di
 export function showClients(clients, chosen) {
   const select = byId("client");
   if (document.activeElement === select) return;
-  const rows = clients.map(([client, slot]) => [String(client), `client ${client}${slot === null ? "" : `, entity ${slot}`}`]);
+  const rows = clients.map(([client, slot, name]) => [String(client), `${name ? `${name}, ` : ""}client ${client}${slot === null ? "" : `, entity ${slot}`}`]);
   if (chosen !== null && !clients.some(([client]) => client === chosen)) rows.push([String(chosen), `client ${chosen}, not there`]);
   const key = JSON.stringify(rows);
   if (key === select.dataset.shown) return;

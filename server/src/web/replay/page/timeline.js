@@ -5,14 +5,14 @@ const byId = (id) => document.getElementById(id);
 export class Timeline {
   constructor(world) {
     this.tickHz = world.tick_hz;
-    this.tick = 0;
+    this.tick = world.progress.first;
     this.speed = 1;
     this.playing = false;
     this.take(world.progress);
     byId("scrub").addEventListener("input", () => this.go(Number(byId("scrub").value)));
     byId("tick").addEventListener("change", () => this.go(Number(byId("tick").value)));
     byId("play").addEventListener("click", () => this.play(!this.playing));
-    const buttons = { "to-start": () => 0, back: () => this.tick - 1, forward: () => this.tick + 1, "to-end": () => this.last };
+    const buttons = { "to-start": () => this.progress.first, back: () => this.tick - 1, forward: () => this.tick + 1, "to-end": () => this.last };
     for (const [id, tick] of Object.entries(buttons)) byId(id).addEventListener("click", () => this.go(tick()));
     for (const button of byId("speeds").children) {
       button.addEventListener("click", () => this.setSpeed(Number(button.dataset.speed)));
@@ -24,13 +24,15 @@ export class Timeline {
   /// Takes in how far the recording is known.
   take(progress) {
     this.progress = progress;
-    this.last = progress.is_done ? progress.ticks : Math.max(progress.reached, 1);
+    this.last = progress.is_done ? progress.ticks : Math.max(progress.reached, progress.first + 1);
+    byId("scrub").min = byId("tick").min = progress.first;
     byId("scrub").max = byId("tick").max = progress.ticks;
-    byId("reached").style.width = `${(100 * progress.reached) / Math.max(progress.ticks, 1)}%`;
-    const percent = Math.floor((100 * progress.reached) / Math.max(progress.ticks, 1));
-    byId("progress").textContent = progress.is_done ? `${progress.ticks} ticks, ${this.time(progress.ticks)}`
-      : `${progress.ticks} ticks, read up to ${percent} %`;
-    const sentences = [progress.ends_early && `The recording ends early: ${progress.ends_early}`, progress.shelf_problem];
+    const count = progress.ticks - progress.first;
+    const percent = (100 * (progress.reached - progress.first)) / Math.max(count, 1);
+    byId("reached").style.width = `${percent}%`;
+    byId("progress").textContent = progress.is_done ? `${count} ticks, ${this.time(count)}`
+      : `${count} ticks, read up to ${Math.floor(percent)} %`;
+    const sentences = [progress.ends_early && `It ends early: ${progress.ends_early}`, progress.shelf_problem];
     const text = sentences.filter(Boolean).join(". ");
     byId("ends-early").textContent = text;
     byId("ends-early").hidden = text === "";
@@ -43,8 +45,8 @@ export class Timeline {
   }
 
   set(tick) {
-    const whole = Math.floor(Number.isFinite(tick) ? tick : 0);
-    this.tick = Math.min(Math.max(whole, 0), this.last);
+    const whole = Math.floor(Number.isFinite(tick) ? tick : this.progress.first);
+    this.tick = Math.min(Math.max(whole, this.progress.first), this.last);
     this.show();
   }
 
@@ -72,7 +74,7 @@ export class Timeline {
 
   key(event) {
     if (event.target.matches("input:not([type=range]), select") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const keys = { ArrowLeft: () => this.go(this.tick - 1), ArrowRight: () => this.go(this.tick + 1), Home: () => this.go(0), End: () => this.go(this.last), " ": () => this.play(!this.playing) };
+    const keys = { ArrowLeft: () => this.go(this.tick - 1), ArrowRight: () => this.go(this.tick + 1), Home: () => this.go(this.progress.first), End: () => this.go(this.last), " ": () => this.play(!this.playing) };
     const act = keys[event.key];
     if (!act) return;
     event.preventDefault();

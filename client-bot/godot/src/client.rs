@@ -1,0 +1,477 @@
+//! A node that plays in a world.
+
+use client_bot::client_core::{GameOptions, Region, RetryOptions, TalkRequest, View};
+use client_bot::connect::resolve;
+use client_bot::named::{NamedError, raw};
+use client_bot::{GameClient, Trust};
+use godot::classes::{INode, Node, PackedScene};
+use godot::prelude::*;
+use shared::AttributeType;
+
+use crate::reference::{NOBODY, entity, number};
+use crate::shown::{Shown, from_space, to_space};
+use crate::told::text;
+
+/// Plays in a world of a Myriad server.
+///
+/// Set the properties, call `join`, and connect to the signals. Every frame the node takes in
+/// what has arrived before other nodes are processed, and sends commands after them. It leaves
+/// the world when it leaves the tree.
+///
+/// Entities are integers; -1 is none. Numbers are in the world's units: `true` is 1, symbols
+/// are their numbers. In three dimensions Godot's y is the world's third axis.
+#[derive(GodotClass)]
+#[class(init, base = Node)]
+pub struct MyriadClient {
+    base: Base<Node>,
+    /// The server's address, as `127.0.0.1:4433`, `[::1]:4433` or `example.com:4433`.
+    #[export]
+    server: GString,
+    /// The name in the server's certificate, if it is not the host of `server`.
+    #[export]
+    server_name: GString,
+    /// Trust a certificate with this SHA-256 fingerprint: 64 hexadecimal digits, as the server
+    /// prints them.
+    #[export]
+    fingerprint: GString,
+    /// Trust certificates signed by an authority in this PEM file.
+    #[export]
+    authority: GString,
+    /// Trust any certificate: only on networks without attackers.
+    #[export]
+    any_certificate: bool,
+    /// What the server requires, if anything.
+    #[export]
+    token: GString,
+    /// What the player wants to be called, if anything.
+    #[export]
+    player_name: GString,
+    /// To watch without an entity, where the world allows it.
+    #[export]
+    spectates: bool,
+    /// So many attempts in a row fail before the client gives up.
+    #[export]
+    #[init(val = RetryOptions::default().attempts)]
+    attempts: u32,
+    /// What stands for an entity in view: each gets an instance as a child of this node, with
+    /// the entity as the meta value `entity`. A `Node2D` or `Node3D` is moved with it.
+    #[export]
+    scene: Option<Gd<PackedScene>>,
+    #[init(val = None)]
+    game: Option<GameClient>,
+    shown: Shown,
+    failure: GString,
+}
+
+#[godot_api]
+impl INode for MyriadClient {
+    fn ready(&mut self) {
+        self.base_mut().set_process_priority(BEFORE_OTHERS);
+    }
+
+    fn process(&mut self, _: f64) {
+        let Some(game) = &mut self.game else { return };
+        let events = game.poll();
+        if let Some(scene) = &self.scene {
+            for node in self.shown.follow(game, scene) {
+                self.base_mut().add_child(&node);
+            }
+        }
+        for event in events {
+            self.emit(event);
+        }
+        if let Some(game) = &self.game {
+            self.shown.free_others(game);
+        }
+        // Once all nodes are processed.
+        self.base_mut().call_deferred("flush", &[]);
+    }
+
+    fn exit_tree(&mut self) {
+        self.leave();
+    }
+}
+
+/// What has happened.
+#[godot_api]
+impl MyriadClient {
+    /// The client is in the world, as a new entity.
+    #[signal]
+    pub(crate) fn welcomed(entity: i64);
+    /// The client is in the world again, as the same entity.
+    #[signal]
+    pub(crate) fn resumed(entity: i64);
+    /// The client's entity had died. The client acts as this one from now on.
+    #[signal]
+    pub(crate) fn reborn(entity: i64);
+    /// An entity is in view from now on.
+    #[signal]
+    pub(crate) fn entered(entity: i64, kind: GString);
+    /// An entity is no longer in view. The client's own one leaves when it dies.
+    #[signal]
+    pub(crate) fn left(entity: i64);
+    /// An attribute of an entity in view has changed, other than its position.
+    #[signal]
+    pub(crate) fn changed(entity: i64, attribute: GString, old: f64, new: f64);
+    /// A change that the client subscribed to.
+    #[signal]
+    pub(crate) fn noticed(entity: i64, kind: GString, attribute: GString, old: f64, new: f64);
+    /// A notification of the world that the client subscribed to, or can hear.
+    #[signal]
+    pub(crate) fn notified(name: GString, source: i64, values: PackedFloat64Array);
+    /// The client reached its limit of notices in a tick: the rest is left out.
+    #[signal]
+    pub(crate) fn notices_full();
+    /// Somebody near said something.
+    #[signal]
+    pub(crate) fn said(entity: i64, name: GString, text: GString);
+    #[signal]
+    pub(crate) fn whispered(from: GString, text: GString);
+    /// A member of a channel said something there.
+    #[signal]
+    pub(crate) fn spoken(channel: GString, from: GString, text: GString);
+    #[signal]
+    pub(crate) fn joined_channel(channel: GString, name: GString);
+    #[signal]
+    pub(crate) fn left_channel(channel: GString, name: GString);
+    /// Who is in a channel, see `ask_members`.
+    #[signal]
+    pub(crate) fn members(channel: GString, names: PackedStringArray);
+    /// The operator said something.
+    #[signal]
+    pub(crate) fn announced(text: GString);
+    /// So many of the client's commands had no effect, from this sequence number on.
+    #[signal]
+    pub(crate) fn refused(first: i64, count: i64, reason: GString);
+    /// The reply to a request.
+    #[signal]
+    pub(crate) fn answered(request: i64, is_granted: bool, reason: GString);
+    /// The server had no room to keep the subscription of this id.
+    #[signal]
+    pub(crate) fn subscription_lost(id: i64);
+    /// The world's commands or notifications have changed.
+    #[signal]
+    pub(crate) fn interface_changed();
+    /// The connection could not be opened, or has ended. The client tries again after so many
+    /// seconds; negative: it does not.
+    #[signal]
+    pub(crate) fn lost(reason: GString, retry_seconds: f64);
+
+    /// Connects to `server` in the next frames, and again whenever the connection is lost. False
+    /// if the properties don't say how: `failure` tells why. A host name is looked up here,
+    /// which may take a while.
+    #[func]
+    fn join(&mut self) -> bool {
+        self.leave();
+        let joined = self.connect();
+        self.game = self.note(joined);
+        self.game.is_some()
+    }
+
+    /// Leaves the world for good: the entity is removed. Waits for a second at most until the
+    /// server knows.
+    #[func]
+    fn leave(&mut self) {
+        if let Some(game) = self.game.take() {
+            game.leave();
+        }
+    }
+
+    /// Sends what is due. The node does so by itself at the end of each frame.
+    #[func]
+    fn flush(&mut self) {
+        if let Some(game) = &mut self.game {
+            game.flush();
+        }
+    }
+
+    /// Why the last call that failed did.
+    #[func]
+    fn failure(&self) -> GString {
+        self.failure.clone()
+    }
+
+    /// Whether the client is in the world, for all it knows.
+    #[func]
+    fn is_playing(&self) -> bool {
+        self.game
+            .as_ref()
+            .is_some_and(|game| game.game().is_playing())
+    }
+
+    /// The client's entity; -1 before the first welcome.
+    #[func]
+    fn own(&self) -> i64 {
+        self.view().map_or(NOBODY, |view| number(view.entity()))
+    }
+
+    /// All entities in view.
+    #[func]
+    fn entities(&self) -> PackedInt64Array {
+        let seen = self.view().into_iter().flat_map(|v| v.entities().values());
+        seen.map(|seen| number(seen.id)).collect()
+    }
+
+    /// Where an entity is shown; null if it is not in view. The client's own one is ahead of the
+    /// server, as its commands predict; all others are between what was heard of them.
+    #[func]
+    fn place(&self, of: i64) -> Variant {
+        let place = self
+            .game
+            .as_ref()
+            .and_then(|game| game.position(entity(of)));
+        place.map_or_else(Variant::nil, |place| to_space(place).to_variant())
+    }
+
+    /// The newest value of an attribute of an entity in view; null if the client may not know it.
+    #[func]
+    fn value(&mut self, of: i64, attribute: GString) -> Variant {
+        let value = self
+            .game()
+            .and_then(|game| Ok(game.value(entity(of), &attribute.to_string())?));
+        let value = self.note(value);
+        value.map_or_else(Variant::nil, |value| value.to_variant())
+    }
+
+    /// The name of the player of an entity in view; empty if it has none.
+    #[func]
+    fn name_of(&self, of: i64) -> GString {
+        let name = self.view().and_then(|view| view.name(entity(of)));
+        text(name.map_or("", |name| name))
+    }
+
+    /// The instance of `scene` that stands for an entity in view.
+    #[func]
+    fn node_of(&self, of: i64) -> Option<Gd<Node>> {
+        self.shown.node(entity(of))
+    }
+
+    /// The tick that the server runs now, for all that is known, with a fraction; negative before
+    /// the first welcome.
+    #[func]
+    fn server_tick(&self) -> f64 {
+        let tick = self.game.as_ref().and_then(GameClient::server_tick);
+        tick.unwrap_or(-1.0)
+    }
+
+    /// To the server and back; negative if that is not known yet.
+    #[func]
+    fn round_trip_seconds(&self) -> f64 {
+        let clock = self.game.as_ref().and_then(|game| game.game().clock());
+        let time = clock.and_then(|clock| clock.round_trip());
+        time.map_or(-1.0, |time| time.as_secs_f64())
+    }
+
+    /// The tick for which input is due, once for each; -1 if none is.
+    #[func]
+    fn input_due(&self) -> i64 {
+        let tick = self.game.as_ref().and_then(GameClient::input_due);
+        tick.map_or(-1, |tick| tick.0.cast_signed())
+    }
+
+    /// Queues a command by its name. Gives its sequence number, or -1 if it is none of the
+    /// world's.
+    #[func]
+    fn command(&mut self, name: GString, numbers: PackedFloat64Array) -> i64 {
+        let sent = self
+            .game()
+            .and_then(|game| Ok(game.command_named(&name.to_string(), numbers.as_slice())?));
+        self.number_of(sent)
+    }
+
+    /// In how many ticks of input a command can be used again, as far as the client knows; 0: it
+    /// runs if it is given now; -1: the world has no such command.
+    #[func]
+    fn ready_ticks(&mut self, name: GString) -> i64 {
+        let ticks = self
+            .game()
+            .and_then(|game| Ok(game.ready_ticks_named(&name.to_string())?));
+        self.number_of(ticks)
+    }
+
+    /// Asks to see a box of the world too, from its low to its high corner. With `follows`, the
+    /// corners are relative to that entity; -1: they are not. The number of the request, or -1.
+    #[func]
+    fn set_region(&mut self, index: u32, low: Vector3, high: Vector3, follows: i64) -> i64 {
+        let follows = (follows != NOBODY).then(|| entity(follows));
+        let asked = point(low).and_then(|low| {
+            let high = point(high)?;
+            let region = Region { low, high, follows };
+            self.ask(|game| game.set_region(index, Some(region)))
+        });
+        self.number_of(asked)
+    }
+
+    /// Gives a region up. The number of the request, or -1.
+    #[func]
+    fn clear_region(&mut self, index: u32) -> i64 {
+        let asked = self.ask(|game| game.set_region(index, None));
+        self.number_of(asked)
+    }
+
+    /// Asks to see no farther than this; negative: as far as the world allows. The number of the
+    /// request, or -1.
+    #[func]
+    fn set_sight(&mut self, radius: f64) -> i64 {
+        let radius = match radius < 0.0 {
+            true => Ok(None),
+            false => fixed(radius).map(Some),
+        };
+        let asked = radius.and_then(|radius| self.ask(|game| game.set_sight(radius)));
+        self.number_of(asked)
+    }
+
+    /// Moves a spectator's sight. The number of the request, or -1.
+    #[func]
+    fn watch(&mut self, place: Vector3) -> i64 {
+        let asked = point(place).and_then(|place| self.ask(|game| game.watch(place)));
+        self.number_of(asked)
+    }
+
+    /// Asks for changes, or for notifications of the world, by a predicate. The number of the
+    /// request, or -1.
+    #[func]
+    fn subscribe(&mut self, id: u32, predicate: GString) -> i64 {
+        let asked = self.ask(|game| game.subscribe(id, &predicate.to_string()));
+        let asked = asked.and_then(|number| number.map_err(|long| Failure(long.to_string())));
+        self.number_of(asked)
+    }
+
+    #[func]
+    fn unsubscribe(&mut self, id: u32) -> i64 {
+        let asked = self.ask(|game| game.unsubscribe(id));
+        self.number_of(asked)
+    }
+
+    /// Says something to all that are near. The number of the request, or -1.
+    #[func]
+    fn say(&mut self, text: GString) -> i64 {
+        let text = text.to_string();
+        self.talk(TalkRequest::Say { text })
+    }
+
+    /// Says something to a player.
+    #[func]
+    fn whisper(&mut self, to: GString, text: GString) -> i64 {
+        let (to, text) = (to.to_string(), text.to_string());
+        self.talk(TalkRequest::Whisper { to, text })
+    }
+
+    /// Becomes a member of a channel.
+    #[func]
+    fn join_channel(&mut self, channel: GString) -> i64 {
+        let channel = channel.to_string();
+        self.talk(TalkRequest::Join { channel })
+    }
+
+    #[func]
+    fn leave_channel(&mut self, channel: GString) -> i64 {
+        let channel = channel.to_string();
+        self.talk(TalkRequest::Leave { channel })
+    }
+
+    /// Says something to the members of a channel.
+    #[func]
+    fn speak(&mut self, channel: GString, text: GString) -> i64 {
+        let (channel, text) = (channel.to_string(), text.to_string());
+        self.talk(TalkRequest::Speak { channel, text })
+    }
+
+    /// Asks who is in a channel: `members` tells.
+    #[func]
+    fn ask_members(&mut self, channel: GString) -> i64 {
+        let channel = channel.to_string();
+        self.talk(TalkRequest::Members { channel })
+    }
+}
+
+impl MyriadClient {
+    pub(crate) fn view(&self) -> Option<&View> {
+        self.game.as_ref()?.view()
+    }
+
+    fn connect(&self) -> Result<GameClient, Failure> {
+        let server = self.server.to_string();
+        let host = server.rsplit_once(':').map_or(&*server, |(host, _)| host);
+        let name = match self.server_name.is_empty() {
+            true => host.trim_matches(['[', ']']).to_owned(),
+            false => self.server_name.to_string(),
+        };
+        let trust = if !self.fingerprint.is_empty() {
+            Trust::with_fingerprint(&self.fingerprint.to_string())?
+        } else if !self.authority.is_empty() {
+            Trust::Authority(self.authority.to_string().into())
+        } else if self.any_certificate {
+            Trust::AnyCertificate
+        } else {
+            let expected = "expected `fingerprint`, `authority` or `any_certificate`";
+            return Err(Failure(expected.to_owned()));
+        };
+        let options = GameOptions {
+            token: self.token.to_string(),
+            name: self.player_name.to_string(),
+            spectates: self.spectates,
+            retry: RetryOptions {
+                attempts: self.attempts.max(1),
+                ..RetryOptions::default()
+            },
+            ..GameOptions::default()
+        };
+        Ok(GameClient::new(resolve(&server)?, &name, &trust, options)?)
+    }
+
+    fn game(&mut self) -> Result<&mut GameClient, Failure> {
+        self.game
+            .as_mut()
+            .ok_or(Failure::from(NamedError::NotInWorld))
+    }
+
+    /// Makes a request that needs a client in the world.
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut GameClient) -> Option<T>) -> Result<T, Failure> {
+        ask(self.game()?).ok_or(Failure::from(NamedError::NotInWorld))
+    }
+
+    fn talk(&mut self, request: TalkRequest) -> i64 {
+        let asked = self.ask(|game| game.talk(request));
+        self.number_of(asked)
+    }
+
+    fn number_of(&mut self, asked: Result<u32, Failure>) -> i64 {
+        self.note(asked).map_or(-1, i64::from)
+    }
+
+    /// Keeps why something failed.
+    fn note<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+        match result {
+            Ok(found) => Some(found),
+            Err(Failure(reason)) => {
+                self.failure = text(&reason);
+                None
+            }
+        }
+    }
+}
+
+/// A sentence for the game's programmer.
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(error.to_string())
+    }
+}
+
+fn fixed(number: f64) -> Result<i32, Failure> {
+    raw(AttributeType::Fixed, number).map_err(Failure)
+}
+
+fn point(place: Vector3) -> Result<[i32; 3], Failure> {
+    let mut point = [0; 3];
+    for (raw, number) in point.iter_mut().zip(from_space(place)) {
+        *raw = fixed(number)?;
+    }
+    Ok(point)
+}
+
+/// Nodes of a lower priority are processed first; others have 0.
+const BEFORE_OTHERS: i32 = -1000;

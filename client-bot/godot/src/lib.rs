@@ -1,0 +1,21 @@
+//! A Godot extension: a [`MyriadClient`](client::MyriadClient) is a node that plays in a world.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `client` | the node: connecting, frames, commands, what is known |
+//! | `told` | a signal for each event of the client |
+//! | `shown` | scenes that stand for entities in view |
+//! | `reference` | entities as Godot's integers |
+
+use godot::init::{ExtensionLibrary, gdextension};
+
+mod client;
+mod reference;
+mod shown;
+mod told;
+
+struct Myriad;
+
+// SAFETY: Godot loads the library once, through the function that this declares.
+#[gdextension]
+unsafe impl ExtensionLibrary for Myriad {}

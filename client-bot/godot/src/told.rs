@@ -1,0 +1,146 @@
+//! A signal for each event of a client.
+
+use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
+use client_bot::named::number as value;
+use godot::prelude::*;
+
+use crate::client::MyriadClient;
+use crate::reference::number;
+
+impl MyriadClient {
+    /// Emits what has happened. What signals are connected to may call the client.
+    pub(crate) fn emit(&mut self, event: Event) {
+        match event {
+            Event::Welcomed(entity) => self.signals().welcomed().emit(number(entity)),
+            Event::Resumed(entity) => self.signals().resumed().emit(number(entity)),
+            Event::Reborn(entity) => self.signals().reborn().emit(number(entity)),
+            Event::Entered { entity, kind, .. } => {
+                let kind = self.kind_name(kind);
+                self.signals().entered().emit(number(entity), &kind);
+            }
+            Event::Left { entity, .. } => self.signals().left().emit(number(entity)),
+            Event::Changed {
+                entity, changes, ..
+            } => {
+                for change in changes {
+                    let (name, old, new) = self.change(change.column, change.old, change.new);
+                    let mut signals = self.signals();
+                    signals.changed().emit(number(entity), &name, old, new);
+                }
+            }
+            Event::Notice { notice, .. } => self.emit_notice(&notice),
+            Event::NoticesFull(_) => self.signals().notices_full().emit(),
+            Event::Talk { talk, .. } => self.emit_talk(talk),
+            Event::Refused { commands, .. } => {
+                let reason = text(&commands.reason.to_string());
+                let (first, count) = (i64::from(commands.first), i64::from(commands.count));
+                self.signals().refused().emit(first, count, &reason);
+            }
+            Event::Answered(answer) => {
+                let reason = answer.result.as_ref().err().map_or("", String::as_str);
+                let is_granted = answer.result.is_ok();
+                let mut signals = self.signals();
+                let request = i64::from(answer.request);
+                signals.answered().emit(request, is_granted, &text(reason));
+            }
+            Event::SubscriptionLost(id) => {
+                self.signals().subscription_lost().emit(i64::from(id));
+            }
+            Event::InterfaceChanged => self.signals().interface_changed().emit(),
+            Event::Lost { reason, retry_in } => {
+                let seconds = retry_in.map_or(-1.0, |wait| wait.as_secs_f64());
+                self.signals().lost().emit(&text(&reason), seconds);
+            }
+        }
+    }
+
+    fn emit_notice(&mut self, notice: &Notice) {
+        match &notice.body {
+            NoticeBody::Change {
+                entity,
+                kind,
+                column,
+                old,
+                new,
+                ..
+            } => {
+                let kind = self.kind_name(*kind);
+                let (name, old, new) = self.change(*column, *old, *new);
+                let mut signals = self.signals();
+                let entity = number(*entity);
+                signals.noticed().emit(entity, &kind, &name, old, new);
+            }
+            NoticeBody::Notification {
+                kind,
+                source,
+                words,
+            } => {
+                let form = self.view().and_then(|v| v.schema().notification(*kind));
+                let Some(form) = form else { return };
+                let values = form.fields.iter().zip(words);
+                let values = values.map(|(field, raw)| value(field.ty, *raw)).collect();
+                let (name, source) = (text(&form.name), number(*source));
+                self.signals().notified().emit(&name, source, &values);
+            }
+        }
+    }
+
+    fn emit_talk(&mut self, talk: Talk) {
+        let mut signals = self.signals();
+        match talk {
+            Talk::Said {
+                speaker,
+                name,
+                text: words,
+            } => {
+                let name = text(name.as_deref().unwrap_or_default());
+                signals.said().emit(number(speaker), &name, &text(&words));
+            }
+            Talk::Whispered { from, text: words } => {
+                signals.whispered().emit(&text(&from), &text(&words));
+            }
+            Talk::Spoken {
+                channel,
+                from,
+                text: words,
+            } => {
+                let mut signal = signals.spoken();
+                signal.emit(&text(&channel), &text(&from), &text(&words));
+            }
+            Talk::Joined { channel, name } => {
+                signals.joined_channel().emit(&text(&channel), &text(&name));
+            }
+            Talk::Left { channel, name } => {
+                signals.left_channel().emit(&text(&channel), &text(&name));
+            }
+            Talk::Members { channel, names } => {
+                let names = names.iter().map(|name| text(name)).collect();
+                signals.members().emit(&text(&channel), &names);
+            }
+            Talk::Announced { text: words } => signals.announced().emit(&text(&words)),
+        }
+    }
+
+    fn kind_name(&self, kind: u16) -> GString {
+        let form = self
+            .view()
+            .and_then(|v| v.schema().kinds.get(usize::from(kind)));
+        form.map_or_else(GString::new, |form| text(&form.name))
+    }
+
+    /// An attribute's name, and its old and new value.
+    fn change(&self, column: u16, old: i32, new: i32) -> (GString, f64, f64) {
+        let attributes = self.view().map(|view| &view.schema().attributes);
+        match attributes.and_then(|all| all.get(usize::from(column))) {
+            Some(attribute) => {
+                let ty = attribute.ty;
+                (text(&attribute.name), value(ty, old), value(ty, new))
+            }
+            None => (GString::new(), old.into(), new.into()),
+        }
+    }
+}
+
+pub fn text(words: &str) -> GString {
+    GString::from(words)
+}
