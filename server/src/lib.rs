@@ -38,6 +38,7 @@ pub mod server;
 pub mod session;
 pub mod standby;
 pub mod tick;
+pub(crate) mod tls;
 pub mod transport;
 pub mod web;
 

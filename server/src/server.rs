@@ -577,19 +577,15 @@ fn keep(
             lease,
         });
     };
-    if !recovered.world.persists.is_empty() {
-        // Its records don't hold the characters of accounts that were away all the time.
-        bail!(
-            "a world with `persist` attributes can't have a standby: its copy would lack characters"
-        );
-    }
     let feed = Arc::new(Feed::new(standby.feed));
     if data.level == Level::Standby && !standby.feed.is_required {
         warn!("level `told` holds until a standby follows");
     }
-    let primary = Primary {
+    let mut primary = Primary {
         feed: feed.clone(),
         folder: folder.path().to_owned(),
+        characters: None,
+        first: recovered.start.tick,
         capacity: recovered.world.schema.world.capacity,
         epoch: recovered.epoch,
         tick_hz: recovered.world.schema.world.tick_hz,
@@ -601,6 +597,7 @@ fn keep(
     standing.write(folder.path())?;
     let threads = options.threads;
     let kept = world_data::keep(folder, data, recovered, threads, Some(feed.clone()), belief)?;
+    primary.characters = kept.keeper.characters();
     let port = LinkPort::open(standby.listen, &standby.key, primary)?;
     Ok(Keeping {
         kept,

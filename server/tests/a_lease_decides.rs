@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -239,51 +239,63 @@ const WORLD: &str = "
 struct Etcd {
     child: Child,
     url: String,
+    /// What its clients trust, if it speaks TLS.
+    certificate: Option<PathBuf>,
 }
 
 impl Etcd {
     /// `None`, and a line that says so, where there is none.
-    fn start(folder: &Path) -> Option<Etcd> {
+    fn start(folder: &Path, has_tls: bool) -> Option<Etcd> {
         let free = || {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            listener.local_addr().expect("an address").port()
+            listener.local_addr().expect("an address")
         };
-        let url = format!("http://127.0.0.1:{}", free());
-        let peers = format!("http://127.0.0.1:{}", free());
-        let child = Command::new("etcd")
+        let scheme = if has_tls { "https" } else { "http" };
+        let url = format!("{scheme}://{}", free());
+        let peers = format!("http://{}", free());
+        let health = free();
+        let mut command = Command::new("etcd");
+        command
             .arg("--data-dir")
             .arg(folder)
-            .args([
-                "--listen-client-urls",
-                &url,
-                "--advertise-client-urls",
-                &url,
-            ])
-            .args([
-                "--listen-peer-urls",
-                &peers,
-                "--initial-advertise-peer-urls",
-                &peers,
-            ])
+            .args(["--listen-client-urls", &url])
+            .args(["--advertise-client-urls", &url])
+            .args(["--listen-peer-urls", &peers])
+            .args(["--initial-advertise-peer-urls", &peers])
             .args(["--initial-cluster", &format!("default={peers}")])
+            .args(["--listen-metrics-urls", &format!("http://{health}")])
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(child) = child else {
+            .stderr(Stdio::null());
+        let certificate = has_tls.then(|| {
+            let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]);
+            let made = made.expect("a certificate");
+            let [certificate, key] = ["pem", "key"].map(|end| folder.with_extension(end));
+            fs::write(&certificate, made.cert.pem()).expect("a file");
+            fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+            command.arg("--cert-file").arg(&certificate);
+            command.arg("--key-file").arg(&key);
+            certificate
+        });
+        let Ok(child) = command.spawn() else {
             println!("skipped: there is no etcd (apt-get install etcd-server)");
             return None;
         };
+        let etcd = Etcd {
+            child,
+            url,
+            certificate,
+        };
         let begun = Instant::now();
         // It answers before it has chosen its leader, which is itself.
-        while !is_healthy(&url["http://".len()..]).unwrap_or(false) {
+        while !is_healthy(health).unwrap_or(false) {
             assert!(begun.elapsed() < DEADLINE, "etcd does not answer");
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(Etcd { child, url })
+        Some(etcd)
     }
 }
 
-fn is_healthy(address: &str) -> io::Result<bool> {
+fn is_healthy(address: SocketAddr) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
@@ -299,6 +311,18 @@ impl Drop for Etcd {
     }
 }
 
+impl Etcd {
+    fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let told = Command::new("kill").args([name, &pid]).status();
+    assert!(told.expect("the command runs").success());
+}
+
 /// A server in a process of its own.
 struct Process {
     child: Child,
@@ -306,17 +330,17 @@ struct Process {
 }
 
 impl Process {
-    fn spawn(folder: &Path, more: &[&str]) -> Process {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_myriad"))
-            .args([
-                "serve",
-                "--backend",
-                "cpu",
-                "--threads",
-                "1",
-                "--shards",
-                "1",
-            ])
+    fn spawn(folder: &Path, more: &[&str], etcd: Option<&Etcd>) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
+        command.arg("serve");
+        if let Some(certificate) = etcd.and_then(|etcd| etcd.certificate.as_ref()) {
+            command.env("SSL_CERT_FILE", certificate);
+        }
+        if let Some(etcd) = etcd {
+            command.args(["--lease", &etcd.url]);
+        }
+        let mut child = command
+            .args(["--backend", "cpu", "--threads", "1", "--shards", "1"])
             .args(["--listen", "127.0.0.1:0", "--lease-seconds", "2"])
             .arg("--data")
             .arg(folder)
@@ -352,9 +376,7 @@ impl Process {
     }
 
     fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let told = Command::new("kill").args([name, &pid]).status();
-        assert!(told.expect("the command runs").success());
+        signal(&self.child, name);
     }
 }
 
@@ -385,9 +407,9 @@ async fn join(address: &str, ticket: Option<Ticket>) -> (Client, Connector) {
 }
 
 /// A primary with a player, and a standby that takes over by itself once `fail` has hit it.
-async fn take_over(name: &str, fail: &str) {
+async fn take_over(name: &str, fail: &str, has_tls: bool) {
     let folder = TestFolder::new(name);
-    let Some(etcd) = Etcd::start(&folder.join("etcd")) else {
+    let Some(etcd) = Etcd::start(&folder.join("etcd"), has_tls) else {
         return;
     };
     let world = folder.join("world.toml");
@@ -397,7 +419,7 @@ async fn take_over(name: &str, fail: &str) {
         .args(["link-key", &key])
         .status();
     assert!(made.expect("the binary runs").success());
-    let both = ["--lease", &etcd.url, "--link-key", &key];
+    let both = ["--link-key", &*key];
     let world = world.display().to_string();
     let strict = [
         "--world",
@@ -410,11 +432,12 @@ async fn take_over(name: &str, fail: &str) {
         "--standby-wait",
         "60",
     ];
-    let mut primary = Process::spawn(&folder.join("one"), &[&both[..], &strict].concat());
+    let strict = [&both[..], &strict].concat();
+    let mut primary = Process::spawn(&folder.join("one"), &strict, Some(&etcd));
     let address = primary.says("listening on ");
     let follow = primary.says("a standby may follow at ");
     let following = [&both[..], &["--follow", &follow]].concat();
-    let mut standby = Process::spawn(&folder.join("two"), &following);
+    let mut standby = Process::spawn(&folder.join("two"), &following, Some(&etcd));
     let (mut client, _connector) = join(&address, None).await;
     let mut log = Log::default();
     // The standby has seen by now that the lease is held.
@@ -448,10 +471,63 @@ async fn take_over(name: &str, fail: &str) {
 
 #[tokio::test]
 async fn a_standby_takes_over_by_itself_from_a_primary_that_is_killed() {
-    take_over("lease-killed", "-KILL").await;
+    take_over("lease-killed", "-KILL", true).await;
 }
 
 #[tokio::test]
 async fn a_primary_that_was_stopped_for_too_long_tells_nobody_anything_and_ends() {
-    take_over("lease-stopped", "-STOP").await;
+    take_over("lease-stopped", "-STOP", false).await;
+}
+
+#[tokio::test]
+async fn a_primary_outlasts_a_short_absence_of_etcd_and_no_long_one() {
+    let folder = TestFolder::new("lease-etcd-away");
+    let Some(etcd) = Etcd::start(&folder.join("etcd"), false) else {
+        return;
+    };
+    let world = folder.join("world.toml");
+    fs::write(&world, WORLD).unwrap();
+    let world = world.display().to_string();
+    let mut primary = Process::spawn(&folder.join("one"), &["--world", &world], Some(&etcd));
+    let address = primary.says("listening on ");
+    let (mut client, _connector) = join(&address, None).await;
+    let mut log = Log::default();
+    etcd.signal("-STOP");
+    sleep(Duration::from_millis(600)).await;
+    etcd.signal("-CONT");
+    // Longer than a lease.
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        if let Err(error) = client.receive(&mut log).await {
+            panic!("the client is told no more: {error}");
+        }
+        client.flush();
+    }
+    etcd.signal("-STOP");
+    let ended = async { while client.receive(&mut log).await.is_ok() {} };
+    timeout(DEADLINE, ended).await.expect("an end");
+    etcd.signal("-CONT");
+    let errors = primary.errors();
+    assert!(errors.contains("must not go on"), "{errors}");
+    assert!(!primary.child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_server_without_its_etcd_says_where_it_looked() {
+    let folder = TestFolder::new("lease-no-etcd");
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    for (url, expected) in [
+        (&*url, "etcd at 127.0.0.1:"),
+        (
+            "etcd.example.com",
+            "expected http://HOST:PORT or https://HOST:PORT",
+        ),
+    ] {
+        let mut process = Process::spawn(&folder.join("one"), &["--lease", url], None);
+        let errors = process.errors();
+        assert!(errors.contains(expected), "{errors}");
+        assert!(!process.child.wait().expect("it ends").success());
+    }
 }

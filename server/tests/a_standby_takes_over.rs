@@ -3,18 +3,18 @@
 mod common;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use client_bot::client_core::{Event, GameOptions};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, GameClient};
-use common::folder::{TestFolder, refusal};
-use common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until, world};
+use common::folder::refusal;
+use common::pair::{Pair, complete};
+use common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
 use script::builtin;
 use server::durable::level::Level;
-use server::server::standby::{Follow, Standby, promote_folder};
-use server::server::{DataOptions, StandbyOptions};
+use server::server::StandbyOptions;
+use server::server::standby::{Standby, promote_folder};
 use server::standby::feed::FeedOptions;
 use server::standby::link::{Hello, ToPrimary};
 use server::standby::trust::LinkKey;
@@ -43,59 +43,6 @@ const WORLD: &str = "
     ]
 ";
 
-/// Two folders and the file by which their servers know each other.
-struct Pair {
-    folder: TestFolder,
-}
-
-impl Pair {
-    fn new(name: &str) -> Pair {
-        let folder = TestFolder::new(&format!("standby-{name}"));
-        LinkKey::create(&folder.join("link.pem")).unwrap();
-        Pair { folder }
-    }
-
-    fn key(&self) -> Arc<LinkKey> {
-        Arc::new(LinkKey::load(&self.folder.join("link.pem")).unwrap())
-    }
-
-    fn options(&self, data: &str, change: impl FnOnce(&mut ServerOptions)) -> ServerOptions {
-        let mut options = ServerOptions {
-            shards: 1,
-            threads: 1,
-            ..ServerOptions::local(world(WORLD))
-        };
-        options.data = Some(DataOptions {
-            checkpoint_seconds: 1,
-            keeps_all: true,
-            ..DataOptions::new(self.folder.join(data))
-        });
-        change(&mut options);
-        options
-    }
-
-    fn primary(&self, change: impl FnOnce(&mut ServerOptions)) -> Server {
-        let options = self.options("primary", |options| {
-            options.standby = Some(StandbyOptions {
-                listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-                key: self.key(),
-                feed: FeedOptions::default(),
-            });
-            change(options);
-        });
-        Server::start(options).expect("the primary starts")
-    }
-
-    fn standby(&self, primary: &Server) -> Standby {
-        let follow = Follow {
-            primary: primary.followers().expect("a port").to_string(),
-            key: self.key(),
-            clients_at: None,
-        };
-        Standby::start(self.options("standby", |_| ()), follow).expect("the standby starts")
-    }
-}
-
 fn strict(options: &mut ServerOptions) {
     if let (Some(data), Some(standby)) = (&mut options.data, &mut options.standby) {
         data.level = Level::Standby;
@@ -104,18 +51,9 @@ fn strict(options: &mut ServerOptions) {
     }
 }
 
-async fn complete(standby: &Standby) {
-    eventually("the standby has caught up", || {
-        let progress = standby.progress();
-        assert_eq!(progress.failure, None);
-        progress.is_complete
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
-    let pair = Pair::new("takes-over");
+    let pair = Pair::new(WORLD, "takes-over");
     let primary = pair.primary(|_| ());
     let mut early = Player::join(&primary).await;
     go(&mut early, 20.0, 20.0).await;
@@ -151,7 +89,7 @@ async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
 
 #[tokio::test]
 async fn clients_learn_where_the_standby_is_and_go_on_there_by_themselves() {
-    let pair = Pair::new("by-themselves");
+    let pair = Pair::new(WORLD, "by-themselves");
     let primary = pair.primary(|_| ());
     let mut early = Player::join(&primary).await;
     assert_eq!(early.client.standby(), "");
@@ -212,7 +150,7 @@ fn game(server: &Server) -> GameClient {
 
 #[tokio::test]
 async fn bots_play_on_at_the_promoted_standby() {
-    let pair = Pair::new("bots");
+    let pair = Pair::new(WORLD, "bots");
     let primary = pair.primary(|_| ());
     let standby = pair.standby(&primary);
     complete(&standby).await;
@@ -231,7 +169,7 @@ async fn bots_play_on_at_the_promoted_standby() {
 
 #[tokio::test]
 async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
-    let pair = Pair::new("crowd");
+    let pair = Pair::new(WORLD, "crowd");
     let primary = pair.primary(|_| ());
     let standby = pair.standby(&primary);
     complete(&standby).await;
@@ -255,7 +193,7 @@ async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
 
 #[tokio::test]
 async fn nobody_is_told_of_a_tick_that_a_required_standby_does_not_have() {
-    let pair = Pair::new("required");
+    let pair = Pair::new(WORLD, "required");
     let primary = pair.primary(strict);
     let standby = pair.standby(&primary);
     complete(&standby).await;
@@ -282,22 +220,18 @@ async fn nobody_is_told_of_a_tick_that_a_required_standby_does_not_have() {
 
 #[tokio::test]
 async fn a_deposed_server_does_not_start_again_but_follows() {
-    let pair = Pair::new("deposed");
+    let pair = Pair::new(WORLD, "deposed");
     let primary = pair.primary(|_| ());
     let standby = pair.standby(&primary);
     complete(&standby).await;
     ticks(&primary, 5).await;
-    let promoted = pair_promoted(&pair, standby);
+    let promoted = pair.promote(standby);
     eventually("the old primary stops", || !primary.is_running()).await;
     drop(primary);
     let reason = refusal(pair.options("primary", |_| ()));
     assert!(reason.contains("a standby was promoted"), "{reason}");
     // With what it told alone it can't go on, so it begins with the other's checkpoint.
-    let follow = Follow {
-        primary: promoted.followers().expect("a port").to_string(),
-        key: pair.key(),
-        clients_at: None,
-    };
+    let follow = pair.follow(&promoted);
     let back = Standby::start(pair.options("primary", |_| ()), follow).unwrap();
     complete(&back).await;
     drop(promoted);
@@ -306,14 +240,14 @@ async fn a_deposed_server_does_not_start_again_but_follows() {
 
 #[tokio::test]
 async fn a_promoted_server_that_was_restarted_still_deposes_the_one_before() {
-    let pair = Pair::new("untold");
+    let pair = Pair::new(WORLD, "untold");
     let primary = pair.primary(|_| ());
     let standby = pair.standby(&primary);
     complete(&standby).await;
     // It is down when the other one is promoted, and comes back to the port that it had.
     let at = primary.followers().unwrap();
     primary.stop().unwrap();
-    let promoted = pair_promoted(&pair, standby);
+    let promoted = pair.promote(standby);
     ticks(&promoted, 5).await;
     promoted.stop().unwrap();
     let followed = |listen: SocketAddr| {
@@ -334,20 +268,9 @@ async fn a_promoted_server_that_was_restarted_still_deposes_the_one_before() {
     again.stop().unwrap();
 }
 
-/// Promotes with a port for the next standby.
-fn pair_promoted(pair: &Pair, standby: Standby) -> Server {
-    let mut standby = standby;
-    standby.options_mut().standby = Some(StandbyOptions {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        key: pair.key(),
-        feed: FeedOptions::default(),
-    });
-    standby.promote().expect("a promotion")
-}
-
 #[tokio::test]
 async fn a_folder_is_promoted_where_no_standby_runs() {
-    let pair = Pair::new("offline");
+    let pair = Pair::new(WORLD, "offline");
     let primary = pair.primary(|_| ());
     let standby = pair.standby(&primary);
     complete(&standby).await;
@@ -366,10 +289,10 @@ async fn a_folder_is_promoted_where_no_standby_runs() {
 
 #[tokio::test]
 async fn strangers_and_hostile_bytes_do_not_hurt_the_port() {
-    let pair = Pair::new("strangers");
+    let pair = Pair::new(WORLD, "strangers");
     let primary = pair.primary(|_| ());
     let address = primary.followers().unwrap();
-    let stranger = Pair::new("stranger");
+    let stranger = Pair::new(WORLD, "stranger");
     assert!(converse(&stranger.key(), address, &[]).await.is_err());
     let key = pair.key();
     let mut seed = 7_u64;

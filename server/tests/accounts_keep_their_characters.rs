@@ -17,7 +17,8 @@ use server::Server;
 use server::durable::disk::Folder;
 use server::durable::log::{End, Log, cut};
 use server::server::DataOptions;
-use shared::CommandKind;
+use shared::wire::stream::Message;
+use shared::{CommandKind, EntityId};
 
 /// Accounts keep hit points and team, and no luck.
 const WORLD: &str = "
@@ -134,6 +135,64 @@ async fn an_account_comes_back_with_what_it_had() {
     listen_for(&server, &mut [&mut ann, &mut bob], 4).await;
     assert_eq!(hp(&bob), 30);
     server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_defaults_of_who_comes_back() {
+    let place = Place::new("first-word");
+    let server = place.start();
+    let mut ann = join(&server, "ann").await;
+    let mut bob = join(&server, "bob").await;
+    wound(&mut ann, &mut bob, 16).await;
+    leave(&server, bob).await;
+    listen_for(&server, &mut [&mut ann], 3).await;
+    ann.log.messages.clear();
+    // Again and again, since which tick tells whom what depends on time.
+    for _ in 0..5 {
+        let mut bob = join(&server, "bob").await;
+        let entity = bob.entity();
+        until(&mut [&mut ann, &mut bob], "they see each other", |p| {
+            p[0].sees(entity)
+        })
+        .await;
+        listen_for(&server, &mut [&mut ann, &mut bob], 3).await;
+        for player in [&ann, &bob] {
+            assert_eq!(told_hp(player, entity), [16]);
+        }
+        leave(&server, bob).await;
+        listen_for(&server, &mut [&mut ann], 3).await;
+    }
+    // Who keeps nothing yet is told of at once, and so is who is born whole.
+    let mut cid = join(&server, "cid").await;
+    let entity = cid.entity();
+    listen_for(&server, &mut [&mut ann, &mut cid], 3).await;
+    assert_eq!(told_hp(&ann, entity), [30]);
+    server.stop().unwrap();
+}
+
+/// All that a player was told of an entity's hit points.
+fn told_hp(player: &Player, entity: EntityId) -> Vec<i32> {
+    let schema = player.client.view().schema();
+    let column = schema.column("hp").expect("such an attribute") as u16;
+    let mut is_it = false;
+    let mut told = vec![];
+    for (_, message) in &player.log.messages {
+        let values = match message {
+            Message::Enter {
+                entity: entered,
+                values,
+                ..
+            } if entered.slot == entity.slot => {
+                is_it = *entered == entity;
+                values
+            }
+            Message::State { slot, values } if *slot == entity.slot => values,
+            _ => continue,
+        };
+        let hp = values.iter().find(|(own, _)| *own == column);
+        told.extend(hp.filter(|_| is_it).map(|(_, value)| value));
+    }
+    told
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use crate::durable::characters::{CharacterStore, change, character_of, default_r
 use crate::durable::folder::DataFolder;
 use crate::durable::log::Log;
 use crate::durable::recovery;
+use crate::durable::role::Standing;
 
 #[derive(Debug, Args)]
 pub struct CharactersArguments {
@@ -119,6 +120,8 @@ impl Characters {
     fn open(folder: &Path, database: Option<&Database>) -> Result<Characters> {
         let disk = kept::open(folder)?;
         let locked = DataFolder::open(folder)?;
+        // Opening those of a copy for a database would copy them into it.
+        Standing::read(folder)?.check_primary(folder)?;
         let stored = recovery::newest(&disk, None)?.context("there is no world in it")?;
         let (world, head) = (stored.body.world, stored.head);
         let capacity = world.schema.world.capacity;

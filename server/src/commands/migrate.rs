@@ -17,6 +17,7 @@ use crate::durable::differences;
 use crate::durable::folder::DataFolder;
 use crate::durable::migration::{self, Migrated, MigrationOptions, populations, store};
 use crate::durable::recovery::Stored;
+use crate::durable::role::Standing;
 use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
@@ -50,7 +51,11 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     // A world that runs can be looked at.
     let _locked = match arguments.dry_run {
         true => None,
-        false => Some(DataFolder::open(path)?),
+        false => {
+            let locked = DataFolder::open(path)?;
+            Standing::read(path)?.check_primary(path)?;
+            Some(locked)
+        }
     };
     let (given, _) = load_world(&arguments.world)?;
     let (recovered, _) = recover(&disk, None, arguments.backend, arguments.threads)

@@ -11,7 +11,6 @@ pub mod file;
 pub mod postgres;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -23,7 +22,12 @@ use tracing::info;
 
 use self::file::{FILE, FileStore};
 use self::postgres::{Database, PostgresStore};
+use super::disk::{Disk, Folder};
+use super::folder::write;
 use crate::accounts::identity::Account;
+
+/// By account: its character as JSON.
+pub type Texts = BTreeMap<String, String>;
 
 /// By account: the values of the world's `persists`, in its order.
 pub type Rows = HashMap<Account, Vec<i32>>;
@@ -32,9 +36,9 @@ pub type Rows = HashMap<Account, Vec<i32>>;
 pub trait Store: Send + Sync {
     /// From now on only this one writes: the `put` of those who did before fails.
     fn claim(&self) -> Result<()>;
-    fn all(&self) -> Result<BTreeMap<String, String>>;
+    fn all(&self) -> Result<Texts>;
     /// Writes texts, all or none. They can't be lost once this returns.
-    fn put(&self, texts: &BTreeMap<String, String>) -> Result<()>;
+    fn put(&self, texts: &Texts) -> Result<()>;
 }
 
 /// Another server writes the characters by now, so this one must end.
@@ -60,16 +64,26 @@ impl CharacterStore {
         };
         let store = PostgresStore::open(database)?;
         if file.exists() && !marker.exists() {
-            let texts = FileStore::open(folder)?.all()?;
-            store.put(&texts)?;
-            info!(
-                characters = texts.len(),
-                "characters are copied into the database"
-            );
+            let count = copy(&FileStore::open(folder)?, &store)?;
+            info!(count, "characters are copied into the database");
         }
-        let marked = fs::write(&marker, format!("{}\n", database.world));
-        marked.with_context(|| format!("cannot write {}", marker.display()))?;
+        // Once it is lost, the next start would copy older ones over those of the database.
+        write(folder, MARKER, format!("{}\n", database.world).as_bytes())?;
         Ok(CharacterStore(Box::new(store)))
+    }
+
+    /// Puts these in place of what a folder has. They can't be lost once this returns.
+    pub fn replace(folder: &Path, texts: Option<&Texts>) -> Result<()> {
+        let disk = Folder::new(folder);
+        for name in disk.names()? {
+            if [MARKER, FILE].contains(&name.as_str()) {
+                disk.remove(&name)?;
+            }
+        }
+        if let Some(texts) = texts {
+            FileStore::open(folder)?.put(texts)?;
+        }
+        Ok(disk.sync_names()?)
     }
 
     /// From now on only this one writes.
@@ -101,6 +115,11 @@ impl CharacterStore {
         self.0.put(&texts.collect())
     }
 
+    /// All characters, as a standby gets them.
+    pub fn texts(&self) -> Result<Texts> {
+        self.0.all()
+    }
+
     /// All characters by account, as they were written.
     pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
         let read = |(account, text): (String, String)| {
@@ -110,6 +129,28 @@ impl CharacterStore {
         };
         self.0.all()?.into_iter().map(read).collect()
     }
+}
+
+/// Whether a folder's characters are in a database, and its file is not the newest.
+pub fn are_elsewhere(folder: &Path) -> bool {
+    folder.join(MARKER).exists()
+}
+
+/// Writes what a database has otherwise than a file, and gives the number of these characters.
+fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
+    // Until then another server may write there.
+    to.claim()?;
+    let known = to.all()?;
+    let value = |text: &String| serde_json::from_str::<Value>(text).ok();
+    let mut texts = from.all()?;
+    // The database writes them with other spaces.
+    texts.retain(|account, text| {
+        known
+            .get(account)
+            .is_none_or(|own| value(own) != value(text))
+    });
+    to.put(&texts)?;
+    Ok(texts.len())
 }
 
 /// A row by the names of its attributes.

@@ -41,6 +41,7 @@ pub struct Keeper {
     /// Where a standby gets records from; none without a port for one.
     feed: Option<Arc<Feed>>,
     lease: Option<Arc<Belief>>,
+    characters: Option<Arc<CharacterStore>>,
     /// Held until all is written.
     _folder: DataFolder,
 }
@@ -113,7 +114,7 @@ impl Keeper {
         mut journal: Journal<D>,
         roster: Roster,
         options: KeepOptions,
-        characters: Option<CharacterStore>,
+        characters: Option<Arc<CharacterStore>>,
     ) -> Result<Keeper> {
         journal
             .set_room_aside()
@@ -134,7 +135,7 @@ impl Keeper {
         let mut thread = Thread {
             journal,
             roster,
-            characters: characters.map(Arc::new),
+            characters: characters.clone(),
             options: options.clone(),
             shared: shared.clone(),
             to_self: messages.clone(),
@@ -152,6 +153,7 @@ impl Keeper {
             level: options.level,
             feed: options.feed,
             lease: options.lease,
+            characters,
             messages,
             shared,
             written,
@@ -205,6 +207,11 @@ impl Keeper {
             unsynced = unsynced.min(feed.released());
         }
         unsynced.checked_sub(1).map(Tick)
+    }
+
+    /// What accounts keep; none where they keep nothing.
+    pub fn characters(&self) -> Option<Arc<CharacterStore>> {
+        self.characters.clone()
     }
 
     /// Where clients reach the standby; empty: there is none.

@@ -1,6 +1,6 @@
 //! Runs the ticks of records again, each compared with what the record after it says.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,11 @@ impl<'a> Run<'a> {
             births: self.last.births.clone(),
             deaths: self.last.deaths.clone(),
         })
+    }
+
+    /// What accounts keep since this was taken last.
+    pub fn take_characters(&mut self) -> BTreeMap<String, Vec<i32>> {
+        std::mem::take(&mut self.roster.characters)
     }
 
     /// Ends the last tick, before `start`.

@@ -3,6 +3,8 @@
 //! Two keys are of a world: `NAME` is bound to the lease of the primary and says who it is;
 //! `NAME/epoch` stays, and is the highest epoch that ever had it.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,19 +16,30 @@ use hyper::client::conn::http1::handshake;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
 use crate::durable::epoch::Epoch;
+use crate::tls::trust_the_system;
 
 /// Servers of one etcd, and the world's key there.
 #[derive(Clone, Debug)]
 pub struct Etcd {
-    /// HOST:PORT each.
-    servers: Vec<String>,
+    servers: Vec<Place>,
     name: String,
     patience: Duration,
+}
+
+/// Where a server of etcd is.
+#[derive(Clone)]
+struct Place {
+    /// HOST:PORT.
+    address: String,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
 /// What is known there of a world.
@@ -40,15 +53,10 @@ pub struct Known {
 }
 
 impl Etcd {
-    /// `urls` are `http://HOST:PORT`.
+    /// `urls` are `http://HOST:PORT` or `https://HOST:PORT`.
     pub fn new(urls: &[String], name: &str, patience: Duration) -> Result<Etcd> {
-        let server = |url: &String| {
-            let rest = url.strip_prefix("http://").map(|r| r.trim_end_matches('/'));
-            let plain = rest.filter(|r| r.contains(':') && !r.contains('/'));
-            let plain = plain.with_context(|| format!("found {url:?}; expected http://HOST:PORT"));
-            plain.map(str::to_owned)
-        };
-        let servers = urls.iter().map(server).collect::<Result<Vec<_>>>()?;
+        let servers = urls.iter().map(|url| Place::parse(url));
+        let servers = servers.collect::<Result<Vec<_>>>()?;
         if servers.is_empty() || name.is_empty() {
             bail!("a lease needs the URL of a third party, and a name");
         }
@@ -140,18 +148,61 @@ impl Etcd {
             let asked = timeout(self.patience, ask_one(server, path, body)).await;
             match asked.context("no answer in time").and_then(|answer| answer) {
                 Ok(answer) => return Ok(answer),
-                Err(error) => failure = Some(error.context(format!("etcd at {server}"))),
+                Err(error) => failure = Some(error.context(format!("etcd at {}", server.address))),
             }
         }
         Err(failure.unwrap_or_else(|| anyhow::anyhow!("there is no etcd")))
     }
 }
 
-async fn ask_one(server: &str, path: &str, body: &Value) -> Result<Value> {
-    let stream = TcpStream::connect(server).await?;
+impl Place {
+    fn parse(url: &str) -> Result<Place> {
+        let plain = url.strip_prefix("http://");
+        let rest = plain.or_else(|| url.strip_prefix("https://"));
+        let address = rest.map(|rest| rest.trim_end_matches('/'));
+        let host = address.and_then(|address| Some(address.rsplit_once(':')?.0));
+        let (Some(address), Some(host)) = (address.filter(|a| !a.contains('/')), host) else {
+            bail!("found {url:?}; expected http://HOST:PORT or https://HOST:PORT");
+        };
+        let tls = match plain {
+            Some(_) => None,
+            None => {
+                let host = host.trim_matches(['[', ']']).to_owned();
+                let name = ServerName::try_from(host)?;
+                Some((TlsConnector::from(Arc::new(trust_the_system()?)), name))
+            }
+        };
+        Ok(Place {
+            address: address.to_owned(),
+            tls,
+        })
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)
+    }
+}
+
+async fn ask_one(server: &Place, path: &str, body: &Value) -> Result<Value> {
+    let stream = TcpStream::connect(&server.address).await?;
+    match &server.tls {
+        Some((connector, name)) => {
+            let stream = connector.connect(name.clone(), stream).await?;
+            ask_over(stream, server, path, body).await
+        }
+        None => ask_over(stream, server, path, body).await,
+    }
+}
+
+async fn ask_over<S>(stream: S, server: &Place, path: &str, body: &Value) -> Result<Value>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     let request = Request::post(path)
-        .header(HOST, server)
+        .header(HOST, &server.address)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body.to_string())))?;
     let exchange = async {

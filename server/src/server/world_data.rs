@@ -118,7 +118,7 @@ pub fn keep(
             let store = CharacterStore::open(&data.folder, data.characters.as_ref())?;
             store.claim()?;
             let rows = store.load(&recovered.world)?;
-            (Some(store), rows)
+            (Some(Arc::new(store)), rows)
         }
     };
     let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options, store)?;

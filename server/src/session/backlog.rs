@@ -80,20 +80,22 @@ impl Backlog {
     }
 
     /// Passes on (entity, columns), the most urgent first, until `tell` says that there is no
-    /// room for another. At most so many.
+    /// room for another. At most so many, and only entities that are ready.
     pub fn tell(
         &mut self,
         order: &mut Order,
         now: Tick,
         most: usize,
+        is_ready: impl Fn(Slot) -> bool,
         mut tell: impl FnMut(Slot, u64) -> bool,
     ) {
         if self.waiting.is_empty() {
             return;
         }
         let all = (0..).zip(&self.waiting);
+        let ready = all.filter(|(_, waiting)| is_ready(Slot(waiting.slot)));
         order.clear();
-        order.extend(all.map(|(place, waiting)| {
+        order.extend(ready.map(|(place, waiting)| {
             let last = waiting.since.before(1);
             (Reverse(urgency(waiting.tier, last, now)), place)
         }));
@@ -142,8 +144,17 @@ mod tests {
     use super::*;
 
     fn told(backlog: &mut Backlog, now: u64, room: usize) -> Vec<(u32, u64)> {
+        told_of(backlog, now, room, |_| true)
+    }
+
+    fn told_of(
+        backlog: &mut Backlog,
+        now: u64,
+        room: usize,
+        is_ready: impl Fn(Slot) -> bool,
+    ) -> Vec<(u32, u64)> {
         let mut told = vec![];
-        backlog.tell(&mut vec![], Tick(now), room, |slot, columns| {
+        backlog.tell(&mut vec![], Tick(now), room, is_ready, |slot, columns| {
             told.push((slot.0, columns));
             told.len() < room
         });
@@ -166,6 +177,17 @@ mod tests {
         assert_eq!(told(&mut backlog, 14, 1), [(9, 4)]);
         assert_eq!(told(&mut backlog, 14, 9), [(2, 2), (5, 1)]);
         assert!(backlog.is_empty());
+    }
+
+    #[test]
+    fn who_is_not_ready_waits_and_takes_nobodys_room() {
+        let mut backlog = Backlog::default();
+        backlog.add(Slot(5), 0, 1, Tick(10));
+        backlog.add(Slot(7), 3, 2, Tick(10));
+        let is_ready = |slot| slot != Slot(5);
+        assert_eq!(told_of(&mut backlog, 10, 1, is_ready), [(7, 2)]);
+        assert_eq!(told_of(&mut backlog, 11, 1, is_ready), []);
+        assert_eq!(told(&mut backlog, 12, 1), [(5, 1)]);
     }
 
     #[test]

@@ -236,8 +236,8 @@ impl Session {
         self.values.remove(slot);
     }
 
-    /// Writes the most urgent enters, at least one of those that wait: as many as half of the
-    /// budget, and as a frame, allow.
+    /// Writes the most urgent enters, at least one of those that wait and are ready: as many as
+    /// half of the budget, and as a frame, allow.
     fn write_enters(
         &mut self,
         frame: &mut FrameWriter<'_>,
@@ -265,10 +265,12 @@ impl Session {
             movement.enter(slot.0, tick);
         };
         // The client's own entity comes before all others.
-        if !self.enters.is_empty() && self.enters.remove(player.entity.slot) {
-            write(frame, player.entity.slot);
+        let own = player.entity.slot;
+        if !self.enters.is_empty() && mirror.is_ready(own) && self.enters.remove(own) {
+            write(frame, own);
         }
-        self.enters.tell(order, tick, most, |slot, _| {
+        let is_ready = |slot| mirror.is_ready(slot);
+        self.enters.tell(order, tick, most, is_ready, |slot, _| {
             write(frame, slot);
             frame.bit_len() < end
         });
@@ -288,11 +290,17 @@ impl Session {
         };
         let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
-        self.values
-            .tell(order, view.publication.tick, most, |slot, columns| {
+        let tick = view.publication.tick;
+        self.values.tell(
+            order,
+            tick,
+            most,
+            |_| true,
+            |slot, columns| {
                 write_values(frame, view, slot, columns);
                 frame.bit_len() < end
-            });
+            },
+        );
     }
 
     /// The bytes of movement that a tick allows: what the stream has left of the budget, but

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::link::{Has, ToStandby, record};
+use crate::durable::characters::{CharacterStore, Texts};
 use crate::durable::checkpoint;
 use crate::durable::disk::Disk;
 use crate::durable::log::Log;
@@ -12,13 +13,19 @@ use crate::durable::log::Log;
 pub enum Plan {
     /// It goes on from where its records end.
     GoOn(u64),
-    /// It begins with the checkpoint before this tick, which are these bytes.
-    Begin(u64, Vec<u8>),
+    /// It begins with the checkpoint before this tick, which are these bytes, and with what
+    /// accounts keep, if they keep something.
+    Begin(u64, Vec<u8>, Option<Texts>),
 }
 
 impl Plan {
     /// Decides by what a standby has.
-    pub fn new<D: Disk>(disk: &D, capacity: u32, has: Option<Has>) -> Result<Plan> {
+    pub fn new<D: Disk>(
+        disk: &D,
+        capacity: u32,
+        characters: Option<&CharacterStore>,
+        has: Option<Has>,
+    ) -> Result<Plan> {
         if let Some(has) = has
             && is_part(disk, capacity, has)?
         {
@@ -27,13 +34,24 @@ impl Plan {
         let Some(tick) = checkpoint::newest_name(disk)? else {
             bail!("there is no checkpoint");
         };
-        Ok(Plan::Begin(tick, disk.read(&checkpoint::name_of(tick))?))
+        let bytes = disk.read(&checkpoint::name_of(tick))?;
+        // They are written before a checkpoint is, so what they lack is in later records.
+        let texts = characters.map(CharacterStore::texts).transpose()?;
+        Ok(Plan::Begin(tick, bytes, texts))
     }
 
     pub fn checkpoint_bytes(&self) -> Option<u64> {
         match self {
             Plan::GoOn(_) => None,
-            Plan::Begin(_, bytes) => Some(bytes.len() as u64),
+            Plan::Begin(_, bytes, _) => Some(bytes.len() as u64),
+        }
+    }
+
+    /// How many characters are sent, if accounts keep any and the standby lacks them.
+    pub fn characters(&self) -> Option<u64> {
+        match self {
+            Plan::Begin(_, _, Some(texts)) => Some(texts.len() as u64),
+            _ => None,
         }
     }
 
@@ -47,9 +65,15 @@ impl Plan {
     ) -> Result<()> {
         let first = match self {
             Plan::GoOn(first) => first,
-            Plan::Begin(first, bytes) => {
+            Plan::Begin(first, bytes, texts) => {
                 for part in bytes.chunks(PART_BYTES) {
                     if !send(ToStandby::Part(part.to_vec()).encode()) {
+                        return Ok(());
+                    }
+                }
+                let texts = Vec::from_iter(texts.unwrap_or_default());
+                for some in texts.chunks(CHARACTERS) {
+                    if !send(ToStandby::Characters(some.to_vec()).encode()) {
                         return Ok(());
                     }
                 }
@@ -93,3 +117,5 @@ fn is_part<D: Disk>(disk: &D, capacity: u32, has: Has) -> Result<bool> {
 }
 
 const PART_BYTES: usize = 256 << 10;
+/// In a message.
+const CHARACTERS: usize = 1024;

@@ -106,6 +106,11 @@ impl Feed {
         state.released = next;
     }
 
+    /// The tick of the next record.
+    pub fn next(&self) -> u64 {
+        self.lock().next
+    }
+
     /// The newest record. It is in its file, and may not be synced.
     pub fn push(&self, tick: u64, record: &[u8], begins_segment: bool) {
         let mut state = self.lock();

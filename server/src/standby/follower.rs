@@ -17,6 +17,7 @@ use super::port::read;
 use super::replica::{Piece, Replica};
 use super::runner::{Ran, RunOptions, Runner};
 use super::trust::LinkKey;
+use crate::durable::characters::Texts;
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::DataFolder;
 
@@ -215,7 +216,10 @@ impl Thread {
         let (mut send, mut receive) = connection.open_bi().await?;
         let hello = ToPrimary::Hello(Hello {
             epoch: self.replica.epoch(),
-            has: self.replica.has(),
+            has: self
+                .replica
+                .has()
+                .filter(|_| !self.replica.lacks_characters()),
             is_promoted: false,
             clients_at: self.options.clients_at.clone(),
         });
@@ -233,16 +237,19 @@ impl Thread {
         }
         info!(epoch = %welcome.epoch, next = welcome.next, begins, "following");
         if let Some(length) = welcome.checkpoint_bytes {
-            self.begin(length, &mut receive, &mut reader).await?;
+            let count = welcome.characters;
+            self.begin((length, count), &mut receive, &mut reader)
+                .await?;
         }
         self.note(&welcome);
         self.take_records(&welcome, (send, receive), reader).await
     }
 
-    /// Receives a checkpoint, and begins with it.
+    /// Receives a checkpoint of a length and so many characters, if accounts keep any, and
+    /// begins with them.
     async fn begin(
         &mut self,
-        length: u64,
+        (length, count): (u64, Option<u64>),
         receive: &mut RecvStream,
         reader: &mut Reader,
     ) -> Result<()> {
@@ -254,9 +261,19 @@ impl Thread {
                 _ => bail!("the checkpoint is not complete"),
             }
         }
-        let stored = self.replica.begin(&bytes)?;
-        self.runner
-            .take(Piece::Begin(Box::new(stored)), bytes.len())
+        let mut left = count.unwrap_or_default();
+        let mut texts = Texts::new();
+        while left > 0 {
+            match read::<ToStandby>(receive, reader).await? {
+                ToStandby::Characters(some) => {
+                    left = left.saturating_sub(some.len() as u64);
+                    texts.extend(some);
+                }
+                _ => bail!("the characters are not complete"),
+            }
+        }
+        let begun = self.replica.begin(&bytes, count.map(|_| &texts))?;
+        self.runner.take(begun, bytes.len())
     }
 
     async fn take_records(

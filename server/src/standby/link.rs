@@ -12,8 +12,9 @@
 //!
 //! | from the primary | kind | body |
 //! | --- | --- | --- |
-//! | welcome | 17 | epoch, ticks a second, the next tick, bytes of the checkpoint that follows (0: none), certificate, key, reset key |
+//! | welcome | 17 | epoch, ticks a second, the next tick, bytes of the checkpoint that follows (0: none); 1 and the number of characters that follow it, or 0; certificate, key, reset key |
 //! | part | 18 | bytes of the checkpoint |
+//! | characters | 21 | their number; of each: account, and its character as JSON |
 //! | record | 19 | whether a segment begins with it, then the record to the end |
 //! | refused | 20 | epoch, why |
 
@@ -55,6 +56,8 @@ pub struct Has {
 pub enum ToStandby {
     Welcome(Welcome),
     Part(Vec<u8>),
+    /// Accounts, each with its character as JSON.
+    Characters(Vec<(String, String)>),
     Record {
         begins_segment: bool,
         bytes: Vec<u8>,
@@ -73,6 +76,9 @@ pub struct Welcome {
     pub next: u64,
     /// `None`: the standby goes on with what it has.
     pub checkpoint_bytes: Option<u64>,
+    /// How many characters follow the checkpoint; `None`: accounts keep nothing, or the standby
+    /// goes on with what it has.
+    pub characters: Option<u64>,
     /// What clients know the primary by; `None` if the operator gives it to both.
     pub keys: Option<Keys>,
 }
@@ -196,6 +202,10 @@ impl ToStandby {
                 put(out, u64::from(welcome.tick_hz));
                 put(out, welcome.next);
                 put(out, welcome.checkpoint_bytes.unwrap_or(0));
+                put(out, u64::from(welcome.characters.is_some()));
+                if let Some(count) = welcome.characters {
+                    put(out, count);
+                }
                 put(out, u64::from(welcome.keys.is_some()));
                 if let Some(keys) = &welcome.keys {
                     for bytes in [&keys.certificate, &keys.key, &keys.reset] {
@@ -204,6 +214,12 @@ impl ToStandby {
                 }
             }),
             ToStandby::Part(bytes) => frame(18, |out| out.extend_from_slice(bytes)),
+            ToStandby::Characters(texts) => frame(21, |out| {
+                put(out, texts.len() as u64);
+                for text in texts.iter().flat_map(|(account, text)| [account, text]) {
+                    put_slice(out, text.as_bytes());
+                }
+            }),
             ToStandby::Record {
                 begins_segment,
                 bytes,
@@ -228,6 +244,10 @@ impl Decode for ToStandby {
                 tick_hz: bytes.small("a rate of ticks")?,
                 next: bytes.number()?,
                 checkpoint_bytes: Some(bytes.number()?).filter(|&length| length > 0),
+                characters: match flag(&mut bytes)? {
+                    true => Some(bytes.number()?),
+                    false => None,
+                },
                 keys: match flag(&mut bytes)? {
                     true => Some(Keys {
                         certificate: bytes.slice()?.to_vec(),
@@ -246,6 +266,13 @@ impl Decode for ToStandby {
                 epoch: Epoch(bytes.small("an epoch")?),
                 reason: text(&mut bytes)?,
             },
+            21 => {
+                let mut texts = vec![];
+                for _ in 0..bytes.number()? {
+                    texts.push((text(&mut bytes)?, text(&mut bytes)?));
+                }
+                ToStandby::Characters(texts)
+            }
             other => return Err(LinkError::UnknownKind(other)),
         };
         is_end(&bytes)?;
@@ -311,7 +338,7 @@ fn is_end(bytes: &Bytes<'_>) -> Result<(), CodeError> {
 }
 
 /// Of the link.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 pub const ALPN: &[u8] = b"myriad-follow/1";
 const TEXT_BYTES_MAX: usize = 2048;
 
@@ -345,6 +372,7 @@ mod tests {
                 tick_hz: 20,
                 next: 300,
                 checkpoint_bytes: Some(1 << 40),
+                characters: Some(0),
                 keys: Some(Keys {
                     certificate: vec![1, 2],
                     key: vec![3],
@@ -353,6 +381,7 @@ mod tests {
             }),
             ToStandby::Welcome(Welcome::default()),
             ToStandby::Part(vec![0; 300]),
+            ToStandby::Characters(vec![("ann".to_owned(), "{}".to_owned()); 3]),
             ToStandby::Record {
                 begins_segment: true,
                 bytes: vec![5; 70],
@@ -394,7 +423,7 @@ mod tests {
             let length = dice(40);
             let mut body: Vec<u8> = (0..length).map(|_| dice(256) as u8).collect();
             if let (Some(kind), true) = (body.first_mut(), round % 2 == 0) {
-                *kind = [1, 2, 3, 17, 18, 19, 20][dice(7) as usize];
+                *kind = [1, 2, 3, 17, 18, 19, 20, 21][dice(8) as usize];
             }
             if let Ok(read) = ToPrimary::decode(&body) {
                 assert_eq!(

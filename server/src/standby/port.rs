@@ -16,8 +16,9 @@ use tracing::{error, info, warn};
 use super::background::{Background, open_port, runtime};
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
-use super::link::{Decode, Hello, Reader, ToPrimary, ToStandby, Welcome};
+use super::link::{Decode, Has, Hello, Reader, ToPrimary, ToStandby, Welcome};
 use super::trust::LinkKey;
+use crate::durable::characters::CharacterStore;
 use crate::durable::disk::Folder;
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::Keys;
@@ -31,10 +32,14 @@ pub struct LinkPort {
 }
 
 /// What a primary has to say.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Primary {
     pub feed: Arc<Feed>,
     pub folder: PathBuf,
+    /// What accounts keep; none where they keep nothing.
+    pub characters: Option<Arc<CharacterStore>>,
+    /// The tick of its first record since it started.
+    pub first: u64,
     /// Slots of the world.
     pub capacity: u32,
     pub epoch: Epoch,
@@ -118,8 +123,10 @@ async fn converse(incoming: Incoming, primary: &Primary) -> Result<()> {
     let welcome = ToStandby::Welcome(Welcome {
         epoch: primary.epoch,
         tick_hz: primary.tick_hz,
-        next: first,
+        // What accounts keep may be as new as this.
+        next: primary.feed.next(),
         checkpoint_bytes: plan.checkpoint_bytes(),
+        characters: plan.characters(),
         keys: primary.keys.clone(),
     });
     send.write_all(&welcome.encode()).await?;
@@ -200,8 +207,12 @@ async fn refuse(primary: &Primary, reason: String, mut send: SendStream) -> Resu
 
 async fn plan(primary: &Primary, hello: &Hello) -> Result<Plan> {
     let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
-    let has = hello.has;
-    let plan = move || Plan::new(&disk, capacity, has);
+    let characters = primary.characters.clone();
+    // While this server did not run, an operator may have changed characters, of which no
+    // record says anything.
+    let is_usable = |has: &Has| characters.is_none() || has.next > primary.first;
+    let has = hello.has.filter(is_usable);
+    let plan = move || Plan::new(&disk, capacity, characters.as_deref(), has);
     tokio::task::spawn_blocking(plan).await?
 }
 

@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail};
 use gpu_kernels::Frame;
 
 use super::link::Has;
+use crate::durable::characters::file::FILE;
+use crate::durable::characters::{self, CharacterStore, Texts};
 use crate::durable::checkpoint;
 use crate::durable::disk::{Disk, Folder};
 use crate::durable::epoch::Epoch;
@@ -70,7 +72,7 @@ impl Replica {
         };
         let (head, capacity) = (stored.head, stored.body.world.schema.world.capacity);
         replica.standing.epoch = replica.standing.epoch.max(head.epoch);
-        found(Piece::Begin(Box::new(stored)))?;
+        found(Piece::Begin(Box::new(stored), 0))?;
         let mut log = Log::open(&disk, capacity, head.tick, Some(head.previous))?;
         let end = loop {
             match log.read()? {
@@ -119,6 +121,12 @@ impl Replica {
         self.standing.epoch
     }
 
+    /// Whether it needs more than later records: a standby has a file of characters, and a
+    /// folder that was a primary's may have none.
+    pub fn lacks_characters(&self) -> bool {
+        characters::are_elsewhere(self.folder.path())
+    }
+
     /// Where the records end.
     pub fn has(&self) -> Option<Has> {
         let records = self.records.as_ref()?;
@@ -154,8 +162,9 @@ impl Replica {
         Ok(())
     }
 
-    /// Begins with a checkpoint, in place of all that there is.
-    pub fn begin(&mut self, bytes: &[u8]) -> Result<Stored> {
+    /// Begins with a checkpoint and what accounts keep, if they keep something, in place of all
+    /// that there is.
+    pub fn begin(&mut self, bytes: &[u8], texts: Option<&Texts>) -> Result<Piece> {
         let begun = self.begun.clone();
         let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
         *begun += 1;
@@ -171,6 +180,9 @@ impl Replica {
         for name in disk.names()?.iter().filter(|name| is_of_world(name)) {
             disk.remove(name)?;
         }
+        // No world is there with the characters of another one.
+        disk.sync_names()?;
+        CharacterStore::replace(path, texts)?;
         let tick = tick_of(bytes).context("the checkpoint has no head")?;
         fs::rename(&new, path.join(checkpoint::name_of(tick)))?;
         disk.sync_names()?;
@@ -181,7 +193,7 @@ impl Replica {
             decoder: Decoder::new(stored.body.world.schema.world.capacity, machine::cores())?,
             segment: None,
         });
-        Ok(stored)
+        Ok(Piece::Begin(Box::new(stored), *begun))
     }
 
     /// Takes in the next record. It may be lost until [`Replica::sync`].
@@ -257,7 +269,10 @@ impl Replica {
     fn set_aside(&self, epoch: Epoch) -> Result<()> {
         let aside = self.folder.path().join(format!("before-{epoch}"));
         fs::create_dir_all(&aside)?;
-        for name in self.disk().names()?.iter().filter(|name| is_of_world(name)) {
+        let is_of_it = |name: &&String| {
+            is_of_world(name) || [characters::MARKER, FILE].contains(&name.as_str())
+        };
+        for name in self.disk().names()?.iter().filter(is_of_it) {
             fs::rename(self.folder.path().join(name), aside.join(name))?;
         }
         self.disk().sync_names()?;
@@ -267,7 +282,8 @@ impl Replica {
 
 /// A piece of what a folder has.
 pub enum Piece {
-    Begin(Box<Stored>),
+    /// A checkpoint, and how many the folder had begun with by then.
+    Begin(Box<Stored>, u64),
     Record(Taken),
 }
 

@@ -11,6 +11,7 @@ use gpu_kernels::tick::VERSION;
 use tracing::{error, info, warn};
 
 use super::replica::{Piece, Taken};
+use crate::durable::characters::CharacterStore;
 use crate::durable::checkpoint::{self, Head};
 use crate::durable::disk::Folder;
 use crate::durable::journal::Start;
@@ -135,7 +136,7 @@ impl Thread {
             return Ok(None);
         };
         loop {
-            let Piece::Begin(stored) = piece else {
+            let Piece::Begin(stored, begun) = piece else {
                 bail!("a record comes before a checkpoint");
             };
             let (options, world) = (self.options, &stored.body.world);
@@ -166,7 +167,7 @@ impl Thread {
                                 tick_version: VERSION,
                                 previous: place.previous,
                             };
-                            self.write_checkpoint(head, &mut run)?;
+                            self.write_checkpoint(head, begun, &mut run)?;
                         }
                         run.go_on(&place, entry)?;
                         last = Start {
@@ -204,11 +205,21 @@ impl Thread {
         Some(piece)
     }
 
-    /// Copies the state now, and writes it beside.
-    fn write_checkpoint(&self, head: Head, run: &mut Run<'_>) -> Result<()> {
+    /// Copies the state now, and writes it beside, unless the folder has begun with another
+    /// checkpoint since that of this number.
+    fn write_checkpoint(&self, head: Head, number: u64, run: &mut Run<'_>) -> Result<()> {
+        let characters = run.take_characters();
         let body = run.checkpoint()?;
         let (disk, begun) = self.files.clone();
-        let number = *lock(&begun);
+        if !characters.is_empty() {
+            let begun = lock(&begun);
+            if *begun != number {
+                return Ok(());
+            }
+            // What a checkpoint does not have must be in the file before it. That is closed
+            // again for the server that takes over.
+            CharacterStore::open(disk.path(), None)?.put(&body.world, &characters)?;
+        }
         let keeps_all = self.options.keeps_all;
         let write = move || {
             give_way();

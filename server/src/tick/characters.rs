@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
 use shared::world::config::PERSIST_PREFIX;
-use shared::{ClientRow, CommandKind, EntityId, MergeRule, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, WorldConfig};
 
 use super::directory::Directory;
 use super::mirror::Mirror;
@@ -118,27 +118,42 @@ impl Characters {
         changes
     }
 
+    /// The newborns of the last tick that are not yet as their accounts know them.
+    pub fn unready(&self, mirror: &Mirror) -> Vec<Slot> {
+        let newborn = self.newborn.iter();
+        let unready = newborn.filter(|&&entity| self.of(entity, mirror).next().is_some());
+        unready.map(|entity| entity.slot).collect()
+    }
+
     /// Gives newborns what their accounts keep. The mirror is that of the last tick.
     pub fn give(&mut self, mirror: &Mirror, frame: &mut Frame) {
         for entity in std::mem::take(&mut self.newborn) {
-            let account = self.accounts.get(&entity);
-            let Some(row) = account.and_then(|account| self.rows.get(account)) else {
-                continue;
-            };
-            let own = mirror.row(entity.slot);
-            for (gift, &kept) in self.gifts.iter().zip(row) {
-                gift.give(entity, own[gift.column], kept, frame);
+            for (gift, own, kept) in self.of(entity, mirror) {
+                gift.give(entity, own, kept, frame);
             }
         }
+    }
+
+    /// What an entity has otherwise than its account: how it is given that, what it has, and
+    /// what it is to have.
+    fn of<'a>(
+        &'a self,
+        entity: EntityId,
+        mirror: &'a Mirror,
+    ) -> impl Iterator<Item = (&'a Gift, i32, i32)> {
+        let account = self.accounts.get(&entity);
+        let row = account.and_then(|account| self.rows.get(account));
+        let has = mirror.row(entity.slot);
+        let gifts = self.gifts.iter().zip(row.into_iter().flatten());
+        gifts.filter_map(move |(gift, &kept)| {
+            let (own, kept) = (has[gift.column], kept.min(gift.max));
+            (kept != own && kept >= gift.min).then_some((gift, own, kept))
+        })
     }
 }
 
 impl Gift {
     fn give(&self, entity: EntityId, own: i32, kept: i32, frame: &mut Frame) {
-        let kept = kept.min(self.max);
-        if kept == own || kept < self.min {
-            return;
-        }
         if !self.adds {
             return frame.push(entity, 0, self.command, &[kept]);
         }

@@ -32,6 +32,8 @@ pub struct Mirror {
     entities: Vec<Entry>,
     courses: Vec<Courses>,
     rows: Vec<i32>,
+    /// Newborns of whom clients are not told yet, ascending: the next tick completes them.
+    unready: Vec<Slot>,
     /// The last tick that was taken in.
     tick: Tick,
 }
@@ -148,6 +150,7 @@ impl Mirror {
             entities: vec![empty; capacity],
             courses: vec![Courses::default(); capacity],
             rows: vec![0; capacity * schema.attributes.len()],
+            unready: vec![],
             tick: Tick(0),
         }
     }
@@ -257,6 +260,17 @@ impl Mirror {
         }
         let named = named.map(|(entity, name)| (entity.slot.0, (entity, name)));
         self.names.extend(named);
+    }
+
+    /// Clients are not told of these newborns in this tick.
+    pub fn set_unready(&mut self, mut unready: Vec<Slot>) {
+        unready.sort_unstable();
+        self.unready = unready;
+    }
+
+    /// Whether clients may be told of an entity.
+    pub fn is_ready(&self, slot: Slot) -> bool {
+        self.unready.binary_search(&slot).is_err()
     }
 
     /// The kind of the entity that lives or last lived in a slot.

@@ -628,6 +628,8 @@ impl TickLoop {
         if let Some(characters) = &mut self.characters {
             let changes = characters.settle(output, &self.directory, Some(&mirror));
             self.changes.extend(changes);
+            let unready = characters.unready(&mirror);
+            mirror.set_unready(unready);
         }
         mirror.name_players(self.directory.take_named(), &output.deaths);
     }

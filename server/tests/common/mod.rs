@@ -9,12 +9,16 @@
 
 pub mod browser;
 pub mod chromium;
+pub mod disks;
 pub mod folder;
 pub mod names;
+pub mod pair;
 pub mod postgres;
+pub mod process;
 pub mod python;
 pub mod raw;
 pub mod relay;
+pub mod witness;
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};

@@ -1,7 +1,6 @@
 //! Characters in `characters.redb`, in the folder of a world that is kept. The folder's lock
 //! keeps others from it.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -10,7 +9,7 @@ use anyhow::{Context, Result};
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::Store;
+use super::{Store, Texts};
 
 /// The file.
 pub struct FileStore(Database);
@@ -29,7 +28,7 @@ impl FileStore {
         let database = database.with_context(|| format!("cannot open {}", path.display()))?;
         let store = FileStore(database);
         // So that there is a table to read.
-        store.put(&BTreeMap::new())?;
+        store.put(&Texts::new())?;
         Ok(store)
     }
 }
@@ -39,10 +38,10 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn all(&self) -> Result<BTreeMap<String, String>> {
+    fn all(&self) -> Result<Texts> {
         let reading = self.0.begin_read()?;
         let table = reading.open_table(TABLE)?;
-        let mut all = BTreeMap::new();
+        let mut all = Texts::new();
         for entry in table.iter()? {
             let (account, text) = entry?;
             all.insert(account.value().to_owned(), text.value().to_owned());
@@ -50,7 +49,7 @@ impl Store for FileStore {
         Ok(all)
     }
 
-    fn put(&self, texts: &BTreeMap<String, String>) -> Result<()> {
+    fn put(&self, texts: &Texts) -> Result<()> {
         let writing = self.0.begin_write()?;
         {
             let mut table = writing.open_table(TABLE)?;

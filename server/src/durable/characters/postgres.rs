@@ -4,7 +4,6 @@
 //! it, and each write checks it in its own transaction. So of two servers of a world only the
 //! last one that started writes, however late the words of the other arrive.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -13,11 +12,10 @@ use std::time::Duration;
 use ::postgres::config::{Host, SslMode};
 use ::postgres::{Client, Config, NoTls, Transaction};
 use anyhow::{Context, Result, bail, ensure};
-use rustls::crypto::ring::default_provider;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{Store, Superseded};
+use super::{Store, Superseded, Texts};
+use crate::tls::trust_the_system;
 
 /// A world's place in a database: `postgres://USER:PASSWORD@HOST/DATABASE#WORLD`.
 #[derive(Clone)]
@@ -135,14 +133,14 @@ impl Store for PostgresStore {
         })
     }
 
-    fn all(&self) -> Result<BTreeMap<String, String>> {
+    fn all(&self) -> Result<Texts> {
         let world = &self.database.world;
         let rows = self.run(|transaction, _| Ok(transaction.query(SELECT, &[world])?))?;
         let pair = |row: &::postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
         rows.iter().map(pair).collect()
     }
 
-    fn put(&self, texts: &BTreeMap<String, String>) -> Result<()> {
+    fn put(&self, texts: &Texts) -> Result<()> {
         let world = &self.database.world;
         let (accounts, texts): (Vec<&String>, Vec<&String>) = texts.iter().unzip();
         self.run(|transaction, claim| {
@@ -165,7 +163,7 @@ impl Store for PostgresStore {
 
 fn connect(config: &Config) -> Result<Client> {
     let mut client = match needs_tls(config) {
-        true => config.connect(MakeRustlsConnect::new(tls()?))?,
+        true => config.connect(MakeRustlsConnect::new(trust_the_system()?))?,
         false => config.connect(NoTls)?,
     };
     client.batch_execute(&format!("SET statement_timeout = {}", PATIENCE.as_millis()))?;
@@ -176,18 +174,6 @@ fn connect(config: &Config) -> Result<Client> {
 fn needs_tls(config: &Config) -> bool {
     let is_socket = |host: &Host| matches!(host, Host::Unix(_));
     config.get_ssl_mode() != SslMode::Disable && !config.get_hosts().iter().all(is_socket)
-}
-
-/// Trusts the certificates that the system does.
-fn tls() -> Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    Ok(
-        ClientConfig::builder_with_provider(default_provider().into())
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth(),
-    )
 }
 
 fn raise_claim(transaction: &mut Transaction<'_>, world: &String) -> Result<i64> {
