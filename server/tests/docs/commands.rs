@@ -106,11 +106,12 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 9] = [
+pub const OPERATORS: [&str; 10] = [
     "server/README.md",
     "server/operations.md",
     "server/durability.md",
     "server/standby.md",
+    "server/lease.md",
     "server/migration.md",
     "server/characters.md",
     "server/export.md",

@@ -23,6 +23,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/operations.md", 150),
     ("server/durability.md", 150),
     ("server/standby.md", 110),
+    ("server/lease.md", 80),
     ("server/migration.md", 100),
     ("server/characters.md", 100),
     ("server/export.md", 60),
