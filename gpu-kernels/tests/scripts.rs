@@ -144,6 +144,7 @@ aoi = 10
 capacity = 200
 [limits]
 clients = 1
+rewind_ticks = 4
 timed_commands = 1000
 notifications_per_tick = 10000
 [logic]
@@ -175,6 +176,7 @@ aoi = 20
 capacity = 100
 [limits]
 clients = 1
+rewind_ticks = 4
 timed_commands = 500
 notifications_per_tick = 10000
 [logic]

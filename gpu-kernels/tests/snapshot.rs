@@ -507,6 +507,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
         due: vec![Tick(0); CAPACITY],
         rows: vec![0; CAPACITY * COLUMNS],
         tracks: vec![Track::default(); CAPACITY],
+        past: vec![],
         ready: vec![Tick(0); CAPACITY * RESTING_COMMANDS],
         observers: vec![None; 6],
         regions: vec![],

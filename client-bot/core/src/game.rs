@@ -237,10 +237,13 @@ impl Game {
         }
     }
 
-    /// Queues a command, and gives its sequence number. It is sent when input is due.
+    /// Queues a command, and gives its sequence number. It is sent when input is due. The word
+    /// `seen`, if it has one, becomes the tick that is shown.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         let world = self.playing().ok_or(CommandError::NotInWorld)?;
-        let sequence = world.session.command(kind, words)?;
+        let shown = world.shown();
+        let sequence = world.session.command_seeing(kind, words, shown)?;
+        let words = &world.session.filled(kind, words, shown);
         world.unsent = Some(sequence);
         world.prediction.give(sequence, kind, words);
         Ok(sequence)
@@ -546,6 +549,12 @@ impl World {
             forecast: None,
         };
         (&mut self.session, recorder)
+    }
+
+    /// The tick that is shown, or the newest one that was heard of before anything is.
+    fn shown(&self) -> Tick {
+        let shown = self.scene.shown_tick();
+        shown.map_or(self.session.view().newest(), |shown| tick_of(shown.round()))
     }
 
     fn input_due(&self, now: Duration) -> Option<Tick> {

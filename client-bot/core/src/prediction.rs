@@ -654,6 +654,15 @@ impl World for Foreground<'_> {
             && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
     }
 
+    /// By the course that was told for the tick; the newest place that is known, if there is none.
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        let tick = self.view.newest().nearest(tick.cast_unsigned(), 32);
+        match self.view.course_at(slot, tick) {
+            Some(course) => course.at(tick, &self.view.schema().world.edges())[axis],
+            None => self.attribute(slot, axis),
+        }
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let mut found = vec![];
         for (&slot, entity) in self.view.entities() {

@@ -1,5 +1,7 @@
 //! One client's end of a connection.
 
+use std::borrow::Cow;
+
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
@@ -202,8 +204,38 @@ impl Session {
     /// Queues a command for the next [`Session::datagram`], and gives its sequence
     /// number. Of more commands than fit into a datagram, and which the server has not
     /// confirmed, only the latest are sent: at least 32, and most often a hundred.
+    ///
+    /// The word `seen` of a command, if it has one, becomes the newest tick that was heard of:
+    /// clients that show another use [`Session::command_seeing`].
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
-        self.commands.push(self.view.schema(), kind, words)
+        self.command_seeing(kind, words, self.view.newest())
+    }
+
+    /// The same, by a client that shows this tick.
+    pub fn command_seeing(
+        &mut self,
+        kind: CommandKind,
+        words: &[i32],
+        shown: Tick,
+    ) -> Result<u32, CommandError> {
+        let words = self.filled(kind, words, shown);
+        self.commands.push(self.view.schema(), kind, &words)
+    }
+
+    /// The words of a command with the tick that its client shows.
+    pub(crate) fn filled<'w>(
+        &self,
+        kind: CommandKind,
+        words: &'w [i32],
+        shown: Tick,
+    ) -> Cow<'w, [i32]> {
+        let mut words = Cow::Borrowed(words);
+        if let Some(place) = self.command_codec.seen_word(kind)
+            && place < words.len()
+        {
+            words.to_mut()[place] = shown.low().cast_signed();
+        }
+        words
     }
 
     /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).

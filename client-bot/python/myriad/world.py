@@ -228,6 +228,9 @@ class World:
                 bits.put_unary(ticks[i] - ticks[i - 1])
             bits.put(number, 8)
             for word, ty in zip(words, self.command(number)["words"], strict=True):
+                if ty["name"] == "seen" and ty["ty"] == "i32":
+                    # The tick that the player saw.
+                    word = (newest - word + 2**31) % 2**32 - 2**31
                 if ty["ty"] in ("i32", "fixed"):
                     bits.put_small(zigzag(word))
                 else:

@@ -28,6 +28,9 @@ KERNEL hash_slots(World w, Tick t) {
         for (u64 word : words) element = mix(element, word);
         tracks += element;
     }
+    u64 kept = (u64)t.rewind_ticks * w.capacity * w.dimensions;
+    for (u64 i = thread_index(); i < kept; i += thread_count())
+        if (w.past[i]) tracks += mix(15ull << 56 | i, (u32)w.past[i]);
     add_part(t, PART_TRACKS, tracks);
     for (u32 column = 0; column < w.columns; column++) {
         u64 sum = 0;

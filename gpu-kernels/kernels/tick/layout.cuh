@@ -512,6 +512,9 @@ struct alignas(8) World {
     u32 *track_glides;
     i32 *track_steps;
     i32 *track_offsets;
+    // By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
+    // or 0.
+    i32 *past;
     // By slot of an entity that is to be born again: the first tick in which it may be.
     u64 *rebirth_due;
     // By slot, then by command that rests: the first tick in which it may be used again.
@@ -610,7 +613,7 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1616, "as in Rust");
+static_assert(sizeof(World) == 1624, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
 static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tiers) == 48 && offsetof(World, tells) == 72, "as in Rust");
 static_assert(offsetof(World, capacity) == 80 && offsetof(World, columns) == 84 && offsetof(World, dimensions) == 88, "as in Rust");
@@ -630,27 +633,27 @@ static_assert(offsetof(World, merge_rules) == 1032 && offsetof(World, visible_co
 static_assert(offsetof(World, falls) == 1056 && offsetof(World, born) == 1064 && offsetof(World, rests) == 1072, "as in Rust");
 static_assert(offsetof(World, rows) == 1080 && offsetof(World, states) == 1088 && offsetof(World, generations) == 1096, "as in Rust");
 static_assert(offsetof(World, slot_kinds) == 1104 && offsetof(World, track_glides) == 1112 && offsetof(World, track_steps) == 1120, "as in Rust");
-static_assert(offsetof(World, track_offsets) == 1128 && offsetof(World, rebirth_due) == 1136 && offsetof(World, ready) == 1144, "as in Rust");
-static_assert(offsetof(World, observers) == 1152 && offsetof(World, known) == 1160 && offsetof(World, known_counts) == 1168, "as in Rust");
-static_assert(offsetof(World, behind) == 1176 && offsetof(World, timed) == 1184 && offsetof(World, timed_state) == 1192, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1200 && offsetof(World, index_keys_spare) == 1208 && offsetof(World, index_slots) == 1216, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1224 && offsetof(World, index_positions) == 1232 && offsetof(World, index_len) == 1240, "as in Rust");
-static_assert(offsetof(World, directory) == 1248 && offsetof(World, crowd_slots) == 1256 && offsetof(World, crowd_positions) == 1264, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1272 && offsetof(World, visible) == 1280 && offsetof(World, visible_counts) == 1288, "as in Rust");
-static_assert(offsetof(World, views) == 1296 && offsetof(World, changed) == 1304 && offsetof(World, last_positions) == 1312, "as in Rust");
-static_assert(offsetof(World, told) == 1320 && offsetof(World, commands) == 1328 && offsetof(World, verdicts) == 1336, "as in Rust");
-static_assert(offsetof(World, group_places) == 1344 && offsetof(World, group_starts) == 1352 && offsetof(World, group_order) == 1360, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1368 && offsetof(World, update_offsets) == 1376 && offsetof(World, partials) == 1384, "as in Rust");
-static_assert(offsetof(World, keys) == 1392 && offsetof(World, values) == 1400 && offsetof(World, update_keys) == 1408, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1416 && offsetof(World, update_values) == 1424 && offsetof(World, update_values_spare) == 1432, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1440 && offsetof(World, interval_starts) == 1448 && offsetof(World, interval_values) == 1456, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1464 && offsetof(World, bucket_keys) == 1472 && offsetof(World, bucket_slots) == 1480, "as in Rust");
-static_assert(offsetof(World, free_list) == 1488 && offsetof(World, died) == 1496 && offsetof(World, client_counts) == 1504, "as in Rust");
-static_assert(offsetof(World, ranges) == 1512 && offsetof(World, changed_before) == 1520 && offsetof(World, timed_next) == 1528, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1536 && offsetof(World, after_offsets) == 1544 && offsetof(World, after_records) == 1552, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1560 && offsetof(World, fallen) == 1568 && offsetof(World, due_words) == 1576, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1584 && offsetof(World, notification_offsets) == 1592 && offsetof(World, notification_partials) == 1600, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1608, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 1128 && offsetof(World, past) == 1136 && offsetof(World, rebirth_due) == 1144, "as in Rust");
+static_assert(offsetof(World, ready) == 1152 && offsetof(World, observers) == 1160 && offsetof(World, known) == 1168, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1176 && offsetof(World, behind) == 1184 && offsetof(World, timed) == 1192, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1200 && offsetof(World, index_keys) == 1208 && offsetof(World, index_keys_spare) == 1216, "as in Rust");
+static_assert(offsetof(World, index_slots) == 1224 && offsetof(World, index_slots_spare) == 1232 && offsetof(World, index_positions) == 1240, "as in Rust");
+static_assert(offsetof(World, index_len) == 1248 && offsetof(World, directory) == 1256 && offsetof(World, crowd_slots) == 1264, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1272 && offsetof(World, crowd_starts) == 1280 && offsetof(World, visible) == 1288, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1296 && offsetof(World, views) == 1304 && offsetof(World, changed) == 1312, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1320 && offsetof(World, told) == 1328 && offsetof(World, commands) == 1336, "as in Rust");
+static_assert(offsetof(World, verdicts) == 1344 && offsetof(World, group_places) == 1352 && offsetof(World, group_starts) == 1360, "as in Rust");
+static_assert(offsetof(World, group_order) == 1368 && offsetof(World, update_counts) == 1376 && offsetof(World, update_offsets) == 1384, "as in Rust");
+static_assert(offsetof(World, partials) == 1392 && offsetof(World, keys) == 1400 && offsetof(World, values) == 1408, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1416 && offsetof(World, update_keys_spare) == 1424 && offsetof(World, update_values) == 1432, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1440 && offsetof(World, interval_keys) == 1448 && offsetof(World, interval_starts) == 1456, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1464 && offsetof(World, interval_changed) == 1472 && offsetof(World, bucket_keys) == 1480, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1488 && offsetof(World, free_list) == 1496 && offsetof(World, died) == 1504, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1512 && offsetof(World, ranges) == 1520 && offsetof(World, changed_before) == 1528, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1536 && offsetof(World, after_counts) == 1544 && offsetof(World, after_offsets) == 1552, "as in Rust");
+static_assert(offsetof(World, after_records) == 1560 && offsetof(World, after_partials) == 1568 && offsetof(World, fallen) == 1576, "as in Rust");
+static_assert(offsetof(World, due_words) == 1584 && offsetof(World, notification_counts) == 1592 && offsetof(World, notification_offsets) == 1600, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1608 && offsetof(World, first_updates) == 1616, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -670,6 +673,9 @@ struct alignas(8) Tick {
     u32 afters;
     u32 afters_asked;
     u32 region_sets;
+    // For how many ticks positions are kept, and the place in their ring for this tick's.
+    u32 rewind_ticks;
+    u32 past_next;
     // The frame.
     Command *frame;
     i32 *words;
@@ -706,20 +712,21 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 280, "as in Rust");
+static_assert(sizeof(Tick) == 288, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
 static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
 static_assert(offsetof(Tick, client_end) == 40 && offsetof(Tick, afters) == 44 && offsetof(Tick, afters_asked) == 48, "as in Rust");
-static_assert(offsetof(Tick, region_sets) == 52 && offsetof(Tick, frame) == 56 && offsetof(Tick, words) == 64, "as in Rust");
-static_assert(offsetof(Tick, sets) == 72 && offsetof(Tick, forget) == 80 && offsetof(Tick, release) == 88, "as in Rust");
-static_assert(offsetof(Tick, after) == 96 && offsetof(Tick, region_set) == 104 && offsetof(Tick, counters) == 112, "as in Rust");
-static_assert(offsetof(Tick, scan_sums) == 120 && offsetof(Tick, group_counts) == 128 && offsetof(Tick, births) == 136, "as in Rust");
-static_assert(offsetof(Tick, birth_rows) == 144 && offsetof(Tick, deaths) == 152 && offsetof(Tick, notifications) == 160, "as in Rust");
-static_assert(offsetof(Tick, refused) == 168 && offsetof(Tick, change_slots) == 176 && offsetof(Tick, change_offsets) == 184, "as in Rust");
-static_assert(offsetof(Tick, change_columns) == 192 && offsetof(Tick, change_values) == 200 && offsetof(Tick, change_causes) == 208, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 216 && offsetof(Tick, course_velocities) == 224 && offsetof(Tick, delivery_offsets) == 232, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 240 && offsetof(Tick, bucket_order) == 248 && offsetof(Tick, bucket_ranges) == 256, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 264 && offsetof(Tick, hearings) == 272, "as in Rust");
+static_assert(offsetof(Tick, region_sets) == 52 && offsetof(Tick, rewind_ticks) == 56 && offsetof(Tick, past_next) == 60, "as in Rust");
+static_assert(offsetof(Tick, frame) == 64 && offsetof(Tick, words) == 72 && offsetof(Tick, sets) == 80, "as in Rust");
+static_assert(offsetof(Tick, forget) == 88 && offsetof(Tick, release) == 96 && offsetof(Tick, after) == 104, "as in Rust");
+static_assert(offsetof(Tick, region_set) == 112 && offsetof(Tick, counters) == 120 && offsetof(Tick, scan_sums) == 128, "as in Rust");
+static_assert(offsetof(Tick, group_counts) == 136 && offsetof(Tick, births) == 144 && offsetof(Tick, birth_rows) == 152, "as in Rust");
+static_assert(offsetof(Tick, deaths) == 160 && offsetof(Tick, notifications) == 168 && offsetof(Tick, refused) == 176, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 184 && offsetof(Tick, change_offsets) == 192 && offsetof(Tick, change_columns) == 200, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 208 && offsetof(Tick, change_causes) == 216 && offsetof(Tick, course_slots) == 224, "as in Rust");
+static_assert(offsetof(Tick, course_velocities) == 232 && offsetof(Tick, delivery_offsets) == 240 && offsetof(Tick, deliveries) == 248, "as in Rust");
+static_assert(offsetof(Tick, bucket_order) == 256 && offsetof(Tick, bucket_ranges) == 264 && offsetof(Tick, hearing_offsets) == 272, "as in Rust");
+static_assert(offsetof(Tick, hearings) == 280, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x1864af47da8b6f42ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x73fc03f10cf713bfull;

@@ -17,7 +17,18 @@ __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
             w.track_offsets[(u64)axis * w.capacity + slot] = 0;
         }
     }
+    for (u32 place = 0; place < t.rewind_ticks; place++)
+        for (u32 axis = 0; axis < w.dimensions; axis++)
+            w.past[((u64)place * w.capacity + slot) * w.dimensions + axis] = 0;
     for (u32 column = 0; column < w.columns; column++) w.rows[(u64)slot * w.columns + column] = 0;
+}
+
+// Keeps where the living are after the tick. A newborn's slot has nothing of those before it.
+KERNEL lifecycle_keep(World w, Tick t) {
+    u32 slot = thread_index();
+    if (slot >= w.capacity || w.states[slot] != LIVE) return;
+    for (u32 axis = 0; axis < w.dimensions; axis++)
+        w.past[((u64)t.past_next * w.capacity + slot) * w.dimensions + axis] = w.rows[(u64)slot * w.columns + axis] + 1;
 }
 
 KERNEL lifecycle_deaths(World w, Tick t) {

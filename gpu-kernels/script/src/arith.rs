@@ -68,6 +68,13 @@ pub fn is_within(a: [i32; 3], b: [i32; 3], radius: i32) -> bool {
     radius >= 0 && squared_distance(a, b) <= (i64::from(radius) * i64::from(radius)) as u64
 }
 
+/// How many ticks before `now` a tick is, both by their low bits: at least 1, as the present one
+/// has not ended, and at most `kept`.
+pub fn ticks_back(now: i32, tick: i32, kept: u32) -> u32 {
+    let back = now.wrapping_sub(tick).max(1).cast_unsigned();
+    back.min(kept)
+}
+
 /// The random numbers of one run of a command: no state but how many were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Random {

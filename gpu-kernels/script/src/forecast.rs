@@ -117,6 +117,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
                 usize::from(*column) < columns
             }
+            Inst::Past(_, _, axis, _) => usize::from(*axis) < schema.dimensions(),
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
             _ => true,

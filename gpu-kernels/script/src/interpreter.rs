@@ -20,6 +20,12 @@ pub trait World {
     fn kind(&self, slot: Slot) -> u16;
     /// Whether the kind of a live entity has a column.
     fn has(&self, slot: Slot, column: usize) -> bool;
+    /// A coordinate of a live entity after a tick, of which the low bits are given: -1 where it
+    /// was nowhere. Ticks that are not kept are taken for the nearest that is
+    /// ([`arith::ticks_back`]). A world that keeps none has nothing to say.
+    fn past(&self, _slot: Slot, _axis: usize, _tick: i32) -> i32 {
+        -1
+    }
     /// Adds the slots of all live entities within `radius` of `center`
     /// ([`arith::is_within`]), in index order: by bucket, then by slot.
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
@@ -196,6 +202,11 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 let slot = self.slot(slot);
                 let value = slot.map_or(0, |slot| self.world.attribute(slot, column.into()));
                 self.set(reg, value);
+            }
+            Inst::Past(reg, slot, axis, tick) => {
+                let (slot, tick) = (self.slot(slot), self.get(tick));
+                let past = slot.map_or(-1, |slot| self.world.past(slot, axis.into(), tick));
+                self.set(reg, past);
             }
             Inst::Distance(reg, a, b) => {
                 self.set(reg, arith::distance(self.point(a), self.point(b)));

@@ -95,6 +95,10 @@ pub enum Inst {
     Has(Reg, Operand, u16),
     /// An attribute of the entity in a slot; 0 for [`NOBODY`] and where its kind lacks it.
     Read(Reg, Operand, u16),
+    /// A coordinate, by its axis, of the entity in a slot after the tick with these low bits:
+    /// -1 if it was nowhere, or isn't there. Ticks that are not kept are taken for the nearest
+    /// that is.
+    Past(Reg, Operand, u8, Operand),
     Distance(Reg, Point, Point),
     IsWithin(Reg, Point, Point, Operand),
     /// Begins a visit of the living entities within a radius of a point. The first field is
@@ -204,6 +208,7 @@ macro_rules! register {
             | Inst::Kind(reg, _)
             | Inst::Has(reg, ..)
             | Inst::Read(reg, ..)
+            | Inst::Past(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -267,7 +272,10 @@ impl Inst {
             | Inst::Read(_, a, _)
             | Inst::JumpIf(a, _)
             | Inst::JumpUnless(a, _) => visit(a),
-            Inst::Binary(_, _, a, b) | Inst::Random(_, a, b) | Inst::Update(a, _, b) => {
+            Inst::Binary(_, _, a, b)
+            | Inst::Random(_, a, b)
+            | Inst::Update(a, _, b)
+            | Inst::Past(_, a, _, b) => {
                 visit(a);
                 visit(b);
             }

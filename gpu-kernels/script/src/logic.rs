@@ -70,6 +70,15 @@ pub struct Command {
     pub updates_max: u64,
 }
 
+impl Command {
+    /// Whether it asks where entities were, or is told what its client saw.
+    pub fn rewinds(&self) -> bool {
+        let asks = |inst: &Inst| matches!(inst, Inst::Past(..));
+        self.schema.is_given() && self.schema.seen_word().is_some()
+            || self.code.insts.iter().any(asks)
+    }
+}
+
 impl Logic {
     /// The logic of a checked world.
     pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
@@ -126,6 +135,11 @@ impl Logic {
                 "tells of something",
                 "notifications_per_tick",
             ));
+        }
+        if let Some(command) = self.commands.iter().find(|c| c.rewinds())
+            && limits.rewind_ticks == 0
+        {
+            problems.push(problem(command, "asks where entities were", "rewind_ticks"));
         }
         problems
     }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
 use proc_macro2::Span;
-use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
+use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
 use shared::world::fixed::Fixed;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
@@ -219,6 +219,11 @@ impl<'a> Unit<'a> {
                     me_first,
                 ));
             }
+        }
+        let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
+        if let Some(parameter) = function.parameters.iter().find(is_wrong) {
+            let message = "`seen` is the tick that the client saw";
+            self.note(at(parameter.span, message, "expected `seen: i32`"));
         }
         let has_actor = function.parameters.iter().any(|p| p.name == "me");
         let others = || function.parameters.iter().filter(|p| p.name != "me");

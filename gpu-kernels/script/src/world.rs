@@ -163,6 +163,7 @@ impl Compiler for FileCompiler<'_> {
                 .commands
                 .iter()
                 .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
+            rewinds: compiled.commands.iter().any(|c| c.rewinds()),
             updates: insts.fold(0, |bits, inst| match inst {
                 Inst::Update(_, column, _) => bits | 1 << column,
                 _ => bits,

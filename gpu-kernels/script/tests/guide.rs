@@ -9,6 +9,8 @@ use shared::world::logic::{Constant, Constants, Text};
 
 const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 
+const LAG: &str = include_str!("../../../server/worlds/lag.md");
+
 const README: &str = include_str!("../../../README.md");
 
 /// The blocks of a language in the guide.
@@ -50,7 +52,8 @@ fn examples_compile() {
         common::compile_for(&schema, &texts, &Constants::default())
     };
     assert!(blocks("rust").count() > 10);
-    for block in blocks("rust").chain(blocks_of(README, "rust")) {
+    let others = blocks_of(README, "rust").chain(blocks_of(LAG, "text"));
+    for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
         }

@@ -14,6 +14,7 @@ mod lifecycle;
 mod logic;
 mod merge;
 mod motion;
+mod past;
 mod plan;
 mod reciprocal;
 mod regions;
@@ -45,6 +46,7 @@ use interest::Interest;
 use logic::Updates;
 use merge::Merge;
 use motion::Motion;
+use past::Past;
 pub use plan::memory_plan;
 use regions::Regions;
 use slots::Slots;
@@ -88,6 +90,7 @@ struct State {
     rows: Vec<i32>,
     /// By slot; empty in worlds that tell each change of a position.
     tracks: Vec<Track>,
+    past: Past,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -139,6 +142,7 @@ impl CpuBackend {
                 slots: Slots::new(capacity),
                 rows: vec![0; capacity * columns],
                 tracks: vec![Track::default(); tracks],
+                past: Past::new(config),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
@@ -298,6 +302,7 @@ impl Backend for CpuBackend {
         self.state.slots.restore(snapshot);
         self.state.rows.copy_from_slice(&snapshot.rows);
         self.state.tracks.copy_from_slice(&snapshot.tracks);
+        self.state.past.restore(&snapshot.past);
         self.state.ready.restore(&snapshot.ready);
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);

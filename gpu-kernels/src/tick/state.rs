@@ -66,6 +66,10 @@ pub struct Snapshot {
     /// Per slot: as what its movement was told. Empty in worlds that tell each change of a
     /// position.
     pub tracks: Vec<Track>,
+    /// Where entities were after the latest ticks: by the tick's number modulo how many are kept,
+    /// by slot, then by axis. Each coordinate plus 1; 0 where a slot's entity was not born yet.
+    /// Empty in worlds that keep none.
+    pub past: Vec<i32>,
     /// Per slot, then per command that rests, by its number: the first tick in which the entity
     /// may use it again; 0 before its first use.
     pub ready: Vec<Tick>,
@@ -157,6 +161,10 @@ impl StateHash {
         }
         for (slot, track) in snapshot.tracks.iter().enumerate() {
             hash.add(part::TRACKS, self::track(slot as u32, track));
+        }
+        // With the tracks, so that worlds that keep none have the hashes that they had.
+        for (place, &stored) in snapshot.past.iter().enumerate() {
+            hash.add(part::TRACKS, past(place, stored));
         }
         let resting = snapshot.ready.len() / snapshot.states.len().max(1);
         for (i, &ready) in snapshot.ready.iter().enumerate() {
@@ -267,6 +275,14 @@ pub fn track(slot: u32, track: &Track) -> u64 {
         let (step, offset) = (track.step[axis] as u32, track.offset[axis] as u32);
         mix(element, u64::from(step) << 32 | u64::from(offset))
     })
+}
+
+/// The element of a number of [`Snapshot::past`], by its place there; 0 for nowhere.
+pub fn past(place: usize, stored: i32) -> u64 {
+    match stored {
+        0 => 0,
+        stored => mix(15 << 56 | place as u64, u64::from(stored as u32)),
+    }
 }
 
 /// The element of an observer; 0 for one that isn't set.

@@ -94,6 +94,7 @@ pub fn compare_snapshots(expected: &Snapshot, found: &Snapshot) -> Result<(), Di
     same_list("kinds", &a.kinds, &b.kinds, debug)?;
     same_list("rows", &a.rows, &b.rows, debug)?;
     same_list("tracks", &a.tracks, &b.tracks, debug)?;
+    same_list("past positions", &a.past, &b.past, debug)?;
     same_list("ticks of rests", &a.ready, &b.ready, debug)?;
     same_list("observers", &a.observers, &b.observers, debug)?;
     same_list("regions", &a.regions, &b.regions, debug)?;

@@ -8,6 +8,7 @@
 //! | `usage` | how often clients use commands, and which had no effect |
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
 //! | `regions` | subscriptions of clients and entities, and publications of entities |
+//! | `past` | where entities were |
 //! | `motion` | whose movement is told anew |
 //! | `interest` | what each client sees: deliveries |
 //! | `scripts` | commands that only scripts define |
@@ -19,6 +20,7 @@ mod hearings;
 mod interest;
 mod motion;
 mod notifications;
+mod past;
 mod regions;
 mod scripts;
 mod timed;
@@ -81,6 +83,8 @@ pub struct OracleSlot {
     pub row: Vec<i32>,
     /// What clients were told of its movement.
     pub movement: Movement,
+    /// Where its entity was after each tick of its life.
+    pub past: BTreeMap<Tick, [i32; 3]>,
     /// By number of a command: the tick in which its client used it last.
     pub used: BTreeMap<u16, Tick>,
 }
@@ -127,6 +131,7 @@ impl Oracle {
             due: None,
             row: vec![0; config.schema.attributes.len()],
             movement: Movement::default(),
+            past: BTreeMap::new(),
             used: BTreeMap::new(),
         };
         Oracle {
@@ -176,6 +181,7 @@ impl Oracle {
             .retain(|key, _| subscribed && changes.contains_key(key));
         self.notify_of_picks(&mut out);
         self.births_and_deaths(&commands, &mut changed, &mut out);
+        self.keep_places();
         self.cut_notifications(&mut out);
         self.deliver(&changed, &mut out);
         self.hear(&mut out);
@@ -215,6 +221,7 @@ impl Oracle {
                 .collect(),
             rows: self.slots.iter().flat_map(|s| s.row.clone()).collect(),
             tracks: self.tracks(),
+            past: self.past(),
             ready: self.ready(),
             observers,
             regions,
@@ -372,6 +379,7 @@ impl Oracle {
                     slot.kind = 0;
                     slot.row.fill(0);
                     slot.movement = Movement::default();
+                    slot.past.clear();
                     slot.used.clear();
                     changed.remove(&command.entity.slot.0);
                     died.insert(command.entity.slot.0, command.entity);
@@ -459,6 +467,7 @@ impl Oracle {
             state: SlotState::Live,
             generation: entity.generation,
             kind,
+            past: BTreeMap::new(),
             movement: Movement::resting(&row[..dimensions]),
             due: None,
             row,

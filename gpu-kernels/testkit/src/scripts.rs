@@ -32,6 +32,25 @@ pub fn without_limits(config: &WorldConfig) -> WorldConfig {
     with_texts(&without_limit(config, &names), vec![])
 }
 
+/// A command `shoot(me, target, reach, ticks)`, which moves the target if it was within reach so
+/// many ticks ago.
+pub fn shots() -> Text {
+    let text = "\
+#[command(clients)]
+fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
+    if was_within(target, reach, tick() - ticks) {
+        target.position += random_offset(1.5);
+    }
+    // The nearest is often somebody who was born of late.
+    let near = nearest(me, 50.0);
+    if was_within(near, 30.0, tick() - ticks % 8) {
+        near.position += random_offset(0.5);
+    }
+}
+";
+    Text::new("shots.rs", text.to_owned())
+}
+
 /// A command `set_NAME(me, target, value)` for each attribute but the position. It updates
 /// the attribute of the target, as its merge rule allows: to the value, or by it.
 pub fn setters(schema: &Schema) -> Text {

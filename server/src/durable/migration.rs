@@ -162,6 +162,8 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         kinds: vec![0; capacity],
         due: vec![Default::default(); capacity],
         rows: vec![0; capacity * given.schema.attributes.len()],
+        // Nobody was anywhere, as clients see the world anew, too.
+        past: vec![0; capacity * given.limits.rewind_ticks as usize * given.dimensions()],
         ready: vec![Tick(0); capacity * given.schema.resting_commands().count()],
         tracks: vec![Default::default(); capacity * usize::from(given.motion.is_some())],
         // Clients come back, and observe then.

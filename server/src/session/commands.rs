@@ -75,7 +75,15 @@ impl Session {
                         sequence,
                         kind,
                     };
-                    inbox.push_for(tick, command, own);
+                    match world.commands.seen_word(kind) {
+                        None => inbox.push_for(tick, command, own),
+                        Some(place) => {
+                            let kept = world.config.limits.rewind_ticks;
+                            let mut own = own.to_vec();
+                            own[place] = seen(own[place], tick, kept);
+                            inbox.push_for(tick, command, &own);
+                        }
+                    }
                     self.processed.expect(tick, sequence, margin);
                 }
                 Err(reason) => {
@@ -143,6 +151,14 @@ impl Session {
     }
 }
 
+/// What a client says that it saw, as a command may have it that runs in a tick: nothing that has
+/// not happened before, and nothing that is not kept any more.
+fn seen(claimed: i32, tick: Tick, kept: u32) -> i32 {
+    let tick = tick.low().cast_signed();
+    let back = tick.wrapping_sub(claimed).max(1).cast_unsigned();
+    tick.wrapping_sub_unsigned(back.min(kept.max(1)))
+}
+
 /// By how many ticks a command comes too early; below 0: too late.
 fn margin(meant: Tick, next: Tick) -> i32 {
     let ticks = i64::from(meant.since(next)) - i64::from(next.since(meant));
@@ -204,6 +220,27 @@ fn least(a: Option<i32>, b: Option<i32>) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_saw_the_future_or_what_is_forgotten() {
+        for (claimed, found) in [
+            (97, 97),
+            (99, 99),
+            (92, 92),
+            (91, 92),
+            (100, 99),
+            (5000, 99),
+        ] {
+            assert_eq!(seen(claimed, Tick(100), 8), found, "{claimed}");
+        }
+        // Whatever the bits are.
+        assert_eq!(seen(i32::MIN + 99, Tick(100), 8), 99);
+        assert_eq!(seen(i32::MIN + 101, Tick(100), 8), 92);
+        // Ticks of which the low bits begin anew.
+        let next = Tick((1 << 32) + 2);
+        assert_eq!(seen(-1, next, 8), -1);
+        assert_eq!(seen(-7, next, 8), -6);
+    }
 
     #[test]
     fn a_tick_processes_the_last_of_its_commands() {

@@ -116,6 +116,7 @@ pub(super) fn build(
         schedules: scripted(|d| d.puts_off)
             || falls.iter().any(Option::is_some)
             || born.iter().any(Option::is_some),
+        rewinds: scripted(|d| d.rewinds),
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };

@@ -3,7 +3,7 @@
 use super::check::{Problem, Problems, in_range};
 use super::regions::RegionLimits;
 use super::{interest, raw};
-use crate::world::config::{HEARINGS_MAX, Limits};
+use crate::world::config::{HEARINGS_MAX, Limits, REWIND_TICKS_MAX};
 use crate::world::id::CAPACITY_MAX;
 use crate::world::schema::WorldInfo;
 
@@ -18,6 +18,8 @@ pub(super) struct Needs<'a> {
     pub schedules: bool,
     /// Whether commands emit notifications: then there must be room for them.
     pub is_heard: bool,
+    /// Whether scripts ask where entities were.
+    pub rewinds: bool,
     /// Whether any notifications can happen.
     pub notifies: bool,
 }
@@ -68,6 +70,12 @@ pub(super) fn limits(
             raw.late_ticks_max,
             needs.world.tick_hz,
             problems,
+        ),
+        rewind_ticks: limit!(
+            problems,
+            raw.rewind_ticks,
+            u32::from(needs.rewinds),
+            REWIND_TICKS_MAX
         ),
         surplus_waits: raw.surplus_waits,
         client_requests_per_second: limit!(problems, raw.client_requests_per_second, 1, 100),

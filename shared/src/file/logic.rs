@@ -49,6 +49,8 @@ pub struct Declared {
     pub notifications: Vec<NotificationSchema>,
     /// Whether any command puts commands off.
     pub puts_off: bool,
+    /// Whether any command asks where entities were, or is told what its client saw.
+    pub rewinds: bool,
     /// The columns that commands update, as bits.
     pub updates: u64,
     /// Built-in commands that the world can't have, and why.

@@ -199,6 +199,7 @@ impl UncheckedWorld {
             client_commands_burst: limits.client_commands_burst,
             input_ticks_max: Some(limits.input_ticks_max),
             late_ticks_max: Some(limits.late_ticks_max),
+            rewind_ticks: limits.rewind_ticks,
             surplus_waits: limits.surplus_waits,
             client_requests_per_second: limits.client_requests_per_second,
             client_bytes_per_tick: limits.client_bytes_per_tick,

@@ -17,6 +17,9 @@
 //! | if so, per command but the first: ticks after the one before | a Rice code of parameter 0 |
 //! | per command: kind, then its words by type | 8, … |
 //!
+//! The word `seen` of a command, the tick that its client saw, travels as the newest complete tick
+//! less it, both by their low 32 bits: a signed number.
+//!
 //! The gaps stand directly before the kinds of their commands.
 
 use super::DecodeError;
@@ -89,8 +92,16 @@ pub struct CommandCodec {
     /// The epoch before this one.
     previous: Option<u8>,
     symbols: u32,
-    /// The types of the words by command kind; `None` where clients may not send it.
-    words: Vec<Option<Vec<AttributeType>>>,
+    /// The words by command kind; `None` where clients may not send it.
+    words: Vec<Option<Words>>,
+}
+
+/// The words of a command.
+#[derive(Clone, Debug)]
+struct Words {
+    types: Vec<AttributeType>,
+    /// [`CommandSchema::seen_word`].
+    seen: Option<usize>,
 }
 
 impl CommandCodec {
@@ -100,7 +111,7 @@ impl CommandCodec {
             previous: None,
             symbols: u32::try_from(schema.symbols.len()).unwrap_or(u32::MAX),
             words: schema
-                .commands_by_number(types)
+                .commands_by_number(words)
                 .into_iter()
                 .map(Option::flatten)
                 .collect(),
@@ -122,11 +133,16 @@ impl CommandCodec {
 
     /// The number of words of a command; `None` where clients may not send it.
     pub fn word_count(&self, kind: CommandKind) -> Option<usize> {
-        self.types(kind).map(<[_]>::len)
+        self.words(kind).map(|words| words.types.len())
     }
 
-    fn types(&self, kind: CommandKind) -> Option<&[AttributeType]> {
-        self.words.get(usize::from(kind.id()))?.as_deref()
+    /// Which of a command's words says what its client saw.
+    pub fn seen_word(&self, kind: CommandKind) -> Option<usize> {
+        self.words(kind)?.seen
+    }
+
+    fn words(&self, kind: CommandKind) -> Option<&Words> {
+        self.words.get(usize::from(kind.id()))?.as_ref()
     }
 
     /// Encodes a datagram and appends it to `out`.
@@ -159,10 +175,13 @@ impl CommandCodec {
                 writer.put_rice(tick.since(*before), GAP_PARAMETER);
                 last = Some(tick);
             }
-            let types = self.types(*kind).expect("a command that clients may send");
+            let form = self.words(*kind).expect("a command that clients may send");
             writer.put(u64::from(kind.id()), 8);
-            for ty in types {
-                let &word = words.next().expect("a word for each type");
+            for (i, ty) in form.types.iter().enumerate() {
+                let mut word = *words.next().expect("a word for each type");
+                if form.seen == Some(i) {
+                    word = before(datagram.acknowledgement.newest, word);
+                }
                 put_word(writer, *ty, word);
             }
         }
@@ -216,10 +235,14 @@ impl CommandCodec {
             }
             let id = reader.get_as(8)?;
             let kind = CommandKind(id);
-            let types = self.types(kind).ok_or(DecodeError::UnknownCommand(id))?;
+            let form = self.words(kind).ok_or(DecodeError::UnknownCommand(id))?;
             out.kinds.push(kind);
-            for ty in types {
-                out.words.push(word(&mut reader, *ty, self.symbols)?);
+            for (i, ty) in form.types.iter().enumerate() {
+                let mut word = word(&mut reader, *ty, self.symbols)?;
+                if form.seen == Some(i) {
+                    word = before(out.acknowledgement.newest, word);
+                }
+                out.words.push(word);
             }
         }
         reader.finish()
@@ -238,6 +261,11 @@ fn later(tick: Tick, gap: u32, now: Tick) -> Result<Tick, DecodeError> {
     }
 }
 
+/// The low bits of the tick so many before another, or by how many it is before it.
+fn before(tick: Tick, by: i32) -> i32 {
+    tick.low().cast_signed().wrapping_sub(by)
+}
+
 const COUNT_BITS: u32 = 8;
 const TICK_BITS: u32 = 16;
 /// Most clients give a command in each tick, or several in one.
@@ -245,10 +273,13 @@ const GAP_PARAMETER: u32 = 0;
 
 const _: () = assert!(COMMANDS_MAX < 1 << COUNT_BITS);
 
-/// The types of a command's words, if clients may send it.
-fn types(command: &CommandSchema) -> Option<Vec<AttributeType>> {
+/// A command's words, if clients may send it.
+fn words(command: &CommandSchema) -> Option<Words> {
     let types = command.words.iter().map(|word| word.ty);
-    command.senders.clients.then(|| types.collect())
+    command.senders.clients.then(|| Words {
+        types: types.collect(),
+        seen: command.seen_word(),
+    })
 }
 
 #[cfg(test)]

@@ -115,6 +115,13 @@ pub struct CommandWord {
 }
 
 impl CommandSchema {
+    /// Which of its words says what its client saw: the low bits of the tick that was shown
+    /// as the command was given.
+    pub fn seen_word(&self) -> Option<usize> {
+        let is_seen = |word: &CommandWord| word.name == SEEN && word.ty == AttributeType::I32;
+        (self.words.iter().position(is_seen)).filter(|_| self.senders.clients)
+    }
+
     /// Whether clients or rules give it, so that it runs without having been put off.
     pub fn is_given(&self) -> bool {
         self.senders.clients || self.senders.rules
@@ -178,3 +185,6 @@ impl CommandWord {
 pub const COMMANDS_MAX: usize = 256;
 /// The most words of a command: those of a birth with a position.
 pub const COMMAND_WORDS_MAX: usize = 5;
+
+/// The parameter that says what the client saw which gives the command.
+pub const SEEN: &str = "seen";

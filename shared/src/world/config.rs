@@ -120,6 +120,8 @@ pub struct Limits {
     pub input_ticks_max: u32,
     /// The ticks by which a client's command may come too late, and still run.
     pub late_ticks_max: u32,
+    /// For how many of the latest ticks it is kept where each entity was; 0: for none.
+    pub rewind_ticks: u32,
     /// Whether a command beyond its `per_tick` waits for the next tick, instead of being refused.
     pub surplus_waits: bool,
     /// Requests of a client that are read in one second; also, those read at once after
@@ -204,6 +206,8 @@ impl WorldConfig {
 pub const PERSIST_PREFIX: &str = "inherit_";
 /// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
+/// The largest `limits.rewind_ticks`.
+pub const REWIND_TICKS_MAX: u32 = 64;
 /// The largest `world.visible_max`.
 pub const VISIBLE_MAX: u32 = 16_384;
 /// The largest `limits.regions_per_client`.

@@ -6,7 +6,7 @@ use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::{EntityId, Tick};
 
 use crate::case::Case;
-use crate::world::{GIVE, MOVE, flat};
+use crate::world::{GIVE, MOVE, SHOOT, flat};
 
 /// The tick in which the server reads.
 const NOW: Tick = Tick((1 << 32) + 12);
@@ -79,6 +79,21 @@ pub fn cases() -> Vec<Case> {
                 ticks: vec![NOW.before(1), NOW.after(1), NOW.after(1), NOW.after(40)],
                 kinds: vec![MOVE; 4],
                 words: vec![4096, 0, 0, 4096, -4096, 0, 0, -4096],
+            },
+        ),
+        case(
+            "datagram-seen",
+            "two shots, at what was shown three ticks before the newest, and before the low bits began anew",
+            ClientDatagram {
+                acknowledgement: Acknowledgement {
+                    newest: NOW.before(1),
+                    mask: 0,
+                    stream: NOW.before(1),
+                },
+                first_sequence: 5,
+                ticks: vec![NOW.after(3); 2],
+                kinds: vec![SHOOT; 2],
+                words: vec![nobody, 8, nobody, -2],
             },
         ),
     ]

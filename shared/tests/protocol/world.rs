@@ -13,6 +13,7 @@ pub const CHEST: u16 = 1;
 pub const MOVE: CommandKind = CommandKind(2);
 /// A command with a word of each type.
 pub const GIVE: CommandKind = CommandKind(7);
+pub const SHOOT: CommandKind = CommandKind(8);
 pub const SHOUT: NotificationKind = NotificationKind(5);
 
 /// Two axes, told exactly; attributes of all audiences and types.
@@ -80,6 +81,11 @@ pub fn flat() -> Schema {
                     ("what", AttributeType::Symbol),
                     ("from", AttributeType::Fixed),
                 ],
+            ),
+            command(
+                SHOOT,
+                "shoot",
+                &[("at", AttributeType::Entity), ("seen", AttributeType::I32)],
             ),
         ],
         notifications: vec![

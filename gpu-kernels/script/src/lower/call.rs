@@ -11,11 +11,12 @@ use crate::parse::name_of;
 use crate::types::{Type, Value};
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 25] = [
+pub const BUILTINS: [(&str, &str); 26] = [
     ("require", "require(condition)"),
     ("exists", "exists(entity)"),
     ("resolve", "resolve(number)"),
     ("is_within", "is_within(place, place, distance)"),
+    ("was_within", "was_within(entity, distance, tick)"),
     ("distance", "distance(place, place)"),
     ("near", "near(place, radius)"),
     ("count_near", "count_near(place, radius)"),
@@ -174,6 +175,10 @@ impl<'a> Lower<'a> {
                 ))
             }
             ("is_within", &[a, b, radius]) => self.is_within(a, b, radius),
+            ("was_within", _) if self.unit.is_client => {
+                Err(self.is_for_worlds("`was_within`", call.span()))
+            }
+            ("was_within", &[entity, reach, tick]) => self.was_within(entity, reach, tick, call),
             ("distance", &[a, b]) => {
                 let (a, b) = (self.place_of(a)?, self.place_of(b)?);
                 Ok(Value::scalar(
@@ -370,6 +375,33 @@ impl<'a> Lower<'a> {
         for exists in [a_exists, b_exists].into_iter().flatten() {
             is = self.binary(Binary::And, is, exists);
         }
+        Ok(Value::scalar(Type::Bool, is))
+    }
+
+    /// Whether an entity was within reach of who gives the command, after a tick.
+    fn was_within(
+        &mut self,
+        entity: &'a syn::Expr,
+        reach: &'a syn::Expr,
+        tick: &'a syn::Expr,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let Some(me) = self.me else {
+            let message = "nobody gives this command, who could be near";
+            return Err(self.problem(call.span(), message, "expected `me: Entity` in the command"));
+        };
+        let entity = self.expression_of(entity, Type::Entity)?.operand();
+        let reach = self.expression_of(reach, Type::Fixed)?.operand();
+        let tick = self.expression_of(tick, Type::Int)?.operand();
+        let here = self.position(me);
+        let mut there = [Operand::ZERO; 3];
+        for (axis, operand) in (0..).zip(&mut there[..self.unit.dimensions]) {
+            *operand = self.set(|reg| Inst::Past(reg, entity, axis, tick));
+        }
+        let is_near = self.set(|reg| Inst::IsWithin(reg, here, there, reach));
+        // Who was nowhere has no coordinates.
+        let was_there = self.binary(Binary::Le, Operand::ZERO, there[0]);
+        let is = self.binary(Binary::And, is_near, was_there);
         Ok(Value::scalar(Type::Bool, is))
     }
 

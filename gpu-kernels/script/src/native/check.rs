@@ -38,6 +38,9 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
             {
                 return Err("a column that isn't there");
             }
+            Inst::Past(_, _, axis, _) if usize::from(*axis) >= shape.space.dimensions => {
+                return Err("an axis that isn't there");
+            }
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) if *number >= code.loops => {
                 return Err("a loop that isn't there");
             }

@@ -260,6 +260,10 @@ impl Emit<'_, '_> {
                 let value = self.read(slot, column);
                 self.set(reg, value);
             }
+            Inst::Past(reg, slot, axis, tick) => {
+                let value = self.past(slot, axis, tick);
+                self.set(reg, value);
+            }
             Inst::Distance(reg, a, b) => {
                 let value = self.distance(a, b);
                 self.set(reg, value);

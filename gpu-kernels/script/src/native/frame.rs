@@ -18,6 +18,10 @@ pub struct View<'a> {
     states: *const u8,
     generations: *const u32,
     kinds: *const u16,
+    past: *const i32,
+    pub(super) past_ticks: u32,
+    past_slots: u32,
+    pub(super) past_dimensions: usize,
     borrowed: PhantomData<&'a [i32]>,
 }
 
@@ -55,7 +59,35 @@ impl<'a> View<'a> {
             states: states.as_ptr().cast(),
             generations: generations.as_ptr(),
             kinds: kinds.as_ptr(),
+            past: std::ptr::null(),
+            past_ticks: 0,
+            past_slots: 0,
+            past_dimensions: 0,
             borrowed: PhantomData,
+        }
+    }
+
+    /// With what is kept of so many ticks: by the tick's number modulo that, by slot, then by
+    /// axis, each coordinate plus 1; 0 where an entity was nowhere. Nothing, if it is empty.
+    ///
+    /// # Panics
+    ///
+    /// If it isn't as long as some number of slots needs.
+    #[must_use]
+    pub fn with_past(self, past: &'a [i32], ticks: u32, dimensions: usize) -> View<'a> {
+        if past.is_empty() {
+            return self;
+        }
+        let of_slot = ticks as usize * dimensions;
+        assert!(past.len().is_multiple_of(of_slot));
+        let slots = past.len() / of_slot;
+        assert!(slots <= CAPACITY_MAX as usize);
+        View {
+            past: past.as_ptr(),
+            past_ticks: ticks,
+            past_slots: slots as u32,
+            past_dimensions: dimensions,
+            ..self
         }
     }
 }
@@ -75,6 +107,12 @@ pub struct Frame {
     pub near_end: *const u32,
     pub slots: u32,
     pub tick: u32,
+    pub past: *const i32,
+    /// 0 if nothing is kept.
+    pub past_slots: u32,
+    pub past_ticks: u32,
+    /// Where this tick's positions are to be: its number modulo `past_ticks`.
+    pub past_next: u32,
 }
 
 /// A function that machine code calls. The second argument leads to the operands: one of the
@@ -109,6 +147,10 @@ impl Frame {
             near_end: std::ptr::null(),
             slots: view.slots,
             tick: view.tick.low(),
+            past: view.past,
+            past_slots: view.past_slots,
+            past_ticks: view.past_ticks,
+            past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
         }
     }
 }

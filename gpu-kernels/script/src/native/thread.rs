@@ -48,9 +48,11 @@ pub struct Thread<'a, H> {
 impl<'a, H: Host> Thread<'a, H> {
     /// # Panics
     ///
-    /// If the view has rows of other lengths than the commands were compiled for.
+    /// If the view has rows or positions of other lengths than the commands were compiled for.
     pub fn new(native: &'a Native, view: &View<'a>, host: H) -> Thread<'a, H> {
         assert_eq!(view.columns, native.shape.columns);
+        let dimensions = native.shape.space.dimensions;
+        assert!(view.past_ticks == 0 || view.past_dimensions == dimensions);
         Thread {
             frame: Frame::new(view, [near::<H>, after::<H>, notify::<H>]),
             native,

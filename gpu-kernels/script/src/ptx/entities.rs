@@ -59,6 +59,45 @@ pub fn attribute(
     load_present(text, is, row, i32::from(column) * 4, 0)
 }
 
+/// A coordinate of an entity after a tick; -1 for nobody, and where it was nowhere.
+pub fn past(
+    text: &mut Text,
+    layout: &Layout,
+    slot: Value,
+    is: Presence,
+    axis: u8,
+    tick: Value,
+) -> Value {
+    let numbers = &layout.numbers;
+    let kept = numbers.rewind_ticks;
+    if kept == 0 || matches!(is, Presence::Never) {
+        return Value::Const(-1);
+    }
+    let parameter = |text: &mut Text, field: u32| -> Word {
+        text.set("ld.param.u32", format_args!("[{TICK}+{field}]"))
+    };
+    // The low bits come first.
+    let now = parameter(text, layout.tick.number);
+    let next = parameter(text, layout.tick.past_next);
+    let back: Word = text.set("sub.s32", format_args!("{now}, {tick}"));
+    let back: Word = text.set("max.s32", format_args!("{back}, 1"));
+    let back: Word = text.set("min.u32", format_args!("{back}, {kept}"));
+    let end: Word = text.set("add.u32", format_args!("{next}, {kept}"));
+    let at: Word = text.set("sub.u32", format_args!("{end}, {back}"));
+    let around: Word = text.set("sub.u32", format_args!("{at}, {kept}"));
+    let is_over: Flag = text.set("setp.ge.u32", format_args!("{at}, {kept}"));
+    let at: Word = text.set("selp.b32", format_args!("{around}, {at}, {is_over}"));
+    let slot = text.in_register(slot);
+    let at: Word = text.set(
+        "mad.lo.u32",
+        format_args!("{at}, {}, {slot}", numbers.capacity),
+    );
+    let bytes = numbers.space.dimensions as u32 * 4;
+    let address = element_of(text, layout.world.past, at, bytes);
+    let stored = load_present(text, is, address, i32::from(axis) * 4, 0);
+    Value::Word(text.set("sub.s32", format_args!("{stored}, 1")))
+}
+
 /// Whether an entity is there, and its kind has a column.
 pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
     let kinds = &layout.numbers.kind_columns;

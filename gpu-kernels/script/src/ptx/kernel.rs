@@ -214,6 +214,11 @@ impl Run<'_> {
                 let value = entities::attribute(self.text, layout, slot.into(), is, column);
                 self.put(to, value);
             }
+            Inst::Past(to, slot, axis, tick) => {
+                let is = self.presence(slot);
+                let past = entities::past(self.text, layout, slot.into(), is, axis, tick.into());
+                self.put(to, past);
+            }
             Inst::Distance(to, a, b) => self.distance(to, a, b),
             Inst::IsWithin(to, a, b, radius) => {
                 entities::is_within(self.text, word(to), a, b, radius.into());

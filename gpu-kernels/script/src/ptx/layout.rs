@@ -73,6 +73,9 @@ fields! {
         states,
         generations,
         slot_kinds,
+        /// By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
+        /// or 0.
+        past,
         /// By kind, 64 bits each.
         kind_columns,
         /// One number of 64 bits.
@@ -89,6 +92,8 @@ fields! {
     /// The second parameter.
     pub struct TickFields {
         number,
+        /// The place in the ring for this tick's positions.
+        past_next,
         stamp,
         /// The address of the frame's words.
         words,
@@ -144,6 +149,8 @@ pub struct Numbers {
     pub columns: u32,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,
+    /// For how many ticks positions are kept; 0: for none.
+    pub rewind_ticks: u32,
     /// The edge of a bucket.
     pub bucket_edge: i32,
     /// On each axis.

@@ -819,6 +819,14 @@ impl Writer<'_> {
             }
             9 => format!("(!{})", self.value(Bool, d)),
             10 if !self.body.is_constant => format!("exists({})", self.value(Entity, d)),
+            11 if self.body.has_actor && self.dice.once_in(2) => {
+                let (entity, reach) = (self.value(Entity, d), self.value(Fixed, d));
+                let tick = match self.dice.once_in(3) {
+                    true => self.value(Int, d),
+                    false => format!("tick() - {}", self.dice.below(6)),
+                };
+                format!("was_within({entity}, {reach}, {tick})")
+            }
             11 if !self.body.is_constant => {
                 let (a, b) = (self.place(d), self.place(d));
                 format!("is_within({a}, {b}, {})", self.value(Fixed, d))

@@ -153,6 +153,10 @@ impl Program {
                 2 => Inst::Kind(number, self.slot()),
                 _ => Inst::Has(number, self.any_slot(), self.column()),
             },
+            12 if self.below(2) == 0 => {
+                let axis = self.below(self.shape.dimensions as u32) as u8;
+                Inst::Past(number, self.any_slot(), axis, self.operand())
+            }
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),

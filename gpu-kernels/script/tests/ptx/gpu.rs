@@ -40,6 +40,7 @@ device::device_struct! {
         first_updates: Pointer<u64> = n.capacity * n.columns, ones;
         after_records: Pointer<TestAfter> = RECORDS_MAX as u64, ones;
         rows: Pointer<i32> = n.capacity * n.columns;
+        past: Pointer<i32> = n.past;
         states: Pointer<u32> = n.capacity;
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
@@ -57,7 +58,7 @@ device::device_struct! {
     pub struct TestTick(n: Sizes) {
         number: u64;
         stamp: u32;
-        padding: u32;
+        past_next: u32;
         words: Pointer<i32> = 3 * n.commands;
         notifications: Pointer<TestNotification> = RECORDS_MAX as u64, ones;
     }
@@ -105,6 +106,7 @@ pub struct Sizes {
     columns: u64,
     kinds: u64,
     directory: u64,
+    past: u64,
 }
 
 const COMMANDS: usize = 300;
@@ -181,6 +183,7 @@ impl Test<'_> {
             columns: state.numbers.columns.into(),
             kinds: state.numbers.kind_columns.len() as u64,
             directory: directory.len() as u64,
+            past: state.past.len() as u64,
         };
         let mut plan = Plan::default();
         let groups = [
@@ -200,6 +203,7 @@ impl Test<'_> {
         let mut tick = TestTick {
             number: TICK.0,
             stamp: STAMP,
+            past_next: (TICK.0 % u64::from(state.numbers.rewind_ticks.max(1))) as u32,
             ..TestTick::default()
         };
         tick.place(plan.places(base, &groups[1]));
@@ -216,6 +220,7 @@ impl Test<'_> {
     fn upload(&self, directory: &[u32]) {
         let (state, world) = (self.state, &self.world);
         self.write(world.rows, &state.rows);
+        self.write(world.past, &state.past);
         self.write(world.states, &state.states);
         self.write(world.generations, &state.generations);
         self.write(world.slot_kinds, &state.slot_kinds);

@@ -14,6 +14,8 @@ pub const TICK: Tick = Tick((1 << 40) + 1234);
 pub struct State {
     pub numbers: Numbers,
     pub rows: Vec<i32>,
+    /// By place in the ring, slot and axis.
+    pub past: Vec<i32>,
     pub states: Vec<u32>,
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
@@ -51,6 +53,7 @@ impl State {
         let dimensions = numbers.space.dimensions;
         let mut state = State {
             rows: vec![0; capacity * columns],
+            past: vec![],
             states: (0..capacity).map(|_| u32::from(below(4) > 0)).collect(),
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
@@ -74,6 +77,8 @@ impl State {
             state.index.push((key, slot as u32));
         }
         state.index.sort_unstable();
+        let kept = state.numbers.rewind_ticks as usize * capacity * dimensions;
+        state.past = (0..kept).map(|_| below(1 << 13) as i32).collect();
         for sequence in 0..commands {
             let mut random_word = || match below(4) {
                 0 => below(1 << 32) as i32,
@@ -176,6 +181,17 @@ impl World for State {
     fn has(&self, slot: Slot, column: usize) -> bool {
         let kind = self.slot_kinds[slot.index()];
         self.numbers.kind_columns[kind as usize] >> column & 1 == 1
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        let kept = self.numbers.rewind_ticks;
+        if kept == 0 {
+            return -1;
+        }
+        let back = arith::ticks_back(TICK.low().cast_signed(), tick, kept);
+        let place = (TICK.0 + u64::from(kept - back)) % u64::from(kept);
+        let at = place as usize * self.numbers.capacity as usize + slot.index();
+        self.past[at * self.numbers.space.dimensions + axis] - 1
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -75,6 +75,7 @@ pub fn numbers(number: u64) -> Numbers {
         columns: 7,
         // Positions are everywhere, the last column nowhere.
         kind_columns: (0..kinds).map(|kind| 0b111 | ((kind % 8) << 3)).collect(),
+        rewind_ticks: [5, 0][(number / 2 % 2) as usize],
         bucket_edge: 20 << 12,
         buckets: [52, 26, if is_deep { 13 } else { 1 }],
         directory_shift: (number / 2 % 3) as u32,

@@ -25,6 +25,7 @@ impl CpuBackend {
             due,
             rows: copy(workers, &state.rows),
             tracks: copy(workers, &state.tracks),
+            past: copy(workers, state.past.positions()),
             ready: copy(workers, state.ready.ticks()),
             observers: copy(workers, &state.observers),
             regions: copy(workers, state.regions.clients()),

@@ -236,6 +236,7 @@ fn death(
     hash_row(state, entity.slot, u64::wrapping_sub);
     state.bury_regions(entity);
     state.bury_track(entity.slot);
+    state.bury_past(entity.slot);
     state.bury_uses(entity.slot);
     state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
     let kind = match left {

@@ -408,6 +408,12 @@ impl World for Frozen<'_> {
         self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
     }
 
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.state
+            .past
+            .coordinate(self.state.tick, slot, axis, tick)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.index.within(center, radius, |slot| slots.push(slot.0));
     }
@@ -456,6 +462,7 @@ impl<'a> Runner<'a> {
             state.slots.generations(),
             state.slots.kinds(),
         );
+        let view = state.past.seen_by(view);
         Runner::Native(Thread::new(native, &view, emitted))
     }
 

@@ -36,6 +36,10 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // A track and the position before the tick; the slots and velocities of three lists.
         ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
         (
+            "past positions",
+            slots * u64::from(limits.rewind_ticks) * config.dimensions() as u64 * 4,
+        ),
+        (
             "rests",
             slots * config.schema.resting_commands().count() as u64 * 8,
         ),

@@ -69,6 +69,7 @@ impl CpuBackend {
             self.motion.as_mut(),
             out,
         );
+        self.state.keep_past(&self.workers);
         out.stages.set(Stage::Lifecycle, clock.lap());
 
         self.index.build(&self.workers, &self.state);

@@ -29,6 +29,7 @@ pub struct Copy {
     glides: Piece<u32>,
     steps: Piece<i32>,
     offsets: Piece<i32>,
+    past: Piece<i32>,
     observers: Piece<layout::Observer>,
     regions: Piece<layout::Region>,
     publications: Piece<layout::Region>,
@@ -142,6 +143,7 @@ impl CudaBackend {
             glides: from.piece(w.track_glides, slots)?,
             steps: from.piece(w.track_steps, 3 * slots)?,
             offsets: from.piece(w.track_offsets, 3 * slots)?,
+            past: from.piece(w.past, s.past())?,
             observers: from.piece(w.observers, s.observers)?,
             regions: from.piece(r.clients, s.client_regions)?,
             publications: from.piece(r.publications, s.carriers)?,
@@ -167,6 +169,7 @@ impl Copy {
             && self.glides.go_on(d, b)?
             && self.steps.go_on(d, b)?
             && self.offsets.go_on(d, b)?
+            && self.past.go_on(d, b)?
             && self.observers.go_on(d, b)?
             && self.regions.go_on(d, b)?
             && self.publications.go_on(d, b)?
@@ -197,6 +200,7 @@ impl Copy {
             tick: self.tick,
             due: (0..states.len()).map(|slot| Tick(due(slot))).collect(),
             tracks: (0..slots).map(track).collect(),
+            past: self.past.values,
             timed: waiting.collect(),
             ready: self.ready.values.iter().map(|&tick| Tick(tick)).collect(),
             kinds: self.kinds.values.iter().map(|&kind| kind as u16).collect(),
@@ -228,6 +232,7 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
         slots,
         3 * slots,
         3 * slots,
+        s.past(),
     ];
     let words = words.into_iter().map(|count| count * 4);
     let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);

@@ -114,6 +114,9 @@ device::device_struct! {
         track_glides: Pointer<u32> = s.capacity * s.motion, zeroed;
         track_steps: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         track_offsets: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
+        /// By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
+        /// or 0.
+        past: Pointer<i32> = s.past(), zeroed;
         /// By slot of an entity that is to be born again: the first tick in which it may be.
         rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
         /// By slot, then by command that rests: the first tick in which it may be used again.
@@ -235,6 +238,9 @@ device::device_struct! {
         afters: u32;
         afters_asked: u32;
         region_sets: u32;
+        /// For how many ticks positions are kept, and the place in their ring for this tick's.
+        rewind_ticks: u32;
+        past_next: u32;
 
         /// The frame.
         frame: Pointer<Command> = s.commands;

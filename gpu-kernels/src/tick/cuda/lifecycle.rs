@@ -20,6 +20,7 @@ device::kernels! {
         free_store: "lifecycle_free_store",
         births_count: "lifecycle_births_count",
         births_store: "lifecycle_births_store",
+        keep: "lifecycle_keep",
     }
 }
 
@@ -48,6 +49,9 @@ impl LifecycleKernels {
             }
             run.items(self.deaths_count, slots)?;
             run.items(self.deaths_store, slots)?;
+        }
+        if run.tick.rewind_ticks > 0 {
+            run.items(self.keep, slots)?;
         }
         run.grid(self.end, Grid::blocks(1, 1))?;
         let reborn_max = slots * u64::from(run.world.respawns);

@@ -38,6 +38,8 @@ pub struct Sizes {
     pub respawns: u64,
     /// Commands that rest after a use.
     pub resting: u64,
+    /// Ticks for which positions are kept.
+    pub rewind_ticks: u64,
     /// The maximum number of hearings of all clients in a tick.
     pub hearings: u64,
     /// Regions that clients may hold.
@@ -145,6 +147,7 @@ impl Sizes {
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
             respawns: u64::from(config.has_falls()),
+            rewind_ticks: u64::from(limits.rewind_ticks),
             resting: config.schema.resting_commands().count() as u64,
             hearings: match limits.notifications_per_tick {
                 0 => 0,
@@ -164,6 +167,11 @@ impl Sizes {
             directory: Directory::new(buckets, capacity),
             crowds: Crowds::new(config),
         }
+    }
+
+    /// Numbers that say where entities were.
+    pub fn past(&self) -> u64 {
+        self.rewind_ticks * self.capacity * self.dimensions
     }
 
     /// Blocks of the largest scan.

@@ -79,6 +79,7 @@ impl CudaBackend {
         let ready: Vec<u64> = snapshot.ready.iter().map(|tick| tick.0).collect();
         device.write(w.ready, &ready)?;
         device.write(w.rows, &snapshot.rows)?;
+        device.write(w.past, &snapshot.past)?;
         device.write(w.observers, &observers)?;
         device.write(w.known_counts, &counts)?;
         device.write(w.known, &known)?;

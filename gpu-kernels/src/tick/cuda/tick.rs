@@ -50,6 +50,8 @@ impl CudaBackend {
         Ok(Tick {
             number: self.tick.0,
             stamp: self.stamp,
+            rewind_ticks: self.sizes.rewind_ticks as u32,
+            past_next: (self.tick.0 % self.sizes.rewind_ticks.max(1)) as u32,
             ..self.buffers.tick(self.base, parity)
         })
     }

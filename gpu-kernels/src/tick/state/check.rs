@@ -17,6 +17,7 @@ impl Snapshot {
         }
         self.check_slots(config)?;
         self.check_tracks(config)?;
+        self.check_past(config)?;
         self.check_ready(config)?;
         for observer in self.observers.iter().flatten() {
             check_observer(observer, config)?;
@@ -30,6 +31,7 @@ impl Snapshot {
     fn check_sizes(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let capacity = config.schema.world.capacity as usize;
         let tracks = capacity * usize::from(config.motion.is_some());
+        let past = config.limits.rewind_ticks as usize * capacity * config.dimensions();
         let resting = config.schema.resting_commands().count();
         let clients = config.limits.clients as usize;
         let values = capacity * config.schema.attributes.len();
@@ -43,6 +45,7 @@ impl Snapshot {
             ("ticks of rebirths", capacity, self.due.len()),
             ("values", values, self.rows.len()),
             ("tracks", tracks, self.tracks.len()),
+            ("past positions", past, self.past.len()),
             ("ticks of rests", capacity * resting, self.ready.len()),
             ("observers", observers, self.observers.len()),
             ("regions", regions, self.regions.len()),
@@ -110,6 +113,29 @@ impl Snapshot {
                 let is_told = (0..i64::from(size)).contains(&told);
                 if !is_told || i64::from(offset).abs() > i64::from(tolerance) {
                     return out_of_range("offsets", offset);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that only living entities were somewhere, within the world.
+    fn check_past(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let (size, dimensions) = (config.size_raw(), config.dimensions());
+        let slots = self.states.len();
+        for (i, position) in self.past.chunks_exact(dimensions).enumerate() {
+            let lives = self.states[i % slots] == SlotState::Live;
+            let was_there = position[0] > 0;
+            if was_there && !lives {
+                return out_of_range("slots with past positions", (i % slots) as i64);
+            }
+            for (&stored, size) in position.iter().zip(size) {
+                let fits = match was_there {
+                    true => (1..=size).contains(&stored),
+                    false => stored == 0,
+                };
+                if !fits {
+                    return out_of_range("past positions", i64::from(stored) - 1);
                 }
             }
         }

@@ -88,6 +88,10 @@ impl World for Oracle {
             .any(|a| usize::from(a.column) == column)
     }
 
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.coordinate(slot.index(), axis, tick)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let edge = self.config.schema.world.aoi.raw();
         let mut found = vec![];

@@ -103,6 +103,7 @@ impl Oracle {
             let slot = &mut self.slots[entity.slot.index()];
             slot.row.fill(0);
             slot.movement = Movement::default();
+            slot.past.clear();
             slot.used.clear();
             if slot.kind == self.config.player_kind {
                 slot.state = SlotState::Resting;

@@ -4,16 +4,23 @@ use shared::WorldConfig;
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{setters, with_texts};
+use crate::scripts::{setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
     let text = random_world_file(dice);
     let config = script::world::parse(&text, "random");
     let config = config.unwrap_or_else(|error| panic!("{error}\n{text}"));
-    match dice.once_in(3) {
+    let mut texts = vec![];
+    if !dice.once_in(3) {
+        texts.push(setters(&config.schema));
+    }
+    if config.limits.rewind_ticks > 0 {
+        texts.push(shots());
+    }
+    match texts.is_empty() {
         true => config,
-        false => with_texts(&config, vec![setters(&config.schema)]),
+        false => with_texts(&config, texts),
     }
 }
 
@@ -107,6 +114,7 @@ fn limits(dice: &mut Dice) -> String {
         limit(4, "updates_per_tick", &[1, 10, 40]),
         limit(4, "deliveries_per_tick", &[1, 10, 60]),
         limit(2, "client_hearings_per_tick", &[1, 1, 3]),
+        limit(2, "rewind_ticks", &[1, 2, 3, 7, 64]),
         limit(2, "timed_commands", &[1, 4, 20, 500]),
         limit(2, "notifications_per_tick", &[1, 1, 2, 100_000]),
     ]

@@ -178,6 +178,48 @@ impl Emit<'_, '_> {
         })
     }
 
+    /// A coordinate of an entity after a tick.
+    pub(super) fn past(&mut self, slot: Operand, axis: u8, tick: Operand) -> Value {
+        // Nothing is kept of `NOBODY`, nor in worlds that keep nothing.
+        let short = self.get(slot);
+        let slots = self.of_frame(I32, offset_of!(Frame, past_slots));
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, short, slots);
+        let place = Place {
+            slot: self.b.ins().uextend(I64, short),
+            is_there: Some(is_there),
+        };
+        let tick = self.get(tick);
+        self.value_at(place, -1, |emit, slot| {
+            let now = emit.of_frame(I32, offset_of!(Frame, tick));
+            let kept = emit.of_frame(I32, offset_of!(Frame, past_ticks));
+            let next = emit.of_frame(I32, offset_of!(Frame, past_next));
+            let slots = emit.of_frame(I32, offset_of!(Frame, past_slots));
+            let back = emit.b.ins().isub(now, tick);
+            let one = emit.get(Operand::Const(1));
+            let back = emit.b.ins().smax(back, one);
+            let back = emit.b.ins().umin(back, kept);
+            // `back` is from 1 to `kept`, and `next` below it, so this is below twice that.
+            let end = emit.b.ins().iadd(next, kept);
+            let at = emit.b.ins().isub(end, back);
+            let is_over = (emit.b.ins()).icmp(IntCC::UnsignedGreaterThanOrEqual, at, kept);
+            let around = emit.b.ins().isub(at, kept);
+            let at = emit.b.ins().select(is_over, around, at);
+            let (at, slots) = (
+                emit.b.ins().uextend(I64, at),
+                emit.b.ins().uextend(I64, slots),
+            );
+            let at = emit.b.ins().imul(at, slots);
+            let at = emit.b.ins().iadd(at, slot);
+            let bytes = (emit.of.shape.space.dimensions * size_of::<i32>()) as i64;
+            let offset = emit.b.ins().imul_imm_s(at, bytes);
+            let past = emit.of_frame(I64, offset_of!(Frame, past));
+            let address = emit.b.ins().iadd(past, offset);
+            let flags = emit.frozen();
+            let stored = (emit.b.ins()).load(I32, flags, address, i32::from(axis) * 4);
+            emit.b.ins().iadd_imm_s(stored, -1)
+        })
+    }
+
     pub(super) fn update(&mut self, slot: Operand, column: u16, value: Operand) {
         let place = self.place(slot);
         match self.of.pass {

@@ -35,6 +35,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
             capacity: sizes.capacity as u32,
             columns: sizes.columns as u32,
             kind_columns: config.schema.kind_columns(),
+            rewind_ticks: limits.rewind_ticks,
             bucket_edge: config.schema.world.aoi.raw(),
             buckets: buckets(config),
             directory_shift: sizes.directory.shift,

@@ -1,0 +1,134 @@
+//! A shot is judged by what its player saw, however late it arrives; after a crash, too.
+
+mod common;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use client_bot::GameClient;
+use client_bot::client_core::GameOptions;
+use common::folder::TestFolder;
+use common::{DEADLINE, start_with, trust};
+use quic::Faults;
+use server::Server;
+use server::server::DataOptions;
+use shared::EntityId;
+
+const NOTHING: &str = "
+    [world]
+    size = [10, 10]
+    capacity = 1
+
+    [[kind]]
+    name = 'player'
+";
+const REACH: f64 = 12.0;
+/// Of the runner in a tick.
+const STEP: f64 = 4.0;
+
+#[test]
+fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
+    let folder = TestFolder::absent("range");
+    let server = start(&folder);
+    let mut game = joined(&server);
+    let runner = until(&mut game, "the runner is in view", |game| {
+        let view = game.view()?;
+        let own = view.entity();
+        view.entities().values().map(|e| e.id).find(|&id| id != own)
+    });
+    // The clock has to settle, and the runner to come by.
+    let settled = Instant::now() + Duration::from_secs(3);
+    until(&mut game, "the runner leaves the reach", |game| {
+        let shown = ahead(game, runner)?;
+        (Instant::now() > settled && (REACH - 1.5 * STEP..REACH - 0.75 * STEP).contains(&shown))
+            .then_some(())
+    });
+    let target = f64::from(runner.reference().0);
+    // The client's library says what was shown, whatever stands here.
+    game.command_named("shoot", &[target, 0.0]).unwrap();
+    game.command_named("cut", &[target]).unwrap();
+    until(&mut game, "the shot is told", |game| {
+        (own(game, "shots")? > 0.0).then_some(())
+    });
+    assert_eq!(
+        (own(&game, "hits"), own(&game, "cuts")),
+        (Some(1.0), Some(0.0))
+    );
+
+    // What is on disk now is the first checkpoint, and the journal with the shot: it runs again.
+    let ticket = game.game().ticket().expect("it plays");
+    let crashed = folder.crashed("range-crashed");
+    drop(game);
+    server.stop().unwrap();
+    let server = start(&crashed);
+    let mut game = joined(&server);
+    game.set_ticket(ticket);
+    until(&mut game, "the shot is remembered", |game| {
+        (own(game, "shots")? > 0.0).then_some(())
+    });
+    assert_eq!(
+        (own(&game, "hits"), own(&game, "cuts")),
+        (Some(1.0), Some(0.0))
+    );
+    game.leave();
+    server.stop().unwrap();
+}
+
+fn start(folder: &Path) -> Server {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/range.toml");
+    start_with(NOTHING, |options| {
+        options.world = script::world::load(&file).unwrap();
+        options.data = Some(DataOptions {
+            checkpoint_seconds: 1000,
+            ..DataOptions::new(folder)
+        });
+    })
+}
+
+/// A game whose packets take 200 ms to the server.
+fn joined(server: &Server) -> GameClient {
+    let trust = trust(server);
+    let game = GameClient::new(
+        server.address(),
+        "localhost",
+        &trust,
+        GameOptions::default(),
+    );
+    let mut game = game.expect("a socket");
+    let faults = Faults {
+        delay: Duration::from_millis(200),
+        ..Faults::default()
+    };
+    game.set_faults(faults, 7);
+    game
+}
+
+/// Plays until something holds.
+fn until<T>(game: &mut GameClient, what: &str, holds: impl Fn(&GameClient) -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        game.poll();
+        game.flush();
+        if let Some(found) = holds(game) {
+            return found;
+        }
+        assert!(started.elapsed() < 4 * DEADLINE, "{what}");
+        game.wait(Duration::from_millis(5)).expect("a socket");
+    }
+}
+
+/// How far an entity is shown from the own one, if it goes away from it.
+fn ahead(game: &GameClient, entity: EntityId) -> Option<f64> {
+    let view = game.view()?;
+    let seen = view.entities().get(&entity.slot.0)?;
+    let own = game.position(view.entity())?;
+    let there = game.position(entity)?;
+    let apart = [there[0] - own[0], there[1] - own[1]];
+    let goes_away = f64::from(seen.course.velocity[0]) * apart[0] > 0.0;
+    goes_away.then(|| apart[0].hypot(apart[1]))
+}
+
+fn own(game: &GameClient, attribute: &str) -> Option<f64> {
+    let entity = game.view()?.own()?.id;
+    game.value(entity, attribute).ok()
+}
