@@ -8,9 +8,8 @@ use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
 use shared::AttributeType;
 
-use crate::reference::{NOBODY, entity, number};
+use crate::convert::{NOBODY, entity, number, text};
 use crate::shown::{Shown, from_space, to_space};
-use crate::told::text;
 
 /// Plays in a world of a Myriad server.
 ///

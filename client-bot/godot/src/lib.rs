@@ -5,12 +5,12 @@
 //! | `client` | the node: connecting, frames, commands, what is known |
 //! | `told` | a signal for each event of the client |
 //! | `shown` | scenes that stand for entities in view |
-//! | `reference` | entities as Godot's integers |
+//! | `convert` | entities as Godot's integers, text |
 
 use godot::init::{ExtensionLibrary, gdextension};
 
 mod client;
-mod reference;
+mod convert;
 mod shown;
 mod told;
 

@@ -7,7 +7,7 @@ use godot::classes::{Node, Node2D, Node3D, PackedScene};
 use godot::prelude::*;
 use shared::EntityId;
 
-use crate::reference::number;
+use crate::convert::number;
 
 /// Which node stands for which entity.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use client_bot::named::number as value;
 use godot::prelude::*;
 
 use crate::client::MyriadClient;
-use crate::reference::number;
+use crate::convert::{number, text};
 
 impl MyriadClient {
     /// Emits what has happened. What signals are connected to may call the client.
@@ -139,8 +139,4 @@ impl MyriadClient {
             None => (GString::new(), old.into(), new.into()),
         }
     }
-}
-
-pub fn text(words: &str) -> GString {
-    GString::from(words)
 }

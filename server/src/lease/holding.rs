@@ -1,7 +1,7 @@
 //! How long a server may believe that it has the key.
 //!
 //! The third party counts a lease from when it hears of it, which is not before it was sent. So
-//! a holder that counts from the sending, and stops at [`BELIEF`] of the lease, stops first, as
+//! a holder that counts from the sending, and stops at three quarters of the lease, stops first, as
 //! long as the two clocks don't drift apart by more than the rest. Nothing is added up: each
 //! renewal counts from its own sending.
 

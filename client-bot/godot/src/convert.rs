@@ -1,5 +1,6 @@
-//! Entities as Godot's integers.
+//! Entities as Godot's integers, and text as Godot's.
 
+use godot::builtin::GString;
 use shared::EntityId;
 
 /// Stands for no entity.
@@ -16,4 +17,8 @@ pub fn number(entity: EntityId) -> i64 {
 /// The entity of a number; any number is one, if not of an entity that exists.
 pub fn entity(number: i64) -> EntityId {
     EntityId::from_bits(number.cast_unsigned())
+}
+
+pub fn text(words: &str) -> GString {
+    GString::from(words)
 }
