@@ -19,6 +19,7 @@ export class Timeline {
     }
     addEventListener("keydown", (event) => this.key(event));
     this.setSpeed(1);
+    this.show();
   }
 
   /// Takes in how far the recording is known.
