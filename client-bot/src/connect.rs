@@ -50,6 +50,12 @@ impl Trust {
     }
 }
 
+/// The host in a server's address: the name that its certificate carries, unless another is said.
+pub fn host_of(server: &str) -> &str {
+    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+    host.trim_matches(['[', ']'])
+}
+
 /// Looks up a server's address, as `127.0.0.1:4433` or `example.com:4433`. It may take a while.
 pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
     let unknown = |message: String| ClientError::Address {

@@ -108,6 +108,32 @@ fn unknown(what: &'static str, name: &str) -> NamedError {
     }
 }
 
+/// A change of an attribute, by its name, with values as [`number`] tells them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedChange {
+    pub attribute: String,
+    pub old: f64,
+    pub new: f64,
+}
+
+impl NamedChange {
+    /// `None` if the world has no such column.
+    pub fn of(view: &View, column: u16, old: i32, new: i32) -> Option<NamedChange> {
+        let attribute = view.schema().attributes.get(usize::from(column))?;
+        Some(NamedChange {
+            attribute: attribute.name.clone(),
+            old: number(attribute.ty, old),
+            new: number(attribute.ty, new),
+        })
+    }
+}
+
+/// The name of a kind of entities; `None` if the world has no such kind.
+pub fn kind_name(view: &View, kind: u16) -> Option<&str> {
+    let kinds = &view.schema().kinds;
+    Some(&kinds.get(usize::from(kind))?.name)
+}
+
 /// A raw word as a number: fixed-point ones in units, booleans as 0 and 1, symbols by their
 /// number, entities by their reference.
 pub fn number(ty: AttributeType, raw: i32) -> f64 {

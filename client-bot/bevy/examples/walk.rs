@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bevy_app::{App, AppExit, ScheduleRunnerPlugin, Update};
 use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::GameOptions;
-use bevy_myriad::client_bot::connect::resolve;
+use bevy_myriad::client_bot::connect::{host_of, resolve};
 use bevy_myriad::client_bot::{GameClient, Trust};
 use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
 use bevy_transform::components::Transform;
@@ -21,8 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("expected the server's fingerprint")?;
     let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
     let trust = Trust::with_fingerprint(&fingerprint)?;
-    let host = server.rsplit_once(':').map_or(&*server, |(host, _)| host);
-    let client = GameClient::new(resolve(&server)?, host, &trust, GameOptions::default())?;
+    let client = GameClient::new(
+        resolve(&server)?,
+        host_of(&server),
+        &trust,
+        GameOptions::default(),
+    )?;
     App::new()
         .add_plugins((
             ScheduleRunnerPlugin::run_loop(Duration::from_millis(16)),

@@ -12,10 +12,11 @@ use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use client_bot::GameClient;
 use client_bot::client_core::Event;
-use client_bot::named::{NamedError, number};
+use client_bot::named::{NamedError, kind_name};
 use shared::EntityId;
 
 pub use client_bot;
+pub use client_bot::named::NamedChange;
 
 /// Polls the [`Myriad`] of the app before its updates, and sends its commands after them. An
 /// app without that resource is left alone: insert it when the player wants to connect.
@@ -88,14 +89,6 @@ pub struct Told {
     pub changes: Vec<NamedChange>,
 }
 
-/// A change of an attribute, by its name, in units.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedChange {
-    pub attribute: String,
-    pub old: f64,
-    pub new: f64,
-}
-
 fn follow(
     mut myriad: ResMut<Myriad>,
     mut shown: Query<(&mut Seen, &mut Transform)>,
@@ -125,13 +118,10 @@ fn follow(
                 known.row = seen.row.to_vec();
             }
         } else {
-            let kind = client.view().and_then(|view| {
-                let kind = view.schema().kinds.get(usize::from(seen.kind))?;
-                Some(kind.name.to_string())
-            });
+            let kind = client.view().and_then(|view| kind_name(view, seen.kind));
             let spawned = Seen {
                 id: seen.id,
-                kind: kind.unwrap_or_default(),
+                kind: kind.unwrap_or_default().to_owned(),
                 row: seen.row.to_vec(),
             };
             entities.insert(seen.id, commands.spawn((spawned, place)).id());
@@ -169,13 +159,8 @@ fn named_changes(client: &GameClient, event: &Event) -> Vec<NamedChange> {
     let (Event::Changed { changes, .. }, Some(view)) = (event, client.view()) else {
         return vec![];
     };
-    let named = changes.iter().filter_map(|change| {
-        let attribute = view.schema().attributes.get(usize::from(change.column))?;
-        Some(NamedChange {
-            attribute: attribute.name.to_string(),
-            old: number(attribute.ty, change.old),
-            new: number(attribute.ty, change.new),
-        })
-    });
+    let named = changes
+        .iter()
+        .filter_map(|change| NamedChange::of(view, change.column, change.old, change.new));
     named.collect()
 }

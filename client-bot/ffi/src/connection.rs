@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_char;
 
 use client_bot::client_core::{GameOptions, RetryOptions};
-use client_bot::connect::resolve;
+use client_bot::connect::{host_of, resolve};
 use client_bot::{GameClient, Trust};
 
 use crate::clients::{self, Client, MyriadClient, add, remove, with};
@@ -77,8 +77,7 @@ pub unsafe extern "C" fn myriad_connect(
 unsafe fn connect(options: &MyriadOptions) -> Result<GameClient, Failure> {
     let server = unsafe { text(options.server, "a server's address") }?;
     let name = unsafe { optional_text(options.server_name, "the certificate's name") }?;
-    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
-    let name = name.unwrap_or_else(|| host.trim_matches(['[', ']']));
+    let name = name.unwrap_or_else(|| host_of(server));
     let trust = unsafe { trust(options) }?;
     let own = |text, what| unsafe { optional_text(text, what) }.map(Option::unwrap_or_default);
     let mut retry = RetryOptions::default();

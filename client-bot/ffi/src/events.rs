@@ -6,7 +6,7 @@ use std::ptr::null;
 
 use client_bot::View;
 use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
-use client_bot::named::number;
+use client_bot::named::{NamedChange, kind_name, number};
 use shared::{EntityId, Tick};
 
 use crate::clients::{MyriadClient, with};
@@ -198,10 +198,10 @@ impl Told {
             Event::Resumed(entity) => Told::about(Type::Resumed, none, *entity),
             Event::Reborn(entity) => Told::about(Type::Reborn, none, *entity),
             Event::Entered { tick, entity, kind } => {
-                let form = view.and_then(|view| view.schema().kinds.get(usize::from(*kind)));
+                let name = view.and_then(|view| kind_name(view, *kind));
                 Told {
                     kind: *kind,
-                    name: form.map(|form| c_text(&form.name)),
+                    name: name.map(c_text),
                     ..Told::about(Type::Entered, *tick, *entity)
                 }
             }
@@ -249,12 +249,13 @@ impl Told {
     }
 
     fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> Told {
-        let attribute = view.and_then(|v| v.schema().attributes.get(usize::from(column)));
-        let value = |raw| attribute.map_or(f64::from(raw), |a| number(a.ty, raw));
+        let change = view.and_then(|view| NamedChange::of(view, column, old, new));
+        let raw = (f64::from(old), f64::from(new));
+        let (old_value, new_value) = change.as_ref().map_or(raw, |of| (of.old, of.new));
         Told {
-            name: attribute.map(|attribute| c_text(&attribute.name)),
-            old_value: value(old),
-            new_value: value(new),
+            name: change.map(|change| c_text(&change.attribute)),
+            old_value,
+            new_value,
             ..self
         }
     }

@@ -1,7 +1,7 @@
 //! A node that plays in a world.
 
 use client_bot::client_core::{GameOptions, Region, RetryOptions, TalkRequest, View};
-use client_bot::connect::resolve;
+use client_bot::connect::{host_of, resolve};
 use client_bot::named::{NamedError, raw};
 use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
@@ -391,9 +391,8 @@ impl MyriadClient {
 
     fn connect(&self) -> Result<GameClient, Failure> {
         let server = self.server.to_string();
-        let host = server.rsplit_once(':').map_or(&*server, |(host, _)| host);
         let name = match self.server_name.is_empty() {
-            true => host.trim_matches(['[', ']']).to_owned(),
+            true => host_of(&server).to_owned(),
             false => self.server_name.to_string(),
         };
         let trust = if !self.fingerprint.is_empty() {

@@ -1,7 +1,7 @@
 //! A signal for each event of a client.
 
 use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
-use client_bot::named::number as value;
+use client_bot::named::{NamedChange, kind_name, number as value};
 use godot::prelude::*;
 
 use crate::client::MyriadClient;
@@ -122,20 +122,17 @@ impl MyriadClient {
     }
 
     fn kind_name(&self, kind: u16) -> GString {
-        let form = self
-            .view()
-            .and_then(|v| v.schema().kinds.get(usize::from(kind)));
-        form.map_or_else(GString::new, |form| text(&form.name))
+        let name = self.view().and_then(|view| kind_name(view, kind));
+        text(name.unwrap_or_default())
     }
 
     /// An attribute's name, and its old and new value.
     fn change(&self, column: u16, old: i32, new: i32) -> (GString, f64, f64) {
-        let attributes = self.view().map(|view| &view.schema().attributes);
-        match attributes.and_then(|all| all.get(usize::from(column))) {
-            Some(attribute) => {
-                let ty = attribute.ty;
-                (text(&attribute.name), value(ty, old), value(ty, new))
-            }
+        let change = self
+            .view()
+            .and_then(|view| NamedChange::of(view, column, old, new));
+        match change {
+            Some(change) => (text(&change.attribute), change.old, change.new),
             None => (GString::new(), old.into(), new.into()),
         }
     }
