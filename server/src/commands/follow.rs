@@ -93,7 +93,7 @@ pub fn follow_until_promoted(
     let folder = options.data.as_ref().map(|data| data.folder.clone());
     let folder = folder.context("a standby needs a folder")?;
     let primary = follow.primary.clone();
-    let mut watch = options.lease.clone().map(Watch::new);
+    let mut watch = options.lease.clone().map(Watch::new).transpose()?;
     let standby = Standby::start(options, follow)?;
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
@@ -128,7 +128,7 @@ pub fn follow_until_promoted(
             let _ = promotion.done.send(Err(format!("{reason:#}")));
             continue;
         }
-        let lease = match watch.as_ref().map(Watch::take).transpose() {
+        let lease = match standby.take_lease() {
             Ok(lease) => lease,
             Err(reason) => {
                 let _ = promotion.done.send(Err(format!("{reason:#}")));

@@ -44,7 +44,8 @@ impl LeaseArguments {
 
 /// A standby's eye on the lease.
 pub struct Watch {
-    options: LeaseOptions,
+    etcd: Contender,
+    period: Duration,
     next: Instant,
     /// Its primary has it, as far as is known: only then its end says something.
     was_held: bool,
@@ -52,13 +53,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(options: LeaseOptions) -> Watch {
-        Watch {
-            options,
+    pub fn new(options: LeaseOptions) -> Result<Watch> {
+        Ok(Watch {
+            period: options.lease / LOOKS,
+            etcd: Contender::new(options)?,
             next: Instant::now(),
             was_held: false,
             has_refused: false,
-        }
+        })
     }
 
     /// Takes the lease if it has ended, and the standby may take over.
@@ -66,9 +68,8 @@ impl Watch {
         if Instant::now() < self.next {
             return None;
         }
-        self.next = Instant::now() + self.options.lease / LOOKS;
-        let holder = Contender::new(self.options.clone()).and_then(|etcd| etcd.holder());
-        match holder {
+        self.next = Instant::now() + self.period;
+        match self.etcd.holder() {
             Ok(Some(_)) => {
                 self.was_held = true;
                 self.has_refused = false;
@@ -88,18 +89,10 @@ impl Watch {
             return None;
         }
         info!("the lease of the primary has ended");
-        match self.take() {
-            Ok(lease) => Some(lease),
-            Err(error) => {
-                warn!("the lease is not taken: {error:#}");
-                None
-            }
-        }
-    }
-
-    /// Takes the lease, if nobody has it.
-    pub fn take(&self) -> Result<HeldLease> {
-        Contender::new(self.options.clone())?.succeed()
+        standby.take_lease().unwrap_or_else(|error| {
+            warn!("the lease is not taken: {error:#}");
+            None
+        })
     }
 }
 

@@ -88,12 +88,16 @@ impl Standby {
         self.follower.check(is_forced)
     }
 
+    /// Takes the lease with which it may take over, if it needs one.
+    pub fn take_lease(&self) -> Result<Option<HeldLease>> {
+        let lease = self.options.lease.clone();
+        let take = |lease| Contender::new(lease)?.succeed();
+        lease.map(take).transpose()
+    }
+
     /// Takes over.
     pub fn promote(self) -> Result<Server> {
-        let lease = match &self.options.lease {
-            Some(lease) => Some(Contender::new(lease.clone())?.succeed()?),
-            None => None,
-        };
+        let lease = self.take_lease()?;
         self.promote_with(lease)
     }
 
