@@ -1,6 +1,7 @@
 //! Reads a journal ahead of the world that runs it again: one thread reads segments and checks
 //! their records, another one decodes them on all cores, and a third one runs them.
 
+use std::ops::Deref;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -35,8 +36,8 @@ pub struct Reached {
 }
 
 /// Reads the records of a log up to a tick (`None`: to the end), and hands each to `take`.
-pub fn read<D: Disk>(
-    log: Log<D>,
+pub fn read<P: Deref<Target: Disk + Sized> + Send>(
+    log: Log<P>,
     mut decoder: Decoder,
     until: Option<u64>,
     mut take: impl FnMut(Read) -> Result<()>,
@@ -94,8 +95,8 @@ type Checked = Next<Found, End>;
 type Decoded = Next<(Read, Option<Frame>), (End, Receiver<Frame>)>;
 
 /// Ends early if nobody takes more.
-fn check_all<D: Disk>(
-    mut log: Log<D>,
+fn check_all<P: Deref<Target: Disk + Sized>>(
+    mut log: Log<P>,
     until: Option<u64>,
     to: &SyncSender<Checked>,
     work: &Mutex<Work>,

@@ -51,50 +51,6 @@ pub trait DiskFile: Send {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-impl<D: Disk> Disk for &D {
-    type File = D::File;
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        D::names(self)
-    }
-
-    fn create(&self, name: &str, bytes: u64) -> io::Result<D::File> {
-        D::create(self, name, bytes)
-    }
-
-    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        D::read(self, name)
-    }
-
-    fn read_into(&self, name: &str, bytes: &mut Vec<u8>) -> io::Result<()> {
-        D::read_into(self, name, bytes)
-    }
-
-    fn expect(&self, name: &str) {
-        D::expect(self, name);
-    }
-
-    fn length(&self, name: &str) -> io::Result<u64> {
-        D::length(self, name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        D::rename(self, from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        D::remove(self, name)
-    }
-
-    fn cut(&self, name: &str, bytes: u64) -> io::Result<()> {
-        D::cut(self, name, bytes)
-    }
-
-    fn sync_names(&self) -> io::Result<()> {
-        D::sync_names(self)
-    }
-}
-
 /// A folder of the file system.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);

@@ -6,7 +6,7 @@
 //! of which says what was, and in the names of checkpoints, which are written after it.
 
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,9 @@ use super::record::{self, Checked, Entry, NoRecord, Place};
 use super::segment::{self, SegmentName};
 
 /// A journal, record by record.
-pub struct Log<D: Disk> {
-    disk: D,
+pub struct Log<P> {
+    /// What leads to the disk.
+    disk: P,
     segments: Vec<SegmentName>,
     /// All records before this tick were synced, say checkpoints.
     synced: u64,
@@ -107,18 +108,18 @@ pub enum LogError {
     Threads(#[from] ThreadError),
 }
 
-impl<D: Disk> Log<D> {
+impl<P: Deref<Target: Disk + Sized>> Log<P> {
     /// Opens a journal at a tick of a world with this many slots. `previous` is the checksum
     /// of the record before, if it is known.
     pub fn open(
-        disk: D,
+        disk: P,
         capacity: u32,
         tick: u64,
         previous: Option<u32>,
-    ) -> Result<Log<D>, LogError> {
+    ) -> Result<Log<P>, LogError> {
         Ok(Log {
-            segments: segment::segments(&disk)?,
-            synced: checkpoint::newest_name(&disk)?.unwrap_or(0),
+            segments: segment::segments(&*disk)?,
+            synced: checkpoint::newest_name(&*disk)?.unwrap_or(0),
             disk,
             decoder: Decoder::new(capacity, 1)?,
             next: tick,

@@ -20,9 +20,9 @@ use crate::durable::recovery::{self, Stored};
 
 /// Reads the ticks of a kept world.
 pub struct Kept {
-    disk: Folder,
+    disk: Arc<Folder>,
     capacity: u32,
-    log: Option<Log<Folder>>,
+    log: Option<Log<Arc<Folder>>>,
     /// The record after the last that was asked for.
     ahead: Option<log::Read>,
 }
@@ -36,7 +36,7 @@ impl Kept {
         let Stored { head, body } = stored;
         let kept = Kept {
             capacity: body.world.schema.world.capacity,
-            disk,
+            disk: Arc::new(disk),
             log: None,
             ahead: None,
         };
@@ -96,7 +96,7 @@ impl Kept {
 
     /// The tick behind the last that can be run, and why it is the last, if it should not be.
     fn find_end(&self, first: u64, previous: u32) -> Result<(u64, Option<String>)> {
-        let mut log = Log::open(&self.disk, self.capacity, first, Some(previous))?;
+        let mut log = Log::open(&*self.disk, self.capacity, first, Some(previous))?;
         loop {
             let tick = log.next_tick();
             let found = match log.next_record() {
