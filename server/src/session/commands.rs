@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use script::arith::ticks_back;
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{CommandKind, EntityId, Refusal, Tick};
 use thiserror::Error;
@@ -155,8 +156,7 @@ impl Session {
 /// not happened before, and nothing that is not kept any more.
 fn seen(claimed: i32, tick: Tick, kept: u32) -> i32 {
     let tick = tick.low().cast_signed();
-    let back = tick.wrapping_sub(claimed).max(1).cast_unsigned();
-    tick.wrapping_sub_unsigned(back.min(kept.max(1)))
+    tick.wrapping_sub_unsigned(ticks_back(tick, claimed, kept.max(1)))
 }
 
 /// By how many ticks a command comes too early; below 0: too late.
