@@ -4,15 +4,16 @@ mod common;
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
 use common::folder::TestFolder;
+use common::process::{Process, signal};
 use common::{DEADLINE, Log};
 use server::lease::holding::{Holding, Next};
 use shared::wire::control::Ticket;
@@ -317,74 +318,17 @@ impl Etcd {
     }
 }
 
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    let told = Command::new("kill").args([name, &pid]).status();
-    assert!(told.expect("the command runs").success());
-}
-
-/// A server in a process of its own.
-struct Process {
-    child: Child,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn spawn(folder: &Path, more: &[&str], etcd: Option<&Etcd>) -> Process {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_myriad"));
-        command.arg("serve");
+/// A server whose lease lasts two seconds, and the etcd that it asks.
+fn spawn(folder: &Path, more: &[&str], etcd: Option<&Etcd>) -> Process {
+    let more = [&["--lease-seconds", "2"], more].concat();
+    Process::spawn_with(folder, "127.0.0.1:0", 1, &more, |command| {
         if let Some(certificate) = etcd.and_then(|etcd| etcd.certificate.as_ref()) {
             command.env("SSL_CERT_FILE", certificate);
         }
         if let Some(etcd) = etcd {
             command.args(["--lease", &etcd.url]);
         }
-        let mut child = command
-            .args(["--backend", "cpu", "--threads", "1", "--shards", "1"])
-            .args(["--listen", "127.0.0.1:0", "--lease-seconds", "2"])
-            .arg("--data")
-            .arg(folder)
-            .args(more)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
-        let output = BufReader::new(child.stdout.take().expect("its output"));
-        Process { child, output }
-    }
-
-    /// Waits for a line, and gives the rest of it.
-    fn says(&mut self, beginning: &str) -> String {
-        loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).expect("text") == 0 {
-                let error = self.errors();
-                panic!("the server does not say `{beginning}`:\n{error}");
-            }
-            if let Some(rest) = line.strip_prefix(beginning) {
-                return rest.trim().to_owned();
-            }
-        }
-    }
-
-    /// All that it said until its end.
-    fn errors(&mut self) -> String {
-        let mut error = String::new();
-        let mut stderr = self.child.stderr.take().expect("its errors");
-        stderr.read_to_string(&mut error).expect("text");
-        error
-    }
-
-    fn signal(&self, name: &str) {
-        signal(&self.child, name);
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    })
 }
 
 async fn join(address: &str, ticket: Option<Ticket>) -> (Client, Connector) {
@@ -433,11 +377,11 @@ async fn take_over(name: &str, fail: &str, has_tls: bool) {
         "60",
     ];
     let strict = [&both[..], &strict].concat();
-    let mut primary = Process::spawn(&folder.join("one"), &strict, Some(&etcd));
+    let mut primary = spawn(&folder.join("one"), &strict, Some(&etcd));
     let address = primary.says("listening on ");
     let follow = primary.says("a standby may follow at ");
     let following = [&both[..], &["--follow", &follow]].concat();
-    let mut standby = Process::spawn(&folder.join("two"), &following, Some(&etcd));
+    let mut standby = spawn(&folder.join("two"), &following, Some(&etcd));
     let (mut client, _connector) = join(&address, None).await;
     let mut log = Log::default();
     // The standby has seen by now that the lease is held.
@@ -462,10 +406,9 @@ async fn take_over(name: &str, fail: &str, has_tls: bool) {
         let ended = async { while client.receive(&mut log).await.is_ok() {} };
         timeout(DEADLINE, ended).await.expect("an end");
         assert_eq!(client.view().newest(), told, "it told of a tick");
-        let errors = primary.errors();
+        let errors = primary.fails().await;
         let is_said = errors.contains("must not go on");
         assert!(is_said, "{errors}");
-        assert!(!primary.child.wait().expect("it ends").success());
     }
 }
 
@@ -488,7 +431,7 @@ async fn a_primary_outlasts_a_short_absence_of_etcd_and_no_long_one() {
     let world = folder.join("world.toml");
     fs::write(&world, WORLD).unwrap();
     let world = world.display().to_string();
-    let mut primary = Process::spawn(&folder.join("one"), &["--world", &world], Some(&etcd));
+    let mut primary = spawn(&folder.join("one"), &["--world", &world], Some(&etcd));
     let address = primary.says("listening on ");
     let (mut client, _connector) = join(&address, None).await;
     let mut log = Log::default();
@@ -507,13 +450,12 @@ async fn a_primary_outlasts_a_short_absence_of_etcd_and_no_long_one() {
     let ended = async { while client.receive(&mut log).await.is_ok() {} };
     timeout(DEADLINE, ended).await.expect("an end");
     etcd.signal("-CONT");
-    let errors = primary.errors();
+    let errors = primary.fails().await;
     assert!(errors.contains("must not go on"), "{errors}");
-    assert!(!primary.child.wait().expect("it ends").success());
 }
 
-#[test]
-fn a_server_without_its_etcd_says_where_it_looked() {
+#[tokio::test]
+async fn a_server_without_its_etcd_says_where_it_looked() {
     let folder = TestFolder::new("lease-no-etcd");
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", nobody.local_addr().unwrap());
@@ -525,9 +467,8 @@ fn a_server_without_its_etcd_says_where_it_looked() {
             "expected http://HOST:PORT or https://HOST:PORT",
         ),
     ] {
-        let mut process = Process::spawn(&folder.join("one"), &["--lease", url], None);
-        let errors = process.errors();
+        let process = spawn(&folder.join("one"), &["--lease", url], None);
+        let errors = process.fails().await;
         assert!(errors.contains(expected), "{errors}");
-        assert!(!process.child.wait().expect("it ends").success());
     }
 }

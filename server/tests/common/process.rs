@@ -125,11 +125,13 @@ impl Process {
         log.clone()
     }
 
+    pub fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
     /// Tells it to stop, as a system does that shuts down, and waits for its end.
     pub fn stop(mut self) {
-        let pid = self.child.id().to_string();
-        let told = Command::new("kill").args(["-TERM", &pid]).status();
-        assert!(told.expect("the command runs").success());
+        self.signal("-TERM");
         assert!(self.child.wait().expect("it ends").success());
     }
 
@@ -138,6 +140,13 @@ impl Process {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
+}
+
+/// Sends a signal to a process, by the name that `kill` has for it.
+pub fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let told = Command::new("kill").args([name, &pid]).status();
+    assert!(told.expect("the command runs").success());
 }
 
 impl Drop for Process {
