@@ -43,7 +43,7 @@ impl Connector {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let socket = quic::socket::bind(SocketAddr::new(any, 0), false);
+        let socket = quic::socket::bind(SocketAddr::new(any, 0));
         let mut endpoint = Endpoint::new(
             EndpointConfig::default(),
             None,

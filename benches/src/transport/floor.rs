@@ -33,10 +33,10 @@ pub fn measure(traffic: Traffic, cores: &Cores, time: Duration) -> anyhow::Resul
     for _ in &cores.server {
         stay_on(&cores.server)?;
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let socket = bind(address, false)?;
+        let socket = bind(address)?;
         let server = socket.local_addr()?;
         stay_on(&cores.bots)?;
-        let echo = bind(address, false)?;
+        let echo = bind(address)?;
         let peer = echo.local_addr()?;
         threads.push(spawn("bots-floor", stop.clone(), move |stop| {
             run_echo(echo, server, traffic.in_bytes, stop)

@@ -128,18 +128,13 @@ fn transport(takes_browsers: bool, idle: Duration, turns: Turns) -> Result<Trans
 /// One socket for each shard, all on one port: the kernel spreads clients over them. Port
 /// 0 picks a free port.
 pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
-    // Fails if the port is taken: a second server would join the port's group and get a
-    // share of the first one's packets.
-    if address.port() != 0 {
-        UdpSocket::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let refused = || format!("cannot listen on {address}");
+    let first = quic::socket::bind(address).with_context(refused)?;
+    quic::socket::share_port(&first).with_context(refused)?;
+    let shared = first.local_addr()?;
+    let mut sockets = vec![first];
+    for _ in 1..shards {
+        sockets.push(quic::socket::bind_beside(shared).with_context(refused)?);
     }
-    let mut address = address;
-    (0..shards)
-        .map(|_| {
-            let socket = quic::socket::bind(address, true)
-                .with_context(|| format!("cannot listen on {address}"))?;
-            address = socket.local_addr()?;
-            Ok(socket)
-        })
-        .collect()
+    Ok(sockets)
 }

@@ -99,7 +99,7 @@ impl Socket {
             SocketAddr::V4(_) => [0u8; 4].into(),
             SocketAddr::V6(_) => [0u16; 8].into(),
         };
-        Socket::new(bind(SocketAddr::new(any, 0), false)?)
+        Socket::new(bind(SocketAddr::new(any, 0))?)
     }
 
     /// Loses, delays and doubles packets on purpose from now on.
@@ -196,13 +196,40 @@ impl Socket {
     }
 }
 
-/// Binds a socket with buffers as large as the system gives. `shares_port` lets several
-/// sockets have the same address: the system spreads packets over them by their sender.
-pub fn bind(address: SocketAddr, shares_port: bool) -> io::Result<UdpSocket> {
+/// Binds a socket to an address that no other has, with buffers as large as the system
+/// gives.
+pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    bind_with(address, |_| Ok(()))
+}
+
+/// Lets sockets of [`bind_beside`] have the address of `first`, too: the system spreads
+/// packets over them by their sender.
+///
+/// A group begins with a socket that shared its port with nobody when it was bound. Else
+/// two groups of one user could get the same port, even where the system picks it, and
+/// take each other's packets.
+pub fn share_port(first: &UdpSocket) -> io::Result<()> {
+    set_shares_port(&SockRef::from(first))
+}
+
+/// Binds one more socket to the address of one that shares its port.
+pub fn bind_beside(address: SocketAddr) -> io::Result<UdpSocket> {
+    bind_with(address, set_shares_port)
+}
+
+fn set_shares_port(socket: &socket2::Socket) -> io::Result<()> {
+    #[cfg(unix)]
+    socket.set_reuse_port(true)?;
+    Ok(())
+}
+
+fn bind_with(
+    address: SocketAddr,
+    prepare: impl FnOnce(&socket2::Socket) -> io::Result<()>,
+) -> io::Result<UdpSocket> {
     let domain = Domain::for_address(address);
     let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-    #[cfg(unix)]
-    socket.set_reuse_port(shares_port)?;
+    prepare(&socket)?;
     enlarge_buffers(&socket);
     socket.bind(&address.into())?;
     socket.set_nonblocking(true)?;
@@ -236,7 +263,7 @@ mod tests {
 
     fn pair(address: &str) -> (Socket, Socket) {
         let address = address.parse().unwrap();
-        let [a, b] = [(); 2].map(|()| Socket::new(bind(address, false).unwrap()).unwrap());
+        let [a, b] = [(); 2].map(|()| Socket::new(bind(address).unwrap()).unwrap());
         (a, b)
     }
 
@@ -293,6 +320,37 @@ mod tests {
         if cfg!(all(target_os = "linux", feature = "batches")) {
             assert_eq!(answers, asked);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sockets_that_share_a_port_let_no_others_have_it() {
+        let group = || {
+            let first = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            share_port(&first).unwrap();
+            let address = first.local_addr().unwrap();
+            let second = bind_beside(address).unwrap();
+            (address, [first, second])
+        };
+        let (address, sockets) = group();
+        let taken = bind(address).map_err(|error| error.kind());
+        assert_eq!(taken.unwrap_err(), io::ErrorKind::AddrInUse);
+
+        // The system spreads senders over both.
+        let senders: Vec<_> = (0..64)
+            .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap())
+            .collect();
+        for sender in &senders {
+            sender.send_to(&[1], address).unwrap();
+        }
+        let arrived = sockets.map(|socket| {
+            let mut socket = Socket::new(socket).unwrap();
+            let mut packets = vec![];
+            while socket.receive(&mut packets, Instant::now()) {}
+            packets.len()
+        });
+        assert_eq!(arrived.iter().sum::<usize>(), 64);
+        assert!(arrived.iter().all(|&count| count > 0), "{arrived:?}");
     }
 
     #[test]
