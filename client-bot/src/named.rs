@@ -2,7 +2,7 @@
 //! schema.
 
 use client_core::{CommandError, Entity, View};
-use shared::{Attribute, AttributeType, Audience, EntityId, Fixed};
+use shared::{Attribute, AttributeType, Audience, CommandKind, EntityId, Fixed};
 use thiserror::Error;
 
 use crate::GameClient;
@@ -126,6 +126,11 @@ impl NamedChange {
             new: number(attribute.ty, new),
         })
     }
+}
+
+/// The name of a command; `None` if the world has no such command.
+pub fn command_name(view: &View, command: CommandKind) -> Option<&str> {
+    Some(&view.schema().command(command)?.name)
 }
 
 /// The name of a kind of entities; `None` if the world has no such kind.

@@ -1,4 +1,4 @@
-//! The cause of a change: the first command that wanted it; on every backend and in the
+//! The cause of a change: the first command that wanted it, and who gave this; on every backend and in the
 //! oracle.
 
 use gpu_kernels::Frame;
@@ -42,14 +42,14 @@ fn the_first_command_in_order_that_wants_a_change_is_its_cause() {
         // A strike without a target updates nothing.
         frame.push(a, 0, builtin::STRIKE, &[-1]);
         frame.push(a, 1, first, &target);
-        frame.push(a, 2, second, &target);
+        frame.push(b, 2, second, &target);
         frame.push(b, 3, builtin::MOVE, &[4096, 0]);
         let causes = parity.tick(&frame).causes;
-        assert_eq!(causes[&(1, HP)], first.id());
-        assert_eq!(causes[&(1, 0)], builtin::MOVE.id());
+        assert_eq!(causes[&(1, HP)], (first.id(), a.slot.0));
+        assert_eq!(causes[&(1, 0)], (builtin::MOVE.id(), b.slot.0));
         // The step along the second axis, of length 0, came before the rule's.
-        assert_eq!(causes[&(1, 1)], builtin::MOVE.id());
-        assert_eq!(causes[&(0, 0)], builtin::ROAM.id());
+        assert_eq!(causes[&(1, 1)], (builtin::MOVE.id(), b.slot.0));
+        assert_eq!(causes[&(0, 0)], (builtin::ROAM.id(), a.slot.0));
         parity.restart(tick == 1);
     }
 }
@@ -64,7 +64,10 @@ fn a_command_whose_updates_were_dropped_is_no_cause() {
     }
     // There is no room for the rule's updates.
     let causes = parity.tick(&frame).causes;
-    assert_eq!(causes.into_iter().collect::<Vec<_>>(), [((1, HP), 3)]);
+    assert_eq!(
+        causes.into_iter().collect::<Vec<_>>(),
+        [((1, HP), (builtin::STRIKE.id(), 0))]
+    );
 }
 
 #[test]

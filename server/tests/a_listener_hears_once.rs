@@ -53,15 +53,21 @@ async fn strike(server: &Server, players: &mut [&mut Player], by: usize, target:
 }
 
 /// The notice of a change of hit points.
-fn blow(server_column: usize, entity: EntityId, old: i32, new: i32, ids: &[u32]) -> Notice {
+fn blow(
+    column: usize,
+    (entity, by): (EntityId, EntityId),
+    (old, new): (i32, i32),
+    ids: &[u32],
+) -> Notice {
     Notice {
         body: NoticeBody::Change {
             entity,
             kind: 0,
-            column: server_column as u16,
+            column: column as u16,
             old,
             new,
             command: Some(builtin::STRIKE),
+            by,
         },
         heard: false,
         subscriptions: ids.to_vec(),
@@ -89,14 +95,15 @@ async fn a_change_that_two_subscriptions_match_comes_once_with_both() {
     strike(&server, players, 1, target).await;
     strike(&server, players, 2, own).await;
     strike(&server, players, 1, own).await;
+    let (far, near) = (knight.entity(), victim.entity());
     assert!(!listener.sees(target), "it is far away");
     let told: Vec<Notice> = listener.notices().into_iter().cloned().collect();
     assert_eq!(
         told,
         [
-            blow(hp, target, 100, 70, &[4, 9]),
-            blow(hp, own, 100, 70, &[4, 9]),
-            blow(hp, own, 70, 40, &[4, 9]),
+            blow(hp, (target, far), (100, 70), &[4, 9]),
+            blow(hp, (own, near), (100, 70), &[4, 9]),
+            blow(hp, (own, far), (70, 40), &[4, 9]),
         ]
     );
     for other in [&knight, &victim] {
@@ -295,7 +302,7 @@ async fn subscriptions_wait_for_a_lost_client() {
     strike(&server, players, 1, target).await;
     let hp = back.client.view().schema().column("hp").unwrap();
     let told: Vec<Notice> = back.notices().into_iter().cloned().collect();
-    assert_eq!(told, [blow(hp, target, 70, 40, &[3])]);
+    assert_eq!(told, [blow(hp, (target, knight.entity()), (70, 40), &[3])]);
     server.stop().unwrap();
 }
 

@@ -234,7 +234,7 @@ impl Seen {
         for (&(slot, changed), &new) in &output.changes {
             let old = before.slots[slot as usize].row[usize::from(changed)];
             let name = schema.attributes[usize::from(changed)].name.as_str();
-            let cause = output.causes[&(slot, changed)];
+            let (cause, _) = output.causes[&(slot, changed)];
             let cause = schema.command(CommandKind(cause)).unwrap().name.as_str();
             match (name, cause) {
                 ("hp", "hunt") if new < old => self.note("a wolf bit"),

@@ -80,6 +80,8 @@ namespace Myriad
         public EventType What;
         public ulong Tick;
         public Entity Entity;
+        /// Who caused a change.
+        public Entity By;
         public ushort Kind;
         public bool IsGranted;
         public uint Request;
@@ -390,7 +392,7 @@ namespace Myriad
         {
             public EventType What;
             public ulong Tick;
-            public Entity Entity;
+            public Entity Entity, By;
             public ushort Kind;
             [MarshalAs(UnmanagedType.I1)] public bool IsGranted;
             public uint Request;
@@ -410,6 +412,7 @@ namespace Myriad
                     What = What,
                     Tick = Tick,
                     Entity = Entity,
+                    By = By,
                     Kind = Kind,
                     IsGranted = IsGranted,
                     Request = Request,

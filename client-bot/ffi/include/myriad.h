@@ -49,7 +49,7 @@ typedef enum MyriadEventType {
   // `entity`, the attribute's `name`, `old_value`, `new_value`.
   MYRIAD_EVENT_TYPE_CHANGED = 6,
   // An attribute that the client subscribed to has changed, in view or not: as `Changed`,
-  // and `kind`.
+  // and `kind`, the command that wanted it as `text`, and who gave this as `by`.
   MYRIAD_EVENT_TYPE_NOTICED_CHANGE = 7,
   // The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
   // none), `values` by its fields.
@@ -144,6 +144,8 @@ typedef struct MyriadEvent {
   // The tick of the server in which it happened.
   uint64_t tick;
   struct MyriadEntity entity;
+  // The entity that caused a change.
+  struct MyriadEntity by;
   // The number of the entity's kind.
   uint16_t kind;
   // Whether a request was granted.

@@ -6,7 +6,7 @@ use std::ptr::null;
 
 use client_bot::View;
 use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
-use client_bot::named::{NamedChange, kind_name, number};
+use client_bot::named::{NamedChange, command_name, kind_name, number};
 use shared::{EntityId, Tick};
 
 use crate::clients::{MyriadClient, with};
@@ -59,7 +59,7 @@ pub enum MyriadEventType {
     /// `entity`, the attribute's `name`, `old_value`, `new_value`.
     Changed = 6,
     /// An attribute that the client subscribed to has changed, in view or not: as `Changed`,
-    /// and `kind`.
+    /// and `kind`, the command that wanted it as `text`, and who gave this as `by`.
     NoticedChange = 7,
     /// The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
     /// none), `values` by its fields.
@@ -102,6 +102,8 @@ pub struct MyriadEvent {
     /// The tick of the server in which it happened.
     pub tick: u64,
     pub entity: MyriadEntity,
+    /// The entity that caused a change.
+    pub by: MyriadEntity,
     /// The number of the entity's kind.
     pub kind: u16,
     /// Whether a request was granted.
@@ -125,6 +127,7 @@ pub(crate) struct Told {
     what: MyriadEventType,
     tick: Tick,
     entity: Option<EntityId>,
+    by: Option<EntityId>,
     kind: u16,
     is_granted: bool,
     request: u32,
@@ -160,6 +163,7 @@ impl Told {
             what: self.what,
             tick: self.tick.0,
             entity: self.entity.unwrap_or(EntityId::NONE).into(),
+            by: self.by.unwrap_or(EntityId::NONE).into(),
             kind: self.kind,
             is_granted: self.is_granted,
             request: self.request,
@@ -268,9 +272,14 @@ impl Told {
                 column,
                 old,
                 new,
-                ..
+                command,
+                by,
             } => Told {
                 kind: *kind,
+                by: Some(*by),
+                text: command
+                    .and_then(|command| command_name(view?, command))
+                    .map(c_text),
                 ..Told::about(MyriadEventType::NoticedChange, tick, *entity)
             }
             .changed(view, *column, *old, *new),

@@ -112,9 +112,18 @@ impl MyriadClient {
     /// An attribute of an entity in view has changed, other than its position.
     #[signal]
     pub(crate) fn changed(entity: i64, attribute: GString, old: f64, new: f64);
-    /// A change that the client subscribed to.
+    /// A change that the client subscribed to: the command that wanted it, and the entity that
+    /// gave this.
     #[signal]
-    pub(crate) fn noticed(entity: i64, kind: GString, attribute: GString, old: f64, new: f64);
+    pub(crate) fn noticed(
+        entity: i64,
+        kind: GString,
+        attribute: GString,
+        old: f64,
+        new: f64,
+        command: GString,
+        by: i64,
+    );
     /// A notification of the world that the client subscribed to, or can hear.
     #[signal]
     pub(crate) fn notified(name: GString, source: i64, values: PackedFloat64Array);

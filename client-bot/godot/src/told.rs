@@ -1,7 +1,7 @@
 //! A signal for each event of a client.
 
 use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
-use client_bot::named::{NamedChange, kind_name, number as value};
+use client_bot::named::{NamedChange, command_name, kind_name, number as value};
 use godot::prelude::*;
 
 use crate::client::MyriadClient;
@@ -62,13 +62,18 @@ impl MyriadClient {
                 column,
                 old,
                 new,
-                ..
+                command,
+                by,
             } => {
                 let kind = self.kind_name(*kind);
                 let (name, old, new) = self.change(*column, *old, *new);
+                let command = command.and_then(|command| command_name(self.view()?, command));
+                let command = text(command.unwrap_or_default());
+                let (entity, by) = (number(*entity), number(*by));
                 let mut signals = self.signals();
-                let entity = number(*entity);
-                signals.noticed().emit(entity, &kind, &name, old, new);
+                signals
+                    .noticed()
+                    .emit(entity, &kind, &name, old, new, &command, by);
             }
             NoticeBody::Notification {
                 kind,

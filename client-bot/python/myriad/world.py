@@ -146,8 +146,10 @@ class World:
             entity, kind, column = self.entity(bits), bits.get(self.kind_bits), bits.get(6)
             old, new = self.value(bits, column), self.value(bits, column)
             command = bits.get(9) - 1
+            by = self.entity(bits) if bits.get(1) else None
             return "change", notice | {"entity": entity, "kind": kind, "column": column, "old": old,
-                                       "new": new, "command": None if command < 0 else command}
+                                       "new": new, "command": None if command < 0 else command,
+                                       "by": by}
         number = bits.get(8)
         source = self.entity(bits) if bits.get(1) else None
         [own] = [n for n in self.schema["notifications"] if n["kind"] == number]

@@ -216,6 +216,7 @@ mod tests {
             old: new + 5,
             new,
             command: None,
+            by: EntityId::NONE,
         }
     }
 
@@ -291,6 +292,7 @@ mod tests {
             old: 1,
             new: 2,
             command: None,
+            by: EntityId::NONE,
         };
         assert_eq!(judged(&[&a, &b, &c, &notice(wrong, &[])]), (1, 0));
     }

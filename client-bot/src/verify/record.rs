@@ -176,6 +176,7 @@ impl BotRecord {
                 old,
                 new,
                 command: None,
+                by: EntityId::NONE,
             };
             self.changes.push_back((tick, change));
         }
@@ -210,8 +211,9 @@ impl BotRecord {
         let mut counts = BTreeMap::new();
         for (tick, notice) in &self.notices {
             let mut body = notice.body.clone();
-            if let NoticeBody::Change { command, .. } = &mut body {
+            if let NoticeBody::Change { command, by, .. } = &mut body {
                 *command = None;
+                *by = EntityId::NONE;
             }
             let count = counts.entry(EventKey::of(*tick, &body));
             count.or_insert(NoticeCount { body, times: 0 }).times += 1;

@@ -230,18 +230,26 @@ fn told(body: &NoticeBody, view: &View) -> String {
             column,
             old,
             new,
-            ..
+            command,
+            by,
         } => {
             let attribute = schema.attributes.get(usize::from(*column));
             let (name, ty) = attribute.map_or(("", AttributeType::I32), |a| (&a.name, a.ty));
             let kind = schema.kinds.get(usize::from(*kind));
-            format!(
+            let mut text = format!(
                 "{} {}: {name} {} → {}",
                 kind.map_or("", |kind| &kind.name),
                 entity.slot.0,
                 value(schema, ty, *old).text(),
                 value(schema, ty, *new).text(),
-            )
+            );
+            if let Some(command) = command.and_then(|command| schema.command(command)) {
+                text += &format!(", {}", command.name);
+            }
+            if *by != EntityId::NONE {
+                text += &format!(", by {}", name_of(view, by.slot.0));
+            }
+            text
         }
         NoticeBody::Notification {
             kind,

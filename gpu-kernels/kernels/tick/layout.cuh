@@ -701,6 +701,8 @@ struct alignas(8) Tick {
     u16 *change_columns;
     i32 *change_values;
     u16 *change_causes;
+    // By change: the slot of the entity that gave the command, or NOBODY.
+    u32 *change_actors;
     u32 *course_slots;
     // By course and axis.
     i32 *course_velocities;
@@ -712,7 +714,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 288, "as in Rust");
+static_assert(sizeof(Tick) == 296, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
 static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
@@ -724,9 +726,9 @@ static_assert(offsetof(Tick, region_set) == 112 && offsetof(Tick, counters) == 1
 static_assert(offsetof(Tick, group_counts) == 136 && offsetof(Tick, births) == 144 && offsetof(Tick, birth_rows) == 152, "as in Rust");
 static_assert(offsetof(Tick, deaths) == 160 && offsetof(Tick, notifications) == 168 && offsetof(Tick, refused) == 176, "as in Rust");
 static_assert(offsetof(Tick, change_slots) == 184 && offsetof(Tick, change_offsets) == 192 && offsetof(Tick, change_columns) == 200, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 208 && offsetof(Tick, change_causes) == 216 && offsetof(Tick, course_slots) == 224, "as in Rust");
-static_assert(offsetof(Tick, course_velocities) == 232 && offsetof(Tick, delivery_offsets) == 240 && offsetof(Tick, deliveries) == 248, "as in Rust");
-static_assert(offsetof(Tick, bucket_order) == 256 && offsetof(Tick, bucket_ranges) == 264 && offsetof(Tick, hearing_offsets) == 272, "as in Rust");
-static_assert(offsetof(Tick, hearings) == 280, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 208 && offsetof(Tick, change_causes) == 216 && offsetof(Tick, change_actors) == 224, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 232 && offsetof(Tick, course_velocities) == 240 && offsetof(Tick, delivery_offsets) == 248, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 256 && offsetof(Tick, bucket_order) == 264 && offsetof(Tick, bucket_ranges) == 272, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 280 && offsetof(Tick, hearings) == 288, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x73fc03f10cf713bfull;
+constexpr u64 TICK_LAYOUT_HASH = 0xaf57828eadea67d0ull;

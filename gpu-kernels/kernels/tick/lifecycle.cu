@@ -3,8 +3,6 @@
 #include "tick/notifications.cuh"
 #include "tick/timed.cuh"
 
-constexpr u32 NOBODY = 0xffffffffu;
-
 // `kind` is that of the entity to be born here again, or 0.
 __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
     w.died[slot] = t.stamp;

@@ -128,7 +128,11 @@ KERNEL merge_store(World w, Tick t) {
     u32 key = w.interval_keys[i];
     t.change_columns[change] = (u16)(key % w.columns);
     t.change_values[change] = (i32)w.interval_values[i];
-    if (w.first_updates) t.change_causes[change] = (u16)w.verdicts[(u32)w.first_updates[key]];
+    if (w.first_updates) {
+        Command cause = w.commands[(u32)w.first_updates[key]];
+        t.change_causes[change] = cause.kind;
+        t.change_actors[change] = w.forms[cause.kind] & HAS_ACTOR ? cause.slot : NOBODY;
+    }
     if (weight & 1) {
         t.change_slots[entity] = key / w.columns;
         t.change_offsets[entity] = change;

@@ -7,6 +7,9 @@
 #include "lib/warp.cuh"
 #include "tick/layout.cuh"
 
+// The slot of no entity.
+constexpr u32 NOBODY = 0xffffffffu;
+
 __device__ inline u64 entity_bits(u32 slot, u32 generation) { return (u64)generation << 32 | slot; }
 
 // Scans that overlap have separate partial sums.

@@ -128,6 +128,11 @@ impl Candidates {
             old: before.row(slot)[usize::from(column)],
             new: changes.values[at],
             command: changes.causes.get(at).copied(),
+            by: match changes.actors.get(at) {
+                // Commands only act for entities that lived before the tick.
+                Some(&actor) if actor != EntityId::NONE.slot.0 => before.id(shared::Slot(actor)),
+                _ => EntityId::NONE,
+            },
         };
         self.writer
             .change(&self.wanted, &mut self.batch, &change, client);
@@ -139,6 +144,7 @@ impl Candidates {
                 old: change.old,
                 new: change.new,
                 command: change.command.map(CommandKind),
+                by: change.by,
             },
             only: own.filter(|_| is_private),
             place: None,

@@ -18,6 +18,8 @@ pub enum Notice {
         new: i32,
         /// The first command that updated the attribute.
         command: Option<CommandKind>,
+        /// The entity that gave it; [`EntityId::NONE`] if it is not known.
+        by: EntityId,
     },
 }
 

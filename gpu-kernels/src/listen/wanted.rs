@@ -188,6 +188,7 @@ impl Wanted {
             names.old_symbol,
             names.new_symbol,
             names.command,
+            names.by,
         ];
         filter.constraints.iter().all(|constraint| {
             let name = constraint.name;

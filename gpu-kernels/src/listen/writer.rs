@@ -49,6 +49,8 @@ pub struct Change {
     pub new: i32,
     /// The number of the first command that updated it, if the tick recorded that.
     pub command: Option<u16>,
+    /// The entity that gave it; [`EntityId::NONE`] if the tick did not record that.
+    pub by: EntityId,
 }
 
 impl Writer {
@@ -169,6 +171,9 @@ impl Writer {
         if let Some(command) = change.command {
             let place = self.commands.place(usize::from(command), batch);
             push(text(names.command, place));
+        }
+        if change.by != EntityId::NONE {
+            push(integer(names.by, change.by.reference().0));
         }
         self.end(batch);
     }

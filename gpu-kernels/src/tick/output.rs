@@ -77,6 +77,9 @@ pub struct Changes {
     /// command that updated it, in command order. Empty in worlds without content
     /// subscriptions.
     pub causes: HostVec<u16>,
+    /// By change: the slot of the entity that gave this command, or that of
+    /// [`EntityId::NONE`] where nobody gives it; empty likewise.
+    pub actors: HostVec<u32>,
 }
 
 impl Changes {

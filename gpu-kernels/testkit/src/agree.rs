@@ -40,7 +40,7 @@ pub fn compare_with_oracle(
     output: &TickOutput,
 ) -> Result<(), Difference> {
     let changes: Vec<Change> = expected.changes.iter().map(|(&k, &v)| (k, v)).collect();
-    let causes: Vec<u16> = expected.causes.values().copied().collect();
+    let (causes, actors): (Vec<u16>, Vec<u32>) = expected.causes.values().copied().unzip();
     Parts {
         tick: output.tick,
         counts: &expected.counts,
@@ -50,6 +50,7 @@ pub fn compare_with_oracle(
         changes,
         courses: expected.courses.clone().into_iter().collect(),
         causes: &causes,
+        actors: &actors,
         notifications: &expected.notifications,
         refused: &expected.refused,
         deliveries: (0..config.limits.clients)
@@ -159,6 +160,7 @@ struct Parts<'a> {
     /// (slot, velocity).
     courses: Vec<(u32, Vec<i32>)>,
     causes: &'a [u16],
+    actors: &'a [u32],
     notifications: &'a [Notification],
     refused: &'a [RefusedCommand],
     /// By client.
@@ -187,6 +189,7 @@ impl<'a> Parts<'a> {
                 .map(|(slot, velocity)| (slot.0, velocity.to_vec()))
                 .collect(),
             causes: &output.changes.causes,
+            actors: &output.changes.actors,
             notifications: &output.notifications,
             refused: &output.refused,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
@@ -209,6 +212,7 @@ impl<'a> Parts<'a> {
         same_list("changes", &self.changes, &found.changes, describe_change)?;
         same_list("courses", &self.courses, &found.courses, debug)?;
         same_list("causes", self.causes, found.causes, debug)?;
+        same_list("actors", self.actors, found.actors, debug)?;
         same_list(
             "notifications",
             self.notifications,

@@ -102,9 +102,9 @@ pub struct OracleOutput {
     pub changes: BTreeMap<(u32, u16), i32>,
     /// New courses by slot: a velocity for each axis.
     pub courses: BTreeMap<u32, Vec<i32>>,
-    /// By slot and column of each change: the kind of the first command that updated it;
-    /// empty if clients cannot subscribe.
-    pub causes: BTreeMap<(u32, u16), u16>,
+    /// By slot and column of each change: the kind of the first command that updated it, and
+    /// the slot of the entity that gave it; empty if clients cannot subscribe.
+    pub causes: BTreeMap<(u32, u16), (u16, u32)>,
     /// Notifications of commands, of items with a new owner, and of the fallen, in this order.
     pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.

@@ -164,10 +164,13 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
             is_private: false,
         });
     }
-    let mut cause = output.changes.causes.iter();
+    let mut causes = output.changes.causes.iter().zip(&output.changes.actors[..]);
     for (slot, columns, values) in output.changes.iter() {
         for (&column, &new) in columns.iter().zip(values) {
-            let command = CommandKind(*cause.next().expect("a cause"));
+            let (&command, &actor) = causes.next().expect("a cause");
+            let command = CommandKind(command);
+            let by = mirror.ids.get(actor as usize);
+            let by = by.copied().unwrap_or(EntityId::NONE);
             let name = &schema
                 .command(command)
                 .expect("a command of the world")
@@ -182,6 +185,10 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
             names.insert("event".to_owned(), Value::Text("change".to_owned()));
             names.insert("attribute".to_owned(), Value::Text(attribute.name.clone()));
             names.insert("command".to_owned(), Value::Text(name.clone()));
+            if by != EntityId::NONE {
+                let reference = f64::from(by.reference().0);
+                names.insert("by".to_owned(), Value::Number(reference));
+            }
             let is_symbol = attribute.ty == AttributeType::Symbol;
             for (name, raw) in [("old", old), ("new", new)] {
                 let suffix = if is_symbol { "_symbol" } else { "" };
@@ -195,6 +202,7 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
                     old,
                     new,
                     command: Some(command),
+                    by,
                 },
                 names,
                 entity: Some(entity),

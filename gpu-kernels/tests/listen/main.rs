@@ -109,6 +109,7 @@ fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
         old: 50,
         new: 0,
         command: Some(builtin::STRIKE),
+        by: EntityId::new(0, 1),
     };
     let ids = vec![0];
     assert_eq!(notices[&0], [(Notice::Notification(0), ids.clone())]);

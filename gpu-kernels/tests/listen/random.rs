@@ -111,6 +111,7 @@ fn constraint(dice: &mut Dice, config: &WorldConfig, oracle: &Oracle) -> Constra
         ("old".to_owned(), None),
         ("new".to_owned(), None),
         ("entity".to_owned(), None),
+        ("by".to_owned(), None),
     ];
     for notification in &schema.notifications {
         let fields = notification.fields.iter();

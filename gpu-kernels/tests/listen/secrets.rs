@@ -145,14 +145,18 @@ fn with_other_secrets(
             let changed = range
                 .clone()
                 .find(|&i| usize::from(output.changes.columns[i]) == column);
-            let (value, cause) = match (is_secret(slot, column), changed) {
-                (true, _) if dice.once_in(2) => (dice.within(-5..=120), 0),
-                (false, Some(i)) => (output.changes.values[i], output.changes.causes[i]),
+            let (value, (cause, actor)) = match (is_secret(slot, column), changed) {
+                (true, _) if dice.once_in(2) => (dice.within(-5..=120), (0, 0)),
+                (false, Some(i)) => {
+                    let changes = &output.changes;
+                    (changes.values[i], (changes.causes[i], changes.actors[i]))
+                }
                 _ => continue,
             };
             changes.columns.push(column as u16);
             changes.values.push(value);
             changes.causes.push(cause);
+            changes.actors.push(actor);
         }
         if changes.columns.len() > start {
             changes.slots.push(slot as u32);

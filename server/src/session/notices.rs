@@ -109,6 +109,7 @@ fn body(output: &TickOutput, notice: listen::Notice) -> NoticeBody {
             old,
             new,
             command,
+            by,
         } => NoticeBody::Change {
             entity,
             kind,
@@ -116,6 +117,7 @@ fn body(output: &TickOutput, notice: listen::Notice) -> NoticeBody {
             old,
             new,
             command,
+            by,
         },
         listen::Notice::Notification(place) => {
             let notification = &output.notifications[place as usize];
@@ -173,6 +175,7 @@ mod tests {
             old: 3,
             new: 4,
             command: None,
+            by: shared::EntityId::NONE,
         };
         let told = |notice, subscriptions| ClientNotice {
             notice,

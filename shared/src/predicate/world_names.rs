@@ -17,6 +17,7 @@ use crate::world::schema::Schema;
 /// | `old`, `new` | changes | its values, where they are numbers |
 /// | `old_symbol`, `new_symbol` | changes | its values, where they are symbols |
 /// | `command` | changes | the name of the first command that asked for the change |
+/// | `by` | changes | the reference to the entity that gave this command |
 /// | `pick.item`, … | notifications | their fields, prefixed by the notification's name |
 ///
 /// The entity is the one that changed, or the notification's source. It has the
@@ -34,6 +35,7 @@ pub struct WorldNames {
     pub old_symbol: NameId,
     pub new_symbol: NameId,
     pub command: NameId,
+    pub by: NameId,
     /// By column; `None` for hidden attributes.
     pub columns: Vec<Option<NameId>>,
     /// By index in [`Schema::notifications`], then by field.
@@ -71,6 +73,7 @@ impl WorldNames {
         let old_symbol = declare("old_symbol", ValueType::String)?;
         let new_symbol = declare("new_symbol", ValueType::String)?;
         let command = declare("command", ValueType::String)?;
+        let by = declare("by", ValueType::Integer)?;
         let mut fields = vec![];
         for notification in &schema.notifications {
             let mut own = vec![];
@@ -107,6 +110,7 @@ impl WorldNames {
             old_symbol,
             new_symbol,
             command,
+            by,
             columns,
             fields,
             client,

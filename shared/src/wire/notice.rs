@@ -8,6 +8,7 @@
 //! | number of subscriptions, then the id of each | 11, 32 |
 //! | change: entity, kind, column, value before, value after | see `fields` |
 //! | change: command: 0 none, else its number plus one | 9 |
+//! | change: whether it says who gave the command, if so: the entity | 1, see `fields` |
 //! | notification: kind, whether it has a source, if so: the entity | 8, 1, see `fields` |
 //! | notification: its words by type, as in commands | |
 
@@ -46,6 +47,9 @@ pub enum NoticeBody {
         new: i32,
         /// The kind of the first command that asked for the change.
         command: Option<CommandKind>,
+        /// The entity that gave this command, in view or not; [`EntityId::NONE`] if it is
+        /// not known.
+        by: EntityId,
     },
     /// A notification of the world's logic.
     Notification {
@@ -91,6 +95,7 @@ impl NoticeCodec {
                 old,
                 new,
                 command,
+                by,
             } => {
                 fields.put_entity(writer, *entity);
                 fields.put_kind(writer, *kind);
@@ -99,6 +104,7 @@ impl NoticeCodec {
                 fields.put_value(writer, *column, *new);
                 let command = command.map_or(0, |c| u64::from(c.id()) + 1);
                 writer.put(command, COMMAND_BITS);
+                put_optional(fields, writer, *by);
             }
             NoticeBody::Notification {
                 kind,
@@ -106,10 +112,7 @@ impl NoticeCodec {
                 words,
             } => {
                 writer.put(u64::from(kind.id()), 8);
-                writer.put(u64::from(*source != EntityId::NONE), 1);
-                if *source != EntityId::NONE {
-                    fields.put_entity(writer, *source);
-                }
+                put_optional(fields, writer, *source);
                 let types = self.types(*kind).expect("a notification of this world");
                 let mut words = words.iter();
                 for ty in types {
@@ -153,10 +156,7 @@ impl NoticeCodec {
             what: "a notification's kind",
             found: id.into(),
         })?;
-        let source = match reader.get_bool()? {
-            true => fields.entity(reader)?,
-            false => EntityId::NONE,
-        };
+        let source = read_optional(fields, reader)?;
         let words = types
             .iter()
             .map(|&ty| fields.word(reader, ty))
@@ -182,6 +182,7 @@ impl NoticeCodec {
             0 => None,
             id => Some(self.command(id - 1)?),
         };
+        let by = read_optional(fields, reader)?;
         Ok(NoticeBody::Change {
             entity,
             kind,
@@ -189,6 +190,7 @@ impl NoticeCodec {
             old,
             new,
             command,
+            by,
         })
     }
 
@@ -201,6 +203,21 @@ impl NoticeCodec {
 
     fn types(&self, kind: NotificationKind) -> Option<&[AttributeType]> {
         self.words.get(usize::from(kind.id()))?.as_deref()
+    }
+}
+
+/// Writes an entity, or that there is none.
+fn put_optional(fields: &FieldCodec, writer: &mut BitWriter, entity: EntityId) {
+    writer.put(u64::from(entity != EntityId::NONE), 1);
+    if entity != EntityId::NONE {
+        fields.put_entity(writer, entity);
+    }
+}
+
+fn read_optional(fields: &FieldCodec, reader: &mut BitReader<'_>) -> Result<EntityId, DecodeError> {
+    match reader.get_bool()? {
+        true => fields.entity(reader),
+        false => Ok(EntityId::NONE),
     }
 }
 

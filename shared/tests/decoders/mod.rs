@@ -156,8 +156,11 @@ fn read_body(schema: &Schema, body: &NoticeBody) -> (Slot, Vec<(u16, i32)>) {
             column,
             old,
             new,
+            by,
             ..
         } => {
+            let capacity = schema.world.capacity;
+            assert!(*by == EntityId::NONE || by.slot.0 < capacity);
             assert!(usize::from(*kind) < schema.kinds.len());
             (entity.slot, vec![(*column, *old), (*column, *new)])
         }

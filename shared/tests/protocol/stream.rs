@@ -19,6 +19,7 @@ use crate::document;
 use crate::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
 
 const FRIEND: EntityId = EntityId::new(300, 2);
+const OTHER: EntityId = EntityId::new(17, 1);
 const TICK: Tick = Tick(70_001);
 
 #[derive(Serialize)]
@@ -68,6 +69,7 @@ enum Told {
         old: i32,
         new: i32,
         command: Option<u16>,
+        by: EntityId,
     },
     Notification {
         heard: bool,
@@ -194,13 +196,14 @@ fn answers() -> Vec<Message> {
 }
 
 fn notices() -> Vec<Message> {
-    let change = |command| NoticeBody::Change {
+    let change = |command, by| NoticeBody::Change {
         entity: FRIEND,
         kind: PLAYER,
         column: 3,
         old: 95,
         new: 90,
         command,
+        by,
     };
     let notice = |body, heard, subscriptions: &[u32]| {
         Message::Notice(Notice {
@@ -220,8 +223,8 @@ fn notices() -> Vec<Message> {
         words: vec![1],
     };
     vec![
-        notice(change(Some(GIVE)), false, &[77, 78]),
-        notice(change(None), false, &[77]),
+        notice(change(Some(GIVE), OTHER), false, &[77, 78]),
+        notice(change(None, EntityId::NONE), false, &[77]),
         notice(shout, true, &[]),
         notice(fall, false, &[u32::MAX]),
     ]
@@ -422,6 +425,7 @@ fn told_notice(notice: Notice) -> Told {
             old,
             new,
             command,
+            by,
         } => Told::Change {
             heard,
             subscriptions,
@@ -431,6 +435,7 @@ fn told_notice(notice: Notice) -> Told {
             old,
             new,
             command: command.map(|command| command.id()),
+            by,
         },
         NoticeBody::Notification {
             kind,

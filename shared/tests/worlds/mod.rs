@@ -302,6 +302,10 @@ fn any_entity(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
     parts.prop_map(|(slot, generation)| EntityId::new(slot, generation))
 }
 
+fn any_source(schema: &Schema) -> impl Strategy<Value = EntityId> + use<> {
+    prop_oneof![any_entity(schema), Just(EntityId::NONE)]
+}
+
 fn any_body(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
     if schema.notifications.is_empty() {
         return any_change(schema);
@@ -310,8 +314,7 @@ fn any_body(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
     let notification = notification.prop_flat_map(|notification| {
         let fields = notification.fields.iter();
         let words: Vec<_> = fields.map(|f| any_word(schema, f.ty)).collect();
-        let source = prop_oneof![any_entity(schema), Just(EntityId::NONE)];
-        (Just(notification.kind), source, words)
+        (Just(notification.kind), any_source(schema), words)
     });
     let notification = notification.prop_map(|(kind, source, words)| NoticeBody::Notification {
         kind,
@@ -330,15 +333,22 @@ fn any_change(schema: &'static Schema) -> BoxedStrategy<NoticeBody> {
     let kind = 0..schema.kinds.len() as u16;
     let kinds: Vec<_> = schema.commands.iter().map(|c| c.kind).collect();
     let command = prop::option::of(prop::sample::select(kinds));
-    (any_entity(schema), kind, values, command)
+    (
+        any_entity(schema),
+        kind,
+        values,
+        command,
+        any_source(schema),
+    )
         .prop_map(
-            |(entity, kind, (column, old, new), command)| NoticeBody::Change {
+            |(entity, kind, (column, old, new), command, by)| NoticeBody::Change {
                 entity,
                 kind,
                 column,
                 old,
                 new,
                 command,
+                by,
             },
         )
         .boxed()

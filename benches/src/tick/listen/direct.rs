@@ -4,7 +4,7 @@ use shared::predicate::{
     Constraint, NameId, Operator, Predicate, PredicateLimits, Value, WorldNames,
 };
 use shared::world::attribute::AttributeType;
-use shared::{CommandKind, Fixed, Slot};
+use shared::{CommandKind, EntityId, Fixed, Slot};
 
 use super::scenario::{Mirror, Scenario, client_of};
 
@@ -75,12 +75,13 @@ impl Direct<'_> {
             .slots
             .partition_point(|&other| other < slot.0);
         let range = output.changes.offsets[i] as usize..output.changes.offsets[i + 1] as usize;
-        let mut command = None;
+        let (mut command, mut by) = (None, None);
         for place in range {
             let own = output.changes.columns[place];
             row[usize::from(own)] = output.changes.values[place];
             if own == column {
                 command = output.changes.causes.get(place).copied();
+                by = output.changes.actors.get(place).copied();
             }
         }
         put(names.event, "change".into());
@@ -98,6 +99,10 @@ impl Direct<'_> {
         put(names.new, Value::Float(float(new)));
         if let Some(command) = command.and_then(|kind| schema.command(CommandKind(kind))) {
             put(names.command, command.name.as_str().into());
+        }
+        if let Some(by) = by.filter(|&by| by != EntityId::NONE.slot.0) {
+            let reference = before.id(Slot(by)).reference().0;
+            put(names.by, Value::Integer(reference.into()));
         }
         for (own, name) in kind
             .attributes

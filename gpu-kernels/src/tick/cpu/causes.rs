@@ -53,7 +53,7 @@ impl TickCauses<'_> {
     }
 
     /// The place of the first command that updated an attribute in this tick.
-    pub fn first(&self, key: u32) -> usize {
-        self.first[key as usize].load(Ordering::Relaxed) as u32 as usize
+    pub fn first(&self, key: usize) -> usize {
+        self.first[key].load(Ordering::Relaxed) as u32 as usize
     }
 }

@@ -14,7 +14,7 @@ use crate::logic::{Catalog, Rest, Scripts};
 use crate::space::Area;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
-use crate::tick::output::{RefusedCommand, TickOutput};
+use crate::tick::output::{Changes, RefusedCommand, TickOutput};
 use crate::tick::timed::TimedCommand;
 use crate::tick::trace::{Trace, TracedUpdate};
 
@@ -338,14 +338,32 @@ impl Updates {
         }
     }
 
-    /// The kind of the first command that updated an attribute, in worlds that record it.
-    pub fn causes(&self) -> Option<impl Fn(u32) -> u16 + Sync + '_> {
-        let causes = self.causes.as_ref()?.of_tick();
-        Some(move |key| match self.verdicts[causes.first(key)] {
-            Verdict::Run(kind) => kind.id(),
-            // Only commands that ran have updates.
-            _ => u16::MAX,
-        })
+    /// Writes what caused each change, and who acted, in worlds that record this.
+    pub fn write_causes(
+        &self,
+        catalog: &Catalog,
+        due: &Due,
+        columns: usize,
+        changes: &mut Changes,
+    ) {
+        let mut causes = std::mem::take(&mut changes.causes);
+        let mut actors = std::mem::take(&mut changes.actors);
+        causes.clear();
+        actors.clear();
+        if let Some(first) = self.causes.as_ref().map(Causes::of_tick) {
+            for (slot, changed, _) in changes.iter() {
+                for &column in changed {
+                    let key = slot.index() * columns + usize::from(column);
+                    let command = &due.commands[first.first(key)];
+                    causes.push(command.kind);
+                    actors.push(match catalog.has_actor(CommandKind(command.kind)) {
+                        true => command.entity.slot.0,
+                        false => EntityId::NONE.slot.0,
+                    });
+                }
+            }
+        }
+        (changes.causes, changes.actors) = (causes, actors);
     }
 
     /// The kind of the tick's n-th command, if it ran.

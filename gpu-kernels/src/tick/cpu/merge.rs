@@ -166,25 +166,7 @@ impl Merge {
             }
         }
         self.pack(workers, state.columns, &cuts, &results, changes);
-        changes.causes.clear();
-        if let Some(cause) = updates.causes() {
-            self.pack_causes(&cuts, &results, &cause, changes);
-        }
         counts.changes = changes.values.len() as u64;
-    }
-
-    /// Writes the cause of each change.
-    fn pack_causes(
-        &self,
-        cuts: &[usize],
-        results: &[ShareResult],
-        cause: &impl Fn(u32) -> u16,
-        out: &mut Changes,
-    ) {
-        for (&cut, result) in cuts.iter().zip(results) {
-            let keys = &self.keys[cut..cut + result.changes];
-            out.causes.extend(keys.iter().map(|&key| cause(key)));
-        }
     }
 
     /// Packs the parts' changes into a CSR by entity.

@@ -61,7 +61,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // With those of clients that have no effect.
         ("commands", commands * (20 + 8 + 4 + 16)),
         ("updates and their sort", updates * 16),
-        ("merged changes", updates * (8 + 2 * (6 + 2 * causes))),
+        ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
         ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),

@@ -48,6 +48,12 @@ impl CpuBackend {
             &mut out.changes,
             &mut out.counts,
         );
+        self.updates.write_causes(
+            rules.catalog,
+            &self.due,
+            self.state.columns,
+            &mut out.changes,
+        );
         if let Some(motion) = &mut self.motion {
             motion.tell(
                 &self.workers,

@@ -191,6 +191,7 @@ impl Flight {
                 columns: HostVec::locked(room(sizes.changes)),
                 values: HostVec::locked(room(sizes.changes)),
                 causes: HostVec::locked(room(sizes.changes * sizes.causes)),
+                actors: HostVec::locked(room(sizes.changes * sizes.causes)),
             },
             courses: Courses {
                 slots: HostVec::locked(room(sizes.capacity * sizes.motion)),
@@ -275,11 +276,13 @@ fn fetch_changes<'scope>(
     changes.columns.set_len(n);
     changes.values.set_len(n);
     changes.causes.set_len(n * sizes.causes as usize);
+    changes.actors.set_len(n * sizes.causes as usize);
     copies.download(lane, &mut changes.slots, from.change_slots)?;
     copies.download(lane, &mut changes.offsets, from.change_offsets)?;
     copies.download(lane, &mut changes.columns, from.change_columns)?;
     copies.download(lane, &mut changes.values, from.change_values)?;
-    copies.download(lane, &mut changes.causes, from.change_causes)
+    copies.download(lane, &mut changes.causes, from.change_causes)?;
+    copies.download(lane, &mut changes.actors, from.change_actors)
 }
 
 /// Starts the download of the new courses.

@@ -268,6 +268,8 @@ device::device_struct! {
         change_columns: Pointer<u16> = s.changes;
         change_values: Pointer<i32> = s.changes;
         change_causes: Pointer<u16> = s.changes * s.causes;
+        /// By change: the slot of the entity that gave the command, or NOBODY.
+        change_actors: Pointer<u32> = s.changes * s.causes;
         course_slots: Pointer<u32> = s.capacity * s.motion;
         /// By course and axis.
         course_velocities: Pointer<i32> = 3 * s.capacity * s.motion;

@@ -194,9 +194,13 @@ impl Oracle {
             out.counts.updates += n;
             for (slot, column, value) in emitted {
                 updates.entry((slot, column)).or_default().push(value);
+                let actor = match self.has_actor(command) {
+                    true => command.entity,
+                    false => EntityId::NONE,
+                };
                 out.causes
                     .entry((slot, column as u16))
-                    .or_insert(command.kind);
+                    .or_insert((command.kind, actor.slot.0));
             }
         }
         (updates, later)
