@@ -69,7 +69,7 @@ enum Told {
         old: i32,
         new: i32,
         command: Option<u16>,
-        by: EntityId,
+        by: Option<EntityId>,
     },
     Notification {
         heard: bool,
@@ -415,6 +415,10 @@ fn told(message: Message, schema: &Schema) -> Told {
     }
 }
 
+fn somebody(entity: EntityId) -> Option<EntityId> {
+    Some(entity).filter(|entity| *entity != EntityId::NONE)
+}
+
 fn told_notice(notice: Notice) -> Told {
     let (heard, subscriptions) = (notice.heard, notice.subscriptions);
     match notice.body {
@@ -435,7 +439,7 @@ fn told_notice(notice: Notice) -> Told {
             old,
             new,
             command: command.map(|command| command.id()),
-            by,
+            by: somebody(by),
         },
         NoticeBody::Notification {
             kind,
@@ -445,7 +449,7 @@ fn told_notice(notice: Notice) -> Told {
             heard,
             subscriptions,
             kind: kind.id(),
-            source: Some(source).filter(|source| *source != EntityId::NONE),
+            source: somebody(source),
             words,
         },
     }
