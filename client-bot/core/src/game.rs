@@ -24,6 +24,7 @@ use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
 use crate::event::Event;
 use crate::handshake::{Handshake, hello};
+use crate::pace::Pace;
 use crate::prediction::Prediction;
 use crate::record::{Record, Recorder};
 use crate::request::PredicateTooLong;
@@ -133,6 +134,7 @@ struct World {
     input: Option<Tick>,
     /// When a datagram was sent last.
     sent: Duration,
+    pace: Pace,
     /// The newest command that was in no datagram yet.
     unsent: Option<u32>,
 }
@@ -492,8 +494,8 @@ impl World {
     ) -> World {
         let view = session.view();
         let schema = view.schema();
+        let clock = Clock::new(schema.world.tick_hz, round_trip);
         World {
-            clock: Clock::new(schema.world.tick_hz, round_trip),
             scene: Scene::new(schema),
             record: Record::new(schema, view.entity()),
             prediction: Prediction::new(schema, forecast, &welcome.quotas),
@@ -501,6 +503,8 @@ impl World {
             session,
             input: None,
             sent: Duration::ZERO,
+            pace: Pace::new(clock.period(), round_trip.unwrap_or_default()),
+            clock,
             unsent: None,
         }
     }
@@ -529,9 +533,13 @@ impl World {
     }
 
     fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        let newest = self.session.view().newest();
         let (session, mut recorder) = self.recorder(now);
         session.handle_datagram(bytes, &mut recorder)?;
         if let Some(tick) = recorder.heard {
+            if tick > newest {
+                self.pace.hear();
+            }
             let arrived = self.session.arrived();
             self.prediction.hear(self.session.view(), &arrived, tick);
         }
@@ -570,7 +578,7 @@ impl World {
             Some(_) => due.is_some(),
             None => now >= self.sent + self.clock.period(),
         };
-        if !is_time {
+        if !is_time || !self.pace.may_speak(now) {
             return None;
         }
         let meant = due.map(|tick| self.prediction.earliest(tick));
@@ -583,6 +591,7 @@ impl World {
             None => self.session.datagram(),
         }?;
         self.sent = now;
+        self.pace.speak(now);
         if let Some(sequence) = self.unsent.take() {
             let acknowledged = self.session.arrived().newest;
             self.prediction.send(sequence, acknowledged);

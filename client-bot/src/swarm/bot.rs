@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use client_core::{
-    DatagramSummary, EventHandler, Handshake, Message, Movement, RetryOptions, Session, View,
+    DatagramSummary, EventHandler, Handshake, Message, Movement, Pace, RetryOptions, Session, View,
     ViewCounts, hello,
 };
 use quic::Link;
@@ -48,6 +48,9 @@ struct Playing {
     is_back_unseen: bool,
     /// When it heard of the server.
     heard: Instant,
+    pace: Pace,
+    /// When it came in.
+    begun: Instant,
     round_trip: Duration,
     dice: Dice,
     /// The time from turn to turn.
@@ -154,6 +157,7 @@ impl Bot {
         let newest = bot.session.view().newest();
         if newest > bot.acted {
             bot.acted = newest;
+            bot.pace.hear();
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
@@ -321,6 +325,9 @@ impl Playing {
             was_in_world: false,
             is_back_unseen: attempt.lost.is_some(),
             heard: Instant::now(),
+            // A bot with a turn in each tick gives it when a word comes.
+            pace: Pace::new(Duration::ZERO, Duration::ZERO),
+            begun: Instant::now(),
             round_trip: Duration::ZERO,
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
@@ -373,7 +380,12 @@ impl Playing {
         bots.state.visible_samples.fetch_add(1, Relaxed);
         // The server's next word may be lost, or the server has nothing to say.
         let wait = match self.acts_each_tick {
-            true => self.period.mul_f64(WORD_WAIT_PERIODS),
+            true => {
+                self.pace.speak(self.begun.elapsed());
+                let held = self.pace.held_until().unwrap_or_default();
+                let held = held.saturating_sub(self.begun.elapsed());
+                held.max(self.period.mul_f64(WORD_WAIT_PERIODS))
+            }
             false => self.period,
         };
         bots.wake_at(link.handle(), now + wait);

@@ -163,6 +163,37 @@ impl PendingMovement {
         std::mem::swap(&mut self.entities, &mut scratch.entities);
     }
 
+    /// A tick's new movement waits, as nothing is sent in this tick. What seems lost stays so.
+    pub fn wait(&mut self, tick: Tick, moved: &[Moved]) {
+        let before = tick.before(1);
+        for &Moved { slot, tier } in moved {
+            let new = Pending {
+                slot,
+                word: Word::Waits,
+                since: tick,
+                entered: None,
+                last: before,
+                tier,
+            };
+            match self.find(slot) {
+                Err(i) => self.entities.insert(i, new),
+                Ok(i) => {
+                    let p = &mut self.entities[i];
+                    *p = Pending {
+                        since: if p.word == Word::Arrived {
+                            tick
+                        } else {
+                            p.since
+                        },
+                        entered: p.entered,
+                        last: p.last_word().unwrap_or(before),
+                        ..new
+                    };
+                }
+            }
+        }
+    }
+
     /// These found no room in the tick's datagrams.
     pub fn put_off(&mut self, slots: impl Iterator<Item = u32>) {
         for slot in slots {

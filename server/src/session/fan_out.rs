@@ -85,11 +85,15 @@ impl Session {
     }
 
     fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
-        self.untold.get_or_insert(view.publication.tick);
+        let tick = view.publication.tick;
+        self.untold.get_or_insert(tick);
+        self.is_behind |= !scratch.moved.is_empty();
+        if scratch.moved.len() <= FEW_MOVED {
+            return self.movement.wait(tick, &scratch.moved);
+        }
         self.merge_movement(view, scratch);
         self.movement
             .put_off(scratch.due.iter().map(|due| due.slot));
-        self.is_behind |= !scratch.due.is_empty();
     }
 
     /// Leaves the entities whose movement must be sent in `scratch.due`. Returns the tick on
@@ -453,6 +457,8 @@ const ENTER_BITS_MIN: usize = 8;
 /// Nor do the attributes of an entity.
 const VALUES_BITS_MIN: usize = 8;
 
+/// So many are put in their places one by one; more are merged with what waits.
+const FEW_MOVED: usize = 16;
 /// Fewer ticks than a round trip to the other side of the world say nothing.
 const OUT_OF_TOUCH_TICKS_MIN: u32 = 4;
 const PROBES_PER_SECOND: u32 = 4;

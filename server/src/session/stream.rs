@@ -17,8 +17,16 @@ pub struct OutStream {
     unsent_welcome: usize,
     /// For what is behind the welcome.
     unsent_bytes_max: usize,
-    /// The ticks of unacknowledged frames, ascending.
-    frames: VecDeque<Tick>,
+    /// Unacknowledged ones, ascending.
+    frames: VecDeque<Frame>,
+}
+
+/// A frame that the client may not have read.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    tick: Tick,
+    /// The tick in which it could be read first; none: it has not left the server.
+    offered: Option<Tick>,
 }
 
 impl OutStream {
@@ -42,7 +50,10 @@ impl OutStream {
     /// Ends a frame and appends it.
     pub fn push_frame(&mut self, tick: Tick, codec: &StreamCodec, writer: &mut BitWriter) {
         codec.finish(writer, &mut self.unsent);
-        self.frames.push_back(tick);
+        self.frames.push_back(Frame {
+            tick,
+            offered: None,
+        });
     }
 
     pub fn unsent(&self) -> &[u8] {
@@ -60,14 +71,14 @@ impl OutStream {
 
     /// The client has taken in the frames up to this tick.
     pub fn acknowledge(&mut self, tick: Tick) {
-        while self.frames.front().is_some_and(|&frame| frame <= tick) {
+        while self.frames.front().is_some_and(|frame| frame.tick <= tick) {
             self.frames.pop_front();
         }
     }
 
     pub fn taken_in(&self) -> Option<Tick> {
         let oldest = self.frames.front()?;
-        Some(oldest.before(1))
+        Some(oldest.tick.before(1))
     }
 
     /// Whether half as many bytes wait as are allowed: the client should be told less.
@@ -75,10 +86,17 @@ impl OutStream {
         self.unsent.len() - self.unsent_welcome > self.unsent_bytes_max / 2
     }
 
-    /// Whether more bytes wait than are allowed, or a frame is older than `ticks_max`.
+    /// The transport has taken what it can in this tick. Whether more bytes wait than are
+    /// allowed, or the client has left a frame unread for more than `ticks_max`.
     pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
-        let oldest = self.frames.front();
-        let is_behind = oldest.is_some_and(|&t| tick.since(t) > ticks_max);
+        for frame in self.frames.iter_mut().rev() {
+            if frame.offered.is_some() {
+                break;
+            }
+            frame.offered = Some(tick);
+        }
+        let oldest = self.frames.front().and_then(|frame| frame.offered);
+        let is_behind = oldest.is_some_and(|offered| tick.since(offered) > ticks_max);
         let waiting = self.unsent.len() - self.unsent_welcome;
         let is_slow = is_behind || waiting > self.unsent_bytes_max;
         if is_slow {
@@ -129,7 +147,14 @@ mod tests {
         assert!(stream.is_too_slow(Tick(9), 10));
         assert!(stream.unsent().is_empty());
 
-        stream.frames.extend([Tick(3), Tick(7)]);
+        let frame = |tick| Frame {
+            tick: Tick(tick),
+            offered: None,
+        };
+        stream.frames.push_back(frame(3));
+        assert!(!stream.is_too_slow(Tick(3), 10));
+        stream.frames.push_back(frame(7));
+        assert!(!stream.is_too_slow(Tick(7), 10));
         assert_eq!(stream.taken_in(), Some(Tick(2)));
         assert!(!stream.is_too_slow(Tick(13), 10));
         assert!(stream.is_too_slow(Tick(14), 10));
@@ -137,5 +162,17 @@ mod tests {
         assert!(!stream.is_too_slow(Tick(14), 10));
         stream.acknowledge(Tick(7));
         assert_eq!(stream.taken_in(), None);
+    }
+
+    #[test]
+    fn a_client_is_not_too_slow_for_what_the_server_had_no_time_to_send() {
+        let mut stream = OutStream::new(100);
+        stream.frames.push_back(Frame {
+            tick: Tick(3),
+            offered: None,
+        });
+        assert!(!stream.is_too_slow(Tick(20), 10));
+        assert!(!stream.is_too_slow(Tick(30), 10));
+        assert!(stream.is_too_slow(Tick(31), 10));
     }
 }

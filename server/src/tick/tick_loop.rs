@@ -649,6 +649,7 @@ impl TickLoop {
         Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
+            published: Instant::now(),
             kept: self.keeper.as_ref().and_then(Keeper::kept),
             standby: self
                 .keeper

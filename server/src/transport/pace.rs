@@ -5,6 +5,9 @@
 //! a fan-out has a share of the tick's period. Clients for whom no time is left are told
 //! nothing of this tick but what the stream must carry; the next tick begins with them, so
 //! all are told evenly, every second tick or every third.
+//!
+//! Packets that have arrived come before clients that are to be told: where they wait, all
+//! that clients do gets old, and where the system has no more room, it is lost.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +15,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Pace {
     period: Duration,
-    /// Time for packets that arrive, a tick; a moving average.
+    /// Time for packets that arrive, a tick; a moving average. What is taken in during a
+    /// fan-out uses the time of that.
     receiving: Duration,
     /// The same in this tick.
     received: Duration,
@@ -26,6 +30,8 @@ pub struct Budget {
     end: Instant,
     putting_off: Duration,
     reserve_max: Duration,
+    /// Time for packets that arrive meanwhile.
+    receiving_left: Duration,
 }
 
 impl Pace {
@@ -36,6 +42,12 @@ impl Pace {
             received: Duration::ZERO,
             putting_off: Duration::from_micros(1),
         }
+    }
+
+    /// How long an acknowledgement waits for a word to every client, which may be a little
+    /// late.
+    pub fn ack_wait(&self) -> Duration {
+        self.period * 5 / 4
     }
 
     /// Packets have taken this long.
@@ -50,22 +62,35 @@ impl Pace {
         }
     }
 
-    /// Begins the fan-out of a tick.
-    pub fn begin(&mut self, now: Instant) -> Budget {
+    /// Begins the fan-out of a tick that was published some time ago. The next one is due a
+    /// period after that: who begins late has less time, so that lateness does not add up.
+    pub fn begin(&mut self, published: Instant, now: Instant) -> Budget {
         self.receiving = average(self.receiving, std::mem::take(&mut self.received));
         let share = self.period.mul_f64(PERIOD_SHARE);
         let least = self.period.mul_f64(FAN_OUT_SHARE_MIN);
-        let time = share.saturating_sub(self.receiving).max(least);
+        let end = published + share.saturating_sub(self.receiving);
+        let time = end.saturating_duration_since(now).max(least);
         Budget {
             end: now + time,
             putting_off: self.putting_off,
             // However long that takes, some clients are told.
             reserve_max: time / 2,
+            receiving_left: time.mul_f64(RECEIVING_SHARE_MAX),
         }
     }
 }
 
 impl Budget {
+    /// Time in which packets may be taken in, before others are told.
+    pub fn receiving_left(&self) -> Duration {
+        self.receiving_left
+    }
+
+    /// Packets have taken this long.
+    pub fn note_receiving(&mut self, time: Duration) {
+        self.receiving_left = self.receiving_left.saturating_sub(time);
+    }
+
     /// Whether there is time to tell another client, when so many are left.
     pub fn allows(&self, now: Instant, left: usize) -> bool {
         let reserve = self
@@ -80,9 +105,11 @@ fn average(old: Duration, new: Duration) -> Duration {
 }
 
 /// The share of a period in which a shard works; the rest is for what comes unforeseen.
-const PERIOD_SHARE: f64 = 0.85;
+const PERIOD_SHARE: f64 = 0.95;
 /// However many packets arrive, so much is for telling.
 const FAN_OUT_SHARE_MIN: f64 = 0.3;
+/// The share of a fan-out that packets may take which arrive meanwhile.
+const RECEIVING_SHARE_MAX: f64 = 0.6;
 
 #[cfg(test)]
 mod tests {
@@ -94,14 +121,33 @@ mod tests {
     fn what_packets_take_is_not_there_for_telling() {
         let mut pace = Pace::new(10);
         let now = Instant::now();
-        assert!(pace.begin(now).allows(now + 80 * MS, 0));
+        assert!(pace.begin(now, now).allows(now + 80 * MS, 0));
         for _ in 0..20 {
             pace.note_receiving(40 * MS);
-            pace.begin(now);
+            pace.begin(now, now);
         }
-        let budget = pace.begin(now);
+        let budget = pace.begin(now, now);
         assert!(budget.allows(now + 40 * MS, 0));
-        assert!(!budget.allows(now + 60 * MS, 0));
+        assert!(!budget.allows(now + 70 * MS, 0));
+    }
+
+    #[test]
+    fn who_begins_late_does_not_end_later() {
+        let mut pace = Pace::new(10);
+        let published = Instant::now();
+        let budget = pace.begin(published, published + 40 * MS);
+        assert!(budget.allows(published + 90 * MS, 0));
+        assert!(!budget.allows(published + 100 * MS, 0));
+    }
+
+    #[test]
+    fn packets_leave_a_part_of_a_fan_out_to_telling() {
+        let mut budget = Pace::new(10).begin(Instant::now(), Instant::now());
+        assert!(budget.receiving_left() > 50 * MS);
+        budget.note_receiving(40 * MS);
+        assert!(budget.receiving_left() > 10 * MS);
+        budget.note_receiving(40 * MS);
+        assert_eq!(budget.receiving_left(), Duration::ZERO);
     }
 
     #[test]
@@ -110,9 +156,9 @@ mod tests {
         let now = Instant::now();
         for _ in 0..20 {
             pace.note_receiving(500 * MS);
-            pace.begin(now);
+            pace.begin(now, now);
         }
-        assert!(pace.begin(now).allows(now + 20 * MS, 0));
+        assert!(pace.begin(now, now).allows(now + 20 * MS, 0));
     }
 
     #[test]
@@ -122,7 +168,7 @@ mod tests {
         for _ in 0..50 {
             pace.note_putting_off(1000, 10 * MS);
         }
-        let budget = pace.begin(now);
+        let budget = pace.begin(now, now);
         assert!(budget.allows(now + 50 * MS, 1000));
         assert!(!budget.allows(now + 50 * MS, 6000));
         assert!(budget.allows(now + 40 * MS, 1_000_000));

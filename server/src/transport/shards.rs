@@ -16,7 +16,7 @@ use tracing::error;
 
 use super::client::{Client, close};
 use super::neighbours::Neighbours;
-use super::pace::Pace;
+use super::pace::{Budget, Pace};
 use super::shard::{Shard, ShardWorld};
 use crate::durable::folder::ResetKey;
 use crate::session::frame::TickView;
@@ -110,11 +110,11 @@ impl Thread {
             endpoint.set_web(options);
         }
         let tick_hz = parts.world.session.config.schema.world.tick_hz;
-        // A tick may be a little late.
-        endpoint.set_ack_wait(Duration::from_secs(1).mul_f64(1.25 / f64::from(tick_hz)));
+        let pace = Pace::new(tick_hz);
+        endpoint.set_ack_wait(pace.ack_wait());
         Ok(Thread {
             endpoint,
-            pace: Pace::new(tick_hz),
+            pace,
             shard: Shard::new(parts.number, parts.world, parts.inbox, neighbours),
             turns: parts.turns,
             from_tick,
@@ -138,7 +138,10 @@ impl Thread {
                 Taken::Stop(reason) => break reason,
                 Taken::Lost => return,
             }
-            self.receive(PACKETS_MAX);
+            let begun = Instant::now();
+            if self.receive(PACKETS_MAX) > 0 {
+                self.pace.note_receiving(begun.elapsed());
+            }
             self.endpoint.upkeep(&mut self.shard);
             self.look_at_strangers();
         };
@@ -167,20 +170,30 @@ impl Thread {
         }
     }
 
-    fn receive(&mut self, packets_max: usize) {
-        let begun = Instant::now();
+    /// Takes in packets that have arrived, and gives their number.
+    fn receive(&mut self, packets_max: usize) -> usize {
         let strays = self.strays.try_iter().take(packets_max);
         self.endpoint.take_strays(strays, &mut self.shard);
-        if self.endpoint.receive(&mut self.shard, packets_max) > 0 {
-            self.pace.note_receiving(begun.elapsed());
+        self.endpoint.receive(&mut self.shard, packets_max)
+    }
+
+    /// Takes in what has arrived, as far as a fan-out has time for it.
+    fn receive_between(&mut self, budget: &mut Budget) {
+        let begun = Instant::now();
+        // An error comes again where the thread waits.
+        if self.endpoint.wait(begun).is_err() {
+            return;
         }
+        while begun.elapsed() < budget.receiving_left() && self.receive(PACKETS_BETWEEN) > 0 {}
+        budget.note_receiving(begun.elapsed());
     }
 
     /// Tells every client of one tick, as far as there is time.
     fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
         let begun = Instant::now();
         self.turns.begin();
-        let budget = self.pace.begin(begun);
+        let mut budget = self.pace.begin(publication.published, begun);
+        self.receive_between(&mut budget);
         if self.shard.begin_tick(publication) {
             // Before the tick's events: whom they welcome is told of the new world.
             for handle in self.endpoint.handles() {
@@ -199,38 +212,16 @@ impl Thread {
             mirror: &mirror,
             world: &world,
         };
-        let handles: Vec<Handle> = self.endpoint.handles().collect();
+        let mut handles: Vec<Handle> = self.endpoint.handles().collect();
         let count = handles.len();
-        let first = self.first.min(count);
-        let (early, late) = handles.split_at(first);
-        let mut put_off = 0;
-        let mut received = begun;
-        let mut ran_out: Option<Instant> = None;
-        for (i, &handle) in late.iter().chain(early).enumerate() {
-            let now = Instant::now();
-            let has_time = ran_out.is_none() && budget.allows(now, count - i);
-            if !has_time && ran_out.is_none() {
-                ran_out = Some(now);
-                self.first = handle.index();
-            }
-            if has_time {
-                self.endpoint
-                    .visit(handle, &mut self.shard, now, |shard, link, client| {
-                        shard.tell(view, link, client);
-                    });
-            } else if let Some(client) = self.endpoint.session(handle) {
-                // The connection is left alone, which takes most of the time.
-                put_off += usize::from(self.shard.put_off(view, client));
-            }
-            if now - received > RECEIVE_PERIOD {
-                self.receive(PACKETS_BETWEEN);
-                received = Instant::now();
-            }
-        }
+        handles.rotate_left(self.first.min(count));
+        let told = self.tell(&handles, view, &mut budget);
+        let put_off = self.put_off(&handles[told..], view, &mut budget);
         self.endpoint.flush();
-        if let Some(ran_out) = ran_out {
-            self.pace.note_putting_off(put_off, ran_out.elapsed());
-        }
+        // Words are rarer now, and so is what acknowledgements can ride on.
+        let ticks = u32::try_from(count / told.max(1)).unwrap_or(u32::MAX);
+        let wait = self.pace.ack_wait() * ticks.clamp(1, ACK_TICKS_MAX);
+        self.endpoint.set_ack_wait(wait);
         let sent = self.endpoint.counts();
         let counts = &mut self.shard.counts;
         counts.put_off += put_off as u64;
@@ -241,6 +232,49 @@ impl Thread {
         counts.socket_drops += self.drops.take(&self.endpoint);
         self.counted = sent;
         self.shard.end_tick(publication.tick, begun.elapsed())
+    }
+
+    /// Tells as many clients as there is time for, and gives their number. The next tick
+    /// begins with those who come after them.
+    fn tell(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
+        let mut now = Instant::now();
+        let mut received = now;
+        for (told, &handle) in clients.iter().enumerate() {
+            if !budget.allows(now, clients.len() - told) {
+                self.first = handle.index();
+                return told;
+            }
+            self.endpoint
+                .visit(handle, &mut self.shard, now, |shard, link, client| {
+                    shard.tell(view, link, client);
+                });
+            now = Instant::now();
+            if now - received > RECEIVE_PERIOD {
+                self.receive_between(budget);
+                now = Instant::now();
+                received = now;
+            }
+        }
+        clients.len()
+    }
+
+    /// Takes in a tick for clients that are told nothing of it. Gives the number of players.
+    fn put_off(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
+        let mut all = 0;
+        for some in clients.chunks(PUT_OFF_AT_ONCE) {
+            let begun = Instant::now();
+            let mut players = 0;
+            for &handle in some {
+                // The connection is left alone, which takes most of the time.
+                if let Some(client) = self.endpoint.session(handle) {
+                    players += usize::from(self.shard.put_off(view, client));
+                }
+            }
+            self.pace.note_putting_off(players, begun.elapsed());
+            self.receive_between(budget);
+            all += players;
+        }
+        all
     }
 
     fn act_on(&mut self, event: &SessionEvent, publication: &Publication) {
@@ -327,7 +361,11 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 const PACKETS_MAX: usize = 1024;
 /// A fan-out that takes long lets packets in now and then, so that none are lost.
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
-const PACKETS_BETWEEN: usize = 512;
+const PACKETS_BETWEEN: usize = 256;
+/// Clients that are told nothing, between two looks for packets.
+const PUT_OFF_AT_ONCE: usize = 1024;
+/// An acknowledgement waits for a word, but not for longer than for so many ticks.
+const ACK_TICKS_MAX: u32 = 4;
 const STRANGERS_PERIOD: Duration = Duration::from_millis(500);
 /// The same while some have to make room for others.
 const CROWDED_PERIOD: Duration = Duration::from_millis(20);
