@@ -81,9 +81,9 @@ impl Pace {
 }
 
 impl Budget {
-    /// Time in which packets may be taken in, before others are told.
-    pub fn receiving_left(&self) -> Duration {
-        self.receiving_left
+    /// When packets must wait, so that others are told, and the next tick is not late.
+    pub fn receives_until(&self, now: Instant) -> Instant {
+        self.end.min(now + self.receiving_left)
     }
 
     /// Packets have taken this long.
@@ -105,7 +105,7 @@ fn average(old: Duration, new: Duration) -> Duration {
 }
 
 /// The share of a period in which a shard works; the rest is for what comes unforeseen.
-const PERIOD_SHARE: f64 = 0.95;
+const PERIOD_SHARE: f64 = 0.9;
 /// However many packets arrive, so much is for telling.
 const FAN_OUT_SHARE_MIN: f64 = 0.3;
 /// The share of a fan-out that packets may take which arrive meanwhile.
@@ -142,12 +142,15 @@ mod tests {
 
     #[test]
     fn packets_leave_a_part_of_a_fan_out_to_telling() {
-        let mut budget = Pace::new(10).begin(Instant::now(), Instant::now());
-        assert!(budget.receiving_left() > 50 * MS);
+        let now = Instant::now();
+        let mut budget = Pace::new(10).begin(now, now);
+        assert!(budget.receives_until(now) > now + 50 * MS);
+        let late = now + 90 * MS;
+        assert!(budget.receives_until(late) < late + 10 * MS);
         budget.note_receiving(40 * MS);
-        assert!(budget.receiving_left() > 10 * MS);
+        assert!(budget.receives_until(now) > now + 10 * MS);
         budget.note_receiving(40 * MS);
-        assert_eq!(budget.receiving_left(), Duration::ZERO);
+        assert_eq!(budget.receives_until(now), now);
     }
 
     #[test]

@@ -180,11 +180,12 @@ impl Thread {
     /// Takes in what has arrived, as far as a fan-out has time for it.
     fn receive_between(&mut self, budget: &mut Budget) {
         let begun = Instant::now();
+        let until = budget.receives_until(begun);
         // An error comes again where the thread waits.
-        if self.endpoint.wait(begun).is_err() {
+        if until <= begun || self.endpoint.wait(begun).is_err() {
             return;
         }
-        while begun.elapsed() < budget.receiving_left() && self.receive(PACKETS_BETWEEN) > 0 {}
+        while Instant::now() < until && self.receive(PACKETS_BETWEEN) > 0 {}
         budget.note_receiving(begun.elapsed());
     }
 
