@@ -136,7 +136,7 @@ mod tests {
         let mut pace = Pace::new(10);
         let published = Instant::now();
         let budget = pace.begin(published, published + 40 * MS);
-        assert!(budget.allows(published + 90 * MS, 0));
+        assert!(budget.allows(published + 80 * MS, 0));
         assert!(!budget.allows(published + 100 * MS, 0));
     }
 
