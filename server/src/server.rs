@@ -50,6 +50,7 @@ use crate::web::page::GamePage;
 use crate::web::site::WebSite;
 use outside::Outside;
 
+mod bans;
 mod outside;
 pub mod standby;
 pub mod world_data;
@@ -241,7 +242,7 @@ impl Server {
         if options.data.is_none() && !options.world.persists.is_empty() {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }
-        let guard = start_guard(&options);
+        let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
         // The port answers as soon as it is known what there is to say.
         let readiness = show_metrics(&options)?;
         let is_open = &readiness.is_open;
@@ -328,7 +329,7 @@ impl Server {
         };
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
         options.world = recovered.world.clone();
-        let guard = start_guard(&options);
+        let guard = start_guard(&options, Some(&folder))?;
         let readiness = show_metrics(&options)?;
         let outside = Outside::start(&options, Some(&folder), &guard, &readiness.is_open)?;
         let kept = keep(&options, folder, recovered, lease)?;
@@ -650,8 +651,8 @@ fn show_metrics(options: &ServerOptions) -> Result<Readiness> {
     Ok(readiness)
 }
 
-/// Says in the log who may come in.
-fn start_guard(options: &ServerOptions) -> Arc<Guard> {
+/// Says in the log who may come in. Bans are kept in the folder, if there is one.
+fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<Arc<Guard>> {
     let authenticator = options.authenticator.clone();
     let who = authenticator.description();
     match authenticator.is_open() {
@@ -659,7 +660,11 @@ fn start_guard(options: &ServerOptions) -> Arc<Guard> {
         true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
         _ => info!("who may come in: {who}"),
     }
-    Arc::new(Guard::new(authenticator, options.clients_per_network))
+    let guard = Guard::new(authenticator, options.clients_per_network);
+    if let Some(folder) = folder {
+        bans::keep(&guard, folder)?;
+    }
+    Ok(Arc::new(guard))
 }
 
 /// Starts matching with subscriptions, if the world has them.

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use common::folder::{TestFolder, refusal};
 use common::names::{ByName, join_named as join, named};
-use common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until};
+use common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
 use server::Server;
 use server::admin::request::{Answer, Listed};
+use server::server::{DataOptions, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;
@@ -203,6 +205,48 @@ async fn a_message_reaches_one_client_or_all() {
     assert_eq!(heard(ann), ["a restart in five minutes"]);
     assert!(admin(&socket, &["tell", "to whom?"]).await.is_err());
     server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn bans_of_a_kept_world_hold_after_a_restart() {
+    let folder = TestFolder::new("bans");
+    let restart = || {
+        let socket = scratch("kept-bans.sock");
+        let server = start_with(ROOM, |options| {
+            options.admin = Some(socket.clone());
+            options.authenticator = Arc::new(ByName);
+            options.data = Some(DataOptions::new(&*folder));
+        });
+        (server, socket)
+    };
+    let (server, socket) = restart();
+    for account in ["Ann", "Bob"] {
+        let ban = ["ban", "--account", account, "--for", "1h"];
+        admin(&socket, &ban).await.unwrap();
+    }
+    server.stop().unwrap();
+
+    let (server, socket) = restart();
+    let refused = Player::try_join(&server, &named("Ann")).await.err();
+    let told = refused.unwrap().to_string();
+    assert!(told.contains("banned for another 3"), "{told}");
+    let unban = ["unban", "--account", "Ann"];
+    admin(&socket, &unban).await.unwrap();
+    server.stop().unwrap();
+
+    let (server, socket) = restart();
+    join(&server, "Ann").await;
+    let bans = admin(&socket, &["bans"]).await.unwrap();
+    assert!(bans.starts_with("account Bob until "), "{bans}");
+    assert_eq!(bans.lines().count(), 1);
+    server.stop().unwrap();
+
+    // Nobody comes in because a list can't be read.
+    std::fs::write(folder.join("bans.json"), "[{}]").unwrap();
+    let mut options = ServerOptions::local(world(ROOM));
+    options.data = Some(DataOptions::new(&*folder));
+    let said = refusal(options);
+    assert!(said.contains("bans.json is not a list of bans"), "{said}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::authenticator::UnixTime;
 use super::identity::{Account, Identity};
 use super::network::Network;
 
-/// The bans of a server. They end with their time, or with the server.
+/// The bans of a server.
 #[derive(Debug, Default)]
 pub struct Bans(Vec<Ban>);
 
@@ -48,6 +48,11 @@ impl std::fmt::Display for Banned {
 }
 
 impl Bans {
+    /// Those that an earlier server had.
+    pub fn new(bans: Vec<Ban>) -> Bans {
+        Bans(bans)
+    }
+
     /// Adds a ban, or gives an old one another end. False if there are too many.
     pub fn add(&mut self, ban: Ban, now: UnixTime) -> bool {
         self.lift(&ban.whom);

@@ -17,7 +17,11 @@ pub struct Guard {
     authenticator: Arc<dyn Authenticator>,
     clients_per_network: u32,
     state: Mutex<State>,
+    /// Keeps all bans, where they outlive the server.
+    keep: Mutex<Option<KeepBans>>,
 }
+
+type KeepBans = Box<dyn Fn(&[Ban]) -> anyhow::Result<()> + Send>;
 
 #[derive(Default)]
 struct State {
@@ -41,6 +45,17 @@ pub enum NotAdmitted {
     Crowded(u32),
 }
 
+/// Why bans are not as they should be.
+#[derive(Debug, Error)]
+pub enum BanError {
+    #[error("there are too many bans")]
+    TooMany,
+    #[error("there is no ban of {0}")]
+    None(Banned),
+    #[error("this holds until the server ends, but not after that: {0:#}")]
+    NotKept(anyhow::Error),
+}
+
 impl Guard {
     /// `clients_per_network` clients may be in from one IPv4 address or IPv6 /64.
     pub fn new(authenticator: Arc<dyn Authenticator>, clients_per_network: u32) -> Guard {
@@ -48,7 +63,19 @@ impl Guard {
             authenticator,
             clients_per_network,
             state: Mutex::default(),
+            keep: Mutex::default(),
         }
+    }
+
+    /// Takes over the bans of an earlier server. From now on, `keep` gets all that hold after
+    /// each change.
+    pub fn keep_bans(
+        &self,
+        bans: Vec<Ban>,
+        keep: impl Fn(&[Ban]) -> anyhow::Result<()> + Send + 'static,
+    ) {
+        *self.keeping() = Some(Box::new(keep));
+        self.state().bans = Bans::new(bans);
     }
 
     /// Lets a client in, or says why not. Who is let in must [`Guard::leave`].
@@ -93,18 +120,46 @@ impl Guard {
         }
     }
 
-    /// Keeps an account or a network out. False if there are too many bans.
-    pub fn ban(&self, ban: Ban, now: UnixTime) -> bool {
-        self.state().bans.add(ban, now)
+    /// Keeps an account or a network out.
+    pub fn ban(&self, ban: Ban, now: UnixTime) -> Result<(), BanError> {
+        self.change_bans(now, |bans| match bans.add(ban, now) {
+            true => Ok(()),
+            false => Err(BanError::TooMany),
+        })
     }
 
-    /// Ends a ban. False if there is none.
-    pub fn unban(&self, whom: &Banned) -> bool {
-        self.state().bans.lift(whom)
+    /// Ends a ban.
+    pub fn unban(&self, whom: &Banned, now: UnixTime) -> Result<(), BanError> {
+        self.change_bans(now, |bans| match bans.lift(whom) {
+            true => Ok(()),
+            false => Err(BanError::None(whom.clone())),
+        })
+    }
+
+    fn change_bans(
+        &self,
+        now: UnixTime,
+        change: impl FnOnce(&mut Bans) -> Result<(), BanError>,
+    ) -> Result<(), BanError> {
+        // A disk is slow, and clients that come must not wait for it.
+        let keeping = self.keeping();
+        let bans = {
+            let mut state = self.state();
+            change(&mut state.bans)?;
+            state.bans.all(now).to_vec()
+        };
+        match &*keeping {
+            Some(keep) => keep(&bans).map_err(BanError::NotKept),
+            None => Ok(()),
+        }
     }
 
     pub fn bans(&self, now: UnixTime) -> Vec<Ban> {
         self.state().bans.all(now).to_vec()
+    }
+
+    fn keeping(&self) -> MutexGuard<'_, Option<KeepBans>> {
+        self.keep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -200,14 +255,18 @@ mod tests {
             until: 1060,
             reason: "flooding".to_owned(),
         };
-        assert!(guard.ban(ban, NOW));
+        guard.ban(ban, NOW).unwrap();
         let refusal = guard.admit(&Credentials::default(), from, NOW).unwrap_err();
         assert_eq!(
             refusal.to_string(),
             "banned for another 60 seconds: flooding"
         );
         assert_eq!(guard.bans(NOW).len(), 1);
-        assert!(guard.unban(&whom) && !guard.unban(&whom));
+        guard.unban(&whom, NOW).unwrap();
+        assert!(matches!(
+            guard.unban(&whom, NOW),
+            Err(BanError::None(none)) if none == whom
+        ));
         assert!(guard.admit(&Credentials::default(), from, NOW).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use super::port::Answers;
 use super::request::{Answer, Client, Link, Listed, Request};
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::bans::{Ban, Banned};
-use crate::accounts::guard::Guard;
+use crate::accounts::guard::{BanError, Guard};
 use crate::accounts::identity::Account;
 use crate::metrics;
 use crate::tick::directory::Place;
@@ -79,10 +79,11 @@ impl Desk {
                 seconds,
                 reason,
             } => self.ban(whom, *seconds, reason)?,
-            Request::Unban { whom } => match self.guard.unban(whom) {
-                true => Answer::Done { clients: 0 },
-                false => return Err(format!("there is no ban of {whom}")),
-            },
+            Request::Unban { whom } => {
+                let lifted = self.guard.unban(whom, now());
+                lifted.map_err(|error| error.to_string())?;
+                Answer::Done { clients: 0 }
+            }
             Request::Bans => Answer::Bans(self.guard.bans(now())),
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
             Request::Stats => Answer::Stats(self.stats()),
@@ -142,9 +143,11 @@ impl Desk {
             reason: one_line(reason)?,
         };
         // First the ban: who is thrown out must not be back before it.
-        if !self.guard.ban(ban, now()) {
-            return Err("there are too many bans".to_owned());
-        }
+        let kept = match self.guard.ban(ban, now()) {
+            // It holds all the same.
+            Err(error @ BanError::NotKept(_)) => Err(error.to_string()),
+            done => Ok(done.map_err(|error| error.to_string())?),
+        };
         let (clients, links) = self.clients_and_links(Which::All)?;
         let banned = clients.into_iter().filter(|client| {
             let figures = client.place.and_then(|place| links.get(&place));
@@ -153,9 +156,8 @@ impl Desk {
         });
         // All at once: each order waits for its tick, and then a row may be another's.
         let banned = banned.map(|client| Whom::Row(client.client)).collect();
-        Ok(Answer::Done {
-            clients: self.kick(banned, reason)?,
-        })
+        let clients = self.kick(banned, reason)?;
+        kept.map(|()| Answer::Done { clients })
     }
 
     fn tell(&self, whom: Option<&Client>, text: &str) -> Result<Answer, String> {

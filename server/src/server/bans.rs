@@ -1,0 +1,31 @@
+//! The bans of a world that is kept, in its folder: they hold after a restart.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+
+use crate::accounts::bans::Ban;
+use crate::accounts::guard::Guard;
+use crate::durable::folder::{self, DataFolder};
+
+/// Tells a guard of the bans in a folder, and keeps there what becomes of them.
+pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {
+    let path = folder.path().join(FILE);
+    let bans: Vec<Ban> = match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not a list of bans", path.display()))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => vec![],
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", path.display()));
+        }
+    };
+    let folder = folder.path().to_owned();
+    guard.keep_bans(bans, move |bans| {
+        let text = serde_json::to_vec_pretty(bans).context("bans can't be written")?;
+        folder::write(&folder, FILE, &text)
+    });
+    Ok(())
+}
+
+const FILE: &str = "bans.json";
