@@ -1,187 +1,409 @@
-//! A client in the world, over QUIC.
+//! A client in the world for tokio, over QUIC.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use client_core::event::PendingRequest;
-use client_core::{Region, RetryOptions, Route, Session, TalkRequest, View};
-use quic::Turns;
+use client_core::event::Both;
+use client_core::{
+    Answer, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View, Welcomed,
+};
 use quinn::{Connection, RecvStream, SendStream, VarInt};
+use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Ticket};
 use shared::{CommandKind, Tick};
+use tokio::task::JoinSet;
 
-use crate::connect::{ClientError, ended};
+use crate::connect::{ClientError, ended, seeded};
 use crate::connector::{Connected, Connector};
 
 pub use client_core::EventHandler;
 
-/// A client in the world: a [`Session`] and the connection that it runs over.
+/// A [`Game`] and the connections that it runs over.
+///
+/// [`Client::next_event`] and [`Client::next_input`] drive it: they take in what arrives, send
+/// what is due, and come back by themselves if the connection is lost. A program that calls
+/// neither for some seconds loses its connection. This one walks until it is hurt:
+///
+/// ```no_run
+/// use client_bot::client_core::{Event, GameOptions};
+/// use client_bot::connect::ClientError;
+/// use client_bot::{Client, Connector, Trust};
+/// use shared::{CommandKind, Fixed};
+///
+/// async fn walk(connector: &Connector, step: CommandKind) -> Result<(), ClientError> {
+///     let mut client = Client::connect_with(connector, GameOptions::default(), None).await?;
+///     // Once in each tick of the server, just in time.
+///     while client.next_input().await.is_some() {
+///         client.command(step, &[Fixed::ONE.raw(), 0]);
+///         let own = client.view().entity();
+///         // What has happened since: this does not wait.
+///         for event in client.take_events() {
+///             match event {
+///                 Event::Changed { entity, .. } if entity == own => {
+///                     client.leave();
+///                     return Ok(());
+///                 }
+///                 event => println!("{event:?}"),
+///             }
+///         }
+///     }
+///     Ok(())
+/// }
+/// ```
 pub struct Client {
-    connection: Connection,
-    send: SendStream,
-    receive: RecvStream,
-    session: Session,
-    /// Bytes of the stream that came with the welcome.
-    rest: Vec<u8>,
-    route: Route,
-    turns: Turns,
+    connector: Connector,
+    game: Game,
+    started: Instant,
+    way: Way,
+    /// The attempt to connect that is under way, if one is.
+    opening: JoinSet<Result<Connected, ClientError>>,
+    /// What has happened, and was not asked for yet.
+    events: VecDeque<Event>,
+    /// The newest tick that the program was told to give input for.
+    offered: Option<Tick>,
     /// When the last turn began.
     turned: Instant,
 }
 
+/// The latest connection, which may have ended.
+struct Way {
+    connection: Connection,
+    send: SendStream,
+    receive: RecvStream,
+    /// Bytes of the stream that came with the welcome.
+    rest: Vec<u8>,
+}
+
 impl Client {
-    /// Connects and waits to be welcomed.
+    /// Connects as this hello says, and waits to be welcomed.
     pub async fn connect(connector: &Connector, hello: &Hello) -> Result<Client, ClientError> {
-        let connected = connector.connect(hello).await?;
-        Ok(Client::begin(connected, Route::default()))
-    }
-
-    fn begin(connected: Connected, mut route: Route) -> Client {
-        let Connected {
-            connection,
-            send,
-            receive,
-            welcome,
-            session,
-            rest,
-            turns,
-        } = connected;
-        route.welcome(&welcome.standby);
-        Client {
-            connection,
-            send,
-            receive,
-            session,
-            rest,
-            route,
-            turns,
-            turned: Instant::now(),
-        }
-    }
-
-    /// Comes back after the connection has ended, as the same entity where that still waits: to
-    /// the standby, if the server has named one, and to the servers before it, in turn. `hello`
-    /// is that of the first connection; the ticket is this client's. Gives the last error once
-    /// `retry` gives up, and one that says that the client is not wanted at once.
-    pub async fn come_back(
-        &mut self,
-        connector: &Connector,
-        hello: &Hello,
-        retry: &RetryOptions,
-    ) -> Result<(), ClientError> {
-        let hello = Hello {
-            resume: Some(self.ticket()),
-            ..hello.clone()
+        let options = GameOptions {
+            token: hello.token.clone(),
+            name: hello.name.clone(),
+            schema_hash: hello.schema_hash,
+            spectates: hello.spectates,
+            ..GameOptions::default()
         };
-        let round_trip = self.connection.rtt();
-        let mut route = self.route.clone();
-        route.tell(self.session.standby());
-        let mut wait = route.lose(retry);
-        let mut last = ClientError::Ended("the client does not try again".to_owned());
-        while let Some(time) = wait {
-            tokio::time::sleep(time).await;
-            match connector.connect_by(&route, round_trip, &hello).await {
-                Ok(connected) => {
-                    *self = Client::begin(connected, route);
-                    return Ok(());
-                }
-                Err(error @ (ClientError::Refused(_) | ClientError::Unreadable(_))) => {
-                    return Err(error);
-                }
-                Err(error) => {
-                    wait = route.fail(matches!(error, ClientError::Standby(_)), retry);
-                    last = error;
-                }
-            }
+        Client::connect_with(connector, options, hello.resume).await
+    }
+
+    /// The same, as the entity of an earlier client's ticket, if there is one. It tries once;
+    /// from the welcome on, a client that is lost tries again as its options say.
+    pub async fn connect_with(
+        connector: &Connector,
+        options: GameOptions,
+        ticket: Option<Ticket>,
+    ) -> Result<Client, ClientError> {
+        let started = Instant::now();
+        let longest = options.connect_timeout;
+        let mut game = Game::new(seeded(options, connector.server()));
+        if let Some(ticket) = ticket {
+            game.set_ticket(ticket);
         }
-        Err(last)
+        // This is the step.
+        game.next_step(Duration::ZERO);
+        let connected = connector.connect_within(longest, &game.hello()).await?;
+        let way = Way::enter(connected, &mut game, started.elapsed())?;
+        Ok(Client {
+            connector: connector.clone(),
+            game,
+            started,
+            way,
+            opening: JoinSet::new(),
+            events: VecDeque::new(),
+            offered: None,
+            turned: started,
+        })
     }
 
+    /// What the client knows and shows.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// The world as the server has told it. It stays as it was while the connection is lost.
     pub fn view(&self) -> &View {
-        self.session.view()
+        self.session().view()
     }
 
-    /// Lets a later connection go on as the same entity.
+    /// Lets a later client go on as the same entity.
     pub fn ticket(&self) -> Ticket {
-        self.session.ticket()
+        self.session().ticket()
     }
 
-    /// Whether the entity is the one of the hello's ticket.
+    /// Whether the entity is that of the ticket with which the client came in last.
     pub fn is_resumed(&self) -> bool {
-        self.session.is_resumed()
+        self.session().is_resumed()
     }
 
     /// See [`Session::standby`].
     pub fn standby(&self) -> &str {
-        self.session.standby()
+        self.session().standby()
     }
 
+    /// The latest connection, which may have ended.
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        &self.way.connection
     }
 
-    /// Queues a command for the next [`Client::flush`], and gives its sequence number.
-    /// `None` if clients of this world cannot send it, or not with so many words.
+    /// The tick that the server runs now, for all that is known, with a fraction.
+    pub fn server_tick(&self) -> Option<f64> {
+        self.game.clock()?.server_tick(self.now())
+    }
+
+    /// Leaves for good: the entity is removed.
+    pub fn leave(self) {
+        let bye = VarInt::from_u32(Close::Bye.code());
+        self.way.connection.close(bye, b"bye");
+    }
+
+    fn session(&self) -> &Session {
+        // There is no client before it.
+        self.game.session().expect("a game that was welcomed")
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// What happens.
+impl Client {
+    /// Waits for what happens next. After [`Event::Lost`], unless that says that there are no
+    /// more attempts, the client connects again: [`Event::Resumed`] or [`Event::Welcomed`]
+    /// follows, or another loss. `None` once it has given up. Queued commands go out just in
+    /// time for a tick meanwhile.
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        loop {
+            self.gather();
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            if self.game.is_over() {
+                return None;
+            }
+            self.go_on().await;
+        }
+    }
+
+    /// Waits until input is due, once in each tick while the client is in the world, and gives
+    /// the tick: commands given now arrive just in time for it. The next call of this or of
+    /// [`Client::next_event`] sends them. Events are kept, see [`Client::take_events`]. `None`
+    /// once the client has given up.
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn next_input(&mut self) -> Option<Tick> {
+        loop {
+            let due = self.game.input_due(self.now());
+            if due.is_some() && due != self.offered {
+                self.offered = due;
+                return due;
+            }
+            if self.game.is_over() {
+                return None;
+            }
+            self.go_on().await;
+        }
+    }
+
+    /// What has happened, and [`Client::next_event`] has not given yet.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        self.gather();
+        self.events.drain(..).collect()
+    }
+
+    /// Gives up the connection, if there still is one, and waits until the client is in the
+    /// world again: as the same entity where that still waits. The error is the last one, once
+    /// there are no more attempts.
+    pub async fn come_back(&mut self) -> Result<(), ClientError> {
+        if self.game.is_playing() {
+            self.close(Close::Resumed, "the client connects again");
+            self.end(&ClientError::ended("the client connects again"));
+        }
+        while !self.game.is_playing() {
+            if self.game.is_over() {
+                let reasons = self.events.iter().rev().find_map(|event| match event {
+                    Event::Lost { reason, .. } => Some(reason.as_str()),
+                    _ => None,
+                });
+                return Err(ClientError::ended(reasons.unwrap_or("it was left")));
+            }
+            self.go_on().await;
+        }
+        Ok(())
+    }
+
+    /// Sends what is due, opens or closes a connection where that is due, and waits until
+    /// something arrives or the next thing is due.
+    async fn go_on(&mut self) {
+        match self.game.next_step(self.now()) {
+            Step::Wait => {}
+            Step::Connect => {
+                let (connector, hello) = (self.connector.clone(), self.game.hello());
+                let told = self.game.address().map(str::to_owned);
+                self.opening
+                    .spawn(async move { connector.connect_told(told, &hello).await });
+            }
+            Step::Close(code, reason) => {
+                self.close(code, reason);
+                return self.gather();
+            }
+        }
+        self.begin_turn();
+        let datagram = self.game.datagram(self.now());
+        self.send(datagram);
+        let due = self.game.next_due(self.now());
+        let due = due.map(|due| tokio::time::Instant::from_std(self.started + due));
+        tokio::select! {
+            () = self.arrive() => {}
+            () = sleep_until(due) => {}
+        }
+        self.gather();
+    }
+
+    /// Waits for bytes, or for a connection that is being opened.
+    async fn arrive(&mut self) {
+        if self.game.is_playing() {
+            // The game knows the end.
+            let _ = self.take_in(&mut ()).await;
+            return;
+        }
+        let opened = match self.opening.join_next().await {
+            Some(Ok(opened)) => opened,
+            Some(Err(error)) => Err(ClientError::ended(error)),
+            None => return std::future::pending().await,
+        };
+        let now = self.now();
+        let entered = opened.and_then(|connected| Ok(Way::enter(connected, &mut self.game, now)?));
+        match entered {
+            Ok(way) => self.way = way,
+            Err(error) => self.end(&error),
+        }
+    }
+
+    fn gather(&mut self) {
+        let now = self.now();
+        self.events.extend(self.game.poll(now));
+    }
+
+    /// Ends the connection and attempts to open one.
+    fn close(&mut self, code: Close, reason: &str) {
+        let code = VarInt::from_u32(code.code());
+        self.way.connection.close(code, reason.as_bytes());
+        self.opening = JoinSet::new();
+    }
+
+    fn end(&mut self, error: &ClientError) {
+        let now = self.now();
+        self.game.closed(error.ending(), now);
+    }
+}
+
+/// What the client wants.
+impl Client {
+    /// Queues a command, and gives its sequence number. It goes out just in time for a tick,
+    /// or with the next [`Client::flush`]. `None` if clients of this world cannot send it, or
+    /// not with so many words, or while the client is not in the world.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Option<u32> {
-        self.session.command(kind, words).ok()
+        self.game.command(kind, words).ok()
     }
 
     /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).
     /// `index` says which of the client's regions is replaced. A region stays where it is,
     /// or follows any entity.
     ///
-    /// Gives the request's number. The request goes out with the next [`Client::flush`],
-    /// and [`Client::answer`] waits for its answer.
-    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> u32 {
-        self.session.set_region(index, region)
+    /// Gives the request's number, by which [`Event::Answered`] names it, and for which
+    /// [`Client::answer`] waits; `None` while the client is not in the world, as for all
+    /// requests.
+    pub fn set_region(&mut self, index: u32, region: Option<Region>) -> Option<u32> {
+        self.game.set_region(index, region)
     }
 
-    /// Asks to see only this far, in raw units; `None`: as far as the world allows. Gives the
-    /// request's number, as [`Client::set_region`] does.
-    pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
-        self.session.set_sight(radius)
+    /// Asks to see only this far, in raw units; `None`: as far as the world allows.
+    pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
+        self.game.set_sight(radius)
     }
 
-    /// Asks to move the point that a spectator watches towards another one, in raw units. Gives
-    /// the request's number, as [`Client::set_region`] does.
-    pub fn watch(&mut self, point: [i32; 3]) -> u32 {
-        self.session.watch(point)
+    /// Asks to move the point that a spectator watches towards another one, in raw units.
+    pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
+        self.game.watch(point)
     }
 
     /// Asks to be told of every change and notification for which a predicate holds,
-    /// wherever it happens. Each comes to the [`EventHandler`] once, as a
-    /// [`Message::Notice`](client_core::Message) with the ids of all subscriptions that
-    /// match. Gives the request's number; `None` if the predicate is longer than a request
-    /// may be.
+    /// wherever it happens. Each comes once, as an [`Event::Notice`] with the ids of all
+    /// subscriptions that match. `None` also if the predicate is longer than a request may be.
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<u32> {
-        self.session.subscribe(id, predicate).ok()
+        self.game.subscribe(id, predicate)?.ok()
     }
 
-    /// Asks to end a subscription, and gives the request's number.
-    pub fn unsubscribe(&mut self, id: u32) -> u32 {
-        self.session.unsubscribe(id)
+    /// Asks to end a subscription.
+    pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
+        self.game.unsubscribe(id)
     }
 
-    /// Says something, or joins or leaves a channel, and gives the request's number.
-    pub fn talk(&mut self, request: TalkRequest) -> u32 {
-        self.session.talk(request)
+    /// Says something, or joins or leaves a channel.
+    pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
+        self.game.talk(request)
+    }
+}
+
+/// One connection by hand: at once, without a clock.
+impl Client {
+    /// Waits for bytes from the server and takes them in. A handler is told of them, in place
+    /// of [`Client::next_event`]: events up to here are dropped. An error means that the
+    /// connection has ended, and [`Client::come_back`] opens another one.
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn receive(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
+        self.take_in(handler).await?;
+        self.take_events();
+        Ok(())
+    }
+
+    /// Receives until a request is answered: with `Ok`, or with the server's reason for a
+    /// refusal. Events are kept. `None` in place of a request's number is an error.
+    pub async fn answer(
+        &mut self,
+        request: impl Into<Option<u32>>,
+        handler: &mut impl EventHandler,
+    ) -> Result<Result<(), String>, ClientError> {
+        let Some(request) = request.into() else {
+            return Err(ClientError::ended("the client is not in the world"));
+        };
+        let mut pending = Pending {
+            request,
+            answer: None,
+        };
+        self.flush();
+        loop {
+            self.take_in(&mut Both(&mut pending, handler)).await?;
+            self.flush();
+            if let Some(answer) = pending.answer.take() {
+                return Ok(answer);
+            }
+        }
     }
 
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of
     /// received ticks. Does nothing if the server knows all of that. Commands run as soon as
     /// they arrive.
     pub fn flush(&mut self) {
-        self.begin_turn();
-        let datagram = self.session.datagram();
-        self.send(datagram);
+        self.flush_by(None);
     }
 
     /// The same, where the commands that were not sent yet are meant for this tick, and wait
     /// for it in the server.
     pub fn flush_for(&mut self, tick: Tick) {
+        self.flush_by(Some(tick));
+    }
+
+    fn flush_by(&mut self, meant: Option<Tick>) {
         self.begin_turn();
-        let datagram = self.session.datagram_for(tick);
+        let datagram = self.game.datagram_for(meant, self.now());
         self.send(datagram);
     }
 
@@ -189,86 +411,128 @@ impl Client {
         let now = Instant::now();
         if now >= self.turned + TURN_PERIOD {
             self.turned = now;
-            self.turns.begin();
+            self.connector.begin_turn();
         }
         self.send_requests();
     }
 
     fn send(&self, datagram: Option<Vec<u8>>) {
         if let Some(datagram) = datagram {
-            // Fails only on a connection that is ending, which `receive` reports.
-            let _ = self.connection.send_datagram(datagram.into());
+            // Fails only on a connection that is ending, which `take_in` reports.
+            let _ = self.way.connection.send_datagram(datagram.into());
         }
     }
 
     /// Gives the transport what it takes now; the rest follows while receiving.
     fn send_requests(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
-        while !self.session.stream_bytes().is_empty() {
-            let bytes = self.session.stream_bytes();
-            match Pin::new(&mut self.send).poll_write(&mut context, bytes) {
-                Poll::Ready(Ok(written)) => self.session.stream_sent(written),
-                // The connection is ending, which `receive` reports.
-                Poll::Ready(Err(_)) => self.session.stream_sent(usize::MAX),
+        while !self.game.stream_bytes().is_empty() {
+            let bytes = self.game.stream_bytes();
+            match Pin::new(&mut self.way.send).poll_write(&mut context, bytes) {
+                Poll::Ready(Ok(written)) => self.game.stream_sent(written),
+                // The connection is ending, which `take_in` reports.
+                Poll::Ready(Err(_)) => self.game.stream_sent(usize::MAX),
                 Poll::Pending => break,
             }
         }
     }
 
-    /// Receives until a request is answered: with `Ok`, or with the server's reason for a
-    /// refusal.
-    pub async fn answer(
-        &mut self,
-        request: u32,
-        handler: &mut impl EventHandler,
-    ) -> Result<Result<(), String>, ClientError> {
-        let mut pending = PendingRequest::new(request, handler);
-        self.flush();
-        loop {
-            self.receive(&mut pending).await?;
-            self.flush();
-            if let Some(answer) = pending.take_answer() {
-                return Ok(answer);
+    async fn take_in(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
+        let taken = self.way.take_in(&mut self.game, self.started, handler);
+        let taken = taken.await;
+        if let Err(error) = &taken {
+            if matches!(error, ClientError::Unreadable(_)) {
+                self.close(Close::Malformed, &error.to_string());
             }
+            self.end(error);
         }
+        taken
+    }
+}
+
+impl Way {
+    /// Goes on where a server has welcomed the game.
+    fn enter(connected: Connected, game: &mut Game, now: Duration) -> Result<Way, DecodeError> {
+        let Connected {
+            connection,
+            send,
+            receive,
+            welcome,
+            session,
+            rest,
+        } = connected;
+        let welcomed = Welcomed {
+            welcome,
+            session,
+            // Whoever receives has a handler for it.
+            rest: vec![],
+        };
+        game.welcomed(welcomed, Some(connection.rtt()), now)?;
+        Ok(Way {
+            connection,
+            send,
+            receive,
+            rest,
+        })
     }
 
-    /// Waits for bytes from the server and takes them in. Dropping the future loses
-    /// nothing.
-    pub async fn receive(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
+    /// Waits for bytes in either direction. Dropping the future loses nothing.
+    async fn take_in(
+        &mut self,
+        game: &mut Game,
+        started: Instant,
+        handler: &mut impl EventHandler,
+    ) -> Result<(), ClientError> {
         if !self.rest.is_empty() {
             let rest = std::mem::take(&mut self.rest);
-            return Ok(self.session.handle_stream(&rest, handler)?);
+            return Ok(game.handle_stream_with(&rest, started.elapsed(), handler)?);
         }
         tokio::select! {
             datagram = self.connection.read_datagram() => {
                 let bytes = datagram.map_err(ended)?;
-                self.session.handle_datagram(&bytes, handler)?;
+                game.handle_datagram_with(&bytes, started.elapsed(), handler)?;
             }
             chunk = self.receive.read_chunk(CHUNK_BYTES_MAX, true) => {
                 match chunk {
-                    Ok(Some(chunk)) => self.session.handle_stream(&chunk.bytes, handler)?,
-                    Ok(None) => return Err(ClientError::Ended("the stream is finished".into())),
+                    Ok(Some(chunk)) => {
+                        game.handle_stream_with(&chunk.bytes, started.elapsed(), handler)?;
+                    }
+                    Ok(None) => return Err(ClientError::ended("the stream is finished")),
                     Err(error) => {
                         let reason = self.connection.close_reason();
-                        return Err(reason.map_or(ClientError::Ended(error.to_string()), ended));
+                        return Err(reason.map_or_else(|| ClientError::ended(error), ended));
                     }
                 }
             }
-            written = self.send.write(self.session.stream_bytes()),
-                if !self.session.stream_bytes().is_empty() =>
-            {
+            written = self.send.write(game.stream_bytes()), if !game.stream_bytes().is_empty() => {
                 // An error means that the connection is ending, which the others report.
-                self.session.stream_sent(written.unwrap_or(usize::MAX));
+                game.stream_sent(written.unwrap_or(usize::MAX));
             }
         }
         Ok(())
     }
+}
 
-    /// Leaves for good: the entity is removed.
-    pub fn leave(&self) {
-        self.connection
-            .close(VarInt::from_u32(Close::Bye.code()), b"bye");
+/// Waits for the answer to one request.
+struct Pending {
+    request: u32,
+    answer: Option<Result<(), String>>,
+}
+
+impl EventHandler for Pending {
+    fn message(&mut self, _: Tick, message: &Message) {
+        if let Message::Answer(Answer { request, result }) = message
+            && *request == self.request
+        {
+            self.answer = Some(result.clone());
+        }
+    }
+}
+
+async fn sleep_until(due: Option<tokio::time::Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 

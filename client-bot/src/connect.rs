@@ -1,10 +1,12 @@
 //! Which server to trust, how to speak with it, and why a connection ended.
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use client_core::{Ending, GameOptions};
 use quic::proto::crypto::rustls::QuicClientConfig;
 use quic::proto::{ClientConfig, ConnectError, ConnectionError, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
@@ -103,36 +105,78 @@ pub enum ClientError {
     Authority { path: String, message: String },
     #[error("cannot connect: {0}")]
     Connect(#[from] ConnectError),
-    #[error("the server refused: {0}")]
-    Refused(String),
+    #[error("the server refused: {}", .0.reason)]
+    Refused(Ending),
     /// It follows another server, which has the players.
     #[error("{0}")]
     Standby(String),
     #[error("no welcome from {server} within {seconds} seconds")]
     TimedOut { server: SocketAddr, seconds: f64 },
-    #[error("the connection ended: {0}")]
-    Ended(String),
+    #[error("the connection ended: {}", .0.reason)]
+    Ended(Ending),
     #[error("cannot read what the server sent: {0}")]
     Unreadable(#[from] DecodeError),
 }
 
-/// Why a connection ended, in the server's words if it gave any.
-pub fn ended(error: ConnectionError) -> ClientError {
-    let ConnectionError::ApplicationClosed(close) = &error else {
-        return ClientError::Ended(error.to_string());
-    };
-    let reason = String::from_utf8_lossy(&close.reason).into_owned();
-    let is_one_of = |codes: &[Close]| {
-        let mut codes = codes.iter().map(|code| u64::from(code.code()));
-        codes.any(|code| code == close.error_code.into_inner())
-    };
-    if is_one_of(&[Close::Refused, Close::Full]) {
-        ClientError::Refused(reason)
-    } else if is_one_of(&[Close::Standby]) {
-        ClientError::Standby(reason)
-    } else {
-        ClientError::Ended(reason)
+impl ClientError {
+    /// An end without words of the server.
+    pub(crate) fn ended(reason: impl ToString) -> ClientError {
+        ClientError::Ended(Ending {
+            code: None,
+            reason: reason.to_string(),
+        })
     }
+
+    /// What a [`Game`](client_core::Game) is told of it.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn ending(&self) -> Ending {
+        let code = match self {
+            ClientError::Ended(ending) | ClientError::Refused(ending) => return ending.clone(),
+            ClientError::Standby(_) => Some(Close::Standby),
+            ClientError::Unreadable(_) => Some(Close::Malformed),
+            _ => None,
+        };
+        Ending {
+            code: code.map(|code| u64::from(code.code())),
+            reason: self.to_string(),
+        }
+    }
+}
+
+/// Why a connection ended, in the server's words if it gave any.
+pub fn ending(error: &ConnectionError) -> Ending {
+    match error {
+        ConnectionError::ApplicationClosed(close) => Ending {
+            code: Some(close.error_code.into_inner()),
+            reason: String::from_utf8_lossy(&close.reason).into_owned(),
+        },
+        error => Ending {
+            code: None,
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// The same as an error.
+pub fn ended(error: ConnectionError) -> ClientError {
+    let ending = ending(&error);
+    let is = |close: Close| ending.code == Some(u64::from(close.code()));
+    if is(Close::Refused) || is(Close::Full) {
+        ClientError::Refused(ending)
+    } else if is(Close::Standby) {
+        ClientError::Standby(ending.reason)
+    } else {
+        ClientError::Ended(ending)
+    }
+}
+
+/// Options with waits that are this client's own, if no seed was given: clients that are lost
+/// together do not come back together.
+pub(crate) fn seeded(mut options: GameOptions, server: SocketAddr) -> GameOptions {
+    if options.retry.seed == 0 {
+        options.retry.seed = RandomState::new().hash_one(server);
+    }
+    options
 }
 
 /// The QUIC settings of connections to a server. Each of `turns` lets each of them send a

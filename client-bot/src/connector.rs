@@ -4,21 +4,21 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use client_core::{Handshake, Route, Session, Welcomed};
+use client_core::{Handshake, Session, Welcomed};
 use quic::Turns;
-use quinn::{Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime};
+use quinn::{Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime, VarInt};
 use shared::wire::DecodeError;
-use shared::wire::control::{Hello, Welcome};
+use shared::wire::control::{Close, Hello, Welcome};
 
 use crate::connect::{ClientError, Trust, client_config, ended, resolve_told};
 
 /// A socket from which to connect.
+#[derive(Clone)]
 pub struct Connector {
     endpoint: Endpoint,
     turns: Turns,
     server: SocketAddr,
     name: String,
-    timeout: Duration,
 }
 
 /// A connection that the server has welcomed.
@@ -31,8 +31,6 @@ pub struct Connected {
     pub session: Session,
     /// Bytes of the stream behind the welcome, see [`Welcomed::rest`].
     pub rest: Vec<u8>,
-    /// Each lets a packet out, however bad the way is.
-    pub turns: Turns,
 }
 
 impl Connector {
@@ -58,13 +56,17 @@ impl Connector {
             turns,
             server,
             name: name.to_owned(),
-            timeout: CONNECT_TIMEOUT,
         })
     }
 
-    /// From here on an attempt may take so long until the welcome, instead of 5 seconds.
-    pub fn set_timeout(&mut self, timeout: Duration) {
-        self.timeout = timeout;
+    /// The server that it was made for.
+    pub(crate) fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    /// Lets each connection send a packet, however bad the way is.
+    pub(crate) fn begin_turn(&self) {
+        self.turns.begin();
     }
 
     /// Waits until the close of every connection is sent, for a second at most.
@@ -72,48 +74,45 @@ impl Connector {
         let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
     }
 
-    /// Connects, sends the hello and waits for the welcome.
+    /// Connects, sends the hello and waits for the welcome, for 5 seconds at most.
     pub async fn connect(&self, hello: &Hello) -> Result<Connected, ClientError> {
-        self.connect_within(self.timeout, self.server, hello).await
+        self.connect_within(CONNECT_TIMEOUT, hello).await
     }
 
-    /// The same, to the server whose turn it is. An answer takes about `round_trip`.
-    pub async fn connect_by(
+    /// The same, for so long at most.
+    pub(crate) async fn connect_within(
         &self,
-        route: &Route,
-        round_trip: Duration,
+        longest: Duration,
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
-        let patience = route.patience(self.timeout, round_trip);
-        let server = match route.address() {
-            None => self.server,
-            Some(told) => {
-                let (told, server) = (told.to_owned(), self.server);
-                let found = tokio::task::spawn_blocking(move || resolve_told(&told, server));
-                let found = tokio::time::timeout(patience, found).await;
-                let seconds = patience.as_secs_f64();
-                match found {
-                    Ok(Ok(found)) => found?,
-                    _ => return Err(ClientError::TimedOut { server, seconds }),
-                }
-            }
-        };
-        self.connect_within(patience, server, hello).await
-    }
-
-    async fn connect_within(
-        &self,
-        patience: Duration,
-        server: SocketAddr,
-        hello: &Hello,
-    ) -> Result<Connected, ClientError> {
-        let connecting = tokio::time::timeout(patience, self.try_connect(server, hello));
+        let server = self.server;
+        let connecting = tokio::time::timeout(longest, self.try_connect(server, hello));
         connecting.await.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
                 server,
-                seconds: patience.as_secs_f64(),
+                seconds: longest.as_secs_f64(),
             })
         })
+    }
+
+    /// The same without a time-out, to an address that a server has told.
+    pub(crate) async fn connect_told(
+        &self,
+        told: Option<String>,
+        hello: &Hello,
+    ) -> Result<Connected, ClientError> {
+        let server = self.server;
+        let server = match told {
+            None => server,
+            Some(told) => {
+                let found = tokio::task::spawn_blocking(move || resolve_told(&told, server));
+                found.await.map_err(|error| ClientError::Address {
+                    server: server.to_string(),
+                    message: error.to_string(),
+                })??
+            }
+        };
+        self.try_connect(server, hello).await
     }
 
     async fn try_connect(
@@ -123,6 +122,7 @@ impl Connector {
     ) -> Result<Connected, ClientError> {
         let connecting = self.endpoint.connect(server, &self.name)?;
         let connection = connecting.await.map_err(ended)?;
+        let attempt = Attempt(Some(connection.clone()));
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
         let Welcomed {
             welcome,
@@ -134,9 +134,10 @@ impl Connector {
             // The connection's own end says more than the stream's.
             Err(HandshakeError::Stream(message)) => {
                 let reason = connection.close_reason();
-                return Err(reason.map_or(ClientError::Ended(message), ended));
+                return Err(reason.map_or_else(|| ClientError::ended(message), ended));
             }
         };
+        attempt.succeed();
         Ok(Connected {
             connection,
             send,
@@ -144,8 +145,26 @@ impl Connector {
             welcome,
             session,
             rest,
-            turns: self.turns.clone(),
         })
+    }
+}
+
+/// A connection that is not welcomed yet.
+struct Attempt(Option<Connection>);
+
+impl Attempt {
+    fn succeed(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            // Not for good: the client may want to resume, and the welcome may be on its way.
+            let code = VarInt::from_u32(Close::Resumed.code());
+            connection.close(code, b"no welcome in time");
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! A client for a game loop: no runtime, no thread, nothing that waits.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -18,7 +17,7 @@ use quic::{
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::connect::{ClientError, Trust, client_config, resolve_told};
+use crate::connect::{ClientError, Trust, client_config, ending, resolve_told, seeded};
 
 /// A [`Game`] and the connections that it runs over.
 ///
@@ -62,18 +61,15 @@ impl GameClient {
         server: SocketAddr,
         name: &str,
         trust: &Trust,
-        mut options: GameOptions,
+        options: GameOptions,
     ) -> Result<GameClient, ClientError> {
-        if options.retry.seed == 0 {
-            options.retry.seed = RandomState::new().hash_one(server);
-        }
         let turns = Turns::default();
         let socket = Socket::towards(server).map_err(ClientError::Socket)?;
         let now = Instant::now();
         Ok(GameClient {
             endpoint: Endpoint::new(vec![socket], None).map_err(ClientError::Socket)?,
             driver: Driver {
-                game: Game::new(options),
+                game: Game::new(seeded(options, server)),
                 started: now,
                 attempt: 0,
             },
@@ -369,15 +365,9 @@ impl Application for Driver {
     }
 
     fn closed(&mut self, _: Handle, attempt: Attempt, reason: ConnectionError) {
-        if attempt != self.attempt {
-            return;
-        }
-        match &reason {
-            ConnectionError::ApplicationClosed(close) => {
-                let sentence = String::from_utf8_lossy(&close.reason).into_owned();
-                self.end(Some(close.error_code.into_inner()), sentence);
-            }
-            reason => self.end(None, reason.to_string()),
+        if attempt == self.attempt {
+            let now = self.now();
+            self.game.closed(ending(&reason), now);
         }
     }
 }

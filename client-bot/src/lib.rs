@@ -6,7 +6,7 @@
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
 //! | [`named`] | commands and attributes by their names, as numbers |
-//! | [`client`], [`connector`] | a client for tokio: [`client_core::Session`] and its connection |
+//! | [`client`], [`connector`] | a client for tokio: the same [`client_core::Game`], and its connections |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |

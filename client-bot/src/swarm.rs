@@ -133,7 +133,7 @@ impl Swarm {
         for thread in self.threads.drain(..) {
             let joined = thread.join().unwrap_or_else(|_| {
                 let reason = "a thread of bots has panicked".to_owned();
-                Err(ClientError::Ended(reason))
+                Err(ClientError::ended(reason))
             });
             result = result.and(joined);
         }

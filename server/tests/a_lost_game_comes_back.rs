@@ -4,10 +4,15 @@ mod common;
 
 use std::time::Duration;
 
-use client_bot::GameClient;
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
-use common::{ROOM, play_until, start, trust};
+use client_bot::{Client, Connector, GameClient};
+use common::relay::Relay;
+use common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
 use quic::Faults;
+use script::builtin;
+use server::Server;
+use shared::{EntityId, Tick};
+use tokio::time::timeout;
 
 /// Quick, so that the test is.
 fn options() -> GameOptions {
@@ -79,3 +84,150 @@ fn a_game_without_a_server_says_so_soon() {
     assert_eq!(events, [Event::Lost { reason, retry_in }]);
     assert!(client.game().is_over());
 }
+
+#[tokio::test]
+async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
+    let server = start(&format!(
+        "{ROOM}\n[commands.strike]\nreach = 100\ndamage = 1"
+    ));
+    let relay = Relay::start(server.address());
+    let mut client = connect(&server, &relay, options()).await;
+    let own = client.view().entity();
+    let told = next(&mut client, "its entity", |e| is_enter(e, own)).await;
+    assert_eq!(told[0], Event::Welcomed(own));
+    let other = Player::join(&server).await;
+    let mut other_client = other.client;
+    let other = other_client.view().entity();
+    next(&mut client, "the other", |e| is_enter(e, other)).await;
+    let mut wounds = vec![];
+    let strike = |client: &mut Client| {
+        let struck = client.command(builtin::STRIKE, &[own.reference().0]);
+        struck.expect("this world has it");
+        client.flush();
+    };
+    for _ in 0..10 {
+        strike(&mut other_client);
+        let told = next(&mut client, "a wound", |e| wound(e, own).is_some()).await;
+        wounds.extend(told.iter().filter_map(|e| wound(e, own)));
+    }
+    let expected: Vec<_> = (90..100).rev().map(|hp| (hp + 1, hp)).collect();
+    assert_eq!(wounds, expected);
+
+    relay.cut(true);
+    let told = next(&mut client, "the loss", |e| matches!(e, Event::Lost { .. })).await;
+    let [Event::Lost { reason, retry_in }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(reason, "nothing was heard for 2 seconds");
+    assert!(retry_in.is_some());
+    assert_eq!(client.command(builtin::MOVE, &[0, 0]), None);
+    strike(&mut other_client);
+    relay.cut(false);
+    let is_back = |e: &Event| matches!(e, Event::Resumed(_) | Event::Welcomed(_));
+    let told = next(&mut client, "its return", is_back).await;
+    assert_eq!(told.last(), Some(&Event::Resumed(own)));
+    // Who was in view stays, and is not said again. What has changed is.
+    let told = next(&mut client, "the wound", |e| wound(e, own).is_some()).await;
+    assert_eq!(wound(&told[0], own), Some((90, 89)), "{told:?}");
+    other_client.leave();
+    let is_left = |e: &Event| matches!(e, Event::Left { entity, .. } if *entity == other);
+    let told = next(&mut client, "the other leaves", is_left).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    client.leave();
+    eventually("nobody is left", || server.stats().figures().clients == 0).await;
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_for_tokio_gives_input_once_in_a_tick() {
+    let server = start(ROOM);
+    let relay = Relay::start(server.address());
+    let mut client = connect(&server, &relay, options()).await;
+    let own = client.view().entity();
+    let mut ticks: Vec<Tick> = vec![];
+    let mut last = 0;
+    while ticks.len() < 40 {
+        // Most of these futures are dropped.
+        let Ok(due) = timeout(SOON, client.next_input()).await else {
+            continue;
+        };
+        ticks.push(due.expect("a game that goes on"));
+        last = client.command(builtin::MOVE, &[1, 1]).expect("a command");
+    }
+    assert!(ticks.is_sorted_by(|a, b| a < b), "{ticks:?}");
+    // Its events were kept meanwhile.
+    let told = client.take_events();
+    assert_eq!(told[0], Event::Welcomed(own));
+    assert!(told.iter().any(|e| is_enter(e, own)), "{told:?}");
+    let processed = async {
+        while client.view().processed() != last {
+            client.next_input().await.expect("a game that goes on");
+        }
+    };
+    timeout(DEADLINE, processed).await.expect("its last step");
+
+    server.stop().unwrap();
+    let is_lost = |e: &Event| matches!(e, Event::Lost { .. });
+    next(&mut client, "the end", is_lost).await;
+}
+
+#[tokio::test]
+async fn a_client_for_tokio_that_gives_up_says_so() {
+    let server = start(ROOM);
+    let relay = Relay::start(server.address());
+    let never = GameOptions {
+        retry: RetryOptions::NEVER,
+        ..options()
+    };
+    let mut client = connect(&server, &relay, never).await;
+    server.stop().unwrap();
+    let is_lost = |e: &Event| matches!(e, Event::Lost { retry_in: None, .. });
+    next(&mut client, "the end", is_lost).await;
+    assert_eq!(client.next_event().await, None);
+    assert_eq!(client.next_input().await, None);
+    assert!(client.come_back().await.is_err());
+}
+
+async fn connect(server: &Server, relay: &Relay, options: GameOptions) -> Client {
+    let connector = Connector::new(relay.address(), "localhost", &trust(server));
+    let connector = connector.expect("a socket");
+    let joining = Client::connect_with(&connector, options, None);
+    let joined = timeout(DEADLINE, joining).await.expect("an answer");
+    joined.expect("the server welcomes a player")
+}
+
+/// Waits until an event comes, and gives all events up to it. Most futures are dropped, which
+/// loses nothing.
+async fn next(client: &mut Client, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
+    let mut told = vec![];
+    let waiting = async {
+        while !told.last().is_some_and(&is_it) {
+            if let Ok(event) = timeout(SOON, client.next_event()).await {
+                told.push(event.expect("a game that goes on"));
+            }
+        }
+    };
+    let waited = timeout(DEADLINE, waiting).await;
+    assert!(waited.is_ok(), "waited in vain for {what}: {told:?}");
+    told
+}
+
+fn is_enter(event: &Event, of: EntityId) -> bool {
+    matches!(event, Event::Entered { entity, .. } if *entity == of)
+}
+
+/// The only attribute that changed, before and after.
+fn wound(event: &Event, of: EntityId) -> Option<(i32, i32)> {
+    match event {
+        Event::Changed {
+            entity, changes, ..
+        } if *entity == of => match changes[..] {
+            [hp] => Some((hp.old, hp.new)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Much shorter than a tick.
+const SOON: Duration = Duration::from_millis(3);

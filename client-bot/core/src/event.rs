@@ -104,43 +104,26 @@ pub struct DatagramSummary {
     pub is_whole: bool,
 }
 
-/// Keeps the answer to one request, and passes all events on to another handler.
-pub struct PendingRequest<'a, H> {
-    request: u32,
-    handler: &'a mut H,
-    answer: Option<Result<(), String>>,
-}
+/// Tells two handlers of everything, in turn.
+pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a mut A, pub &'a mut B);
 
-impl<'a, H: EventHandler> PendingRequest<'a, H> {
-    pub fn new(request: u32, handler: &'a mut H) -> PendingRequest<'a, H> {
-        PendingRequest {
-            request,
-            handler,
-            answer: None,
-        }
-    }
-
-    /// The answer once it has arrived: `Ok`, or the server's reason for a refusal.
-    pub fn take_answer(&mut self) -> Option<Result<(), String>> {
-        self.answer.take()
-    }
-}
-
-impl<H: EventHandler> EventHandler for PendingRequest<'_, H> {
+impl<A, B> EventHandler for Both<'_, A, B>
+where
+    A: EventHandler + ?Sized,
+    B: EventHandler + ?Sized,
+{
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        self.handler.datagram(view, summary, movement);
+        self.0.datagram(view, summary, movement);
+        self.1.datagram(view, summary, movement);
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
-        if let Message::Answer(Answer { request, result }) = message
-            && *request == self.request
-        {
-            self.answer = Some(result.clone());
-        }
-        self.handler.message(tick, message);
+        self.0.message(tick, message);
+        self.1.message(tick, message);
     }
 
     fn refused(&mut self, tick: Tick, commands: RefusedRun) {
-        self.handler.refused(tick, commands);
+        self.0.refused(tick, commands);
+        self.1.refused(tick, commands);
     }
 }

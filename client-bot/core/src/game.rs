@@ -6,8 +6,8 @@
 //!
 //! | the transport | calls |
 //! | --- | --- |
-//! | once a frame | [`Game::next_step`], and opens or closes a connection if it says so |
-//! | has opened a connection with a stream | [`Game::opened`] |
+//! | once a frame, or at [`Game::next_due`] | [`Game::next_step`], and opens or closes a connection if it says so |
+//! | has opened a connection with a stream | [`Game::opened`]; or [`Game::welcomed`], once it has shaken hands itself |
 //! | receives | [`Game::handle_stream`], [`Game::handle_datagram`]; closes after an error |
 //! | can send on its stream | sends [`Game::stream_bytes`], then [`Game::stream_sent`] |
 //! | once a frame, after the game's input | sends [`Game::datagram`], if there is one |
@@ -20,9 +20,9 @@ use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Quotas, Ticket, Welcome};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::clock::{Clock, tick_of};
+use crate::clock::{Clock, moment_of, tick_of};
 use crate::command::CommandError;
-use crate::event::Event;
+use crate::event::{Both, Event, EventHandler};
 use crate::handshake::{Handshake, hello};
 use crate::pace::Pace;
 use crate::prediction::Prediction;
@@ -181,10 +181,15 @@ impl Game {
         matches!(self.stage, Stage::Over)
     }
 
+    /// The latest connection that was welcomed, which may be lost; `None` before the first one.
+    pub fn session(&self) -> Option<&Session> {
+        self.world.as_ref().map(|world| &world.session)
+    }
+
     /// The world as the server has told it; `None` before the first welcome. It stays as it
     /// was while the connection is lost.
     pub fn view(&self) -> Option<&View> {
-        self.world.as_ref().map(|world| world.session.view())
+        self.session().map(Session::view)
     }
 
     /// The server's clock; `None` before the first welcome.
@@ -328,23 +333,58 @@ impl Game {
         }
     }
 
+    /// When [`Game::next_step`] or [`Game::datagram`] has something new, unless bytes arrive
+    /// before: for a transport that has no frames. `None` once there is nothing more.
+    pub fn next_due(&self, now: Duration) -> Option<Duration> {
+        match &self.stage {
+            Stage::Waiting(until) | Stage::Connecting { until } | Stage::Greeting { until, .. } => {
+                Some(*until)
+            }
+            Stage::Playing { heard } => {
+                let silent = *heard + self.route.silence(self.options.silence_timeout);
+                let input = self.world.as_ref().map(|world| world.next_input(now));
+                Some(input.map_or(silent, |input| silent.min(input)))
+            }
+            Stage::Over => None,
+        }
+    }
+
     /// The transport has opened the connection that was asked for, with a stream. It may
     /// know a round trip, which is a first guess until commands tell.
     pub fn opened(&mut self, round_trip: Option<Duration>) {
         self.first_round_trip = round_trip;
         if let Stage::Connecting { until } = self.stage {
-            let hello = Hello {
-                name: self.options.name.clone(),
-                schema_hash: self.options.schema_hash,
-                spectates: self.options.spectates,
-                ..hello(&self.options.token, self.ticket)
-            };
             self.stage = Stage::Greeting {
-                handshake: Handshake::new(&hello),
+                handshake: Handshake::new(&self.hello()),
                 sent: 0,
                 until,
             };
         }
+    }
+
+    /// What the game says to a server first, for a transport that shakes hands itself.
+    pub fn hello(&self) -> Hello {
+        Hello {
+            name: self.options.name.clone(),
+            schema_hash: self.options.schema_hash,
+            spectates: self.options.spectates,
+            ..hello(&self.options.token, self.ticket)
+        }
+    }
+
+    /// A server has welcomed [`Game::hello`] on the connection that was asked for. After an
+    /// error the transport should close the connection.
+    pub fn welcomed(
+        &mut self,
+        welcomed: Welcomed,
+        round_trip: Option<Duration>,
+        now: Duration,
+    ) -> Result<(), DecodeError> {
+        if !matches!(self.stage, Stage::Connecting { .. }) {
+            return Ok(());
+        }
+        self.first_round_trip = round_trip;
+        self.welcome(welcomed, now)
     }
 
     /// The connection has ended, or could not be opened.
@@ -369,6 +409,16 @@ impl Game {
 
     /// Reads bytes of the stream. After an error the transport should close the connection.
     pub fn handle_stream(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        self.handle_stream_with(bytes, now, &mut ())
+    }
+
+    /// The same, where a handler is told of everything beside.
+    pub fn handle_stream_with(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
         match &mut self.stage {
             Stage::Greeting { handshake, .. } => {
                 if let Some(welcomed) = handshake.handle_stream(bytes)? {
@@ -381,7 +431,7 @@ impl Game {
                 let Some(world) = &mut self.world else {
                     return Ok(());
                 };
-                world.handle_stream(bytes, now)?;
+                world.handle_stream(bytes, now, handler)?;
                 self.route.tell(world.session.standby());
                 Ok(())
             }
@@ -391,13 +441,23 @@ impl Game {
 
     /// Reads a datagram. After an error the transport should close the connection.
     pub fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+        self.handle_datagram_with(bytes, now, &mut ())
+    }
+
+    /// The same, where a handler is told of everything beside.
+    pub fn handle_datagram_with(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
         let Stage::Playing { heard } = &mut self.stage else {
             // It is sent again.
             return Ok(());
         };
         *heard = now;
         match &mut self.world {
-            Some(world) => world.handle_datagram(bytes, now),
+            Some(world) => world.handle_datagram(bytes, now, handler),
             None => Ok(()),
         }
     }
@@ -436,6 +496,19 @@ impl Game {
         self.playing()?.datagram(now)
     }
 
+    /// A datagram at once, if the server does not know all of it, where the commands that were
+    /// not sent yet are meant for this tick, and wait for it in the server; `None`: they run as
+    /// soon as they arrive.
+    pub fn datagram_for(&mut self, meant: Option<Tick>, now: Duration) -> Option<Vec<u8>> {
+        let world = self.playing()?;
+        let datagram = match meant {
+            Some(tick) => world.session.datagram_for(tick),
+            None => world.session.datagram(),
+        }?;
+        world.note_sent(None, now);
+        Some(datagram)
+    }
+
     fn welcome(&mut self, welcomed: Welcomed, now: Duration) -> Result<(), DecodeError> {
         let Welcomed {
             welcome,
@@ -465,7 +538,7 @@ impl Game {
         };
         world.record.events.push(event);
         let world = self.world.insert(world);
-        world.handle_stream(&rest, now)
+        world.handle_stream(&rest, now, &mut ())
     }
 
     /// `code` is that of a close by the server.
@@ -519,9 +592,14 @@ impl World {
         self.unsent = None;
     }
 
-    fn handle_stream(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+    fn handle_stream(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
         let (session, mut recorder) = self.recorder(now);
-        session.handle_stream(bytes, &mut recorder)?;
+        session.handle_stream(bytes, &mut Both(&mut recorder, handler))?;
         let forecast = recorder.forecast.take();
         let view = self.session.view();
         if let Some(bytes) = forecast {
@@ -532,10 +610,15 @@ impl World {
         Ok(())
     }
 
-    fn handle_datagram(&mut self, bytes: &[u8], now: Duration) -> Result<(), DecodeError> {
+    fn handle_datagram(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
         let newest = self.session.view().newest();
         let (session, mut recorder) = self.recorder(now);
-        session.handle_datagram(bytes, &mut recorder)?;
+        session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
         if let Some(tick) = recorder.heard {
             if tick > newest {
                 self.pace.hear();
@@ -571,6 +654,18 @@ impl World {
         self.input.is_none_or(|sent| due > sent).then_some(due)
     }
 
+    /// When input is due next, and may be sent.
+    fn next_input(&self, now: Duration) -> Duration {
+        let held = self.pace.held_until().unwrap_or_default();
+        let Some(tick) = self.clock.input_tick(now) else {
+            return held.max(now + self.clock.period());
+        };
+        let next = self.input.map_or(0.0, |sent| moment_of(sent.next()));
+        // Behind the border between two ticks, however it is rounded.
+        let wait = self.clock.period().mul_f64((next - tick).max(0.0));
+        held.max(now + wait + Duration::from_micros(1))
+    }
+
     fn datagram(&mut self, now: Duration) -> Option<Vec<u8>> {
         let due = self.input_due(now);
         // Without a clock, words go out as if ticks began at any time.
@@ -590,6 +685,11 @@ impl World {
             Some(tick) => self.session.datagram_for(tick),
             None => self.session.datagram(),
         }?;
+        self.note_sent(meant, now);
+        Some(datagram)
+    }
+
+    fn note_sent(&mut self, meant: Option<Tick>, now: Duration) {
         self.sent = now;
         self.pace.speak(now);
         if let Some(sequence) = self.unsent.take() {
@@ -599,6 +699,5 @@ impl World {
                 self.clock.send(sequence, tick, now);
             }
         }
-        Some(datagram)
     }
 }

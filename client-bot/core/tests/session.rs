@@ -2,10 +2,10 @@
 
 mod common;
 
-use client_core::event::PendingRequest;
+use client_core::event::Both;
 use client_core::{
-    Answer, CommandError, EventHandler, Handshake, PredicateTooLong, RefusedRun, Region, Request,
-    RequestBody, Session, hello,
+    Answer, CommandError, EventHandler, Handshake, Message, PredicateTooLong, RefusedRun, Region,
+    Request, RequestBody, Session, hello,
 };
 use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
@@ -274,21 +274,29 @@ fn a_predicate_longer_than_a_request_is_an_error() {
 }
 
 #[test]
-fn a_pending_request_keeps_its_own_answer() {
+fn two_handlers_are_told_of_the_same() {
+    #[derive(Default)]
+    struct Answers(Vec<Answer>);
+
+    impl EventHandler for Answers {
+        fn message(&mut self, _: Tick, message: &Message) {
+            if let Message::Answer(answer) = message {
+                self.0.push(answer.clone());
+            }
+        }
+    }
+
     let (server, mut session) = (Server::new(), session());
-    let answer = |request, result| {
-        server.frame(12, |stream, writer| {
-            let result = Result::clone(&result);
-            stream.answer(writer, &Answer { request, result });
-        })
-    };
-    let handler = &mut ();
-    let mut pending = PendingRequest::new(2, handler);
-    let other = answer(1, Ok(()));
-    session.handle_stream(&other, &mut pending).unwrap();
-    assert_eq!(pending.take_answer(), None);
-    let refusal = answer(2, Err("too many regions".to_owned()));
-    session.handle_stream(&refusal, &mut pending).unwrap();
-    let reason = pending.take_answer().expect("an answer").unwrap_err();
-    assert_eq!(reason, "too many regions");
+    let answers = [Ok(()), Err("too many regions".to_owned())];
+    let answers = [1, 2].map(|request| Answer {
+        request,
+        result: answers[request as usize - 1].clone(),
+    });
+    let [mut one, mut two] = [(); 2].map(|()| Answers::default());
+    for answer in &answers {
+        let frame = server.frame(12, |stream, writer| stream.answer(writer, answer));
+        let both = &mut Both(&mut one, &mut two);
+        session.handle_stream(&frame, both).unwrap();
+    }
+    assert_eq!((&one.0[..], &two.0[..]), (&answers[..], &answers[..]));
 }

@@ -117,7 +117,7 @@ impl Bot {
                 let session = welcomed.session;
                 self.attempt.route.welcome(session.standby());
                 let playing = Playing::new(&self.attempt, session, quotas, bots);
-                let playing = playing.map_err(ClientError::Ended)?;
+                let playing = playing.map_err(ClientError::ended)?;
                 self.stage = Stage::Playing(Box::new(playing));
                 self.take_stream_bytes(&welcomed.rest, bots)
             }

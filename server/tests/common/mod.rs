@@ -30,7 +30,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use client_bot::EventHandler;
-use client_bot::client_core::{Event, RetryOptions};
+use client_bot::client_core::Event;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{
     BehaviourKind, Client, Connector, GameClient, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
@@ -108,11 +108,10 @@ pub async fn leave(server: &Server, player: Player) {
 }
 
 /// Lets a client come back after its connection has ended, wherever the world is now.
-pub async fn come_back(client: &mut Client, connector: &Connector) {
-    let (hello, retry) = (hello("", None), RetryOptions::default());
-    let coming = client.come_back(connector, &hello, &retry);
-    let came = timeout(DEADLINE, coming).await.expect("an answer");
-    came.expect("a server welcomes the client again");
+pub async fn come_back(client: &mut Client) {
+    let came = timeout(DEADLINE, client.come_back()).await;
+    came.expect("an answer")
+        .expect("a server welcomes the client again");
 }
 
 /// Polls until an event comes, and gives all events up to it.
@@ -234,8 +233,6 @@ impl Bots {
 pub struct Player {
     pub client: Client,
     pub log: Log,
-    /// Its socket.
-    connector: Connector,
 }
 
 #[derive(Default)]
@@ -288,13 +285,12 @@ impl Player {
         Ok(Player {
             client,
             log: Log::default(),
-            connector,
         })
     }
 
     /// Comes back after its connection has ended, wherever the world is now.
     pub async fn come_back(&mut self) {
-        come_back(&mut self.client, &self.connector).await;
+        come_back(&mut self.client).await;
     }
 
     /// Takes in what arrives soon, and acknowledges it.
@@ -344,7 +340,7 @@ impl Player {
     }
 
     /// Waits for the answer to a request.
-    pub async fn answer(&mut self, request: u32) -> Result<(), String> {
+    pub async fn answer(&mut self, request: impl Into<Option<u32>>) -> Result<(), String> {
         let answer = self.client.answer(request, &mut self.log).await;
         answer.expect("an answer")
     }

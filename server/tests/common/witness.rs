@@ -25,7 +25,6 @@ use super::{DEADLINE, Log, come_back, units};
 pub struct Witness {
     pub client: Client,
     pub log: Log,
-    connector: Connector,
 }
 
 /// The value of an attribute after a tick, as somebody was told.
@@ -51,7 +50,6 @@ impl Witness {
                     return Witness {
                         client,
                         log: Log::default(),
-                        connector,
                     };
                 }
                 Err(ClientError::Ended(_)) if started.elapsed() < DEADLINE => {
@@ -91,7 +89,7 @@ impl Witness {
 
     /// Comes back to wherever the world is now, and is told of all anew.
     pub async fn rejoin(&mut self) {
-        come_back(&mut self.client, &self.connector).await;
+        come_back(&mut self.client).await;
     }
 
     /// Listens until its connection ends, and gives the reason.
