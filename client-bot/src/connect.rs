@@ -120,6 +120,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// An end without words of the server.
+    #[cfg(any(feature = "bots", feature = "tokio"))]
     pub(crate) fn ended(reason: impl ToString) -> ClientError {
         ClientError::Ended(Ending {
             code: None,
