@@ -650,7 +650,9 @@ impl World {
 
     fn input_due(&self, now: Duration) -> Option<Tick> {
         let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
-        let due = tick_of(due);
+        // One that was heard of is over.
+        let next = self.session.view().newest().next();
+        let due = self.prediction.earliest(tick_of(due).max(next));
         self.input.is_none_or(|sent| due > sent).then_some(due)
     }
 
@@ -676,16 +678,15 @@ impl World {
         if !is_time || !self.pace.may_speak(now) {
             return None;
         }
-        let meant = due.map(|tick| self.prediction.earliest(tick));
-        if let Some(tick) = meant {
+        if let Some(tick) = due {
             self.input = due;
             self.prediction.reach(self.session.view(), tick);
         }
-        let datagram = match meant {
+        let datagram = match due {
             Some(tick) => self.session.datagram_for(tick),
             None => self.session.datagram(),
         }?;
-        self.note_sent(meant, now);
+        self.note_sent(due, now);
         Some(datagram)
     }
 

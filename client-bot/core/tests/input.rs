@@ -33,6 +33,8 @@ struct Outcome {
     ran: u32,
     late: u32,
     lead: Duration,
+    /// Inputs for a tick that was over, for all that was heard.
+    over: u32,
 }
 
 impl Play {
@@ -54,6 +56,7 @@ impl Play {
             ran: 0,
             late: 0,
             lead: Duration::ZERO,
+            over: 0,
         };
         let mut now = heard(tick);
         let end = heard(WELCOMED + SECONDS * u64::from(TICK_HZ));
@@ -86,6 +89,8 @@ impl Play {
             if let Some(due) = game.input_due(now).filter(|_| now + 6 * self.delay < end) {
                 game.command(step.kind, &[due.0 as i32, 0]).unwrap();
                 outcome.given += 1;
+                let heard = game.view().map(|view| view.newest());
+                outcome.over += u32::from(heard.is_some_and(|heard| due <= heard));
             }
             if let Some(datagram) = game.datagram(now) {
                 up.extend(way(now).map(|at| (at, datagram)));
@@ -129,6 +134,21 @@ fn no_input_is_lost_at_sixty_ticks_a_second_and_a_delay_of_half_a_second() {
         .run();
         assert!(outcome.given > 3000, "seed {seed}: {outcome:?}");
         assert_eq!(outcome.ran, outcome.given, "seed {seed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn input_is_for_ticks_to_come_from_the_first_on() {
+    for delay_ms in [1, 20, 70, 200] {
+        let outcome = Play {
+            seed: 1,
+            delay: Duration::from_millis(delay_ms),
+            jitter: Duration::ZERO,
+            lost: 0,
+        }
+        .run();
+        assert_eq!(outcome.over, 0, "{delay_ms} ms: {outcome:?}");
+        assert_eq!(outcome.ran, outcome.given, "{delay_ms} ms: {outcome:?}");
     }
 }
 
