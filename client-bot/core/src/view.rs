@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
+use shared::world::config::VISIBLE_MAX;
 use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
 use crate::{Message, Movement};
@@ -92,8 +93,16 @@ impl ViewCounts {
 
 /// Movement that arrived before its entity's enter.
 struct EarlyMovement {
-    course: Course,
+    /// Ascending by tick: differences may build on any of them.
+    courses: Vec<Course>,
+    /// Of the newest one.
     extras: Vec<(u16, i32)>,
+}
+
+impl EarlyMovement {
+    fn newest(&self) -> Option<Tick> {
+        self.courses.last().map(|course| course.tick)
+    }
 }
 
 impl View {
@@ -248,11 +257,9 @@ impl View {
         let Some(entity) = self.entities.get_mut(&slot) else {
             return self.keep_early(slot, course, extras);
         };
-        // Older than what is known: an enter or another datagram overtook it.
-        if course.tick <= entity.course.tick {
+        if !entity.take(course) {
             return true;
         }
-        entity.take(course);
         entity.go_to(self.newest, self.schema.dimensions(), &self.edges);
         for (column, value) in extras {
             entity.row[usize::from(column)] = value;
@@ -261,20 +268,26 @@ impl View {
     }
 
     fn keep_early(&mut self, slot: u32, course: Course, extras: Vec<(u16, i32)>) -> bool {
-        let known = self.early.get(&slot);
-        let is_old = known.is_some_and(|known| known.course.tick >= course.tick);
         // An enter that is still to come is newer than all frames that were read.
-        if is_old || course.tick <= self.read {
+        let read = self.read;
+        if course.tick <= read {
             return true;
         }
-        if known.is_none() && self.early.len() >= EARLY_MAX {
-            let read = self.read;
-            self.early.retain(|_, movement| movement.course.tick > read);
+        if !self.early.contains_key(&slot) && self.early.len() >= EARLY_MAX {
+            let waits = |movement: &EarlyMovement| movement.newest().is_some_and(|t| t > read);
+            self.early.retain(|_, movement| waits(movement));
             if self.early.len() >= EARLY_MAX {
                 return false;
             }
         }
-        self.early.insert(slot, EarlyMovement { course, extras });
+        let movement = self.early.entry(slot).or_insert_with(|| EarlyMovement {
+            courses: vec![],
+            extras: vec![],
+        });
+        if movement.newest().is_none_or(|newest| newest < course.tick) {
+            movement.extras = extras;
+        }
+        keep_past(&mut movement.courses, course);
         true
     }
 
@@ -336,13 +349,16 @@ impl View {
     fn leave(&mut self, tick: Tick, slot: u32) {
         self.counts.leaves += 1;
         self.names.remove(&slot);
-        let early = self.early.get(&slot);
-        if early.is_some_and(|movement| movement.course.tick <= tick) {
+        let early = self.early.get(&slot).and_then(EarlyMovement::newest);
+        if early.is_some_and(|newest| newest <= tick) {
             self.early.remove(&slot);
         }
         if let Some(entity) = self.entities.remove(&slot)
             && entity.course.tick > tick
         {
+            for &course in entity.past.iter().filter(|course| course.tick > tick) {
+                self.keep_early(slot, course, vec![]);
+            }
             let columns = (0..).zip(&self.schema.attributes);
             let extras = columns
                 .skip(self.schema.dimensions())
@@ -384,17 +400,24 @@ impl View {
         entity.go_to(self.newest, dimensions, &self.edges);
         self.entities.insert(id.slot.0, entity);
         if let Some(early) = self.early.remove(&id.slot.0) {
-            self.move_entity(id.slot.0, early.course, early.extras);
+            for course in early.courses {
+                self.move_entity(id.slot.0, course, early.extras.clone());
+            }
         }
     }
 }
 
 impl Entity {
-    fn take(&mut self, course: Course) {
-        if self.past.len() == PAST_MAX {
-            self.past.remove(0);
+    /// Takes in a course. True if it is the newest one: an enter or another datagram may have
+    /// overtaken it, and then only differences build on it.
+    fn take(&mut self, course: Course) -> bool {
+        let is_newest = course.tick > self.course.tick;
+        if is_newest {
+            keep_past(&mut self.past, std::mem::replace(&mut self.course, course));
+        } else if course.tick > self.entered && course.tick < self.course.tick {
+            keep_past(&mut self.past, course);
         }
-        self.past.push(std::mem::replace(&mut self.course, course));
+        is_newest
     }
 
     /// Forgets the courses that were out of date in a tick.
@@ -411,8 +434,19 @@ impl Entity {
     }
 }
 
+/// Puts a course in its place among others, which ascend by tick, unless there is one of its
+/// tick. The oldest ones go.
+fn keep_past(past: &mut Vec<Course>, course: Course) {
+    if let Err(place) = past.binary_search_by_key(&course.tick, |course| course.tick) {
+        past.insert(place, course);
+        if past.len() > PAST_MAX {
+            past.remove(0);
+        }
+    }
+}
+
 /// Differences build on bases of at most so many ticks ago, and there is at most one course
 /// a tick.
 const PAST_MAX: usize = BASE_TICKS_MAX as usize + 1;
 /// Twice as many entities as a server may show to one client.
-const EARLY_MAX: usize = 2 * 1024;
+const EARLY_MAX: usize = 2 * VISIBLE_MAX as usize;

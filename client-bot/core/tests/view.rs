@@ -5,7 +5,8 @@ mod common;
 
 use client_core::{EventHandler, Message, Session};
 use common::{OWN, Server, session};
-use shared::{EntityId, Slot, Tick};
+use shared::world::config::VISIBLE_MAX;
+use shared::{Course, EntityId, Slot, Tick};
 
 /// A server, and a session that is told of one entity.
 struct Play {
@@ -30,6 +31,18 @@ impl Play {
 
     fn glides(&mut self, tick: u64, x: i32, velocity: i32) {
         let bytes = self.server.course(tick, OTHER, x, velocity);
+        self.session.handle_datagram(&bytes, &mut ()).unwrap();
+    }
+
+    /// As the difference from where it was told to rest in an earlier tick.
+    fn moves_from(&mut self, tick: u64, x: i32, (earlier, from): (u64, i32)) {
+        let known = Course {
+            tick: Tick(earlier),
+            position: [from, 0, 0],
+            velocity: [0; 3],
+        };
+        let known = Some(known);
+        let bytes = self.server.course_after(tick, OTHER, (x, 0), known);
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
@@ -63,6 +76,44 @@ fn movement_that_arrives_before_its_enter_takes_effect_with_the_enter() {
     assert_eq!(play.x(), None);
     play.enters(11, 100);
     assert_eq!(play.x(), Some(500));
+}
+
+#[test]
+fn differences_build_on_movement_that_was_overtaken() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.moves(14, 400);
+    play.moves(12, 200);
+    assert_eq!(play.x(), Some(400));
+    play.moves_from(15, 250, (12, 200));
+    assert_eq!(play.x(), Some(250));
+}
+
+#[test]
+fn differences_build_on_all_movement_that_arrives_before_its_enter() {
+    for ticks in [[12, 14], [14, 12]] {
+        let mut play = Play::new();
+        for tick in ticks {
+            play.moves(tick, 100 * (tick as i32 - 10));
+        }
+        play.enters(11, 100);
+        assert_eq!(play.x(), Some(400), "{ticks:?}");
+        play.moves_from(15, 250, (12, 200));
+        assert_eq!(play.x(), Some(250), "{ticks:?}");
+    }
+}
+
+#[test]
+fn differences_build_on_movement_that_overtakes_leave_and_enter() {
+    let mut play = Play::new();
+    play.enters(11, 100);
+    play.moves(14, 400);
+    play.moves(15, 500);
+    play.leaves(12, OTHER);
+    play.enters(13, 300);
+    assert_eq!(play.x(), Some(500));
+    play.moves_from(16, 450, (14, 400));
+    assert_eq!(play.x(), Some(450));
 }
 
 #[test]
@@ -152,7 +203,7 @@ fn movement_that_overtakes_a_leave_and_an_enter_takes_effect_after_both() {
 fn movement_for_which_there_is_no_room_is_not_acknowledged() {
     let mut play = Play::new();
     // Twice as many entities as a server shows to one client, all ahead of their enters.
-    for slot in 0..2048 {
+    for slot in 0..2 * VISIBLE_MAX {
         let bytes = play.server.movement(12, 1000 + slot, 5);
         play.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
