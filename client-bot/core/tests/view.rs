@@ -4,7 +4,8 @@
 mod common;
 
 use client_core::{EventHandler, Message, Session};
-use common::{OWN, Server, session};
+use common::{OWN, Server, session, welcome};
+use shared::wire::control::Welcome;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Course, EntityId, Slot, Tick};
 
@@ -21,6 +22,22 @@ impl Play {
         Play {
             server: Server::new(),
             session: session(),
+        }
+    }
+
+    /// In a world of so many entities.
+    fn among(capacity: u32) -> Play {
+        let text = format!("[world]\ncapacity = {capacity}");
+        let config = script::world::parse(&text, "a test's world");
+        let schema = config.expect("a valid world").schema;
+        let server = Server::of(&schema);
+        let session = Session::new(&Welcome {
+            schema,
+            ..welcome()
+        });
+        Play {
+            server,
+            session: session.expect("a world's own schema"),
         }
     }
 
@@ -201,7 +218,7 @@ fn movement_that_overtakes_a_leave_and_an_enter_takes_effect_after_both() {
 
 #[test]
 fn movement_for_which_there_is_no_room_is_not_acknowledged() {
-    let mut play = Play::new();
+    let mut play = Play::among(3 * VISIBLE_MAX);
     // Twice as many entities as a server shows to one client, all ahead of their enters.
     for slot in 0..2 * VISIBLE_MAX {
         let bytes = play.server.movement(12, 1000 + slot, 5);
