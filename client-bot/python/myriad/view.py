@@ -6,7 +6,7 @@ from typing import Any
 from .bits import near
 from .world import Course, Place, World
 
-COURSES_MAX, EARLY_MAX, MASK = 17, 2048, (1 << 32) - 1
+COURSES_MAX, EARLY_MAX, MASK = 17, 32768, (1 << 32) - 1
 
 
 @dataclass
@@ -28,8 +28,8 @@ class View:
     own: dict[str, int]
     newest: int
     entities: dict[int, Entity] = field(default_factory=dict)
-    # Movement of entities whose enter is on its way: course and other attributes.
-    early: dict[int, tuple[Course, list[tuple[int, int]]]] = field(default_factory=dict)
+    # Movement of entities whose enter is on its way: courses, and the newest other attributes.
+    early: dict[int, tuple[list[Course], list[tuple[int, int]]]] = field(default_factory=dict)
     processed: int = 0
     complete: int = 0
     mask: int = 0
@@ -81,19 +81,23 @@ class View:
         if entity is None:
             return self.keep(slot, course, others)
         if course.tick > entity.courses[-1].tick:
-            entity.courses = [*entity.courses, course][-COURSES_MAX:]
             entity.values.update(others)
+        if course.tick > entity.courses[0].tick:
+            entity.courses = joined(entity.courses, course)
         return True
 
     def keep(self, slot: int, course: Course, others: list[tuple[int, int]]) -> bool:
-        known = self.early.get(slot)
-        if course.tick <= self.read or known and known[0].tick >= course.tick:
+        if course.tick <= self.read:
             return True
-        if len(self.early) >= EARLY_MAX:
-            self.early = {s: e for s, e in self.early.items() if e[0].tick > self.read}
-        if len(self.early) < EARLY_MAX:
-            self.early[slot] = course, others
-        return self.early.get(slot) == (course, others)
+        if slot not in self.early and len(self.early) >= EARLY_MAX:
+            self.early = {s: e for s, e in self.early.items() if e[0][-1].tick > self.read}
+            if len(self.early) >= EARLY_MAX:
+                return False
+        courses, newest = self.early.get(slot, ([], []))
+        if not courses or course.tick > courses[-1].tick:
+            newest = others
+        self.early[slot] = joined(courses, course), newest
+        return True
 
     def take_frame(self, data: bytes) -> list[tuple[str, dict[str, Any]]]:
         """Takes in a frame, and gives its messages."""
@@ -116,13 +120,22 @@ class View:
         place = [values[axis] for axis in range(len(self.world.axes))]
         course = Course(tick, place, told["velocity"])
         self.entities[slot] = Entity(told["entity"]["generation"], told["kind"], values, [course])
-        if early := self.early.pop(slot, None):
-            self.move(slot, *early)
+        courses, others = self.early.pop(slot, ([], []))
+        for course in courses:
+            self.move(slot, course, others)
 
     def leave(self, tick: int, slot: int) -> None:
         entity, early = self.entities.pop(slot, None), self.early.get(slot)
-        if early and early[0].tick <= tick:
+        if early and early[0][-1].tick <= tick:
             del self.early[slot]
-        if entity and entity.courses[-1].tick > tick:
+        if entity:
             others = [(c, entity.values[c]) for c in self.world.others if c in entity.values]
-            self.keep(slot, entity.courses[-1], others)
+            for course in entity.courses:
+                if course.tick > tick:
+                    self.keep(slot, course, others)
+
+
+def joined(courses: list[Course], course: Course) -> list[Course]:
+    """Courses by tick, with one more: differences may build on any of the last ones."""
+    others = [other for other in courses if other.tick != course.tick]
+    return sorted([*others, course], key=lambda course: course.tick)[-COURSES_MAX:]
