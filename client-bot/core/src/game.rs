@@ -236,7 +236,8 @@ impl Game {
 impl Game {
     /// The tick for which input is due, once for each tick: commands given now are sent with
     /// the next [`Game::datagram`], which arrives just in time. `None` if there is nothing to
-    /// wait for, or input was sent already.
+    /// wait for, input was sent already, or the server says too little to be told more (see
+    /// [`pace`](crate::pace)).
     pub fn input_due(&self, now: Duration) -> Option<Tick> {
         match self.stage {
             Stage::Playing { .. } => self.world.as_ref()?.input_due(now),
@@ -650,6 +651,10 @@ impl World {
 
     fn input_due(&self, now: Duration) -> Option<Tick> {
         let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
+        // Input that could not be sent now would be for one tick with the next.
+        if !self.pace.may_speak(now) {
+            return None;
+        }
         // One that was heard of is over.
         let next = self.session.view().newest().next();
         let due = self.prediction.earliest(tick_of(due).max(next));

@@ -2,9 +2,8 @@
 //!
 //! A server that has more to do than it can tells each client of every third or fourth tick
 //! only. What clients send costs it as much as what it tells them, so they, too, speak less
-//! often then: a few times from one word of the server to the next. Input that is given
-//! meanwhile goes along with the next. A server that has time answers each input with a word,
-//! which lets the client speak in every tick.
+//! often then: a few times from one word of the server to the next. A server that has time
+//! answers each input with a word, which lets the client speak in every tick.
 
 use std::time::Duration;
 

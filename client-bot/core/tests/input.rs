@@ -153,6 +153,33 @@ fn input_is_for_ticks_to_come_from_the_first_on() {
 }
 
 #[test]
+fn a_server_that_says_little_is_given_little_input_and_none_twice() {
+    let schema = schema();
+    let server = Server::of(&schema);
+    let step = schema.command_named("move").expect("this world has it");
+    let mut game = joined(&schema, Duration::ZERO);
+    let (mut given, mut meant) = (0, vec![]);
+    // A word each tenth tick, and 240 frames a second.
+    for frame in 0..2400 {
+        let now = Duration::from_secs(1) * (80 + frame) / 240;
+        if frame % 40 == 0 {
+            let word = server.movement(20 + u64::from(frame / 4), OWN.slot.0, 0);
+            game.handle_datagram(&word, now).unwrap();
+        }
+        game.poll(now);
+        if let Some(due) = game.input_due(now) {
+            game.command(step.kind, &[1, 0]).unwrap();
+            given += 1;
+            meant.push(due);
+            assert!(game.datagram(now).is_some(), "what is due can be sent");
+        }
+    }
+    assert!(meant.is_sorted_by(|a, b| a < b), "{meant:?}");
+    // Two for each of 60 words.
+    assert!((100..=130).contains(&given), "{given}");
+}
+
+#[test]
 fn input_comes_in_time_although_datagrams_are_lost() {
     for (seed, lost, late_max) in [(1, 0, 1), (2, 1, 2), (3, 5, 3)] {
         let outcome = Play {
