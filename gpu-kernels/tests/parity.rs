@@ -244,6 +244,44 @@ fn a_hundred_thousand_updates_of_one_attribute_merge_by_every_rule() {
 }
 
 #[test]
+fn the_updates_that_fit_are_kept_where_some_commands_have_far_more_than_others() {
+    let (entities, blasts, sets) = (64, 4096, 8192);
+    let all = blasts * (entities - 1) + sets;
+    for updates_max in [all, all - 1, all - sets - 1, 100_000] {
+        let config = world(&format!(
+            "[world]\ncapacity = 64\n[limits]\ncommands_per_tick = 20000\n\
+             updates_per_tick = {updates_max}\n[commands]\nblast = {{}}\n\
+             [[kind]]\nname = \"hot\"\nattributes = [{{ name = \"hp\", type = \"i32\", \
+             default = 3, audience = \"state\" }}]\n"
+        ));
+        let config = without_limit(&config, &["set_hp", "blast"]);
+        let config = with_texts(&config, vec![setters(&config.schema)]);
+        let set = config.schema.command_named("set_hp").expect("hp").kind;
+        let mut parity = Parity::new(&config);
+        let mut frame = Frame::new(Tick(0));
+        for token in 0..entities {
+            frame.spawn_at(0, token, &[5, 5]);
+        }
+        parity.tick(&frame);
+        frame.reset(Tick(1));
+        for n in 0..blasts {
+            let entity = EntityId::new(n % entities, 1);
+            frame.push(entity, n, builtin::BLAST, &[5, 5]);
+        }
+        for n in 0..sets {
+            let entity = EntityId::new(n % entities, 1);
+            let words = [entity.reference().0, n as i32];
+            frame.push(entity, blasts + n, set, &words);
+        }
+        let output = parity.tick(&frame);
+        assert_eq!(
+            output.counts.updates + output.counts.updates_dropped,
+            u64::from(all)
+        );
+    }
+}
+
+#[test]
 fn the_order_in_which_commands_arrive_does_not_matter() {
     let mut hashes = vec![];
     for seed in 0..3 {

@@ -1,14 +1,13 @@
 //! Runs commands as machine code, which Cranelift makes when a world starts or its commands
 //! change. The [`interpreter`](crate::interpreter) says what each instruction means.
 //!
-//! A command becomes two functions. The count pass tells how many updates a run has, and
-//! passes the commands that it puts off and its notifications to the [`Host`]. The store
-//! pass writes the updates. So the updates of many commands go into one array, each at the
-//! sum of the counts before it.
+//! A command becomes a function. It writes its updates to where there is room for them, tells
+//! how many it has, and passes the commands that it puts off and its notifications to the
+//! [`Host`].
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `check` | whether instructions are well-formed; what a pass needs of them |
+//! | `check` | whether instructions are well-formed; which of them a run needs |
 //! | `facts` | which registers surely hold the slot of an entity |
 //! | `emit` | instructions → Cranelift's |
 //! | `frame` | what the machine code reads, and whom it calls |

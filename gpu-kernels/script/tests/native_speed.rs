@@ -59,11 +59,7 @@ fn strikes_of_a_tick() {
                     words,
                     random: 0,
                 };
-                let count = thread.count(0, &call).unwrap();
-                if count > 0 {
-                    thread.store(0, &call, &mut out[n..n + count]).unwrap();
-                }
-                n += count;
+                n += thread.run(0, &call, &mut out[n..]).unwrap();
             }
             n
         });

@@ -40,7 +40,7 @@ use crate::tick::output::TickOutput;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
 use boxes::Boxes;
-use due::Due;
+use due::{Due, TickCommands};
 use index::Index;
 use interest::Interest;
 use logic::Updates;
@@ -234,7 +234,10 @@ impl Backend for CpuBackend {
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
         }
-        frame.check(tick)?;
+        match self.workers.pool_for(frame.commands.len()) {
+            Some(pool) => pool.install(|| frame.check(tick)),
+            None => frame.check(tick),
+        }?;
         if let Some(logic) = &frame.logic {
             self.take_logic(logic)
                 .map_err(|error| TickError::Scripts(error.to_string()))?;
@@ -267,6 +270,7 @@ impl Backend for CpuBackend {
 
     fn set_quiet(&mut self, is_quiet: bool) {
         self.is_quiet = is_quiet;
+        self.updates.set_quiet(is_quiet);
     }
 
     fn start_copy(&mut self) -> Result<(), TickError> {

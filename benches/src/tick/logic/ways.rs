@@ -17,9 +17,9 @@ use crate::report::{Row, Sample};
 /// (slot × columns + column, the value's bits).
 type Pair = (u32, u32);
 
-/// A way to run commands: counts the updates of each, and then stores them, as the tick's
+/// A way to run commands: stores their updates one after another, as each part of the tick's
 /// logic stage does. Returns the number of updates.
-type Way = fn(&Frozen, &Scripts, &[Given], &mut [u32], &mut [Pair]) -> anyhow::Result<usize>;
+type Way = fn(&Frozen, &Scripts, &[Given], &mut [Pair]) -> anyhow::Result<usize>;
 
 /// For each mix of commands: a row for each way.
 pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
@@ -30,8 +30,8 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
         let commands = world.commands(kind);
         let mut expected: Option<Vec<Pair>> = None;
         for (name, approach, way) in WAYS {
-            let (samples, updates) = sample(options.runs, &commands, |counts, out| {
-                way(&world, &scripts, &commands, counts, out)
+            let (samples, updates) = sample(options.runs, &commands, |out| {
+                way(&world, &scripts, &commands, out)
             })?;
             let expected = expected.get_or_insert_with(|| updates.clone());
             ensure!(*expected == updates, "{mix}: {name} emits other updates");
@@ -54,15 +54,14 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
 fn sample(
     runs: usize,
     commands: &[Given],
-    mut run: impl FnMut(&mut [u32], &mut [Pair]) -> anyhow::Result<usize>,
+    mut run: impl FnMut(&mut [Pair]) -> anyhow::Result<usize>,
 ) -> anyhow::Result<(Vec<Sample>, Vec<Pair>)> {
-    let mut counts = vec![0; commands.len()];
     let mut out = vec![(0, 0); commands.len() * UPDATES_MAX];
     let mut len = 0;
     let mut samples = vec![];
     for i in 0..WARM_UP_RUNS + runs {
         let begin = Instant::now();
-        len = run(&mut counts, &mut out)?;
+        len = run(&mut out)?;
         let total = begin.elapsed();
         if i >= WARM_UP_RUNS {
             samples.push(Sample::of_stage("logic", total));
@@ -76,33 +75,24 @@ fn by_hand(
     world: &Frozen,
     _: &Scripts,
     commands: &[Given],
-    counts: &mut [u32],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let catalog = Catalog::new(world);
-    for (given, count) in commands.iter().zip(&mut *counts) {
-        let mut emit = CountUpdates(0);
+    let mut emit = StoreUpdates {
+        columns: world.columns,
+        out,
+        next: 0,
+    };
+    for given in commands {
         catalog.run(world, given, &mut emit);
-        *count = emit.0;
     }
-    let mut next = 0;
-    for (given, &count) in commands.iter().zip(&*counts) {
-        let mut emit = StoreUpdates {
-            columns: world.columns,
-            out: &mut out[next..next + count as usize],
-            next: 0,
-        };
-        catalog.run(world, given, &mut emit);
-        next += count as usize;
-    }
-    Ok(next)
+    Ok(emit.next)
 }
 
 fn by_machine(
     world: &Frozen,
     scripts: &Scripts,
     commands: &[Given],
-    counts: &mut [u32],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let native = scripts.native();
@@ -116,26 +106,14 @@ fn by_machine(
         &world.kinds,
     );
     let mut thread = Thread::new(native, &view, Silent(world));
-    for (given, count) in commands.iter().zip(&mut *counts) {
-        let run = Call {
-            actor: given.entity.slot,
-            words: given.words(),
-            random: random_key(world, scripts, given),
-        };
-        *count = within_budget(thread.count(given.kind.id(), &run))? as u32;
-    }
     let mut next = 0;
-    for (given, &count) in commands.iter().zip(&*counts) {
+    for given in commands {
         let run = Call {
             actor: given.entity.slot,
             words: given.words(),
             random: random_key(world, scripts, given),
         };
-        let end = next + count as usize;
-        if end > next {
-            within_budget(thread.store(given.kind.id(), &run, &mut out[next..end]))?;
-        }
-        next = end;
+        next += within_budget(thread.run(given.kind.id(), &run, &mut out[next..]))?;
     }
     Ok(next)
 }
@@ -144,7 +122,6 @@ fn by_interpreter(
     world: &Frozen,
     scripts: &Scripts,
     commands: &[Given],
-    counts: &mut [u32],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let mut interpreter = Interpreter::default();
@@ -162,15 +139,8 @@ fn by_interpreter(
         let (code, space) = (&command.code, &scripts.space);
         within_budget(interpreter.run(code, space, world, &invocation, &mut effects))
     };
-    for (given, count) in commands.iter().zip(&mut *counts) {
-        *count = 0;
-        run(given, &mut |_, _, _| *count += 1)?;
-    }
     let mut next = 0;
-    for (given, &count) in commands.iter().zip(&*counts) {
-        if count == 0 {
-            continue;
-        }
+    for given in commands {
         run(given, &mut |slot, column, value| {
             let key = slot.index() * world.columns + usize::from(column);
             out[next] = (key as u32, value as u32);
@@ -192,14 +162,6 @@ fn checksum(updates: &[Pair]) -> u64 {
     updates.iter().fold(0, |sum, &(key, value)| {
         mix(sum, u64::from(key) << 32 | u64::from(value))
     })
-}
-
-struct CountUpdates(u32);
-
-impl Emit for CountUpdates {
-    fn update(&mut self, _: Slot, _: usize, _: i32) {
-        self.0 += 1;
-    }
 }
 
 struct StoreUpdates<'a> {

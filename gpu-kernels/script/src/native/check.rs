@@ -5,13 +5,6 @@ use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use super::Shape;
 use crate::ir::{Code, Inst, Operand, TIMED_WORDS_MAX};
 
-/// A pass over a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    Count,
-    Store,
-}
-
 /// Whether all that instructions name is there.
 pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
     if code.insts.len() > INSTS_MAX {
@@ -56,36 +49,30 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// By register: whether a pass needs its value for anything but to set others that it
+/// By register: whether a run needs its value for anything but to set others that it
 /// doesn't need either.
-pub fn needed(code: &Code, pass: Pass) -> Vec<bool> {
+pub fn needed(code: &Code) -> Vec<bool> {
     let mut needed = vec![false; code.registers as usize];
     let mut changed = true;
     // Backwards, as most values are set before they are read, so that a round or two do.
     while std::mem::take(&mut changed) {
         for inst in code.insts.iter().rev() {
-            if !is_needed(inst, pass, &needed) {
+            if !is_needed(inst, &needed) {
                 continue;
             }
-            let mut need = |operand: &Operand| {
+            inst.clone().each_operand(|operand| {
                 if let Operand::Reg(reg) = operand {
                     changed |= !std::mem::replace(&mut needed[reg.0 as usize], true);
                 }
-            };
-            match inst {
-                // How many there are doesn't depend on the value.
-                Inst::Update(slot, ..) if pass == Pass::Count => need(slot),
-                _ => inst.clone().each_operand(|operand| need(operand)),
-            }
+            });
         }
     }
     needed
 }
 
-/// Whether a pass has to do an instruction, if it needs these registers.
-pub fn is_needed(inst: &Inst, pass: Pass, needed: &[bool]) -> bool {
+/// Whether a run has to do an instruction, if it needs these registers.
+pub fn is_needed(inst: &Inst, needed: &[bool]) -> bool {
     match inst {
-        Inst::After(_) | Inst::Notify(_) => pass == Pass::Count,
         Inst::NearNext(..) => true,
         _ => inst.sets().is_none_or(|reg| needed[reg.0 as usize]),
     }

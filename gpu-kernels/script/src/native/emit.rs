@@ -20,15 +20,14 @@ use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::Shape;
-use super::check::{self, Pass};
+use super::check;
 use super::facts::State;
 use super::frame::{After, Frame, Near, Notify, OVERRUN, Pair};
 use crate::ir::{Code, Inst, Operand};
 
-/// A pass over a command that becomes a function.
+/// A command that becomes a function.
 #[derive(Clone, Copy)]
 pub struct Emission<'a> {
-    pub pass: Pass,
     pub code: &'a Code,
     pub shape: &'a Shape,
     /// What is known before each basic block.
@@ -36,15 +35,10 @@ pub struct Emission<'a> {
     pub config: TargetFrontendConfig,
 }
 
-/// The signature of a pass: [`Count`](super::frame::Count) or
-/// [`Store`](super::frame::Store).
-pub fn signature(pass: Pass, config: TargetFrontendConfig) -> Signature {
-    let parameters = match pass {
-        Pass::Count => 4,
-        Pass::Store => 6,
-    };
+/// The signature of [`Run`](super::frame::Run).
+pub fn signature(config: TargetFrontendConfig) -> Signature {
     let mut signature = Signature::new(config.default_call_conv);
-    signature.params = vec![AbiParam::new(I64); parameters];
+    signature.params = vec![AbiParam::new(I64); 6];
     signature.returns = vec![AbiParam::new(I64)];
     signature
 }
@@ -72,11 +66,7 @@ impl Emission<'_> {
             end: variable(I64, zero_long),
         });
         let loops = loops.collect();
-        let emitted = match self.pass {
-            Pass::Count => zero_long,
-            Pass::Store => parameters[4],
-        };
-        let emitted = variable(I64, emitted);
+        let emitted = variable(I64, parameters[4]);
         let visits = variable(I32, zero);
         let drawn = variable(I64, zero_long);
 
@@ -90,14 +80,15 @@ impl Emission<'_> {
             actor: parameters[1],
             words: parameters[2],
             random: parameters[3],
-            out: parameters.get(4).copied().zip(parameters.get(5).copied()),
+            out: parameters[4],
+            out_end: parameters[5],
             out_region: region(&mut b, 1),
             world_region: region(&mut b, 2),
             operands: None,
             callback: None,
             b,
             of: self,
-            needed: check::needed(self.code, self.pass),
+            needed: check::needed(self.code),
             // Of the block that is emitted.
             state: self.states[0].clone().expect("it begins at the start"),
             registers,
@@ -126,7 +117,7 @@ fn region(b: &mut FunctionBuilder<'_>, user_id: u32) -> AliasRegion {
 struct Emit<'a, 'f> {
     b: FunctionBuilder<'f>,
     of: Emission<'a>,
-    /// By register: whether this pass needs it.
+    /// By register: whether a run needs it.
     needed: Vec<bool>,
     /// What is known before the instruction.
     state: State,
@@ -134,8 +125,9 @@ struct Emit<'a, 'f> {
     actor: Value,
     words: Value,
     random: Value,
-    /// In the store pass: where updates go, and where that ends.
-    out: Option<(Value, Value)>,
+    /// Where updates go, and where that ends.
+    out: Value,
+    out_end: Value,
     out_region: AliasRegion,
     world_region: AliasRegion,
     /// Where callbacks find their operands.
@@ -143,7 +135,7 @@ struct Emit<'a, 'f> {
     callback: Option<SigRef>,
     registers: Vec<Variable>,
     loops: Vec<Loop>,
-    /// In the count pass the number of updates, in the store pass where the next goes.
+    /// Where the next update goes, if there is room.
     emitted: Variable,
     visits: Variable,
     /// How many random numbers were drawn.
@@ -179,7 +171,7 @@ impl Emit<'_, '_> {
             if !follows {
                 continue;
             }
-            if check::is_needed(inst, of.pass, &self.needed) {
+            if check::is_needed(inst, &self.needed) {
                 self.inst(at, inst);
             } else if let Inst::Random(..) = inst {
                 self.draw();
@@ -196,11 +188,9 @@ impl Emit<'_, '_> {
         }
 
         self.b.switch_to_block(self.end);
-        let mut count = self.b.use_var(self.emitted);
-        if let Some((start, _)) = self.out {
-            let bytes = self.b.ins().isub(count, start);
-            count = self.b.ins().ushr_imm_u(bytes, PAIR_BITS);
-        }
+        let emitted = self.b.use_var(self.emitted);
+        let bytes = self.b.ins().isub(emitted, self.out);
+        let count = self.b.ins().ushr_imm_u(bytes, PAIR_BITS);
         self.b.ins().return_(&[count]);
         self.b.switch_to_block(self.overrun);
         let overrun = self.b.ins().iconst(I64, OVERRUN);

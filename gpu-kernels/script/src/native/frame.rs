@@ -119,14 +119,9 @@ pub struct Frame {
 /// structs below.
 pub type Callback = unsafe extern "C" fn(*mut Frame, *const i32);
 
-/// The count pass: frame, slot of the actor, words, random key → the number of updates, or
-/// [`OVERRUN`].
-pub type Count = unsafe extern "C" fn(*mut Frame, u64, *const i32, u64) -> i64;
-
-/// The store pass: like the count pass, then where the updates go and where that ends. It
-/// returns after the last update that fits; there is room for one.
-pub type Store =
-    unsafe extern "C" fn(*mut Frame, u64, *const i32, u64, *mut Pair, *mut Pair) -> i64;
+/// A run: frame, slot of the actor, words, random key, where the updates go and where that
+/// ends → the number of updates, or [`OVERRUN`]. Those that don't fit are counted only.
+pub type Run = unsafe extern "C" fn(*mut Frame, u64, *const i32, u64, *mut Pair, *mut Pair) -> i64;
 
 /// (slot × columns + column, the value's bits)
 pub type Pair = (u32, u32);

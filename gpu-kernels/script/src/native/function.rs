@@ -10,17 +10,15 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 
-use super::check::{self, Pass};
+use super::check;
 use super::emit::{self, Emission};
-use super::frame::{Count, Store};
+use super::frame::Run;
 use super::{NativeError, Shape, facts};
 use crate::ir::{Code, Inst};
 
-/// A command's two passes. They may be called while this lives.
+/// A command's code. It may be called while this lives.
 pub struct Function {
-    pub count: Count,
-    /// `None` if there is nothing to store.
-    pub store: Option<Store>,
+    pub run: Run,
     /// How many words it reads, from the first.
     pub words: usize,
     /// Whether it reads its actor.
@@ -46,27 +44,19 @@ impl Function {
         builder.symbol_lookup_fn(Box::new(|_| None));
         let mut memory = Memory(Some(JITModule::new(builder)));
         let states = facts::blocks(code);
-        let mut define = |pass| memory.define(pass, code, shape, &states);
-        let count = define(Pass::Count).map_err(failed)?;
-        let store = match code.has_updates() {
-            true => Some(define(Pass::Store).map_err(failed)?),
-            false => None,
-        };
+        let run = memory.define(code, shape, &states).map_err(failed)?;
         let module = memory.module();
         (module.finalize_definitions()).map_err(|error| failed(error.to_string()))?;
 
-        let count = module.get_finalized_function(count);
-        let store = store.map(|store| module.get_finalized_function(store));
+        let run = module.get_finalized_function(run);
         let words = code.insts.iter().map(|inst| match inst {
             Inst::Word(_, word) => usize::from(*word) + 1,
             _ => 0,
         });
         let has = |is: fn(&Inst) -> bool| code.insts.iter().any(is);
         Ok(Function {
-            // SAFETY: `emit::signature` is that of `Count`.
-            count: unsafe { mem::transmute::<*const u8, Count>(count) },
-            // SAFETY: `emit::signature` is that of `Store`.
-            store: store.map(|store| unsafe { mem::transmute::<*const u8, Store>(store) }),
+            // SAFETY: `emit::signature` is that of `Run`.
+            run: unsafe { mem::transmute::<*const u8, Run>(run) },
             words: words.max().unwrap_or(0),
             acts: has(|inst| matches!(inst, Inst::Actor(_))),
             draws: has(|inst| matches!(inst, Inst::Random(..))),
@@ -93,7 +83,6 @@ impl Memory {
 
     fn define(
         &mut self,
-        pass: Pass,
         code: &Code,
         shape: &Shape,
         states: &[Option<facts::State>],
@@ -101,11 +90,10 @@ impl Memory {
         let module = self.module();
         let config = module.target_config();
         let mut context = module.make_context();
-        context.func.signature = emit::signature(pass, config);
+        context.func.signature = emit::signature(config);
         let id = (module.declare_anonymous_function(&context.func.signature))
             .map_err(|error| error.to_string())?;
         let emission = Emission {
-            pass,
             code,
             shape,
             states,

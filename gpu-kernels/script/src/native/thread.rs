@@ -63,51 +63,28 @@ impl<'a, H: Host> Thread<'a, H> {
         }
     }
 
-    /// Runs a command to count its updates, and passes commands that it puts off and
-    /// notifications to the host. After an error the caller drops those.
+    /// Runs a command. Writes its updates to the start of `out`, as many as there is room for,
+    /// and tells how many it has; passes commands that it puts off and notifications to the
+    /// host. After an error the caller drops all of these.
     ///
     /// # Panics
     ///
     /// If the command isn't compiled, words are missing, or the actor's slot was never used
     /// though the command reads it.
     #[inline]
-    pub fn count(&mut self, number: u16, call: &Call<'_>) -> Result<usize, Overrun> {
-        let function = self.prepare(number, call);
-        // SAFETY: `self` is a frame followed by what the callbacks need, for a view with
-        // the rows that the code was compiled for, and `prepare` checked the rest.
-        let count = unsafe {
-            (function.count)(
-                (&raw mut *self).cast(),
-                u64::from(call.actor.0),
-                call.words.as_ptr(),
-                call.random,
-            )
-        };
-        result(count)
-    }
-
-    /// Runs a command to write its updates to the start of `out`, and tells how many it
-    /// wrote. The run ends with the last that there is room for.
-    ///
-    /// # Panics
-    ///
-    /// Like [`Thread::count`].
-    #[inline]
-    pub fn store(
+    pub fn run(
         &mut self,
         number: u16,
         call: &Call<'_>,
         out: &mut [Pair],
     ) -> Result<usize, Overrun> {
         let function = self.prepare(number, call);
-        let (Some(store), false) = (function.store, out.is_empty()) else {
-            return Ok(0);
-        };
         let out = out.as_mut_ptr_range();
-        // SAFETY: as in `count`; there is room for an update, and the code ends when the
-        // next would be at the end.
+        // SAFETY: `self` is a frame followed by what the callbacks need, for a view with
+        // the rows that the code was compiled for, and `prepare` checked the rest. The code
+        // writes between the two ends only.
         let count = unsafe {
-            store(
+            (function.run)(
                 (&raw mut *self).cast(),
                 u64::from(call.actor.0),
                 call.words.as_ptr(),
@@ -116,7 +93,10 @@ impl<'a, H: Host> Thread<'a, H> {
                 out.end,
             )
         };
-        result(count)
+        match count {
+            OVERRUN => Err(Overrun),
+            count => Ok(count as usize),
+        }
     }
 
     pub fn host(&self) -> &H {
@@ -147,19 +127,11 @@ impl<'a, H: Host> Thread<'a, H> {
     }
 }
 
-#[inline]
-fn result(count: i64) -> Result<usize, Overrun> {
-    match count {
-        OVERRUN => Err(Overrun),
-        count => Ok(count as usize),
-    }
-}
-
 /// # Safety
 ///
-/// Called by code that [`Thread::count`] or [`Thread::store`] called with this frame.
+/// Called by code that [`Thread::run`] called with this frame.
 unsafe extern "C" fn near<H: Host>(frame: *mut Frame, operands: *const i32) {
-    // SAFETY: the pointer leads to the whole thread, which those borrow for themselves.
+    // SAFETY: the pointer leads to the whole thread, which that borrows for itself.
     let thread = unsafe { &mut *frame.cast::<Thread<'_, H>>() };
     // SAFETY: the code has written these operands.
     let operands = unsafe { &*operands.cast::<Near>() };

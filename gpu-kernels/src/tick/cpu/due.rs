@@ -10,11 +10,68 @@ pub struct Due {
     rules: Vec<shared::Every>,
     commands_max: usize,
     dimensions: usize,
-    /// All commands of the tick, preallocated, and their words.
-    pub commands: Vec<Command>,
-    pub words: Vec<i32>,
-    /// How many of them are the frame's: the first.
-    pub given: usize,
+    /// Those that are due beside the frame's, and their words.
+    commands: Vec<Command>,
+    words: Vec<i32>,
+}
+
+/// All commands of a tick: the frame's, then those that are due.
+#[derive(Clone, Copy)]
+pub struct TickCommands<'a> {
+    given: &'a [Command],
+    given_words: &'a [i32],
+    due: &'a [Command],
+    due_words: &'a [i32],
+}
+
+impl<'a> TickCommands<'a> {
+    pub fn len(&self) -> usize {
+        self.given.len() + self.due.len()
+    }
+
+    #[inline]
+    pub fn get(&self, n: usize) -> &'a Command {
+        match self.given.get(n) {
+            Some(command) => command,
+            None => &self.due[n - self.given.len()],
+        }
+    }
+
+    /// The n-th command's words.
+    #[inline]
+    pub fn words(&self, n: usize) -> &'a [i32] {
+        let words = match self.is_given(n) {
+            true => self.given_words,
+            false => self.due_words,
+        };
+        let command = self.get(n);
+        &words[command.word_start as usize..][..usize::from(command.word_count)]
+    }
+
+    /// Whether the n-th command is the frame's.
+    #[inline]
+    pub fn is_given(&self, n: usize) -> bool {
+        n < self.given.len()
+    }
+
+    /// The frame's commands before the n-th, which is the frame's too.
+    pub fn given_before(&self, n: usize) -> &'a [Command] {
+        &self.given[..n]
+    }
+
+    /// Copies all to one list of commands and one of words.
+    pub fn copy_to(&self, commands: &mut Vec<Command>, words: &mut Vec<i32>) {
+        words.clear();
+        words.extend_from_slice(self.given_words);
+        words.extend_from_slice(self.due_words);
+        commands.clear();
+        commands.extend_from_slice(self.given);
+        let behind = self.given_words.len() as u32;
+        commands.extend(self.due.iter().map(|&command| Command {
+            word_start: command.word_start + behind,
+            ..command
+        }));
+    }
 }
 
 impl Due {
@@ -25,25 +82,31 @@ impl Due {
             dimensions: config.dimensions(),
             commands: vec![],
             words: vec![],
-            given: 0,
         }
     }
 
-    /// Joins the frame's commands with the timed commands that are due and those of world
-    /// rules. Rule after rule, each gives a command to its kind's entities by ascending
+    /// The frame's commands and those that were gathered for it.
+    pub fn after<'a>(&'a self, frame: &'a Frame) -> TickCommands<'a> {
+        TickCommands {
+            given: &frame.commands[..frame.commands.len().min(self.commands_max)],
+            given_words: &frame.words,
+            due: &self.commands,
+            due_words: &self.words,
+        }
+    }
+
+    /// Gathers what follows the frame's commands: the timed commands that are due, and those
+    /// of world rules. Rule after rule, each gives a command to its kind's entities by ascending
     /// slot, if (tick + slot) is a multiple of the rule's ticks. Rules come last, since a
     /// command that they lose to the limit comes again. Positions are those before the tick.
     pub fn gather(&mut self, frame: &Frame, state: &mut State, counts: &mut Counts) {
         self.commands.clear();
         self.words.clear();
-        let kept = frame.commands.len().min(self.commands_max);
-        self.commands.extend_from_slice(&frame.commands[..kept]);
-        self.words.extend_from_slice(&frame.words);
-        self.given = kept;
+        let room = self.commands_max.saturating_sub(frame.commands.len());
         let mut total = frame.commands.len();
         state.take_due(|timed| {
             total += 1;
-            if self.commands.len() < self.commands_max {
+            if self.commands.len() < room {
                 self.commands.push(Command {
                     entity: timed.entity,
                     sequence: timed.sequence as u32,
@@ -71,7 +134,7 @@ impl Due {
                     continue;
                 }
                 total += 1;
-                if self.commands.len() < self.commands_max {
+                if self.commands.len() < room {
                     let word_start = match rule.own_place {
                         None => shared_words,
                         Some(place) => {
@@ -98,6 +161,6 @@ impl Due {
             }
         }
         counts.commands = total as u64;
-        counts.commands_dropped = (total - self.commands.len()) as u64;
+        counts.commands_dropped = (total - self.after(frame).len()) as u64;
     }
 }

@@ -1,9 +1,10 @@
+use device::cpu::{Workers, ranges};
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick};
 
 use super::motion::Motion;
-use super::{Due, Merge, State, Updates};
+use super::{Merge, State};
 use crate::logic::Catalog;
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
@@ -17,31 +18,25 @@ use crate::tick::timed::TimedCommand;
 /// die too, and keep their slots: once they are due and all clients know of the fall, they
 /// are born there again, by slot. So nothing that happens meanwhile can use up their room.
 /// An entity that was despawned in the tick of its fall does not respawn.
-pub fn run(
+pub fn run<'a>(
+    workers: &Workers,
     state: &mut State,
     catalog: &Catalog,
-    due: &Due,
-    updates: &Updates,
+    commands: impl Iterator<Item = (&'a Command, &'a [i32])>,
     merge: &mut Merge,
     mut motion: Option<&mut Motion>,
     output: &mut TickOutput,
 ) {
-    for (i, command) in due.commands.iter().enumerate() {
+    for (command, words) in commands {
         // An entity born in this tick can't die in it: such a command is stale.
-        match updates.ran(i) {
-            Some(CommandKind::SPAWN) => {
-                if let Some(newborn) = spawn(state, catalog, due, command, output) {
-                    newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
-                }
-            }
-            Some(CommandKind::DESPAWN) => {
-                death(state, command.entity, SlotState::Resting, merge, output);
-            }
-            _ => {}
+        if command.kind == CommandKind::DESPAWN.id() {
+            death(state, command.entity, SlotState::Resting, merge, output);
+        } else if let Some(newborn) = spawn(state, catalog, words, output) {
+            newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
         }
     }
     if catalog.has_falls() {
-        fall(state, catalog, merge, output);
+        fall(workers, state, catalog, merge, output);
         respawn(state, catalog, merge, motion, output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
@@ -52,13 +47,15 @@ pub fn run(
 }
 
 /// Only changed entities are checked: no fallen entity outlives the tick of its fall.
-fn fall(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut TickOutput) {
-    for i in 0..output.changes.slots.len() {
-        let slot = Slot(output.changes.slots[i]);
+fn fall(
+    workers: &Workers,
+    state: &mut State,
+    catalog: &Catalog,
+    merge: &mut Merge,
+    output: &mut TickOutput,
+) {
+    for slot in fallen(workers, state, catalog, &output.changes.slots) {
         let kind = state.slots.kinds()[slot.index()];
-        if !state.slots.is_live(slot.index()) || !catalog.has_fallen(kind, state.row(slot)) {
-            continue;
-        }
         let generation = state.slots.generations()[slot.index()];
         let entity = EntityId { slot, generation };
         if catalog.tells(NotificationKind::FALL) {
@@ -74,6 +71,21 @@ fn fall(state: &mut State, catalog: &Catalog, merge: &mut Merge, output: &mut Ti
         state.due.insert(slot.0, due);
         state.add(part::SLOTS, state::due(slot.index(), due));
     }
+}
+
+/// Those of some slots whose living entities have fallen, in the same order.
+fn fallen(workers: &Workers, state: &State, catalog: &Catalog, slots: &[u32]) -> Vec<Slot> {
+    let parts = workers.parts(slots.len());
+    let mut found = vec![vec![]; parts];
+    let tasks = ranges(slots.len(), parts).zip(&mut found);
+    workers.run(tasks.collect(), |(range, found)| {
+        let slots = slots[range].iter().map(|&slot| Slot(slot));
+        found.extend(slots.filter(|&slot| {
+            let kind = state.slots.kinds()[slot.index()];
+            state.slots.is_live(slot.index()) && catalog.has_fallen(kind, state.row(slot))
+        }));
+    });
+    found.concat()
 }
 
 /// Bears again those who are due, in their own slots, once all clients know of the fall.
@@ -114,11 +126,9 @@ fn respawn(
 fn spawn<'a>(
     state: &mut State,
     catalog: &Catalog,
-    due: &'a Due,
-    command: &Command,
+    words: &'a [i32],
     output: &mut TickOutput,
 ) -> Option<Newborn<'a>> {
-    let words = &due.words[command.word_start as usize..][..usize::from(command.word_count)];
     let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
     let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
         refuse(&mut output.counts);

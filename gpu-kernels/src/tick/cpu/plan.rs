@@ -60,7 +60,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
         // With those of clients that have no effect.
         ("commands", commands * (20 + 8 + 4 + 16)),
-        ("updates and their sort", updates * 16),
+        // Parts of the commands keep up to twice as many before they are joined.
+        ("updates and their sort", updates * (16 + 16)),
         ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
         ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),

@@ -20,6 +20,7 @@ impl CpuBackend {
         out.stages.set(Stage::Upload, clock.lap());
 
         self.due.gather(frame, &mut self.state, &mut out.counts);
+        let commands = self.due.after(frame);
         out.stages.set(Stage::Due, clock.lap());
 
         let rules = Rules {
@@ -31,11 +32,11 @@ impl CpuBackend {
             rules,
             &mut self.state,
             &self.index,
-            &self.due,
+            commands,
             out,
         );
         if let Some(trace) = &mut self.trace {
-            self.updates.trace(&self.config, &self.due, trace);
+            self.updates.trace(&self.config, commands, trace);
         }
         out.refused.extend(frame.beyond(&self.config));
         out.refused.sort_unstable();
@@ -49,8 +50,9 @@ impl CpuBackend {
             &mut out.counts,
         );
         self.updates.write_causes(
+            &self.workers,
             rules.catalog,
-            &self.due,
+            commands,
             self.state.columns,
             &mut out.changes,
         );
@@ -67,10 +69,10 @@ impl CpuBackend {
         out.stages.set(Stage::Merge, clock.lap());
 
         lifecycle::run(
+            &self.workers,
             &mut self.state,
             &self.catalog,
-            &self.due,
-            &self.updates,
+            self.updates.lives(commands),
             &mut self.merge,
             self.motion.as_mut(),
             out,

@@ -3,7 +3,7 @@
 
 use shared::{Slot, Tick, WorldConfig};
 
-use super::{Due, State};
+use super::{State, TickCommands};
 use crate::logic::Catalog;
 use crate::tick::state::{self, part};
 
@@ -65,12 +65,12 @@ impl State {
 
 /// Whether the entity of a frame's n-th command has given it as often before as it may. A
 /// frame has the commands of an entity one after another.
-pub fn is_surplus(catalog: &Catalog, due: &Due, n: usize) -> bool {
-    let command = &due.commands[n];
+pub fn is_surplus(catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> bool {
+    let command = commands.get(n);
     let Some(most) = catalog.per_tick(command.kind) else {
         return false;
     };
-    let before = due.commands[..n].iter().rev();
+    let before = commands.given_before(n).iter().rev();
     let own = before.take_while(|other| other.entity == command.entity);
     let same = own.filter(|other| other.kind == command.kind);
     same.take(most).count() == most

@@ -6,7 +6,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
-use super::super::check::Pass;
 use super::super::frame::{self, Frame, Pair};
 use super::Emit;
 use crate::ir::{After, NOBODY, Notify, Operand};
@@ -222,40 +221,31 @@ impl Emit<'_, '_> {
 
     pub(super) fn update(&mut self, slot: Operand, column: u16, value: Operand) {
         let place = self.place(slot);
-        match self.of.pass {
-            Pass::Count => {
-                let has = self.value_at(place, 0, |emit, slot| emit.kind_has(slot, column));
-                let has = self.b.ins().uextend(I64, has);
-                let count = self.b.use_var(self.emitted);
-                let count = self.b.ins().iadd(count, has);
-                self.b.def_var(self.emitted, count);
-            }
-            Pass::Store => {
-                let after = self.b.create_block();
-                self.branch_unless_there(place, after);
-                let has = self.kind_has(place.slot, column);
-                let store = self.b.create_block();
-                self.b.ins().brif(has, store, &[], after, &[]);
+        let after = self.b.create_block();
+        self.branch_unless_there(place, after);
+        let has = self.kind_has(place.slot, column);
+        let update = self.b.create_block();
+        self.b.ins().brif(has, update, &[], after, &[]);
 
-                self.b.switch_to_block(store);
-                let columns = self.of.shape.columns as i64;
-                let key = self.b.ins().imul_imm_s(place.slot, columns);
-                let key = self.b.ins().iadd_imm_s(key, i64::from(column));
-                let key = self.b.ins().ireduce(I32, key);
-                let value = self.get(value);
-                let (_, end) = self.out.expect("the store pass has somewhere to write");
-                let next = self.b.use_var(self.emitted);
-                let flags = MemFlagsData::trusted().with_alias_region(Some(self.out_region));
-                // There is room for an update: at first, and whenever it goes on.
-                (self.b.ins()).store(flags, key, next, offset_of!(Pair, 0) as i32);
-                (self.b.ins()).store(flags, value, next, offset_of!(Pair, 1) as i32);
-                let next = self.b.ins().iadd_imm_s(next, size_of::<Pair>() as i64);
-                self.b.def_var(self.emitted, next);
-                let is_full = self.b.ins().icmp(IntCC::Equal, next, end);
-                self.b.ins().brif(is_full, self.end, &[], after, &[]);
-                self.b.switch_to_block(after);
-            }
-        }
+        self.b.switch_to_block(update);
+        let next = self.b.use_var(self.emitted);
+        let behind = self.b.ins().iadd_imm_s(next, size_of::<Pair>() as i64);
+        self.b.def_var(self.emitted, behind);
+        let fits = (self.b.ins()).icmp(IntCC::UnsignedLessThan, next, self.out_end);
+        let store = self.b.create_block();
+        self.b.ins().brif(fits, store, &[], after, &[]);
+
+        self.b.switch_to_block(store);
+        let columns = self.of.shape.columns as i64;
+        let key = self.b.ins().imul_imm_s(place.slot, columns);
+        let key = self.b.ins().iadd_imm_s(key, i64::from(column));
+        let key = self.b.ins().ireduce(I32, key);
+        let value = self.get(value);
+        let flags = MemFlagsData::trusted().with_alias_region(Some(self.out_region));
+        (self.b.ins()).store(flags, key, next, offset_of!(Pair, 0) as i32);
+        (self.b.ins()).store(flags, value, next, offset_of!(Pair, 1) as i32);
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(after);
     }
 
     /// Goes on where the place is there.

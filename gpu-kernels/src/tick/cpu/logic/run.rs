@@ -1,0 +1,292 @@
+//! Runs commands on a frozen world, as one thread does.
+
+use script::arith::Random;
+use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
+use script::native::{Call, Host, Thread, View};
+use shared::{EntityId, NotificationKind, Slot};
+
+use super::pairs::{Pair, Pairs};
+use crate::logic::Scripts;
+use crate::space::Area;
+use crate::tick::cpu::{Index, State};
+use crate::tick::notification::Notification;
+use crate::tick::timed::TimedCommand;
+
+/// The world as commands see it.
+#[derive(Clone, Copy)]
+pub struct Frozen<'a> {
+    pub state: &'a State,
+    pub index: &'a Index,
+    pub kind_columns: &'a [u64],
+}
+
+impl World for Frozen<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.state.rows[slot.index() * self.state.columns + column]
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let i = slot.index();
+        let live = i < self.state.slots.used() && self.state.slots.is_live(i);
+        live.then(|| self.state.slots.generations()[i])
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.state.slots.kinds()[slot.index()]
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.state
+            .past
+            .coordinate(self.state.tick, slot, axis, tick)
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.index.within(center, radius, |slot| slots.push(slot.0));
+    }
+}
+
+/// The commands of a tick that one thread runs, whatever runs them.
+#[expect(clippy::large_enum_variant, reason = "there is one for each thread")]
+pub enum Runner<'a> {
+    Native(Thread<'a, Emitted<'a>>),
+    Interpreted(Box<Interpreted<'a>>),
+}
+
+/// Runs commands by the interpreter.
+pub struct Interpreted<'a> {
+    interpreter: Interpreter,
+    scripts: &'a Scripts,
+    emitted: Emitted<'a>,
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(
+        scripts: &'a Scripts,
+        world: Frozen<'a>,
+        after: Vec<TimedCommand>,
+        notifications: Vec<Notification>,
+    ) -> Runner<'a> {
+        let emitted = Emitted {
+            world,
+            dimensions: scripts.space.dimensions,
+            after,
+            notifications,
+        };
+        let Some(native) = scripts.native() else {
+            return Runner::Interpreted(Box::new(Interpreted {
+                interpreter: Interpreter::default(),
+                scripts,
+                emitted,
+            }));
+        };
+        let state = world.state;
+        let view = View::new(
+            state.tick,
+            state.columns,
+            &state.rows,
+            &state.slots.states()[..state.slots.used()],
+            state.slots.generations(),
+            state.slots.kinds(),
+        );
+        let view = state.past.seen_by(view);
+        Runner::Native(Thread::new(native, &view, emitted))
+    }
+
+    /// Runs a command. Appends its updates to those in `pairs`, as far as they are kept there,
+    /// and collects what it puts off and tells. Says how many updates it has; `None` if it does
+    /// nothing at all.
+    #[inline]
+    pub fn run(
+        &mut self,
+        kind: u16,
+        call: &Run<'_>,
+        pairs: &mut Pairs,
+    ) -> Result<Option<usize>, Overrun> {
+        let marks = self.emitted().marks();
+        loop {
+            let n = match self.write(kind, call, pairs.room()) {
+                Ok(n) => n,
+                Err(error) => {
+                    self.drop_after(marks);
+                    return Err(error);
+                }
+            };
+            if pairs.keep(n) {
+                let has_effect = n > 0 || self.emitted().marks() != marks;
+                return Ok(Some(n).filter(|_| has_effect));
+            }
+            self.drop_after(marks);
+        }
+    }
+
+    /// Runs a command again only for its updates, for which there is room.
+    pub fn store(&mut self, kind: u16, call: &Run<'_>, out: &mut [Pair]) {
+        let marks = self.emitted().marks();
+        // The first run was within its budget, so this one is.
+        let stored = self.write(kind, call, out);
+        debug_assert_eq!(stored, Ok(out.len()));
+        self.drop_after(marks);
+    }
+
+    /// Writes a command's updates as far as there is room, and says how many there are.
+    #[inline]
+    fn write(&mut self, kind: u16, call: &Run<'_>, out: &mut [Pair]) -> Result<usize, Overrun> {
+        match self {
+            Runner::Native(thread) => thread.run(kind, &call.native(), out),
+            Runner::Interpreted(runner) => {
+                let columns = runner.emitted.world.state.columns;
+                let mut n = 0;
+                let ran = runner.run(kind, call, |slot, column, value| {
+                    let key = slot.index() * columns + usize::from(column);
+                    if let Some(pair) = out.get_mut(n) {
+                        *pair = (key as u32, value as u32);
+                    }
+                    n += 1;
+                });
+                ran.map(|()| n)
+            }
+        }
+    }
+
+    fn drop_after(&mut self, marks: (usize, usize)) {
+        match self {
+            Runner::Native(thread) => thread.host_mut().drop_after(marks),
+            Runner::Interpreted(runner) => runner.emitted.drop_after(marks),
+        }
+    }
+
+    fn emitted(&self) -> &Emitted<'a> {
+        match self {
+            Runner::Native(thread) => thread.host(),
+            Runner::Interpreted(runner) => &runner.emitted,
+        }
+    }
+
+    pub fn into_emitted(self) -> (Vec<TimedCommand>, Vec<Notification>) {
+        let emitted = match self {
+            Runner::Native(thread) => thread.into_host(),
+            Runner::Interpreted(runner) => runner.emitted,
+        };
+        (emitted.after, emitted.notifications)
+    }
+}
+
+impl Interpreted<'_> {
+    fn run(
+        &mut self,
+        kind: u16,
+        call: &Run<'_>,
+        update: impl FnMut(Slot, u16, i32),
+    ) -> Result<(), Overrun> {
+        let Some(command) = self.scripts.command(kind) else {
+            return Ok(());
+        };
+        let world = self.emitted.world;
+        let invocation = Invocation {
+            tick: world.state.tick,
+            entity: call.entity,
+            words: call.words,
+            random: Random::from_key(call.random),
+        };
+        let emitted = &mut self.emitted;
+        let mut effects = WithUpdates { emitted, update };
+        let space = &self.scripts.space;
+        self.interpreter
+            .run(&command.code, space, &world, &invocation, &mut effects)
+    }
+}
+
+/// A command that is run.
+pub struct Run<'a> {
+    pub entity: EntityId,
+    pub words: &'a [i32],
+    pub random: u64,
+}
+
+impl Run<'_> {
+    #[inline]
+    fn native(&self) -> Call<'_> {
+        Call {
+            actor: self.entity.slot,
+            words: self.words,
+            random: self.random,
+        }
+    }
+}
+
+/// What the commands of one thread put off and tell.
+pub struct Emitted<'a> {
+    world: Frozen<'a>,
+    dimensions: usize,
+    after: Vec<TimedCommand>,
+    notifications: Vec<Notification>,
+}
+
+impl Emitted<'_> {
+    fn marks(&self) -> (usize, usize) {
+        (self.after.len(), self.notifications.len())
+    }
+
+    fn drop_after(&mut self, (after, notifications): (usize, usize)) {
+        self.after.truncate(after);
+        self.notifications.truncate(notifications);
+    }
+}
+
+impl Host for Emitted<'_> {
+    fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.world.near(center, radius, slots);
+    }
+}
+
+impl Outgoing for Emitted<'_> {
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        let due = self.world.state.tick.after(ticks);
+        self.after.push(TimedCommand::new(due, entity, kind, words));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        let area = area.map(|(center, distance)| Area::around(center, distance, self.dimensions));
+        let kind = NotificationKind(kind);
+        self.notifications
+            .push(Notification::new(kind, source, area, words));
+    }
+}
+
+struct WithUpdates<'a, 'w, U> {
+    emitted: &'a mut Emitted<'w>,
+    update: U,
+}
+
+impl<U: FnMut(Slot, u16, i32)> Effects for WithUpdates<'_, '_, U> {
+    fn update(&mut self, slot: Slot, column: u16, value: i32) {
+        (self.update)(slot, column, value);
+    }
+}
+
+impl<U: FnMut(Slot, u16, i32)> Outgoing for WithUpdates<'_, '_, U> {
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        self.emitted.after(ticks, entity, kind, words);
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.emitted.notify(kind, source, area, words);
+    }
+}
