@@ -622,7 +622,7 @@ impl World {
         session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
         if let Some(tick) = recorder.heard {
             if tick > newest {
-                self.pace.hear();
+                self.pace.hear(now);
             }
             let arrived = self.session.arrived();
             self.prediction.hear(self.session.view(), &arrived, tick);
@@ -678,9 +678,9 @@ impl World {
         // Without a clock, words go out as if ticks began at any time.
         let is_time = match self.clock.input_tick(now) {
             Some(_) => due.is_some(),
-            None => now >= self.sent + self.clock.period(),
+            None => now >= self.sent + self.clock.period() && self.pace.may_speak(now),
         };
-        if !is_time || !self.pace.may_speak(now) {
+        if !is_time {
             return None;
         }
         if let Some(tick) = due {

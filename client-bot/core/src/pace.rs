@@ -2,8 +2,8 @@
 //!
 //! A server that has more to do than it can tells each client of every third or fourth tick
 //! only. What clients send costs it as much as what it tells them, so they, too, speak less
-//! often then: a few times from one word of the server to the next. A server that has time
-//! answers each input with a word, which lets the client speak in every tick.
+//! often then: once for each word of the server. A server that has time answers each input with
+//! a word, which lets the client speak in every tick.
 
 use std::time::Duration;
 
@@ -13,8 +13,13 @@ pub struct Pace {
     /// How often it may speak without a word. Those that are on their way are among them.
     window: u32,
     spoken: u32,
-    /// When it spoke last.
+    /// When it spoke first since it heard a word, and when it spoke last.
+    first: Duration,
     last: Duration,
+    /// From what it says to the next word; a moving average.
+    answer: Duration,
+    /// A server that takes longer for that has no time.
+    answer_max: Duration,
 }
 
 impl Pace {
@@ -27,25 +32,40 @@ impl Pace {
                 .unwrap_or(WINDOW_MAX)
                 .min(WINDOW_MAX),
             spoken: 0,
+            first: Duration::ZERO,
             last: Duration::ZERO,
+            answer: Duration::ZERO,
+            answer_max: round_trip + period * 9 / 4,
         }
     }
 
     /// The server has told a newer tick.
-    pub fn hear(&mut self) {
-        self.spoken = 0;
+    pub fn hear(&mut self, now: Duration) {
+        if std::mem::take(&mut self.spoken) > 0 {
+            let answer = now.saturating_sub(self.first).min(ANSWER_MAX);
+            self.answer = (self.answer * 3 + answer) / 4;
+        }
     }
 
     /// The client has sent something.
     pub fn speak(&mut self, now: Duration) {
+        if self.spoken == 0 {
+            self.first = now;
+        }
         self.spoken = self.spoken.saturating_add(1);
         self.last = now;
     }
 
     /// When the client may speak again without a word of the server; `None`: at once.
     pub fn held_until(&self) -> Option<Duration> {
-        let beyond = self.spoken.checked_sub(self.window)?;
-        Some(self.last + if beyond == 0 { HOLD } else { HOLD_MAX })
+        let window = match self.answer > self.answer_max {
+            true => 1,
+            false => self.window,
+        };
+        let beyond = self.spoken.checked_sub(window)?;
+        let least = if beyond == 0 { HOLD } else { HOLD_AGAIN };
+        // A word that takes as long as others took is not missed.
+        Some(self.last + least.max(self.answer * 3 / 2))
     }
 
     pub fn may_speak(&self, now: Duration) -> bool {
@@ -55,10 +75,12 @@ impl Pace {
 
 /// No network is slower than this many ticks.
 const WINDOW_MAX: u32 = 1000;
-/// A word may be lost, or be late by more than the network was. Input does not wait for longer
-/// than this, and than that once it has done so.
+/// A word may be lost, or be late by more than the network was. Where words come soon, input
+/// does not wait for longer than this, and than that once it has done so.
 const HOLD: Duration = Duration::from_millis(250);
-const HOLD_MAX: Duration = Duration::from_millis(500);
+const HOLD_AGAIN: Duration = Duration::from_millis(500);
+/// Nor does it wait for much longer than this where they do not.
+const ANSWER_MAX: Duration = Duration::from_millis(600);
 
 #[cfg(test)]
 mod tests {
@@ -74,7 +96,7 @@ mod tests {
         for tick in 0..60 {
             let now = PERIOD * tick;
             if tick >= delay && (tick - delay).is_multiple_of(gap) {
-                pace.hear();
+                pace.hear(now);
             }
             if pace.may_speak(now) {
                 pace.speak(now);
@@ -92,10 +114,31 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_seldom_speaks_twice_for_each_word() {
+    fn who_is_told_seldom_speaks_once_for_each_word() {
+        // Words that are late by a tick may as well be on their way.
         assert_eq!(spoken(Duration::ZERO, 0, 2), 60);
-        assert_eq!(spoken(Duration::ZERO, 0, 3), 40);
-        assert_eq!(spoken(Duration::ZERO, 0, 4), 30);
+        // It takes some words to find out.
+        for gap in [3, 4, 6] {
+            let words = 60 / gap;
+            let spoken = spoken(Duration::ZERO, 0, gap);
+            assert!((words..=words + 8).contains(&spoken), "{gap}: {spoken}");
+        }
+    }
+
+    #[test]
+    fn who_was_silent_speaks_in_every_tick_though_words_were_rare() {
+        let mut pace = Pace::new(PERIOD, Duration::ZERO);
+        for second in 0..60 {
+            pace.hear(Duration::from_secs(second));
+        }
+        let begun = Duration::from_secs(60);
+        for tick in 0..30 {
+            assert!(pace.may_speak(begun + PERIOD * tick), "{tick}");
+            pace.speak(begun + PERIOD * tick);
+            if tick > 0 {
+                pace.hear(begun + PERIOD * tick + PERIOD / 2);
+            }
+        }
     }
 
     #[test]
@@ -108,8 +151,8 @@ mod tests {
         assert!(pace.may_speak(PERIOD + HOLD));
         pace.speak(PERIOD);
         assert!(!pace.may_speak(PERIOD + HOLD));
-        assert!(pace.may_speak(PERIOD + HOLD_MAX));
-        pace.hear();
+        assert!(pace.may_speak(PERIOD + HOLD_AGAIN));
+        pace.hear(PERIOD);
         assert!(pace.may_speak(PERIOD));
     }
 }

@@ -175,8 +175,8 @@ fn a_server_that_says_little_is_given_little_input_and_none_twice() {
         }
     }
     assert!(meant.is_sorted_by(|a, b| a < b), "{meant:?}");
-    // Two for each of 60 words.
-    assert!((100..=130).contains(&given), "{given}");
+    // One for each of 60 words, and a few before it has found out.
+    assert!((60..=75).contains(&given), "{given}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Bot {
         let newest = bot.session.view().newest();
         if newest > bot.acted {
             bot.acted = newest;
-            bot.pace.hear();
+            bot.pace.hear(bot.begun.elapsed());
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
@@ -306,7 +306,8 @@ impl Playing {
             .verify
             .then(|| Checker::new(number, entity, options.clients, quotas, schema));
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
-        let rate_hz = options.rate_hz.unwrap_or(f64::from(schema.world.tick_hz));
+        let tick_hz = f64::from(schema.world.tick_hz);
+        let rate_hz = options.rate_hz.unwrap_or(tick_hz);
         let spectates = options.spectates(number);
         let behaviour: Box<dyn Behaviour> = match &options.play {
             _ if spectates => Box::new(Spectate::new(schema)),
@@ -326,7 +327,7 @@ impl Playing {
             is_back_unseen: attempt.lost.is_some(),
             heard: Instant::now(),
             // A bot with a turn in each tick gives it when a word comes.
-            pace: Pace::new(Duration::ZERO, Duration::ZERO),
+            pace: Pace::new(Duration::from_secs_f64(1.0 / tick_hz), Duration::ZERO),
             begun: Instant::now(),
             round_trip: Duration::ZERO,
             dice,

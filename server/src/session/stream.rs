@@ -64,7 +64,7 @@ impl OutStream {
         self.unsent.drain(..bytes);
         self.unsent_welcome = self.unsent_welcome.saturating_sub(bytes);
         if self.unsent.is_empty() {
-            // The memory of a burst of enters is given back.
+            // The memory of the welcome, or of a burst of enters, is given back.
             self.unsent.shrink_to(UNSENT_BYTES_KEPT);
         }
     }
@@ -107,7 +107,7 @@ impl OutStream {
     }
 }
 
-const UNSENT_BYTES_KEPT: usize = 1024;
+const UNSENT_BYTES_KEPT: usize = 256;
 
 #[cfg(test)]
 mod tests {

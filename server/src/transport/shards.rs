@@ -223,6 +223,7 @@ impl Thread {
         let ticks = u32::try_from(count / told.max(1)).unwrap_or(u32::MAX);
         let wait = self.pace.ack_wait() * ticks.clamp(1, ACK_TICKS_MAX);
         self.endpoint.set_ack_wait(wait);
+        self.endpoint.set_busy(told < count);
         let sent = self.endpoint.counts();
         let counts = &mut self.shard.counts;
         counts.put_off += put_off as u64;

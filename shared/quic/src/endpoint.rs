@@ -107,6 +107,8 @@ pub struct Endpoint<S> {
     /// When all deadlines were looked through last.
     looked_through: Instant,
     ack_wait: Duration,
+    /// There is no time for packets that only acknowledge.
+    is_busy: bool,
     /// Lets browsers connect.
     web: Option<WebOptions>,
 }
@@ -158,7 +160,7 @@ impl<S> Peer<S> {
         }
     }
 
-    /// Notes a packet that has arrived. True if something is to be sent now.
+    /// Notes a packet that has arrived. True if the other end asks for an acknowledgement.
     fn take(&mut self, event: ConnectionEvent, now: Instant) -> bool {
         self.connection.handle_event(event);
         self.unanswered = Some(Unanswered {
@@ -166,8 +168,7 @@ impl<S> Peer<S> {
             last: now,
         });
         let asked = self.connection.stats().frame_rx.immediate_ack;
-        let is_asked = std::mem::replace(&mut self.asked, asked) != asked;
-        is_asked || self.is_beginning()
+        std::mem::replace(&mut self.asked, asked) != asked
     }
 
     /// Whether the other end waits for answers before the application can speak to it.
@@ -323,6 +324,7 @@ impl<S> Endpoint<S> {
             has_more: true,
             looked_through: Instant::now(),
             ack_wait: ACK_WAIT,
+            is_busy: false,
             web: None,
         })
     }
@@ -336,6 +338,13 @@ impl<S> Endpoint<S> {
     /// than the time between two words of the application.
     pub fn set_ack_wait(&mut self, wait: Duration) {
         self.ack_wait = wait.max(ACK_WAIT);
+    }
+
+    /// Whether the application has more to do than it can. Then those who ask for an
+    /// acknowledgement at once wait for it like everybody. Else each gets a packet of its own,
+    /// finds its way fast, and asks again soon, for no reason but that all others wait.
+    pub fn set_busy(&mut self, is_busy: bool) {
+        self.is_busy = is_busy;
     }
 
     /// Loses, delays and doubles packets on purpose from now on, by a seed.
@@ -559,7 +568,8 @@ impl<S> Endpoint<S> {
                 let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
                     return;
                 };
-                let mut is_urgent = peer.take(event, now);
+                let is_asked = peer.take(event, now);
+                let mut is_urgent = peer.is_beginning() || is_asked && !self.is_busy;
                 // A client's own socket may be another one of several.
                 peer.socket = number;
                 self.pass_events(handle.0, application, now, &mut is_urgent);
