@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use client_core::event::Both;
 use client_core::{
-    Answer, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View, Welcomed,
+    Answer, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View,
 };
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::DecodeError;
@@ -457,16 +457,10 @@ impl Way {
             connection,
             send,
             receive,
-            welcome,
-            session,
-            rest,
+            mut welcomed,
         } = connected;
-        let welcomed = Welcomed {
-            welcome,
-            session,
-            // Whoever receives has a handler for it.
-            rest: vec![],
-        };
+        // Who takes in the next event has a handler for it.
+        let rest = std::mem::take(&mut welcomed.rest);
         game.welcomed(welcomed, Some(connection.rtt()), now)?;
         Ok(Way {
             connection,

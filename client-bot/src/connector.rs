@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use client_core::{Handshake, Session, Welcomed};
+use client_core::{Handshake, Welcomed};
 use quic::Turns;
 use quinn::{Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime, VarInt};
 use shared::wire::DecodeError;
-use shared::wire::control::{Close, Hello, Welcome};
+use shared::wire::control::{Close, Hello};
 
 use crate::connect::{ClientError, Trust, client_config, ended, resolve_told};
 
@@ -27,10 +27,7 @@ pub struct Connected {
     /// The client's end of the stream, for requests.
     pub send: SendStream,
     pub receive: RecvStream,
-    pub welcome: Welcome,
-    pub session: Session,
-    /// Bytes of the stream behind the welcome, see [`Welcomed::rest`].
-    pub rest: Vec<u8>,
+    pub welcomed: Welcomed,
 }
 
 impl Connector {
@@ -124,11 +121,7 @@ impl Connector {
         let connection = connecting.await.map_err(ended)?;
         let attempt = Attempt(Some(connection.clone()));
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
-        let Welcomed {
-            welcome,
-            session,
-            rest,
-        } = match shake_hands(hello, &mut send, &mut receive).await {
+        let welcomed = match shake_hands(hello, &mut send, &mut receive).await {
             Ok(welcomed) => welcomed,
             Err(HandshakeError::Unreadable(error)) => return Err(error.into()),
             // The connection's own end says more than the stream's.
@@ -142,9 +135,7 @@ impl Connector {
             connection,
             send,
             receive,
-            welcome,
-            session,
-            rest,
+            welcomed,
         })
     }
 }

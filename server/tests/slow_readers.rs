@@ -73,7 +73,7 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
     // Its transport takes in everything; the client reads nothing.
     let connector = Connector::new(server.address(), "localhost", &trust(&server)).unwrap();
     let silent = connector.connect(&hello("", None)).await.unwrap();
-    let (gone, silents) = (leaves.entity(), silent.welcome.entity);
+    let (gone, silents) = (leaves.entity(), silent.welcomed.welcome.entity);
     until(&mut [&mut stays], "it sees both", |p| {
         p[0].sees(gone) && p[0].sees(silents)
     })
@@ -98,7 +98,7 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
         );
     }
     let patience = 2 * 20;
-    assert!(late.client.view().newest().0 > silent.welcome.tick.0 + patience);
+    assert!(late.client.view().newest().0 > silent.welcomed.welcome.tick.0 + patience);
     ended_as(&silent.connection, Close::TooSlow).await;
     until(&mut [&mut stays], "the silent one is gone", |p| {
         !p[0].sees(silents)

@@ -502,10 +502,7 @@ impl Game {
     /// soon as they arrive.
     pub fn datagram_for(&mut self, meant: Option<Tick>, now: Duration) -> Option<Vec<u8>> {
         let world = self.playing()?;
-        let datagram = match meant {
-            Some(tick) => world.session.datagram_for(tick),
-            None => world.session.datagram(),
-        }?;
+        let datagram = world.unsent_for(meant)?;
         world.note_sent(None, now);
         Some(datagram)
     }
@@ -622,7 +619,7 @@ impl World {
         session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
         if let Some(tick) = recorder.heard {
             if tick > newest {
-                self.pace.hear(now);
+                self.pace.hear(tick, now);
             }
             let arrived = self.session.arrived();
             self.prediction.hear(self.session.view(), &arrived, tick);
@@ -687,12 +684,18 @@ impl World {
             self.input = due;
             self.prediction.reach(self.session.view(), tick);
         }
-        let datagram = match due {
-            Some(tick) => self.session.datagram_for(tick),
-            None => self.session.datagram(),
-        }?;
+        let datagram = self.unsent_for(due)?;
         self.note_sent(due, now);
         Some(datagram)
+    }
+
+    /// A datagram with what the server does not know, where new commands are meant for a tick,
+    /// or for when they arrive.
+    fn unsent_for(&mut self, meant: Option<Tick>) -> Option<Vec<u8>> {
+        match meant {
+            Some(tick) => self.session.datagram_for(tick),
+            None => self.session.datagram(),
+        }
     }
 
     fn note_sent(&mut self, meant: Option<Tick>, now: Duration) {

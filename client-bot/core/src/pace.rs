@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use shared::Tick;
+
 /// What a client has sent since it heard a word of a newer tick.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -18,14 +20,18 @@ pub struct Pace {
     last: Duration,
     /// From what it says to the next word; a moving average.
     answer: Duration,
-    /// A server that takes longer for that has no time.
-    answer_max: Duration,
+    /// Of how many ticks one word is told, where each answers something; a moving average. It
+    /// says how busy the server is, however the network delays and bunches words.
+    ticks: f64,
+    /// The tick of the last word, and whether that was an answer.
+    heard: Option<(Tick, bool)>,
 }
 
 impl Pace {
     /// In a world with such a tick, over such a network.
     pub fn new(period: Duration, round_trip: Duration) -> Pace {
-        let on_the_way = (round_trip + period / 2).as_micros() / period.as_micros().max(1);
+        let unheard = round_trip.max(BUNCH) + period / 2;
+        let on_the_way = unheard.as_micros() / period.as_micros().max(1);
         Pace {
             // An input may wait for nearly a tick, and is answered in the next one.
             window: 2 + u32::try_from(on_the_way)
@@ -35,15 +41,22 @@ impl Pace {
             first: Duration::ZERO,
             last: Duration::ZERO,
             answer: Duration::ZERO,
-            answer_max: round_trip + period * 9 / 4,
+            ticks: 1.0,
+            heard: None,
         }
     }
 
     /// The server has told a newer tick.
-    pub fn hear(&mut self, now: Duration) {
-        if std::mem::take(&mut self.spoken) > 0 {
+    pub fn hear(&mut self, tick: Tick, now: Duration) {
+        let is_answer = std::mem::take(&mut self.spoken) > 0;
+        let before = self.heard.replace((tick, is_answer));
+        if is_answer {
             let answer = now.saturating_sub(self.first).min(ANSWER_MAX);
             self.answer = (self.answer * 3 + answer) / 4;
+        }
+        // A server that had nothing to say until then may have time.
+        if let Some((before, true)) = before.filter(|_| is_answer) {
+            self.ticks = (self.ticks * 3.0 + f64::from(tick.since(before))) / 4.0;
         }
     }
 
@@ -58,14 +71,14 @@ impl Pace {
 
     /// When the client may speak again without a word of the server; `None`: at once.
     pub fn held_until(&self) -> Option<Duration> {
-        let window = match self.answer > self.answer_max {
-            true => 1,
-            false => self.window,
+        let (window, answer) = match self.ticks > TICKS_MAX {
+            true => (1, self.answer),
+            false => (self.window, Duration::ZERO),
         };
         let beyond = self.spoken.checked_sub(window)?;
         let least = if beyond == 0 { HOLD } else { HOLD_AGAIN };
         // A word that takes as long as others took is not missed.
-        Some(self.last + least.max(self.answer * 3 / 2))
+        Some(self.last + least.max(answer * 3 / 2))
     }
 
     pub fn may_speak(&self, now: Duration) -> bool {
@@ -73,8 +86,12 @@ impl Pace {
     }
 }
 
+/// A network may hold words back for this long and bring them together.
+const BUNCH: Duration = Duration::from_millis(100);
 /// No network is slower than this many ticks.
 const WINDOW_MAX: u32 = 1000;
+/// A server that tells one word of more ticks has no time. Some are lost.
+const TICKS_MAX: f64 = 2.25;
 /// A word may be lost, or be late by more than the network was. Where words come soon, input
 /// does not wait for longer than this, and than that once it has done so.
 const HOLD: Duration = Duration::from_millis(250);
@@ -96,7 +113,7 @@ mod tests {
         for tick in 0..60 {
             let now = PERIOD * tick;
             if tick >= delay && (tick - delay).is_multiple_of(gap) {
-                pace.hear(now);
+                pace.hear(Tick(100 + u64::from(tick)), now);
             }
             if pace.may_speak(now) {
                 pace.speak(now);
@@ -121,7 +138,7 @@ mod tests {
         for gap in [3, 4, 6] {
             let words = 60 / gap;
             let spoken = spoken(Duration::ZERO, 0, gap);
-            assert!((words..=words + 8).contains(&spoken), "{gap}: {spoken}");
+            assert!((words..=words + 10).contains(&spoken), "{gap}: {spoken}");
         }
     }
 
@@ -129,14 +146,34 @@ mod tests {
     fn who_was_silent_speaks_in_every_tick_though_words_were_rare() {
         let mut pace = Pace::new(PERIOD, Duration::ZERO);
         for second in 0..60 {
-            pace.hear(Duration::from_secs(second));
+            pace.hear(Tick(10 * second), Duration::from_secs(second));
         }
         let begun = Duration::from_secs(60);
         for tick in 0..30 {
             assert!(pace.may_speak(begun + PERIOD * tick), "{tick}");
             pace.speak(begun + PERIOD * tick);
             if tick > 0 {
-                pace.hear(begun + PERIOD * tick + PERIOD / 2);
+                let now = begun + PERIOD * tick + PERIOD / 2;
+                pace.hear(Tick(600 + u64::from(tick)), now);
+            }
+        }
+    }
+
+    #[test]
+    fn who_hears_words_in_bunches_speaks_in_every_tick() {
+        let period = Duration::from_micros(16_667);
+        for bunch in 2..=6 {
+            let mut pace = Pace::new(period, Duration::ZERO);
+            for tick in 0..90 {
+                let now = period * tick;
+                if tick % bunch == bunch - 1 {
+                    // The network holds words back until the last of these ticks.
+                    for told in tick + 1 - bunch..=tick {
+                        pace.hear(Tick(100 + u64::from(told)), now);
+                    }
+                }
+                assert!(pace.may_speak(now), "{bunch}: {tick}");
+                pace.speak(now);
             }
         }
     }
@@ -144,7 +181,7 @@ mod tests {
     #[test]
     fn who_hears_nothing_goes_on_speaking() {
         let mut pace = Pace::new(PERIOD, Duration::ZERO);
-        for _ in 0..2 {
+        for _ in 0..3 {
             pace.speak(PERIOD);
         }
         assert!(!pace.may_speak(PERIOD + HOLD / 2));
@@ -152,7 +189,7 @@ mod tests {
         pace.speak(PERIOD);
         assert!(!pace.may_speak(PERIOD + HOLD));
         assert!(pace.may_speak(PERIOD + HOLD_AGAIN));
-        pace.hear(PERIOD);
+        pace.hear(Tick(7), PERIOD);
         assert!(pace.may_speak(PERIOD));
     }
 }

@@ -157,7 +157,7 @@ impl Bot {
         let newest = bot.session.view().newest();
         if newest > bot.acted {
             bot.acted = newest;
-            bot.pace.hear(bot.begun.elapsed());
+            bot.pace.hear(newest, bot.begun.elapsed());
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}

@@ -152,7 +152,10 @@ pub fn answers(socket: &UdpSocket) -> Vec<Vec<u8>> {
 
 /// A client's datagram, as its world encodes it.
 pub fn encoded(client: &Connected, datagram: &ClientDatagram) -> Vec<u8> {
-    let codec = CommandCodec::new(&client.welcome.schema, client.welcome.commands_epoch);
+    let codec = CommandCodec::new(
+        &client.welcomed.welcome.schema,
+        client.welcomed.welcome.commands_epoch,
+    );
     let mut bytes = vec![];
     codec.encode(datagram, &mut BitWriter::default(), &mut bytes);
     bytes

@@ -42,7 +42,7 @@ async fn lies_about_what_has_arrived_hurt_only_their_teller() {
     // One after the other: who never takes in its stream is closed after some seconds.
     for _ in 0..scaled(1) {
         let client = field.join().await;
-        now = client.welcome.tick;
+        now = client.welcomed.welcome.tick;
         let lies = [
             // All before a tick that is long past, none, and a stream of the future.
             (Tick(0), u32::MAX, Tick(0)),
@@ -88,7 +88,7 @@ async fn commands_beyond_the_quota_are_dropped() {
     let mut client = field.join().await;
     let mut sequence = 1;
     for round in 0..scaled(2000) {
-        let acknowledgement = heard(&mut client.session, &client.connection).await;
+        let acknowledgement = heard(&mut client.welcomed.session, &client.connection).await;
         let datagram = moves(acknowledgement, sequence);
         sequence += MOVES as u32;
         let datagram = encoded(&client, &datagram);

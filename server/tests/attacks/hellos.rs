@@ -103,8 +103,8 @@ async fn of_many_resumes_of_one_ticket_one_client_is_left() {
     let field = Field::start().await;
     let attackers = [1, 2, 3, 4].map(|network| Attacker::new(&field, network));
     let first = field.join().await;
-    let entity = first.welcome.entity;
-    let (mut ticket, mut tickets) = (first.welcome.ticket, HashSet::new());
+    let entity = first.welcomed.welcome.entity;
+    let (mut ticket, mut tickets) = (first.welcomed.welcome.ticket, HashSet::new());
     // A connection that is dropped says goodbye.
     let mut all = vec![];
     for _ in 0..scaled(8) {
