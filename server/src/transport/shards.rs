@@ -246,6 +246,9 @@ impl Thread {
                 self.first = handle.index();
                 return told;
             }
+            if let Some(&next) = clients.get(told + VISITS_AHEAD) {
+                self.endpoint.expect(next);
+            }
             self.endpoint
                 .visit(handle, &mut self.shard, now, |shard, link, client| {
                     shard.tell(view, link, client);
@@ -364,6 +367,8 @@ const PACKETS_MAX: usize = 1024;
 /// A fan-out that takes long lets packets in now and then, so that none are lost.
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 256;
+/// So many visits ahead, a connection's memory is loaded.
+const VISITS_AHEAD: usize = 2;
 /// Clients that are told nothing, between two looks for packets.
 const PUT_OFF_AT_ONCE: usize = 1024;
 /// An acknowledgement waits for a word, but not for longer than for so many ticks.

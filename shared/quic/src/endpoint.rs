@@ -91,13 +91,15 @@ pub struct Endpoint<S> {
     events: Events,
     waker: Arc<Waker>,
     /// By handle.
-    peers: Vec<Option<Peer<S>>>,
+    peers: Vec<Option<Box<Peer<S>>>>,
     /// By handle: when the peer's next timer is due. Apart from the peers, since it is
     /// looked through often.
     deadlines: Vec<Option<Instant>>,
     load: Load,
     /// Reused: packets that have arrived.
     packets: Vec<Packet>,
+    /// Reused: what packets mean that were looked at together.
+    sorted: Vec<DatagramEvent>,
     /// By socket: it may hold packets.
     is_ready: Vec<bool>,
     /// Peers to which packets have brought something, not settled yet.
@@ -319,6 +321,7 @@ impl<S> Endpoint<S> {
             deadlines: vec![],
             load: Load::default(),
             packets: vec![],
+            sorted: vec![],
             is_ready,
             touched: vec![],
             has_more: true,
@@ -430,11 +433,11 @@ impl<S> Endpoint<S> {
         application: &mut A,
         packets_max: usize,
     ) -> usize {
-        let now = Instant::now();
         let mut packets = std::mem::take(&mut self.packets);
         self.has_more = false;
         let mut all = 0;
         for number in 0..self.sockets.len() {
+            let now = Instant::now();
             let mut taken = 0;
             while self.is_ready[number] {
                 if taken >= packets_max {
@@ -446,12 +449,18 @@ impl<S> Endpoint<S> {
                 for packet in packets.drain(..) {
                     match self.owner(&packet) {
                         Some(owner) => application.stray(owner, packet),
-                        None => self.take_packet(number, packet, application, now),
+                        None => self.sort_in(number, packet, now),
+                    }
+                    if self.sorted.len() >= PACKETS_AT_ONCE {
+                        self.take_sorted(number, application, now);
                     }
                 }
+                self.take_sorted(number, application, now);
             }
             all += taken;
             self.settle(application, now);
+            // Answers do not wait until all other sockets were looked at.
+            self.sockets[number].flush();
         }
         self.packets = packets;
         all
@@ -465,8 +474,9 @@ impl<S> Endpoint<S> {
     ) {
         let now = Instant::now();
         for packet in packets {
-            self.take_packet(0, packet, application, now);
+            self.sort_in(0, packet, now);
         }
+        self.take_sorted(0, application, now);
         self.settle(application, now);
     }
 
@@ -510,6 +520,13 @@ impl<S> Endpoint<S> {
         Some(said)
     }
 
+    /// Lets the processor load what a visit to a connection needs, while it does other work.
+    pub fn expect(&self, handle: Handle) {
+        if let Some(Some(peer)) = self.peers.get(handle.0) {
+            prefetch(&**peer);
+        }
+    }
+
     /// The handles that may be in use.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + use<S> {
         (0..self.peers.len()).map(Handle)
@@ -527,8 +544,8 @@ impl<S> Endpoint<S> {
 
     /// Whether every connection has ended and its last packets are sent.
     pub fn is_idle(&self) -> bool {
-        let is_ending = |peer: &Peer<S>| !peer.connection.is_closed();
-        !self.peers.iter().flatten().any(is_ending)
+        let mut peers = self.peers.iter().flatten();
+        peers.all(|peer| peer.connection.is_closed())
     }
 
     fn insert(&mut self, handle: ConnectionHandle, connection: Connection, socket: usize, s: S) {
@@ -540,7 +557,7 @@ impl<S> Endpoint<S> {
         self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
-        self.peers[handle.0] = Some(Peer {
+        self.peers[handle.0] = Some(Box::new(Peer {
             connection,
             web: None,
             ends: None,
@@ -550,44 +567,60 @@ impl<S> Endpoint<S> {
             unanswered: None,
             asked: 0,
             touched: None,
-        });
+        }));
     }
 
-    fn take_packet<A: Application<Session = S>>(
-        &mut self,
-        number: usize,
-        packet: Packet,
-        application: &mut A,
-        now: Instant,
-    ) {
+    /// Finds out what a packet is for, and lets the processor load that.
+    fn sort_in(&mut self, number: usize, packet: Packet, now: Instant) {
         let Packet { data, from, to } = packet;
         let socket = &mut self.sockets[number];
         let buffer = socket.buffer();
         match self.protocol.handle(now, from, to, None, data, buffer) {
-            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
-                    return;
-                };
-                let is_asked = peer.take(event, now);
-                let mut is_urgent = peer.is_beginning() || is_asked && !self.is_busy;
-                // A client's own socket may be another one of several.
-                peer.socket = number;
-                self.pass_events(handle.0, application, now, &mut is_urgent);
-                if let Some(peer) = &mut self.peers[handle.0] {
-                    if peer.touched.is_none() {
-                        self.touched.push(handle.0);
-                    }
-                    *peer.touched.get_or_insert_default() |= is_urgent;
-                }
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                self.take_incoming(number, incoming, application, now);
-            }
             Some(DatagramEvent::Response(answer)) => {
                 socket.commit(answer.destination, answer.src_ip, now);
             }
+            Some(event) => {
+                if let DatagramEvent::ConnectionEvent(handle, _) = &event {
+                    self.expect(Handle(handle.0));
+                }
+                self.sorted.push(event);
+            }
             None => {}
         }
+    }
+
+    fn take_sorted<A: Application<Session = S>>(
+        &mut self,
+        number: usize,
+        application: &mut A,
+        now: Instant,
+    ) {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        for event in sorted.drain(..) {
+            match event {
+                DatagramEvent::ConnectionEvent(handle, event) => {
+                    let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
+                        continue;
+                    };
+                    let is_asked = peer.take(event, now);
+                    let mut is_urgent = peer.is_beginning() || is_asked && !self.is_busy;
+                    // A client's own socket may be another one of several.
+                    peer.socket = number;
+                    self.pass_events(handle.0, application, now, &mut is_urgent);
+                    if let Some(peer) = &mut self.peers[handle.0] {
+                        if peer.touched.is_none() {
+                            self.touched.push(handle.0);
+                        }
+                        *peer.touched.get_or_insert_default() |= is_urgent;
+                    }
+                }
+                DatagramEvent::NewConnection(incoming) => {
+                    self.take_incoming(number, incoming, application, now);
+                }
+                DatagramEvent::Response(_) => {}
+            }
+        }
+        self.sorted = sorted;
     }
 
     fn take_incoming<A: Application<Session = S>>(
@@ -793,6 +826,21 @@ impl<S> Endpoint<S> {
     }
 }
 
+/// Lets the processor load a value into its caches.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+fn prefetch<T>(value: &T) {
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+    for offset in (0..size_of::<T>()).step_by(CACHE_LINE) {
+        let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
+        // SAFETY: a prefetch reads nothing that the program sees, and does not fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line) };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch<T>(_: &T) {}
+
 /// Lets a connection and the endpoint tell each other what is new.
 fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, index: usize) {
     while let Some(event) = connection.poll_endpoint_events() {
@@ -844,6 +892,10 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const ACK_WAIT: Duration = Duration::from_millis(300);
 /// A browser hears of the end of its session in this time, before that of the connection.
 const LINGER: Duration = Duration::from_millis(300);
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE: usize = 64;
+/// Packets that are looked at together before they are taken in.
+const PACKETS_AT_ONCE: usize = 8;
 /// Timers of a peer in play may be late by this, since visits mostly come before.
 const VISIT_WAIT: Duration = Duration::from_millis(100);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
