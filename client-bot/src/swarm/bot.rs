@@ -374,11 +374,11 @@ impl Playing {
         if sent == 0 {
             self.log.unprocessed.pause();
         }
-        bots.state.commands_sent.fetch_add(sent, Relaxed);
+        bots.tally.commands_sent += sent;
         self.flush(link);
         let others = self.session.view().entities().len().saturating_sub(1);
-        bots.state.visible_sum.fetch_add(others as u64, Relaxed);
-        bots.state.visible_samples.fetch_add(1, Relaxed);
+        bots.tally.visible_sum += others as u64;
+        bots.tally.turns += 1;
         // The server's next word may be lost, or the server has nothing to say.
         let wait = match self.acts_each_tick {
             true => {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quic::{Drops, Endpoint};
 
-use super::state::SwarmState;
+use super::state::{Phase, SwarmState};
 
 /// Watches one thread.
 pub struct Lateness {
@@ -15,6 +15,8 @@ pub struct Lateness {
     drops: Drops,
     /// When the thread should have looked for packets.
     expected: Option<Instant>,
+    handed_in: Instant,
+    us: Vec<u64>,
 }
 
 impl Lateness {
@@ -24,21 +26,29 @@ impl Lateness {
             send_errors: 0,
             drops: Drops::default(),
             expected: None,
+            handed_in: Instant::now(),
+            us: vec![],
         }
     }
 
     /// The thread looks for packets. It will do so again at `next` at the latest.
     pub fn note<S>(&mut self, next: Instant, endpoint: &Endpoint<S>) {
         let now = Instant::now();
-        if let Some(expected) = self.expected.replace(next) {
-            self.state
-                .add_lateness(now.saturating_duration_since(expected));
+        if let Some(expected) = self.expected.replace(next)
+            && self.state.phase() == Phase::Play
+        {
+            let late = now.saturating_duration_since(expected);
+            self.us.push(late.as_micros() as u64);
         }
-        self.hand_in(endpoint);
+        if now >= self.handed_in + HAND_IN_PERIOD {
+            self.handed_in = now;
+            self.hand_in(endpoint);
+        }
     }
 
-    /// Adds what the sockets have not taken.
+    /// Hands in what all threads share, and what the sockets have not taken.
     pub fn hand_in<S>(&mut self, endpoint: &Endpoint<S>) {
+        self.state.add_lateness(self.us.drain(..));
         let drops = self.drops.take(endpoint);
         if drops > 0 {
             self.state.socket_drops.fetch_add(drops, Relaxed);
@@ -50,3 +60,5 @@ impl Lateness {
         }
     }
 }
+
+const HAND_IN_PERIOD: Duration = Duration::from_millis(250);

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use client_core::ViewCounts;
 use hdrhistogram::Histogram;
@@ -42,15 +41,12 @@ pub struct SwarmState {
     pub send_errors: AtomicU64,
     /// Packets that arrived when a socket's buffer was full.
     pub socket_drops: AtomicU64,
-    pub commands_sent: AtomicU64,
     pub updates_delivered: AtomicU64,
     pub payload_bytes: AtomicU64,
     pub notices: AtomicU64,
     /// Ticks in which notices may have been left out, summed over bots.
     pub full: AtomicU64,
-    /// Others in view, summed over `visible_samples` turns of bots.
-    pub visible_sum: AtomicU64,
-    pub visible_samples: AtomicU64,
+    tally: Mutex<Tally>,
     latency_us: Mutex<Histogram<u64>>,
     /// How late the swarm's threads look for packets.
     lateness_us: Mutex<Histogram<u64>>,
@@ -61,6 +57,16 @@ pub struct SwarmState {
     pub play: OnceLock<Result<Arc<Play>, String>>,
     views: Mutex<Vec<FinalView>>,
     complaints: Mutex<Vec<String>>,
+}
+
+/// What bots have done in their turns. Each thread counts for itself for a while, as threads
+/// that write to the same place wait for each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub commands_sent: u64,
+    /// Others in view, summed over `turns`.
+    pub visible_sum: u64,
+    pub turns: u64,
 }
 
 impl SwarmState {
@@ -77,13 +83,11 @@ impl SwarmState {
             resting: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             socket_drops: AtomicU64::new(0),
-            commands_sent: AtomicU64::new(0),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
             notices: AtomicU64::new(0),
             full: AtomicU64::new(0),
-            visible_sum: AtomicU64::new(0),
-            visible_samples: AtomicU64::new(0),
+            tally: Mutex::default(),
             latency_us: Mutex::new(histogram()),
             lateness_us: Mutex::new(histogram()),
             history: OnceLock::new(),
@@ -108,6 +112,23 @@ impl SwarmState {
         self.phase.store(phase as u8, Relaxed);
     }
 
+    pub fn tally(&self) -> Tally {
+        *lock(&self.tally)
+    }
+
+    /// Takes a thread's tally in.
+    pub fn add_tally(&self, of: &mut Tally) {
+        let Tally {
+            commands_sent,
+            visible_sum,
+            turns,
+        } = std::mem::take(of);
+        let mut tally = lock(&self.tally);
+        tally.commands_sent += commands_sent;
+        tally.visible_sum += visible_sum;
+        tally.turns += turns;
+    }
+
     /// Adds what a bot was told while it played.
     pub fn add_counts(&self, play: &ViewCounts) {
         self.updates_delivered.fetch_add(play.updates(), Relaxed);
@@ -129,11 +150,11 @@ impl SwarmState {
         [0.5, 0.99, 0.999].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
-    /// A thread looked for packets this late.
-    pub fn add_lateness(&self, late: Duration) {
-        if self.phase() == Phase::Play {
-            let us = late.as_micros() as u64;
-            lock(&self.lateness_us).saturating_record(us.max(1));
+    /// A thread looked for packets so late.
+    pub fn add_lateness(&self, us: impl Iterator<Item = u64>) {
+        let mut histogram = lock(&self.lateness_us);
+        for us in us {
+            histogram.saturating_record(us.max(1));
         }
     }
 

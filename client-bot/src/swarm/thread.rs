@@ -15,7 +15,7 @@ use super::bot::Bot;
 use super::latency::Latencies;
 use super::lateness::Lateness;
 use super::options::SwarmOptions;
-use super::state::{Phase, SwarmState};
+use super::state::{Phase, SwarmState, Tally};
 use crate::connect::{ClientError, client_config, ended, resolve_told};
 
 /// Starts a thread that runs its share of the bots from first to last.
@@ -34,6 +34,8 @@ struct Thread {
     bots: Bots,
     config: ClientConfig,
     turns: Turns,
+    /// When the thread looked last for bots whose time has come.
+    looked: Instant,
     /// The numbers of the bots that are still to connect.
     numbers: std::iter::StepBy<std::ops::Range<usize>>,
     connected: usize,
@@ -46,6 +48,7 @@ pub struct Bots {
     pub options: SwarmOptions,
     pub state: Arc<SwarmState>,
     pub latencies: Latencies,
+    pub tally: Tally,
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
     /// Bots that try again to join or to come back, by the time when they do.
@@ -89,12 +92,14 @@ impl Thread {
             endpoint: Endpoint::new(sockets, None).map_err(ClientError::Socket)?,
             config: client_config(&options.trust, turns.clone())?,
             turns,
+            looked: Instant::now(),
             numbers: (thread..options.clients).step_by(threads),
             connected: 0,
             found: HashMap::new(),
             bots: Bots {
                 options,
                 latencies: Latencies::new(state.clone()),
+                tally: Tally::default(),
                 state,
                 wakes: vec![],
                 again: BTreeMap::new(),
@@ -114,6 +119,7 @@ impl Thread {
             if now >= turned + TURN_PERIOD {
                 turned = now;
                 self.turns.begin();
+                self.bots.state.add_tally(&mut self.bots.tally);
             }
             self.endpoint.receive(&mut self.bots, PACKETS_MAX);
             self.connect_some();
@@ -123,6 +129,7 @@ impl Thread {
         }
         self.leave()?;
         self.bots.latencies.hand_in();
+        self.bots.state.add_tally(&mut self.bots.tally);
         lateness.hand_in(&self.endpoint);
         Ok(())
     }
@@ -190,6 +197,10 @@ impl Thread {
     /// Lets those bots act whose time has come.
     fn act(&mut self) {
         let now = Instant::now();
+        if now < self.looked + LOOK_PERIOD {
+            return;
+        }
+        self.looked = now;
         for handle in self.endpoint.handles() {
             let wake = self.bots.wakes.get_mut(handle.index());
             if let Some(wake) = wake
