@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use client_bot::report::SwarmReport;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
+use server::metrics::machine;
 
 /// The hidden subcommand.
 pub const NAME: &str = "bots";
@@ -89,6 +90,11 @@ impl Bots {
             Err(TryRecvError::Empty) => Ok(false),
             Err(TryRecvError::Disconnected) => bail!("the bots have failed"),
         }
+    }
+
+    /// Processor time of the process so far, in seconds.
+    pub fn seconds(&self) -> f64 {
+        machine::thread_seconds_of(self.process.id(), |_| true)
     }
 
     /// Lets the bots play.

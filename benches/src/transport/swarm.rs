@@ -89,7 +89,7 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Title, parameter, whether it is a whole number.
-const COLUMNS: [(&str, &str, bool); 19] = [
+const COLUMNS: [(&str, &str, bool); 21] = [
     ("backend", "backend", false),
     ("bots", "behaviour", false),
     ("clients", "clients", true),
@@ -107,6 +107,8 @@ const COLUMNS: [(&str, &str, bool); 19] = [
     ("in", "packets_in", false),
     ("µs per client-tick", "server_us", false),
     ("UDP alone", "floor_us", false),
+    ("bots, µs", "bots_us", false),
+    ("bots late p99, ms", "bots_late_ms_p99", false),
     (
         "client-ticks per core-second",
         "client_ticks_per_core_second",
@@ -159,8 +161,10 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     std::thread::sleep(WARM_UP);
     server.stats().restart();
     let before = machine::thread_seconds(is_of_server);
+    let bots_before = bots.seconds();
     std::thread::sleep(Duration::from_secs(u64::from(options.seconds)));
     let seconds = machine::thread_seconds(is_of_server) - before;
+    let bots_seconds = bots.seconds() - bots_before;
     let figures = server.stats().figures();
     let rss = machine::rss_bytes();
     bots.rest()?;
@@ -240,6 +244,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         report.bytes_per_visible_per_tick,
     );
     row.put("server_us", server_us);
+    row.put("bots_us", bots_seconds * 1e6 / client_ticks);
     row.put("floor_us", floor_us);
     row.put(
         "client_ticks_per_core_second",

@@ -8,8 +8,13 @@ pub fn rss_bytes() -> u64 {
 }
 
 /// Processor time of this process's threads by their names, in seconds since they began.
-pub fn thread_seconds(mut is_counted: impl FnMut(&str) -> bool) -> f64 {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+pub fn thread_seconds(is_counted: impl FnMut(&str) -> bool) -> f64 {
+    thread_seconds_of(std::process::id(), is_counted)
+}
+
+/// As [`thread_seconds`], of another process.
+pub fn thread_seconds_of(process: u32, mut is_counted: impl FnMut(&str) -> bool) -> f64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return 0.0;
     };
     let times = threads.flatten().filter_map(|thread| {
