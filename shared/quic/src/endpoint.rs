@@ -449,10 +449,7 @@ impl<S> Endpoint<S> {
                 for packet in packets.drain(..) {
                     match self.owner(&packet) {
                         Some(owner) => application.stray(owner, packet),
-                        None => self.sort_in(number, packet, now),
-                    }
-                    if self.sorted.len() >= PACKETS_AT_ONCE {
-                        self.take_sorted(number, application, now);
+                        None => self.take_packet(number, packet, application, now),
                     }
                 }
                 self.take_sorted(number, application, now);
@@ -474,7 +471,7 @@ impl<S> Endpoint<S> {
     ) {
         let now = Instant::now();
         for packet in packets {
-            self.sort_in(0, packet, now);
+            self.take_packet(0, packet, application, now);
         }
         self.take_sorted(0, application, now);
         self.settle(application, now);
@@ -570,8 +567,15 @@ impl<S> Endpoint<S> {
         }));
     }
 
-    /// Finds out what a packet is for, and lets the processor load that.
-    fn sort_in(&mut self, number: usize, packet: Packet, now: Instant) {
+    /// Finds out what a packet is for, and lets the processor load that. Packets are taken in by
+    /// eights; [`Endpoint::take_sorted`] takes the last ones.
+    fn take_packet<A: Application<Session = S>>(
+        &mut self,
+        number: usize,
+        packet: Packet,
+        application: &mut A,
+        now: Instant,
+    ) {
         let Packet { data, from, to } = packet;
         let socket = &mut self.sockets[number];
         let buffer = socket.buffer();
@@ -586,6 +590,9 @@ impl<S> Endpoint<S> {
                 self.sorted.push(event);
             }
             None => {}
+        }
+        if self.sorted.len() >= PACKETS_AT_ONCE {
+            self.take_sorted(number, application, now);
         }
     }
 
@@ -617,6 +624,7 @@ impl<S> Endpoint<S> {
                 DatagramEvent::NewConnection(incoming) => {
                     self.take_incoming(number, incoming, application, now);
                 }
+                // It was sent at once.
                 DatagramEvent::Response(_) => {}
             }
         }

@@ -25,6 +25,8 @@
 //! Acknowledgements ride on data: a connection sends when the application speaks, or after
 //! some time ([`Endpoint::set_ack_wait`]). So a peer that answers each word at once costs one packet each way.
 
+#![deny(unsafe_code)]
+
 pub mod congestion;
 pub mod drops;
 pub mod endpoint;
