@@ -65,7 +65,7 @@ impl Swarm {
             connected: state.connected.load(Relaxed),
             lost: state.lost.load(Relaxed),
             came_back: state.came_back.load(Relaxed),
-            commands_sent: state.tally().commands_sent,
+            commands_sent: state.commands_sent.load(Relaxed),
             updates_delivered: state.updates_delivered.load(Relaxed),
             latency_ms_p50,
             latency_ms_p99,
@@ -148,8 +148,8 @@ impl Swarm {
         let updates = state.updates_delivered.load(Relaxed);
         let bytes = state.payload_bytes.load(Relaxed) as f64;
         let seconds = self.played.as_secs_f64();
-        let tally = state.tally();
-        let visible_mean = tally.visible_sum as f64 / tally.turns.max(1) as f64;
+        let turns = state.turns.load(Relaxed).max(1);
+        let visible_mean = state.visible_sum.load(Relaxed) as f64 / turns as f64;
         let per_client = bytes / (connected.max(1) as f64 * seconds.max(1e-9));
         SwarmReport {
             behaviour: self.options.behaviour_name().to_owned(),
@@ -157,7 +157,7 @@ impl Swarm {
             clients_connected: connected,
             joins_repeated: state.joins_repeated.load(Relaxed),
             seconds,
-            commands_sent: tally.commands_sent,
+            commands_sent: state.commands_sent.load(Relaxed),
             updates_delivered: updates,
             notices: state.notices.load(Relaxed),
             notices_full: state.full.load(Relaxed),

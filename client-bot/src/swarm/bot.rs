@@ -505,8 +505,8 @@ impl Log {
 impl EventHandler for SharedLog<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         let now = Instant::now();
-        let latencies = &mut self.bots.latencies;
-        let take = |latency| latencies.add(latency, now);
+        let us = &mut self.bots.tally.latencies_us;
+        let take = |latency: Duration| us.push(latency.as_micros() as u64);
         self.log.unprocessed.process(view.processed(), now, take);
         if summary.is_complete {
             self.log.is_whole = summary.is_whole;

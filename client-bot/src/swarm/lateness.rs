@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quic::{Drops, Endpoint};
 
-use super::state::{Phase, SwarmState};
+use super::state::{Phase, SwarmState, Tally};
 
 /// Watches one thread.
 pub struct Lateness {
@@ -15,8 +15,6 @@ pub struct Lateness {
     drops: Drops,
     /// When the thread should have looked for packets.
     expected: Option<Instant>,
-    handed_in: Instant,
-    us: Vec<u64>,
 }
 
 impl Lateness {
@@ -26,29 +24,22 @@ impl Lateness {
             send_errors: 0,
             drops: Drops::default(),
             expected: None,
-            handed_in: Instant::now(),
-            us: vec![],
         }
     }
 
     /// The thread looks for packets. It will do so again at `next` at the latest.
-    pub fn note<S>(&mut self, next: Instant, endpoint: &Endpoint<S>) {
+    pub fn note(&mut self, next: Instant, tally: &mut Tally) {
         let now = Instant::now();
         if let Some(expected) = self.expected.replace(next)
             && self.state.phase() == Phase::Play
         {
             let late = now.saturating_duration_since(expected);
-            self.us.push(late.as_micros() as u64);
-        }
-        if now >= self.handed_in + HAND_IN_PERIOD {
-            self.handed_in = now;
-            self.hand_in(endpoint);
+            tally.lateness_us.push(late.as_micros() as u64);
         }
     }
 
-    /// Hands in what all threads share, and what the sockets have not taken.
+    /// Adds what the sockets have not taken.
     pub fn hand_in<S>(&mut self, endpoint: &Endpoint<S>) {
-        self.state.add_lateness(self.us.drain(..));
         let drops = self.drops.take(endpoint);
         if drops > 0 {
             self.state.socket_drops.fetch_add(drops, Relaxed);
@@ -60,5 +51,3 @@ impl Lateness {
         }
     }
 }
-
-const HAND_IN_PERIOD: Duration = Duration::from_millis(250);

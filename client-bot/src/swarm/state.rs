@@ -41,12 +41,15 @@ pub struct SwarmState {
     pub send_errors: AtomicU64,
     /// Packets that arrived when a socket's buffer was full.
     pub socket_drops: AtomicU64,
+    pub commands_sent: AtomicU64,
     pub updates_delivered: AtomicU64,
     pub payload_bytes: AtomicU64,
     pub notices: AtomicU64,
     /// Ticks in which notices may have been left out, summed over bots.
     pub full: AtomicU64,
-    tally: Mutex<Tally>,
+    /// Others in view, summed over `turns` of bots.
+    pub visible_sum: AtomicU64,
+    pub turns: AtomicU64,
     latency_us: Mutex<Histogram<u64>>,
     /// How late the swarm's threads look for packets.
     lateness_us: Mutex<Histogram<u64>>,
@@ -59,14 +62,16 @@ pub struct SwarmState {
     complaints: Mutex<Vec<String>>,
 }
 
-/// What bots have done in their turns. Each thread counts for itself for a while, as threads
-/// that write to the same place wait for each other.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a thread has counted and timed. It hands that in now and then, as threads that write to
+/// the same place wait for each other.
+#[derive(Debug, Default)]
 pub struct Tally {
     pub commands_sent: u64,
-    /// Others in view, summed over `turns`.
     pub visible_sum: u64,
     pub turns: u64,
+    pub latencies_us: Vec<u64>,
+    /// How late the thread looked for packets.
+    pub lateness_us: Vec<u64>,
 }
 
 impl SwarmState {
@@ -83,11 +88,13 @@ impl SwarmState {
             resting: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             socket_drops: AtomicU64::new(0),
+            commands_sent: AtomicU64::new(0),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
             notices: AtomicU64::new(0),
             full: AtomicU64::new(0),
-            tally: Mutex::default(),
+            visible_sum: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
             latency_us: Mutex::new(histogram()),
             lateness_us: Mutex::new(histogram()),
             history: OnceLock::new(),
@@ -112,21 +119,16 @@ impl SwarmState {
         self.phase.store(phase as u8, Relaxed);
     }
 
-    pub fn tally(&self) -> Tally {
-        *lock(&self.tally)
-    }
-
-    /// Takes a thread's tally in.
-    pub fn add_tally(&self, of: &mut Tally) {
-        let Tally {
-            commands_sent,
-            visible_sum,
-            turns,
-        } = std::mem::take(of);
-        let mut tally = lock(&self.tally);
-        tally.commands_sent += commands_sent;
-        tally.visible_sum += visible_sum;
-        tally.turns += turns;
+    /// Takes a thread's tally in, which begins again.
+    pub fn add_tally(&self, tally: &mut Tally) {
+        let add = |sum: &AtomicU64, counted: &mut u64| {
+            sum.fetch_add(std::mem::take(counted), Relaxed);
+        };
+        add(&self.commands_sent, &mut tally.commands_sent);
+        add(&self.visible_sum, &mut tally.visible_sum);
+        add(&self.turns, &mut tally.turns);
+        record(&self.latency_us, &mut tally.latencies_us);
+        record(&self.lateness_us, &mut tally.lateness_us);
     }
 
     /// Adds what a bot was told while it played.
@@ -137,25 +139,10 @@ impl SwarmState {
         self.full.fetch_add(play.full, Relaxed);
     }
 
-    pub fn add_latencies(&self, us: impl Iterator<Item = u64>) {
-        let mut histogram = lock(&self.latency_us);
-        for us in us {
-            histogram.saturating_record(us.max(1));
-        }
-    }
-
     /// Median, 99th and 99.9th percentile, in milliseconds.
     pub fn latency_ms(&self) -> [f64; 3] {
         let histogram = lock(&self.latency_us);
         [0.5, 0.99, 0.999].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
-    }
-
-    /// A thread looked for packets so late.
-    pub fn add_lateness(&self, us: impl Iterator<Item = u64>) {
-        let mut histogram = lock(&self.lateness_us);
-        for us in us {
-            histogram.saturating_record(us.max(1));
-        }
     }
 
     /// How late threads looked for packets, 99th percentile, in milliseconds.
@@ -199,6 +186,13 @@ impl SwarmState {
     pub fn has_all_views(&self) -> bool {
         let lost = self.lost.load(Relaxed);
         lock(&self.views).len() as u64 + lost >= self.connected.load(Relaxed)
+    }
+}
+
+fn record(histogram: &Mutex<Histogram<u64>>, all: &mut Vec<u64>) {
+    let mut histogram = lock(histogram);
+    for us in all.drain(..) {
+        histogram.saturating_record(us.max(1));
     }
 }
 

@@ -12,7 +12,6 @@ use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Socket, Turns
 use shared::wire::control::Ticket;
 
 use super::bot::Bot;
-use super::latency::Latencies;
 use super::lateness::Lateness;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState, Tally};
@@ -47,7 +46,6 @@ struct Thread {
 pub struct Bots {
     pub options: SwarmOptions,
     pub state: Arc<SwarmState>,
-    pub latencies: Latencies,
     pub tally: Tally,
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
@@ -98,7 +96,6 @@ impl Thread {
             found: HashMap::new(),
             bots: Bots {
                 options,
-                latencies: Latencies::new(state.clone()),
                 tally: Tally::default(),
                 state,
                 wakes: vec![],
@@ -114,12 +111,12 @@ impl Thread {
             let now = Instant::now();
             let until = now + LOOK_PERIOD;
             self.endpoint.wait(until).map_err(ClientError::Socket)?;
-            lateness.note(until, &self.endpoint);
+            lateness.note(until, &mut self.bots.tally);
             // Each bot may send a packet, however bad its way is.
             if now >= turned + TURN_PERIOD {
                 turned = now;
                 self.turns.begin();
-                self.bots.state.add_tally(&mut self.bots.tally);
+                self.hand_in(&mut lateness);
             }
             self.endpoint.receive(&mut self.bots, PACKETS_MAX);
             self.connect_some();
@@ -128,10 +125,13 @@ impl Thread {
             self.endpoint.flush();
         }
         self.leave()?;
-        self.bots.latencies.hand_in();
+        self.hand_in(&mut lateness);
+        Ok(())
+    }
+
+    fn hand_in(&mut self, lateness: &mut Lateness) {
         self.bots.state.add_tally(&mut self.bots.tally);
         lateness.hand_in(&self.endpoint);
-        Ok(())
     }
 
     /// Lets bots begin to connect, not more at a time than a server handles well.
